@@ -72,6 +72,8 @@ class ExecutorContext(msgspec.Struct, frozen=True):
     loop: EventLoop
     emit: Callable[[RunnerEvent], None]
     """Receives events that may occur at any time. May be called from another thread and must not raise."""
+    idle_s: float = 0.0
+    """Seconds to observe each machine before the first case; 0 for no longer than its power needs."""
 
 
 class Execution(Protocol):
@@ -151,7 +153,7 @@ class Executor(Protocol):
         ...
 
     def prepare(self) -> PreflightTask:
-        """Measure idle power and query torch on every node."""
+        """Read every node while it is idle, and query torch."""
         ...
 
     def measure_peaks(self, wanted: Mapping[str | None, Sequence[PeakKey]]) -> PreflightTask:

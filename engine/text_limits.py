@@ -11,6 +11,7 @@ from benchtui.sessions.events import (
     CasePrepared,
     CaseRepeated,
     Explained,
+    Idle,
     Message,
     NodeJoined,
     NodeLost,
@@ -18,6 +19,7 @@ from benchtui.sessions.events import (
     RoundFinished,
     Runtime,
     SessionFinished,
+    Waiting,
 )
 from benchtui.sessions.record_texts import replace_texts
 from benchtui.sessions.sweep_secrets import Secrets
@@ -28,7 +30,9 @@ _WITH_FOREIGN_TEXT = (
     Runtime
     | CasePrepared
     | RoundFinished
+    | Waiting
     | CaseRepeated
+    | Idle
     | Answered
     | Explained
     | CaseFinished

@@ -25,6 +25,7 @@ from benchtui.sessions.payloads import (
     Memory,
     Milliseconds,
     Model,
+    Neighbor,
     ProcessSpread,
     Reported,
     RequestTimes,
@@ -95,11 +96,23 @@ class Runtime(Event, tag="runtime", frozen=True, kw_only=True):
 
 
 class Idle(Event, tag="idle", frozen=True, kw_only=True):
-    """Mean power before the first case, while no case is running; never subtracted."""
+    """Idle readings of a machine before the first case: what it does without the sweep."""
 
     window_s: Seconds
     power_w: dict[str, Amount] = {}
-    """Keyed by device: ``gpu 0`` by the driver's index, ``processor`` for all packages."""
+    """Mean power, never subtracted, keyed by device: ``gpu 0`` by the driver's index, ``processor`` for all
+    packages."""
+    others_cpu_percent: Amount | None = None
+    """CPU use outside the engine, on the CPUs that workers may use; 100 is one full CPU. Null in sessions that
+    didn't record it, as for the following ones."""
+    steal_percent: Amount | None = None
+    """Part of it for which the hypervisor ran something else on this machine's CPUs."""
+    run_delay_percent: Amount | None = None
+    """The engine's wait for a CPU, in percent of the time in which it wanted to run."""
+    gpu_processes: dict[str, Count] = {}
+    """Number of processes on each GPU (``gpu 0``) that was idle."""
+    neighbors: tuple[Neighbor, ...] = ()
+    """Busiest processes, if they used enough to disturb cases."""
     node: str | None = None
     """Cluster node that was measured; null for the engine's machine."""
 
@@ -271,6 +284,17 @@ class RoundFinished(Event, tag="round_finished", frozen=True, kw_only=True):
     marks: tuple[str, ...] = ()
 
 
+class Waiting(Event, tag="waiting", frozen=True, kw_only=True):
+    """A case waits for a quiet or cooler machine; its next event ends the wait."""
+
+    case: Count
+    round: Count = 0
+    reason: str
+    """What it waits for, and because of whom."""
+    most_s: Seconds
+    """Time after which the wait ends anyway."""
+
+
 class CaseRepeated(Event, tag="case_repeated", frozen=True, kw_only=True):
     """A disturbed round is measured again; its steps so far don't count."""
 
@@ -392,6 +416,7 @@ AnyEvent = (
     | Steps
     | Telemetry
     | RoundFinished
+    | Waiting
     | CaseRepeated
     | Answered
     | Explained

@@ -201,6 +201,17 @@ class Energy(Record, frozen=True, kw_only=True):
     absent: str | None = None
 
 
+class Neighbor(Record, frozen=True, kw_only=True):
+    """Process of somebody else that used the machine."""
+
+    name: str
+    """Name of the program, without its arguments."""
+    user: str | None = None
+    """Its user, if this machine knows the name."""
+    cpu_percent: Amount | None = None
+    """Mean CPU use; 100 is one full CPU. Null for a process on the GPU."""
+
+
 class Environment(Record, frozen=True, kw_only=True):
     """Conditions on the machine while a case was measured."""
 
@@ -221,7 +232,10 @@ class Environment(Record, frozen=True, kw_only=True):
     huge_pages_mb: Amount | None = None
     """Anonymous memory of the worker in transparent huge pages, after the last step."""
     involuntary_switches: Count | None = None
-    """Number of involuntary context switches of the worker."""
+    """Number of involuntary context switches of the worker, most of them between its own threads."""
+    run_delay_s: Amount | None = None
+    """Time for which the worker's threads were ready to run but waited for a CPU, summed over them; null if the
+    kernel doesn't count it, and in sessions that didn't record it."""
     others_cpu_percent: Amount | None = None
     """CPU use outside the sweep's workers and the engine, on the CPUs that the worker may use; 100 is one
     full CPU. Older sessions: on all CPUs of the machine."""
@@ -273,6 +287,15 @@ class Environment(Record, frozen=True, kw_only=True):
     """Number of times that heat throttled a core or package of these CPUs; null if not counted."""
     gpu_processes: Count | None = None
     """Maximum number of other processes on the GPU at any time; null if the driver doesn't list them."""
+    neighbors: tuple[Neighbor, ...] = ()
+    """Who used the CPUs or the GPU, the busiest first, if the case was measured beside others and they are
+    visible from here."""
+    idle_others_cpu_percent: Amount | None = None
+    """The same as ``others_cpu_percent``, in the idle seconds before the first case; null if not measured."""
+    idle_run_delay_percent: Amount | None = None
+    """The engine's own wait for a CPU in those seconds, in percent of the time in which it wanted to run."""
+    idle_gpu_processes: Count = 0
+    """Processes on the GPU in those seconds, if they left it idle."""
     compute_active_percent: Amount | None = msgspec.field(default=None, name="sm_active_percent")
     """Mean of the reading, as for the following ones of the GPU; null if its counters can't be read."""
     occupancy_percent: Amount | None = msgspec.field(default=None, name="sm_occupancy_percent")
@@ -485,6 +508,8 @@ class HostReadings(Record, frozen=True, kw_only=True):
     worker_rss_mb: list[Amount | None] = []
     engine_cpu_percent: list[Amount | None] = []
     """CPU use of the supervisor, including its samplers: the cost of measuring."""
+    others_cpu_percent: list[Amount | None] = []
+    """CPU use of all other processes, on the CPUs that workers may use; empty in older sessions."""
     package_energy_j: list[Amount | None] = []
     """Energy of all CPU packages since sampling started; empty if unreadable."""
     processor_mhz: list[Amount | None] = []

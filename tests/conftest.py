@@ -107,7 +107,7 @@ def trained_sweep(trained_model: Path) -> Callable[..., Sweep]:
     def make(*overrides: str) -> Sweep:
         text = (
             f'model = "{trained_model}"\ntask = "lm-forward"\n[axes]\nsequence_length = 32\nthreads = 1\n'
-            "[measure]\nwarmup = 1\niterations = 3\npeaks = false\n"
+            '[run]\nwait_for_quiet = "off"\n[measure]\nwarmup = 1\niterations = 3\npeaks = false\n'
         )
         return parse_sweep(text, "test", overrides, "trained")
 
@@ -121,7 +121,7 @@ def lm_sweep(tiny_gpt2: Path) -> Callable[..., Sweep]:
     def make(*overrides: str) -> Sweep:
         text = (
             f'model = "{tiny_gpt2}"\nweights = "random"\n[axes]\nsequence_length = 16\n'
-            "[measure]\nwarmup = 1\npeaks = false\n"
+            '[run]\nwait_for_quiet = "off"\n[measure]\nwarmup = 1\npeaks = false\n'
         )
         return parse_sweep(text, "test", ("task=lm-forward", "iterations=5", *overrides), "tiny")
 
@@ -135,7 +135,7 @@ def tiny_sweep(tiny_model: Path) -> Callable[..., Sweep]:
     def make(*overrides: str) -> Sweep:
         text = (
             f'model = "{tiny_model}"\nweights = "random"\n[axes]\nsequence_length = 16\n'
-            "[measure]\nwarmup = 1\npeaks = false\n"
+            '[run]\nwait_for_quiet = "off"\n[measure]\nwarmup = 1\npeaks = false\n'
         )
         return parse_sweep(text, "test", ("iterations=5", *overrides), "tiny")
 

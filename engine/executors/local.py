@@ -29,10 +29,11 @@ class LocalExecutor:
 
     def open(self, context: ExecutorContext) -> None:
         """Start reading telemetry."""
-        self._runner.open(NodeSettings(context.zero_s, context.env, context.dataset), context.emit)
+        settings = NodeSettings(context.zero_s, context.env, context.dataset, idle_s=context.idle_s)
+        self._runner.open(settings, context.emit)
 
     def prepare(self) -> IdleAndTorchTask:
-        """Measure idle power and query torch."""
+        """Read the idle machine and query torch."""
         return self._runner.prepare()
 
     def measure_peaks(self, wanted: Mapping[str | None, Sequence[PeakKey]]) -> PeaksTask:

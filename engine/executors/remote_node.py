@@ -124,6 +124,7 @@ class RemoteNode:
                 node=self.name,
                 folder=os.getcwd(),
                 report_s=report_s,
+                idle_s=context.idle_s,
             )
         )
 

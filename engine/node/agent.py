@@ -122,7 +122,9 @@ class NodeAgent:
     def _open(self, command: OpenNode) -> None:
         if Path(command.folder).is_dir():
             os.chdir(command.folder)
-        settings = NodeSettings(command.zero_s, command.env, command.dataset, command.node, command.report_s)
+        settings = NodeSettings(
+            command.zero_s, command.env, command.dataset, command.node, command.report_s, command.idle_s
+        )
         self._runner.open(settings, self._send)
 
     def _start(self, command: Start) -> None:

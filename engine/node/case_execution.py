@@ -1,5 +1,6 @@
 """Case execution: the worker process of a case, with node telemetry added to its result."""
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from statistics import fmean
 
@@ -10,6 +11,7 @@ from benchtui.engine.node.energy import gpu_energy, processor_energy
 from benchtui.engine.node.telemetry_window import WATCHED_COLUMNS, TelemetryWindow
 from benchtui.engine.node.worker_processes import CaseProcess
 from benchtui.engine.telemetry.gpu.reader import GpuReader
+from benchtui.engine.telemetry.neighbors.processes import busiest, named, process_times
 from benchtui.sessions.events import Answered, CaseFinished, CasePrepared, Outcome
 from benchtui.sessions.payloads import (
     GPU_ACTIVITY,
@@ -19,12 +21,20 @@ from benchtui.sessions.payloads import (
     Gpu,
     Host,
     Memory,
+    Neighbor,
 )
-from benchtui.sessions.stats.disturbance import disturbances, unwatched_marks
+from benchtui.sessions.stats.disturbance import (
+    contention_marks,
+    disturbances,
+    gpu_sharers,
+    unwatched_marks,
+)
 
 _PROCESSES_PERIOD_S = 1.0
 """Minimum interval between queries of the GPU's process list, because each query locks the driver."""
 
+_AROUND_S = 1.0
+"""Seconds around a short span from which the CPU use of others is taken. Single samples are 0.25 s apart."""
 _MIG = "the GPU is partitioned by MIG, and the driver reports the whole device instead of the instance"
 
 
@@ -55,6 +65,9 @@ class CaseRun:
         self._uuid_absent: str | None = None
         self._device_mb: float | None = None
         self._other_processes: int | None = None
+        self._other_pids: set[int] = set()
+        """Other processes on the GPU that are visible under the driver's IDs."""
+        self._begin_processes = process_times()
         self._queried_s = float("-inf")
         """Session time of the latest query of the GPU's process list."""
         self._processes_read_s: list[float] = []
@@ -104,6 +117,8 @@ class CaseRun:
         if used_mb is not None:
             self._device_mb = max(used_mb, self._device_mb or 0.0)
         self._other_processes = max(count_other_gpu_processes(processes, self.pid), self._other_processes or 0)
+        if self.pid in processes:
+            self._other_pids |= processes.keys() - {self.pid}
 
     def _complete(self, event: CaseFinished) -> CaseFinished:
         if event.outcome != "ok" or event.measured_s is None:
@@ -111,6 +126,8 @@ class CaseRun:
         begin_s, end_s = event.measured_s
         self._readings.flush()
         environment = self._environment(event.environment or Environment(), begin_s, end_s)
+        if contention_marks(environment, end_s - begin_s):
+            environment = replace(environment, neighbors=self._neighbors(environment, event.t))
         return replace(
             event,
             memory=replace(event.memory or Memory(), peak_device_mb=self._device_mb),
@@ -122,6 +139,12 @@ class CaseRun:
                 *(self._unread() or unwatched_marks(self._missing(begin_s, end_s), end_s - begin_s)),
             ),
         )
+
+    def _neighbors(self, seen: Environment, now_s: float) -> tuple[Neighbor, ...]:
+        """Return the other processes on a shared GPU, or else those that were busy since the case started."""
+        on_gpu = named(self._other_pids) if gpu_sharers(seen) else ()
+        span_s = now_s - self.begun_s
+        return on_gpu or busiest(self._begin_processes, process_times(), span_s, os.getpid())
 
     def _missing(self, begin_s: float, end_s: float) -> list[str]:
         """Return the kinds of GPU readings that the driver supports but that are missing in a span.
@@ -157,11 +180,13 @@ class CaseRun:
         """
         beside = max(0, self._readings.most_workers(begin_s, end_s) - 1)
         others_percent = self._others_percent(seen, beside, begin_s, end_s)
-        still_s = self._stood_still_s(begin_s, end_s)
+        still_s, idle = self._stood_still_s(begin_s, end_s), self._readings.idle
         seen = replace(
             seen,
             beside=beside,
             others_cpu_percent=others_percent,
+            idle_others_cpu_percent=idle.others_cpu_percent if idle else None,
+            idle_run_delay_percent=idle.run_delay_percent if idle else None,
             stood_still_s=still_s,
             processor_mhz=_mean(self._host_readings("processor_mhz", begin_s, end_s)),
             **{name: _mean(self._host_readings(name, begin_s, end_s), digits=2) for name in HOST_ACTIVITY},
@@ -181,10 +206,12 @@ class CaseRun:
     def _others_percent(self, seen: Environment, beside: int, begin_s: float, end_s: float) -> float | None:
         """CPU use by processes outside the sweep, in percent of one processor.
 
-        None if this or the part used by concurrent cases could not be read.
+        That of the second around a span too short for the kernel's ticks. None if this or the part used by
+        concurrent cases could not be read.
         """
         if seen.others_cpu_percent is None:
-            return None
+            around = begin_s - _AROUND_S / 2, end_s + _AROUND_S / 2
+            return _mean(self._host_readings("others_cpu_percent", *around))
         engine, workers = (
             self._host_readings(name, begin_s, end_s) for name in ("engine_cpu_percent", "worker_cpu_percent")
         )
@@ -196,6 +223,7 @@ class CaseRun:
         return round(max(0.0, seen.others_cpu_percent - ours), 1)
 
     def _with_gpu(self, seen: Environment, gpu: Gpu, begin_s: float, end_s: float) -> Environment:
+        idle = self._readings.idle
         clocks, memory_clocks, temperatures = (
             [value for _, value in self._readings.gpu(gpu.index, name, begin_s, end_s)]
             for name in ("graphics_clock_mhz", "memory_clock_mhz", "temperature_c")
@@ -214,6 +242,7 @@ class CaseRun:
             temperature_c=max(temperatures, default=None),
             power_limit_w=self._readings.power_limit_w(gpu.index),
             gpu_processes=self._other_processes,
+            idle_gpu_processes=idle.gpu_processes.get(f"gpu {gpu.index}", 0) if idle else 0,
             **{name: self._gpu_mean(gpu, name, begin_s, end_s) for name in GPU_ACTIVITY},
         )
 

@@ -1,4 +1,4 @@
-"""Preflight: idle power, torch runtime information and device peaks, read before the first case."""
+"""Preflight: the idle machine, torch runtime information and device peaks, read before the first case."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -13,17 +13,18 @@ from benchtui.engine.node.worker_processes import PeaksQuery, TorchQuery, Worker
 from benchtui.sessions.analysis.roofline import PeakKey, peak_key
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Idle, Message, Peaks, Runtime
+from benchtui.sessions.stats.disturbance import names_of
 from benchtui.sessions.sweep import Config
 
 PEAKS_TIMEOUT_S = 60.0
 """Timeout for measuring peaks. Generous, since the first call to a driver may be slow."""
 IDLE_S = 1.25
-"""Seconds of idle power sampled before the first case: five samples."""
+"""Seconds of idle power sampled before the first case, at least: five samples."""
 PROBE_S = 300.0
 """Timeout for importing torch and querying it about the machine."""
 
-ReadIdlePower = Callable[[float], Idle | None]
-"""Return the idle power sampled up to a session time. None if it can't be read."""
+ReadIdle = Callable[[float], Idle | None]
+"""Return the readings of the idle machine up to a session time. None if there are none."""
 
 
 class GpuSpans(Protocol):
@@ -37,23 +38,24 @@ class GpuSpans(Protocol):
 
 
 class IdleAndTorchTask:
-    """Task that samples idle power if it is readable, then queries torch."""
+    """Task that reads the idle machine for some seconds, then queries torch."""
 
     def __init__(
         self,
         processes: WorkerProcesses,
-        read_idle: ReadIdlePower | None,
+        read_idle: ReadIdle,
+        idle_s: float,
         node: str | None,
         cpu_limit: float | None = None,
     ) -> None:
-        """``cpu_limit`` is the CPU limit of the control group, in processors."""
+        """Nothing is read in 0 seconds. ``cpu_limit`` is the CPU limit of the control group, in processors."""
         self.ended = False
         self._cpu_limit = cpu_limit
         self._node = node
         self._processes = processes
-        self._read_idle = read_idle
+        self._read_idle, self._idle_s = read_idle, idle_s
         self._query: TorchQuery | None = None
-        self._due_s = monotonic() + (IDLE_S if read_idle else 0.0)
+        self._due_s = monotonic() + idle_s
 
     @property
     def sources(self) -> list[int]:
@@ -95,10 +97,19 @@ class IdleAndTorchTask:
             return Message(t=now_s, level="error", text=f"can't query torch: {answer}")
         return replace(answer, node=self._node)
 
-    def _idle(self, now_s: float) -> Iterator[Idle]:
-        idle = self._read_idle(now_s) if self._read_idle else None
+    def _idle(self, now_s: float) -> Iterator[Idle | Message]:
+        idle = self._read_idle(now_s) if self._idle_s else None
         if idle:
             yield idle
+            yield from neighbor_warning(idle, now_s)
+
+
+def neighbor_warning(idle: Idle, now_s: float) -> Iterator[Message]:
+    """Yield a warning if other processes are so busy before the first case that they would disturb it."""
+    if idle.neighbors:
+        used, who = idle.others_cpu_percent or 0.0, names_of(idle.neighbors)
+        text = f"other processes use {used:.0f}% CPU before the first case: {who}"
+        yield Message(t=now_s, level="warning", text=text)
 
 
 def thread_warning(runtime: Runtime, cpu_limit: float | None, now_s: float) -> Iterator[Message]:

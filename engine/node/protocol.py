@@ -49,10 +49,12 @@ class OpenNode(NodeMessage, tag="open", frozen=True, kw_only=True):
     """Working directory of the engine. The agent uses it too if it exists there."""
     report_s: float
     """Minimum seconds between two ``steps`` events of a case, and between two ``telemetry`` events."""
+    idle_s: float
+    """Seconds to observe the machine before the first case."""
 
 
 class Prepare(NodeMessage, tag="prepare", frozen=True, kw_only=True):
-    """Measure idle power and query torch; answered with events, then ``TaskDone``."""
+    """Read the idle machine and query torch; answered with events, then ``TaskDone``."""
 
 
 class Measure(NodeMessage, tag="measure", frozen=True, kw_only=True):

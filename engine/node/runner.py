@@ -18,6 +18,7 @@ from benchtui.engine.telemetry.gpu.open import open_gpus
 from benchtui.engine.telemetry.gpu.reader import GpusUnavailable
 from benchtui.engine.telemetry.host import HostReader
 from benchtui.engine.telemetry.host_info import describe_host
+from benchtui.engine.telemetry.neighbors.idle import IdleProbe, idle_gpu_processes
 from benchtui.engine.telemetry.processor_counters import (
     INSTRUCTIONS_KEY,
     TRAFFIC_KEY,
@@ -29,6 +30,7 @@ from benchtui.engine.telemetry.sampler import BATCH, PERIOD_S, Sampler
 from benchtui.sessions.analysis.roofline import PeakKey
 from benchtui.sessions.events import Idle, Telemetry
 from benchtui.sessions.payloads import Gpu
+from benchtui.sessions.stats.disturbance import IDLE_GPU_PERCENT
 from benchtui.sessions.sweep import SYNTHETIC
 
 
@@ -45,6 +47,8 @@ class NodeSettings(msgspec.Struct, frozen=True):
     """Name of this machine in the session; None for the engine's machine."""
     report_s: float = REPORT_S
     """Minimum seconds between two ``steps`` events of a case, and between two ``telemetry`` events."""
+    idle_s: float = 0.0
+    """Seconds to observe the machine before the first case; 0 for no longer than its power needs."""
 
 
 class NodeRunner:
@@ -95,14 +99,17 @@ class NodeRunner:
         return round(monotonic() - self._settings.zero_s, 6)
 
     def prepare(self) -> IdleAndTorchTask:
-        """Sample idle power if it is readable, and query torch about the machine."""
-        begin_s = self.now_s()
-        if "rapl" in self.host.absent:
+        """Read the idle machine if the session wants that or power is readable, then query torch."""
+        begin_s, idle_s = self.now_s(), self._settings.idle_s
+        probe = IdleProbe() if idle_s else None
+        if "rapl" in self.host.absent and not probe:
             self._processes.start_server()  # imports torch in parallel, as processor power can't be read
-        readable = self._gpu_reader is not None or "rapl" not in self.host.absent
+        if self._gpu_reader is not None or "rapl" not in self.host.absent:
+            idle_s = max(idle_s, IDLE_S)
         return IdleAndTorchTask(
             self._processes,
-            (lambda now_s: self._idle(begin_s, now_s)) if readable else None,
+            lambda now_s: self._idle(begin_s, now_s, probe),
+            idle_s,
             self._settings.node,
             self.host.container_cpus,
         )
@@ -176,9 +183,26 @@ class NodeRunner:
     def _gpus(self, uuid: str) -> list[Gpu]:
         return [gpu for gpu in self.host.gpus if gpu.uuid == uuid and not gpu.mig]
 
-    def _idle(self, begin_s: float, now_s: float) -> Idle | None:
+    def _idle(self, begin_s: float, now_s: float, probe: IdleProbe | None) -> Idle | None:
+        """Return the readings of the idle machine, and keep them for the cases. None if there are none."""
         power_w = idle_power_w(self._telemetry, self.host.gpus, begin_s, now_s)
-        return Idle(t=now_s, window_s=IDLE_S, power_w=power_w, node=self._settings.node) if power_w else None
+        if not probe and not power_w:
+            return None
+        found = probe.since(now_s) if probe else Idle(t=now_s, window_s=IDLE_S)
+        processes = self._idle_gpu_processes(begin_s, now_s) if probe else {}
+        found = replace(found, power_w=power_w, gpu_processes=processes, node=self._settings.node)
+        self._telemetry.idle = found if probe else None
+        return found
+
+    def _idle_gpu_processes(self, begin_s: float, now_s: float) -> dict[str, int]:
+        if self._gpu_reader is None:
+            return {}
+        loads = {
+            gpu.index: self._telemetry.gpu(gpu.index, "utilization_percent", begin_s, now_s)
+            for gpu in self.host.gpus
+        }
+        busy = [index for index, points in loads.items() if any(load > IDLE_GPU_PERCENT for _, load in points)]
+        return idle_gpu_processes(self._gpu_reader, self.host.gpus, busy)
 
 
 def _discard(event: Telemetry) -> None:

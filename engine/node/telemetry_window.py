@@ -5,7 +5,7 @@ from statistics import fmean
 from typing import TypeVar
 
 from benchtui.engine.telemetry.stopped_workers import StoppedWorkers
-from benchtui.sessions.events import Telemetry
+from benchtui.sessions.events import Idle, Telemetry
 from benchtui.sessions.payloads import GpuReadings
 
 MIN_STOP_S = 1.0
@@ -34,6 +34,8 @@ class TelemetryWindow:
         """Reasons for missing readings by GPU index and name."""
         self._read: set[tuple[int, str]] = set()
         """GPU index and name of the watched readings that have ever succeeded."""
+        self.idle: Idle | None = None
+        """Readings of the machine before the first case; None if none were wanted."""
         self.stops = StoppedWorkers(MIN_STOP_S)
 
     def drop_before(self, before_s: float) -> None:

@@ -2,18 +2,24 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
+from msgspec.structs import replace
+
 from benchtui.engine.executor import Execution
 from benchtui.engine.supervisor.case_queue import ScheduledRound
 from benchtui.engine.supervisor.round_policy import Retry, Rounds
+from benchtui.engine.supervisor.waits.waits import Wait, Waits
 from benchtui.sessions.errors import BenchtuiError, OutOfFilesError
 from benchtui.sessions.events import (
     AnyEvent,
     CaseFinished,
+    CasePrepared,
     CaseRepeated,
     CaseStarted,
     Message,
     Outcome,
+    Waiting,
 )
+from benchtui.sessions.payloads import Environment
 
 Launch = Callable[[ScheduledRound], Execution]
 """Starts the process of a case; raises BenchtuiError if that fails."""
@@ -27,7 +33,12 @@ class RoundRun:
     """A case during one round, paused between two attempts if the first was disturbed."""
 
     def __init__(
-        self, scheduled: ScheduledRound, launch: Launch, rounds: Rounds, retry: Retry | None = None
+        self,
+        scheduled: ScheduledRound,
+        launch: Launch,
+        rounds: Rounds,
+        waits: Waits,
+        retry: Retry | None = None,
     ) -> None:
         """Prepare the round; the first ``collect`` starts it. ``retry`` is the reason for repeating it."""
         self.scheduled = scheduled
@@ -35,6 +46,9 @@ class RoundRun:
         """End of the last attempt; None while another one may follow."""
         self._launch = launch
         self._rounds = rounds
+        self._waits = waits
+        self._wait: Wait | None = None
+        """What the next attempt waits for."""
         self._run: Execution | None = None
         self._retry = retry
         """Why the next attempt isn't the first; None if it is."""
@@ -54,27 +68,75 @@ class RoundRun:
 
     def left_s(self, now_s: float) -> float:
         """Return the seconds until ``collect`` must be called even if no source is readable."""
-        return self._run.left_s if self._run else max(0.0, self._due_s - now_s)
+        if self._run:
+            return self._run.left_s
+        return self._wait.left_s(now_s) if self._wait else max(0.0, self._due_s - now_s)
 
     def collect(self, now_s: float) -> Iterator[AnyEvent]:
         """Yield the events since the last call."""
         if self._run is None:
             if now_s >= self._due_s and self.ended is None:
-                yield from self._begin(now_s)
+                yield from self._begin_when_ready(now_s)
             return
         for event in self._run.collect(now_s):
             if isinstance(event, CaseFinished):
                 yield from self._after(event, now_s)
-            else:
-                yield event
+                continue
+            if isinstance(event, CasePrepared):
+                self._waits.note_gpu(self.scheduled, event)
+            yield event
 
     def end(self, outcome: Outcome, reason: str, now_s: float) -> None:
         """Kill the case. During a pause, end it with the disturbed measurement, if there is one."""
         self._last = True
+        self._end_wait(now_s)
         if self._run:
             self._run.end(outcome, reason, now_s)
         else:
             self.ended = self._disturbed or self._end(outcome, reason, now_s)
+
+    def _begin_when_ready(self, now_s: float) -> Iterator[AnyEvent]:
+        """Start an attempt unless there is something to wait for."""
+        wait = self._wait
+        if wait:
+            met = wait.is_met()
+            if not met and not wait.is_over(now_s):
+                return
+            self._end_wait(now_s)
+            if not met:
+                text = f"waited {wait.most_s:.0f} s for {wait.what} in vain; {self._go_on(wait)}"
+                yield self._message(text, now_s)
+        if self.ended:
+            return
+        if not (wait and not wait.for_quiet):
+            self._wait = self._waits.cooling(self.scheduled, now_s)
+        yield from self._announce(self._wait, now_s) if self._wait else self._begin(now_s)
+
+    def _go_on(self, wait: Wait) -> str:
+        """Go on after a wait in vain; return how, in words. Without quiet, the disturbed measurement counts."""
+        if not wait.for_quiet:
+            return "measuring anyway"
+        self.ended = self._disturbed
+        return "the disturbed measurement counts"
+
+    def _announce(self, wait: Wait, now_s: float, reason: str = "") -> Iterator[AnyEvent]:
+        """Record what the case waits for, and because of whom."""
+        text = f"waiting for {wait.what}"
+        before = f"{reason}; " if reason else ""
+        yield self._message(f"{before}{text}, at most {wait.most_s:.0f} s", now_s)
+        yield Waiting(
+            t=now_s,
+            case=self.scheduled.case.index,
+            round=self.scheduled.round,
+            reason=f"{text}: {reason.removeprefix('disturbed: ')}" if reason else text,
+            most_s=round(wait.most_s, 3),
+        )
+
+    def _end_wait(self, now_s: float) -> None:
+        wait, self._wait = self._wait, None
+        if wait and wait.for_quiet and self._retry:
+            self._waits.spend(wait, now_s)
+            self._retry = replace(self._retry, pause_s=round(now_s - wait.began_s, 3))
 
     def _begin(self, now_s: float) -> Iterator[AnyEvent]:
         """Start an attempt. The disturbed one is recorded as repeated only then, since it counts until then."""
@@ -94,14 +156,14 @@ class RoundRun:
     def _not_started(self, error: BenchtuiError, now_s: float) -> Iterator[Message]:
         """Wait for file descriptors, or end the round: with the disturbed measurement, if there is one."""
         if isinstance(error, OutOfFilesError) and self._shortages < len(SHORTAGE_PAUSES_S):
-            yield self._wait(error, now_s)
+            yield self._postpone(error, now_s)
             return
         if self._disturbed:
             text = f"{self.scheduled.case.name}: not remeasured, the disturbed measurement counts: {error}"
             yield Message(t=now_s, level="warning", text=text)
         self.ended = self._disturbed or self._end("failed", str(error), now_s)
 
-    def _wait(self, shortage: OutOfFilesError, now_s: float) -> Message:
+    def _postpone(self, shortage: OutOfFilesError, now_s: float) -> Message:
         """Schedule another attempt; return the message that announces it."""
         pause_s = SHORTAGE_PAUSES_S[self._shortages]
         self._shortages += 1
@@ -120,6 +182,19 @@ class RoundRun:
             return
         self._disturbed, self._retry = end, retry
         self._attempt += 1
+        if retry.quiet:
+            yield from self._wait_for_quiet(retry, end.environment or Environment(), now_s)
+            return
         self._due_s = now_s + retry.pause_s
-        text = f"{self.scheduled.case.name}: {retry.reason}; remeasuring in {retry.pause_s:g} s"
-        yield Message(t=now_s, level="info", text=text)
+        yield self._message(f"{retry.reason}; remeasuring in {retry.pause_s:g} s", now_s)
+
+    def _wait_for_quiet(self, retry: Retry, seen: Environment, now_s: float) -> Iterator[AnyEvent]:
+        self._wait = self._waits.quiet(self.scheduled, seen, now_s)
+        if self._wait:
+            yield from self._announce(self._wait, now_s, retry.reason)
+            return
+        self.ended = self._disturbed
+        yield self._message(f"{retry.reason}; no time is left to wait for quiet", now_s)
+
+    def _message(self, text: str, now_s: float) -> Message:
+        return Message(t=now_s, level="info", text=f"{self.scheduled.case.name}: {text}")

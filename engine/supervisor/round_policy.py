@@ -8,11 +8,16 @@ from benchtui.engine.node import energy
 from benchtui.sessions.events import CaseFinished, RoundFinished
 from benchtui.sessions.payloads import Memory
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.disturbance import contention_marks, merge_round_marks, throttling
+from benchtui.sessions.stats.disturbance import (
+    contention_marks,
+    merge_round_marks,
+    neighbor_marks,
+    throttling,
+)
 from benchtui.sessions.sweep import Measure
 
-THROTTLED_RETRIES = 2
-"""Retries of a throttled case, unless the sweep sets them."""
+DEFAULT_RETRIES = 2
+"""Retries of a case that was throttled, or that may wait for a quiet machine, unless the sweep sets them."""
 PAUSE_S = 5.0
 """First pause in seconds before a retry; each further one is twice as long."""
 
@@ -22,13 +27,17 @@ class Retry(msgspec.Struct, frozen=True):
 
     reason: str
     pause_s: float
+    quiet: bool = False
+    """Whether the case waits for a quiet machine instead."""
 
 
 class Rounds:
     """Collects the ends of all rounds and combines them into the end of a case."""
 
-    def __init__(self, rules: Measure) -> None:
+    def __init__(self, rules: Measure, *, wait_for_quiet: bool = False) -> None:
+        """``wait_for_quiet`` says whether a case that neighbors disturbed waits until they are gone."""
         self._rules = rules
+        self._wait_for_quiet = wait_for_quiet
         self._ends: dict[int, list[CaseFinished]] = defaultdict(list)
         self._processes = 0
 
@@ -48,13 +57,15 @@ class Rounds:
         """Return the next retry after ``attempt`` retries; None if the case isn't measured again."""
         if ended.outcome != "ok" or ended.environment is None or ended.measured_s is None:
             return None
+        span_s = ended.measured_s[1] - ended.measured_s[0]
         throttled = throttling(ended.environment)
-        shared = contention_marks(ended.environment, ended.measured_s[1] - ended.measured_s[0])
-        default = THROTTLED_RETRIES if throttled else 0
+        shared = contention_marks(ended.environment, span_s)
+        quiet = self._wait_for_quiet and bool(neighbor_marks(ended.environment, span_s))
+        default = DEFAULT_RETRIES if throttled or quiet else 0
         retries = default if self._rules.retries is None else self._rules.retries
         if attempt >= retries or not (throttled or shared):
             return None
-        return Retry(", ".join((*throttled, *shared)), PAUSE_S * 2**attempt)
+        return Retry(", ".join((*throttled, *shared)), PAUSE_S * 2**attempt, quiet)
 
     def ended(self, end: CaseFinished, round_index: int) -> RoundFinished | CaseFinished:
         """Return the event to record: the end of the round, or of the case if it was the last or failed."""

@@ -14,6 +14,8 @@ from benchtui.engine.supervisor.case_queue import Queue
 from benchtui.engine.supervisor.round_execution import Launch, RoundRun
 from benchtui.engine.supervisor.round_policy import Retry, Rounds
 from benchtui.engine.supervisor.session_writer import SessionLog
+from benchtui.engine.supervisor.waits.machine_loads import MachineLoads
+from benchtui.engine.supervisor.waits.waits import Waits
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseAdded, CaseFinished, CasePrepared, NodeLost, Outcome, Runtime
 from benchtui.sessions.journal.reader import AnyRecord
@@ -29,7 +31,13 @@ class Scheduler:
     """Starts cases as the queue permits, and records their events."""
 
     def __init__(
-        self, sweep: Sweep, nodes: Sequence[Node], log: SessionLog, launch: Launch, rounds: Rounds
+        self,
+        sweep: Sweep,
+        nodes: Sequence[Node],
+        log: SessionLog,
+        launch: Launch,
+        rounds: Rounds,
+        loads: MachineLoads,
     ) -> None:
         self.queue = Queue(sweep, nodes)
         self.log = log
@@ -38,6 +46,7 @@ class Scheduler:
         self._runs: dict[int, RoundRun] = {}
         self._launch = launch
         self._rounds = rounds
+        self._waits = Waits(sweep.run, nodes, loads, log.now_s())
         self.answer_baselines = AnswerBaselines(sweep)
         self.files = FileVersions(sweep)
         self._searches = BatchSizeSearches(sweep, self.queue, [node.host for node in nodes])
@@ -101,7 +110,8 @@ class Scheduler:
             self.end_pending(self.queue.pending, "interrupted", self.stopping)
         while scheduled := self.queue.next():
             retry = self._node_retries.pop(scheduled.case.index, None)
-            run = self._runs[scheduled.case.index] = RoundRun(scheduled, self._launch, self._rounds, retry)
+            run = RoundRun(scheduled, self._launch, self._rounds, self._waits, retry)
+            self._runs[scheduled.case.index] = run
             self._collect(run)
         return bool(self._runs or self.queue.pending or (self.queue.paused and not self.stopping))
 

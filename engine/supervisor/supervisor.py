@@ -25,6 +25,7 @@ from benchtui.engine.supervisor.explain.queue import Explanations
 from benchtui.engine.supervisor.round_policy import Rounds
 from benchtui.engine.supervisor.scheduler import Scheduler
 from benchtui.engine.supervisor.session_writer import RecordError, SessionLog
+from benchtui.engine.supervisor.waits.machine_loads import MachineLoads
 from benchtui.engine.telemetry.gpu.visible_gpus import VARIABLE, visible_gpus
 from benchtui.engine.versions import commit, untested
 from benchtui.sessions.analysis.roofline import PeakKey
@@ -58,6 +59,10 @@ if TYPE_CHECKING:
     from benchtui.engine.supervisor.resume import ResumableSession
 
 E = TypeVar("E", Runtime, Peaks)
+
+IDLE_S = 2.0
+"""Seconds in which each machine is observed before the first case, so that its own load isn't taken for a
+neighbor's."""
 
 
 class Supervisor:
@@ -98,8 +103,12 @@ class Supervisor:
             at_s = resumable.session.now_s if resumable else 0.0
             self._log = SessionLog(journal, at_s, log_path(session_id), self._secrets)
             on_error.callback(self._log.close)
-            self._rounds = Rounds(self._sweep.measure)
-            self._scheduler = Scheduler(self._sweep, executor.nodes, self._log, self._launch, self._rounds)
+            self._loads = MachineLoads()
+            quiet = bool(self._sweep.run.wait_for_quiet_s)
+            self._rounds = Rounds(self._sweep.measure, wait_for_quiet=quiet)
+            self._scheduler = Scheduler(
+                self._sweep, executor.nodes, self._log, self._launch, self._rounds, self._loads
+            )
             self._explanations = Explanations(self._launch_explanation)
             self._to_explain: list[int] = []
             """Cases that the user has asked to explain. They are queued once all cases are measured."""
@@ -156,6 +165,7 @@ class Supervisor:
                     self._revealed_sweep.dataset,
                     self._loop,
                     self._on_event,
+                    IDLE_S if self._sweep.run.wait_for_quiet_s else 0.0,
                 )
             )
             self._prepare()
@@ -347,6 +357,7 @@ class Supervisor:
             if isinstance(event, NodeLost):
                 self._scheduler.on_node_lost(event)
                 return
+            self._loads.add(event)
             self._log.write(event)
             if event.stood_still_s is not None:
                 where = f"{event.node}: " if event.node else ""

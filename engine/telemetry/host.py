@@ -10,7 +10,7 @@ import psutil
 
 from benchtui.engine.telemetry.processor_clock import BusyClock
 from benchtui.engine.telemetry.processor_counters import MemoryTraffic, WorkerInstructions
-from benchtui.engine.telemetry.processors import busy_s
+from benchtui.engine.telemetry.processors import busy_s, usable_processors
 from benchtui.engine.telemetry.rapl import Rapl, RaplSample
 
 T = TypeVar("T")
@@ -27,6 +27,7 @@ class HostSample(msgspec.Struct, frozen=True):
     worker_cpu_percent: float | None
     worker_rss_mb: float | None
     engine_cpu_percent: float | None
+    others_cpu_percent: float | None = None
     package_energy_j: float | None = None
     processor_mhz: float | None = None
     dram_energy_j: float | None = None
@@ -63,6 +64,8 @@ class HostReader:
         self._traffic = traffic
         self._clock = BusyClock()
         self._machine = ProcessorUse()
+        self._usable = usable_processors()
+        self._usable_use = ProcessorUse()
         self._engine = ProcessorUse()
         self._workers: dict[int, ProcessorUse] = {}
 
@@ -72,18 +75,26 @@ class HostReader:
         seen = {pid: none_on_error(partial(_process, pid)) for pid in worker_pids}
         processes = {pid: process or (None, None) for pid, process in seen.items()}
         energy = self._rapl.sample() if self._rapl else RaplSample(None, None)
+        workers = _sum(use.percent(at_s, processes[pid][0]) for pid, use in self._workers.items())
+        engine = self._engine.percent(at_s, time.process_time())
         return HostSample(
             cpu_percent=self._machine.percent(at_s, none_on_error(partial(busy_s, None))),
             memory_used_mb=none_on_error(_memory_used_mb),
-            worker_cpu_percent=_sum(use.percent(at_s, processes[pid][0]) for pid, use in self._workers.items()),
+            worker_cpu_percent=workers,
             worker_rss_mb=_sum(rss_mb for _, rss_mb in processes.values()),
-            engine_cpu_percent=self._engine.percent(at_s, time.process_time()),
+            engine_cpu_percent=engine,
+            others_cpu_percent=self._others_percent(at_s, workers, engine),
             package_energy_j=energy.package_j,
             processor_mhz=self._clock.mhz(),
             dram_energy_j=energy.dram_j,
             instructions_per_cycle=self._instructions.per_cycle(worker_pids) if self._instructions else None,
             memory_mb_per_s=self._traffic.mb_per_s(at_s) if self._traffic else None,
         )
+
+    def _others_percent(self, at_s: float, workers: float | None, engine: float | None) -> float | None:
+        """Return the CPU use of all other processes on the processors that workers may use."""
+        used = self._usable_use.percent(at_s, none_on_error(partial(busy_s, self._usable)))
+        return None if used is None else round(max(0.0, used - (workers or 0.0) - (engine or 0.0)), 1)
 
 
 def _sum(values: Iterable[float | None]) -> float | None:

@@ -210,6 +210,7 @@ def _host_readings(column: Sequence[HostSample]) -> HostReadings:
         worker_cpu_percent=[sample.worker_cpu_percent for sample in column],
         worker_rss_mb=[sample.worker_rss_mb for sample in column],
         engine_cpu_percent=[sample.engine_cpu_percent for sample in column],
+        others_cpu_percent=_if_any([sample.others_cpu_percent for sample in column]),
         package_energy_j=_if_any([sample.package_energy_j for sample in column]),
         processor_mhz=_if_any([sample.processor_mhz for sample in column]),
         dram_energy_j=_if_any([sample.dram_energy_j for sample in column]),

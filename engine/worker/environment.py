@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from benchtui.engine.telemetry.cgroup import QuotaUse, group_folders, most_stopping, quota_uses
 from benchtui.engine.telemetry.host import none_on_error
 from benchtui.engine.telemetry.kernel_files import kernel_lines, kernel_text
+from benchtui.engine.telemetry.neighbors import run_delay
 from benchtui.engine.telemetry.processor_clock import ThrottleCounts
 from benchtui.engine.telemetry.processors import (
     busy_s,
@@ -35,6 +36,7 @@ class _Moment(msgspec.Struct, frozen=True):
     at_s: float
     own_s: float
     switches: int
+    threads: run_delay.ThreadTimes
     processors_s: float | None
     """CPU time of all processes on the processors that the worker may use."""
     stolen_s: float | None
@@ -54,6 +56,7 @@ class _Moment(msgspec.Struct, frozen=True):
             at_s=monotonic(),
             own_s=own_s,
             switches=own.ru_nivcsw,
+            threads=run_delay.thread_times(),
             processors_s=processors_s,
             stolen_s=none_on_error(lambda: stolen_s(processors)),
             quotas=quota_uses(groups),
@@ -79,9 +82,11 @@ class EnvironmentProbe:
         usage = resource.getrusage(resource.RUSAGE_SELF)  # first, for the same reason
         begin, end = self._begin, self._now()
         span_s, own_s = end.at_s - begin.at_s, end.own_s - begin.own_s
+        threads = run_delay.since(begin.threads, end.threads)
         environment = Environment(
             worker_cpu=round(own_s / span_s, 3) if span_s > 0 else None,
             involuntary_switches=end.switches - begin.switches,
+            run_delay_s=None if threads is None else round(threads.waited_s, 4),
             others_cpu_percent=_percent(begin.processors_s, end.processors_s, span_s, own_s),
             processors=psutil.cpu_count() if self._processors is None else len(self._processors),
             affinity=None if self._processors is None else ranges(self._processors),
@@ -167,9 +172,9 @@ def _with_quota(environment: Environment, quota: QuotaUse) -> Environment:
 
 def _descendants_s() -> float:
     """CPU time of running descendants, which counts as the worker's own."""
-    found = none_on_error(lambda: psutil.Process().children(recursive=True)) or []
-    times = [none_on_error(process.cpu_times) for process in found]
-    return sum(each.user + each.system for each in times if each)
+    descendants = none_on_error(lambda: psutil.Process().children(recursive=True)) or []
+    times = [none_on_error(process.cpu_times) for process in descendants]
+    return sum(cpu_times.user + cpu_times.system for cpu_times in times if cpu_times)
 
 
 def _percent(begin_s: float | None, end_s: float | None, span_s: float, own_s: float = 0.0) -> float | None:

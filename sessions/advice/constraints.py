@@ -70,8 +70,13 @@ def violations(result: Result, constraints: Constraints) -> list[str]:
 
 def nearest_relaxations(rows: Sequence[Result], constraints: Constraints) -> tuple[Relaxation, ...]:
     """Return each constraint that alone excludes all of these cases, the nearest miss first."""
-    found = (_relaxation(rows, constraints, field) for field in KINDS)
-    return tuple(sorted((each for each in found if each), key=lambda each: _distance(each, constraints)))
+    relaxations = (_relaxation(rows, constraints, field) for field in KINDS)
+    return tuple(
+        sorted(
+            (relaxation for relaxation in relaxations if relaxation),
+            key=lambda relaxation: _distance(relaxation, constraints),
+        )
+    )
 
 
 def _violation(result: Result, constraints: Constraints, field: str) -> str | None:
@@ -92,18 +97,20 @@ def _relaxation(rows: Sequence[Result], constraints: Constraints, field: str) ->
         return None
     without = replace(constraints, **{field: None})
     passing = [row for row in rows if not violations(row, without)]
-    known = [(value, row) for row in passing if (value := KINDS[field].metric(row)) is not None]
+    with_value = [(value, row) for row in passing if (value := KINDS[field].metric(row)) is not None]
     if not passing:
         return None
     return (
-        Relaxation(field, *min(known, key=lambda pair: pair[0]))
-        if known
+        Relaxation(field, *min(with_value, key=lambda pair: pair[0]))
+        if with_value
         else Relaxation(field, None, passing[0])
     )
 
 
-def _distance(each: Relaxation, constraints: Constraints) -> float:
-    return inf if each.value is None else each.value / (_limit(constraints, each.field) or 1.0)
+def _distance(relaxation: Relaxation, constraints: Constraints) -> float:
+    return (
+        inf if relaxation.value is None else relaxation.value / (_limit(constraints, relaxation.field) or 1.0)
+    )
 
 
 def _limit(constraints: Constraints, field: str) -> float | None:
@@ -117,13 +124,13 @@ def _place(verdict: AnswerVerdict | None) -> float | None:
 
 def _kl(result: Result) -> float | None:
     """Return the divergence of a case's answer; 0 for a baseline, which others are compared with."""
-    found = result.case.comparison
-    return found.kl_mean if found else _nothing_of_a_baseline(result)
+    comparison = result.case.comparison
+    return comparison.kl_mean if comparison else _nothing_of_a_baseline(result)
 
 
 def _answer(result: Result) -> float | None:
-    found = result.case.comparison
-    return _place(found.verdict) if found else _nothing_of_a_baseline(result)
+    comparison = result.case.comparison
+    return _place(comparison.verdict) if comparison else _nothing_of_a_baseline(result)
 
 
 def _nothing_of_a_baseline(result: Result) -> float | None:
@@ -136,10 +143,10 @@ def _no_answer(result: Result) -> str:
 
 
 def _no_kl(result: Result) -> str:
-    found = result.case.comparison
-    if found is None or found.verdict is None:
+    comparison = result.case.comparison
+    if comparison is None or comparison.verdict is None:
         return _no_answer(result)
-    return f"no KL divergence: its answer isn't {'finite' if found.verdict == 'broken' else 'logits'}"
+    return f"no KL divergence: its answer isn't {'finite' if comparison.verdict == 'broken' else 'logits'}"
 
 
 def _no_vram(result: Result) -> str:

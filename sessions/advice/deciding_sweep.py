@@ -23,7 +23,7 @@ def deciding_sweep(session: Session, questions: Sequence[OpenQuestion]) -> Sweep
     Raises:
         BenchtuiError: If the cases were imported from another tool, because not all of their options are known.
     """
-    asked = [each for each in questions if each.remedy]
+    asked = [question for question in questions if question.remedy]
     if not asked:
         return None
     if session.start.source:
@@ -38,17 +38,17 @@ def deciding_sweep(session: Session, questions: Sequence[OpenQuestion]) -> Sweep
         name=f"{sweep.name}-next",
         model=models[0] if len(models) == 1 and models[0] else sweep.model,
         axes=axes,
-        measure=_rules(sweep.measure, [each.remedy for each in asked if each.remedy], axes),
+        measure=_rules(sweep.measure, [question.remedy for question in asked if question.remedy], axes),
         exclude=tuple(_exclusions(axes, wanted)),
     )
 
 
 def _configs(session: Session, asked: Sequence[OpenQuestion]) -> set[Config]:
     """Return the configurations of the questions' cases and of their baselines."""
-    found = {case.config for each in asked for case in each.cases}
+    configs = {case.config for question in asked for case in question.cases}
     bases = baselines(measured(session), session.start.sweep.measure.baseline)
-    found |= {bases[work].config for work in {config.work for config in found} if work in bases}
-    return {replace(config, repeat=0) for config in found}
+    configs |= {bases[work].config for work in {config.work for config in configs} if work in bases}
+    return {replace(config, repeat=0) for config in configs}
 
 
 def _axes(planned: Axes, wanted: Collection[Config]) -> Axes:
@@ -57,27 +57,27 @@ def _axes(planned: Axes, wanted: Collection[Config]) -> Axes:
     A sweep file stores an axis of named values as one list per name, which can't leave out single combinations.
     Such an axis therefore keeps all of its planned values if it needs several.
     """
-    found: dict[str, Any] = {}
+    values_by_axis: dict[str, Any] = {}
     for axis in AXES:
         used, before = {getattr(config, axis) for config in wanted}, getattr(planned, axis)
         if BY_NAME[axis].named_values and len(used) > 1:
             used |= set(before)
         order = [value for value in before if value in used]
-        found[axis] = (*order, *sorted(used - set(order)))
-    return Axes(**found, unset=planned.unset)
+        values_by_axis[axis] = (*order, *sorted(used - set(order)))
+    return Axes(**values_by_axis, unset=planned.unset)
 
 
 def _rules(rules: Measure, remedies: Sequence[Remedy], axes: Axes) -> Measure:
     """Return the sweep's rules, with the largest values that any remedy needs or the sweep already has."""
     times = {name: _largest(name, (rules, *remedies)) for name in ("rounds", "max_time_s", "timeout_s")}
-    steps = max((each.steps or 0 for each in remedies), default=0)
-    repeat = any(each.repeat_disturbed for each in remedies)
+    steps = max((remedy.steps or 0 for remedy in remedies), default=0)
+    repeat = any(remedy.repeat_disturbed for remedy in remedies)
     return replace(
         rules,
         **times,
         iterations=max(steps, rules.iterations),
         retries=max(rules.retries or 0, DISTURBED_RETRIES) if repeat else rules.retries,
-        aa=rules.aa or any(each.aa for each in remedies),
+        aa=rules.aa or any(remedy.aa for remedy in remedies),
         explain=(),
         baseline=_baseline(rules.baseline, axes),
     )
@@ -85,7 +85,7 @@ def _rules(rules: Measure, remedies: Sequence[Remedy], axes: Axes) -> Measure:
 
 def _largest(name: str, records: Sequence[Measure | Remedy]) -> float | None:
     """Return the largest value of a field; None if no record sets it."""
-    return max((value for each in records if (value := getattr(each, name)) is not None), default=None)
+    return max((value for record in records if (value := getattr(record, name)) is not None), default=None)
 
 
 def _baseline(named: Baseline | None, axes: Axes) -> Baseline | None:
@@ -93,20 +93,20 @@ def _baseline(named: Baseline | None, axes: Axes) -> Baseline | None:
     if named is None:
         return None
     shared = {axis: None for axis in named.named if len(getattr(axes, axis)) == 1}
-    found = replace(named, **shared)
-    return found if found.named else None
+    narrowed = replace(named, **shared)
+    return narrowed if narrowed.named else None
 
 
 def _exclusions(axes: Axes, wanted: Collection[Config]) -> Iterator[Exclusion]:
     """Yield the exclusions that reduce the product of the axes to these cases."""
     several = [axis for axis in AXES if len(getattr(axes, axis)) > 1]
 
-    def without(depth: int, named: dict[str, Any], left: Collection[Config]) -> Iterator[Exclusion]:
+    def without(depth: int, named: dict[str, Any], remaining: Collection[Config]) -> Iterator[Exclusion]:
         if depth == len(several):
             return
         axis = several[depth]
         for value in getattr(axes, axis):
-            below = [config for config in left if getattr(config, axis) == value]
+            below = [config for config in remaining if getattr(config, axis) == value]
             if below:
                 yield from without(depth + 1, {**named, axis: value}, below)
             else:

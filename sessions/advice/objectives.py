@@ -89,7 +89,7 @@ def is_need_of(need: Need, results: Sequence[Result]) -> bool:
 
 def shared_metrics(metrics: Sequence[CostMetric], results: Sequence[Result]) -> tuple[CostMetric, ...]:
     """Return the metrics that every result has."""
-    return tuple(each for each in metrics if all(each.cost(row) is not None for row in results))
+    return tuple(metric for metric in metrics if all(metric.cost(row) is not None for row in results))
 
 
 def _cost(key: str) -> Callable[[Result], float | None]:
@@ -129,7 +129,7 @@ def _job_ratio(base: Result, new: Result, steps: int, samples: float) -> Ratio |
     mine, theirs = bounds_ms(base), bounds_ms(new)
     if mine is None or theirs is None:
         return Ratio(value, same_within=margin)
-    one, other = (_job_bounds(row, each, steps) for row, each in ((base, mine), (new, theirs)))
+    one, other = (_job_bounds(row, step_bounds, steps) for row, step_bounds in ((base, mine), (new, theirs)))
     bounds = (one * other.over()).times(samples)
     return Ratio(value, replace(bounds, value=value), same_within=margin)
 

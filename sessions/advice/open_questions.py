@@ -130,7 +130,9 @@ def _choices(session: Session, results: Sequence[Result]) -> Iterator[_Pair]:
 
 def _may_be_better(ratio: Ratio) -> bool:
     """Return whether the first case of an unsure ratio may be the better one."""
-    return (ratio.value / (1 + NEAR) if ratio.low is None else ratio.low) < 1
+    if ratio.low is None:
+        return ratio.doubt is Doubt.OUTSIDE or ratio.value / (1 + NEAR) < 1
+    return ratio.low < 1
 
 
 def _fronts(results: Sequence[Result]) -> Iterator[_Pair]:
@@ -141,10 +143,10 @@ def _fronts(results: Sequence[Result]) -> Iterator[_Pair]:
     """
     for rows in by_work(results).values():
         for fast, other in pairwise(front(rows)):
-            found = [SAMPLE_TIME.ratio(other, fast)]
+            ratios = [SAMPLE_TIME.ratio(other, fast)]
             if not _less_memory(other, fast):
-                found.append(STEP_TIME.ratio(fast, other))
-            unsure = [ratio for ratio in found if ratio and ratio.verdict in UNTESTED]
+                ratios.append(STEP_TIME.ratio(fast, other))
+            unsure = [ratio for ratio in ratios if ratio and ratio.verdict in UNTESTED]
             if unsure:
                 yield "front", other, fast, unsure[0]
 
@@ -156,22 +158,22 @@ def _less_memory(one: Result, other: Result) -> bool:
 
 def _merged(pairs: Sequence[_Pair]) -> list[OpenQuestion]:
     """Return one question per pair of cases, with all of its subjects."""
-    found: dict[frozenset[int], list[_Pair]] = {}
-    for each in pairs:
-        found.setdefault(frozenset((each[1].case.index, each[2].case.index)), []).append(each)
-    return [_about_pair(same) for same in found.values()]
+    pairs_by_cases: dict[frozenset[int], list[_Pair]] = {}
+    for pair in pairs:
+        pairs_by_cases.setdefault(frozenset((pair[1].case.index, pair[2].case.index)), []).append(pair)
+    return [_about_pair(same) for same in pairs_by_cases.values()]
 
 
 def _about_pair(same: Sequence[_Pair]) -> OpenQuestion:
     answers = [_remedy(base, new, ratio) for _, base, new, ratio in same]
-    remedies = [each for each in answers if isinstance(each, Remedy)]
-    obstacles = [each for each in answers if not isinstance(each, Remedy)]
+    remedies = [answer for answer in answers if isinstance(answer, Remedy)]
+    obstacles = [answer for answer in answers if not isinstance(answer, Remedy)]
     _, base, new, ratio = same[0]
     return OpenQuestion(
         about=tuple(dict.fromkeys(about for about, *_ in same)),
         cases=(base.case, new.case),
         ratio=ratio,
-        remedy=max(remedies, key=lambda each: (each.rounds or 0, each.steps or 0), default=None),
+        remedy=max(remedies, key=lambda remedy: (remedy.rounds or 0, remedy.steps or 0), default=None),
         obstacle=None if remedies else obstacles[0],
     )
 
@@ -204,8 +206,8 @@ def _with_more_steps(base: Result, new: Result, ratio: Ratio) -> tuple[int | Non
     The number is None if there are already enough steps: if they account for less than half of the variance
     between rounds, only more rounds help.
     """
-    rounds = [each for row in (base, new) for each in row.rounds]
-    errors = [each.median.error for each in rounds if each.median.error is not None]
+    rounds = [round_ for row in (base, new) for round_ in row.rounds]
+    errors = [round_.median.error for round_ in rounds if round_.median.error is not None]
     if not errors or not ratio.between:
         return None, ratio
     of_steps = fmean(error**2 for error in errors)
@@ -213,7 +215,7 @@ def _with_more_steps(base: Result, new: Result, ratio: Ratio) -> tuple[int | Non
     factor = ceil(of_steps / others)
     if factor < 2:
         return None, ratio
-    most = max(each.n for each in rounds)
+    most = max(round_.n for round_ in rounds)
     return factor * most, replace(ratio, between=sqrt(others + of_steps / factor))
 
 
@@ -258,20 +260,20 @@ def _longer(timeout_s: float, limit_s: float, measuring_s: float) -> Remedy:
 def _timeouts(session: Session) -> Iterator[OpenQuestion]:
     """Yield the cases that timed out, with the time limit that they would have needed."""
     rules = replace(session.start.sweep.measure, rounds=1)
-    known = StepTimeModel(session.cases)
+    step_times = StepTimeModel(session.cases)
     for case in session.cases:
         if case.state != "timeout" or case.finished is None:
             continue
-        left = case_left(case, rules, known, case.finished.t)
-        if left is None or not left.seconds:
+        remaining = case_left(case, rules, step_times, case.finished.t)
+        if remaining is None or not remaining.seconds:
             limit_s = UNKNOWN_LIMIT * rules.timeout_s
         else:
-            limit_s = float(ceil(SPARE * (rules.timeout_s + left.seconds)))
+            limit_s = float(ceil(SPARE * (rules.timeout_s + remaining.seconds)))
         yield OpenQuestion(about=("time limit",), cases=(case,), remedy=Remedy(timeout_s=limit_s))
 
 
 def _never_measured(session: Session) -> Iterator[OpenQuestion]:
     """Yield the cases that a resume would run."""
     if session.left:
-        left = tuple(case for case in session.cases if case.state in UNFINISHED_STATES)
-        yield OpenQuestion(about=("not measured",), cases=left, obstacle="resume")
+        unfinished = tuple(case for case in session.cases if case.state in UNFINISHED_STATES)
+        yield OpenQuestion(about=("not measured",), cases=unfinished, obstacle="resume")

@@ -29,7 +29,7 @@ from benchtui.sessions.state.judging import SAME_WITHIN
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import Result, by_work, measured
 from benchtui.sessions.stats.sampling import Bounds
-from benchtui.sessions.stats.verdicts import Ratio, Tail, Verdict, compare_tails
+from benchtui.sessions.stats.verdicts import Doubt, Ratio, Tail, Verdict, compare_tails
 from benchtui.sessions.sweep import UNKNOWN, Axes, Config, Sweep, Work
 from benchtui.sessions.sweep.options import AXES, CHOICES
 
@@ -103,8 +103,8 @@ def decide(
 
     ``results`` are the session's, if already computed.
     """
-    known = measured(session) if results is None else results
-    rows = [row for row in known if objective.work in (None, row.config.work)]
+    candidates = measured(session) if results is None else results
+    rows = [row for row in candidates if objective.work in (None, row.config.work)]
     needed = _needed(objective)
     reasons = [(row, _reasons(row, objective, needed)) for row in rows]
     rejected = (*_unfit(reasons), *_not_measured(session, objective))
@@ -116,7 +116,7 @@ def decide(
 
 def _choose(fit: Sequence[Result], objective: Objective, metrics: Sequence[CostMetric]) -> Decision:
     """Choose from the cases that meet the constraints. There must be at least one."""
-    costs = sorted(((total_cost(row, metrics), row) for row in fit), key=lambda each: each[0])
+    costs = sorted(((total_cost(row, metrics), row) for row in fit), key=lambda entry: entry[0])
     ranked = [row for _, row in costs]
     near = _undecided(_near_the_leader(costs, metrics), metrics)
     best = simplest(near)
@@ -156,14 +156,14 @@ def _undecided(near: list[Result], metrics: Sequence[CostMetric]) -> list[Result
     Simplest cases that another one clearly beats are dropped. Two cases that can't be distinguished from a
     noisy leader may still be distinguishable from each other.
     """
-    left = list(near)
+    remaining = list(near)
     for _ in range(MOST_TRIES):
-        best = simplest(left) if left else None
+        best = simplest(remaining) if remaining else None
         if best is None or best is near[0]:
-            return left
+            return remaining
         if not any(_is_faster(best, row, metrics) for row in near if row is not best):
-            return left
-        left = [row for row in left if row is not best]
+            return remaining
+        remaining = [row for row in remaining if row is not best]
     return near[:1]
 
 
@@ -173,14 +173,14 @@ def simplest(rows: Sequence[Result]) -> Result:
     The criteria are, in this order: no compilation, least memory, shortest step, fewest non-default options.
     Values within the margin of equivalence count as equal.
     """
-    left = list(rows)
+    remaining = list(rows)
     for cost in (_compiled, PEAK_MEMORY.cost, STEP_TIME.cost, _options):
-        values = [cost(row) for row in left]
-        known = [value for value in values if value is not None]
-        if len(known) == len(left):
-            most = min(known) + SAME_WITHIN * abs(min(known))  # a reading may be negative
-            left = [row for row, value in zip(left, known, strict=True) if value <= most]
-    return left[0]
+        values = [cost(row) for row in remaining]
+        readings = [value for value in values if value is not None]
+        if len(readings) == len(remaining):
+            most = min(readings) + SAME_WITHIN * abs(min(readings))  # a reading may be negative
+            remaining = [row for row, value in zip(remaining, readings, strict=True) if value <= most]
+    return remaining[0]
 
 
 def total_cost(row: Result, metrics: Sequence[CostMetric]) -> float:
@@ -193,7 +193,7 @@ def _near(cost: float, row: Result, least: float, leader: Result, metrics: Seque
     if cost >= (1 + NEAR) * least:
         return False
     ahead = ahead_by(row, leader, metrics)
-    most = 1 + (SAME_WITHIN if ahead.bounds is None else NEAR)
+    most = 1 + (SAME_WITHIN if ahead.doubt is Doubt.NO_INTERVAL else NEAR)
     return ahead.verdict is not Verdict.FASTER and cost < most * least and ahead.value < most
 
 
@@ -233,8 +233,10 @@ def front(results: Sequence[Result]) -> tuple[Result, ...]:
 
     A metric that some of the results lack is ignored.
     """
-    known = shared_metrics((SAMPLE_TIME, STEP_TIME, PEAK_MEMORY), results)
-    costs = sorted(([metric.cost(row) or 0.0 for metric in known], place) for place, row in enumerate(results))
+    metrics = shared_metrics((SAMPLE_TIME, STEP_TIME, PEAK_MEMORY), results)
+    costs = sorted(
+        ([metric.cost(row) or 0.0 for metric in metrics], place) for place, row in enumerate(results)
+    )
     kept: list[tuple[list[float], int]] = []
     for cost, place in costs:  # in this order, no case beats an earlier one
         if not any(_beats(other, cost) for other, _ in kept):
@@ -261,8 +263,8 @@ def ahead_by(base: Result, new: Result, metrics: Sequence[CostMetric]) -> Ratio:
 
 def _product(parts: Sequence[Bounds | None]) -> Bounds | None:
     """Return the bounds of a product; None if a factor has none."""
-    known = [part for part in parts if part]
-    return reduce(mul, known) if known and len(known) == len(parts) else None
+    factors = [part for part in parts if part]
+    return reduce(mul, factors) if factors and len(factors) == len(parts) else None
 
 
 def _is_faster(base: Result, new: Result, metrics: Sequence[CostMetric]) -> bool:
@@ -284,8 +286,8 @@ def _reasons(row: Result, objective: Objective, needed: Sequence[CostMetric]) ->
 def _relaxations(
     rows: Iterable[Result], objective: Objective, needed: Sequence[CostMetric]
 ) -> tuple[Relaxation, ...]:
-    known = (row for row in rows if _missing_metric(row, objective, needed) is None)
-    able = [row for row in known if not row.case.file_changes]
+    complete = (row for row in rows if _missing_metric(row, objective, needed) is None)
+    able = [row for row in complete if not row.case.file_changes]
     return nearest_relaxations(able, objective.constraints)
 
 
@@ -300,7 +302,7 @@ def _missing_metric(result: Result, objective: Objective, needed: Sequence[CostM
         return "loss not finite: the steps train nothing"
     if objective.steps is not None and job_ms(result, objective.steps) is None:
         return "cold cost unknown: the source has no steps"
-    return next((each.missing_reason for each in needed if each.cost(result) is None), None)
+    return next((metric.missing_reason for metric in needed if metric.cost(result) is None), None)
 
 
 def _not_measured(session: Session, objective: Objective) -> Iterator[RejectedCase]:

@@ -63,20 +63,25 @@ class Anomaly(msgspec.Struct, frozen=True):
         """Disturbances of these cases that may explain the anomaly."""
         if self.kind in COUNTED:
             return ()
-        found = (estimate_slowdown(each.case, throughout=False).why for each in (self.result, *self.others))
-        return tuple(dict.fromkeys(why for each in found for why in each))
+        causes_by_result = (
+            estimate_slowdown(result.case, throughout=False).why for result in (self.result, *self.others)
+        )
+        return tuple(dict.fromkeys(why for causes in causes_by_result for why in causes))
 
 
 def anomalies(results: Sequence[Result], peaks: Sequence[Peaks]) -> tuple[Anomaly, ...]:
     """Return all anomalies of the measured cases, by kind and then in case order."""
-    known = sound_peaks([each.case for each in results], peaks)
-    sizes = [list({row.config.batch_size: row for row in each.results}.values()) for each in series(results)]
+    checked_peaks = sound_peaks([result.case for result in results], peaks)
+    sizes = [
+        list({row.config.batch_size: row for row in batch_series.results}.values())
+        for batch_series in series(results)
+    ]
     return (
-        *(found for each in sizes for found in _off_the_trend(each)),
-        *(found for each in sizes for found in _shorter_steps(each)),
-        *(found for each in results if (found := _unsteady(each))),
-        *(found for each in results if (found := _tokenizing(each))),
-        *(found for each in results if (found := _host_bound(each, known))),
+        *(anomaly for rows in sizes for anomaly in _off_the_trend(rows)),
+        *(anomaly for rows in sizes for anomaly in _shorter_steps(rows)),
+        *(anomaly for result in results if (anomaly := _unsteady(result))),
+        *(anomaly for result in results if (anomaly := _tokenizing(result))),
+        *(anomaly for result in results if (anomaly := _host_bound(result, checked_peaks))),
         *_without_effect(results),
     )
 
@@ -86,16 +91,16 @@ def _off_the_trend(rows: Sequence[Result]) -> list[Anomaly]:
 
     The worst one is removed before the others are checked again, because it affects their predictions.
     """
-    found: list[Anomaly] = []
+    odd_sizes: list[Anomaly] = []
     points = [_point(row) for row in rows]
-    while len(found) <= MOST_ODD:
+    while len(odd_sizes) <= MOST_ODD:
         judged = [odd for place in range(1, len(rows) - 1) if (odd := _odd_size(rows, points, place))]
         if not judged:
-            return sorted(found, key=lambda each: each.result.config.batch_size)
-        worst = max(judged, key=lambda each: abs(each.share))
+            return sorted(odd_sizes, key=lambda anomaly: anomaly.result.config.batch_size)
+        worst = max(judged, key=lambda anomaly: abs(anomaly.share))
         kept = [(row, point) for row, point in zip(rows, points, strict=True) if row is not worst.result]
         rows, points = [row for row, _ in kept], [point for _, point in kept]
-        found.append(worst)
+        odd_sizes.append(worst)
     return []
 
 
@@ -107,16 +112,20 @@ def _odd_size(rows: Sequence[Result], points: Sequence[Point], place: int) -> An
     """
     sides = ((place - 2, place - 1), (place - 1, place + 1), (place + 1, place + 2))
     asked = [pair for pair in sides if pair[0] >= 0 and pair[1] < len(rows)]
-    found = [_against(*(points[each] for each in (place, *pair))) for pair in asked]
-    share, bounds = min(found, key=lambda each: abs(each[0]))
-    if len(found) < 2 or not _same_sign([each[0] for each in found]) or not all(_sure(*each) for each in found):
+    differences = [_against(*(points[at] for at in (place, *pair))) for pair in asked]
+    share, bounds = min(differences, key=lambda difference: abs(difference[0]))
+    if (
+        len(differences) < 2
+        or not _same_sign([difference[0] for difference in differences])
+        or not all(_sure(*difference) for difference in differences)
+    ):
         return None
     return Anomaly("off the trend", rows[place], share, bounds, (rows[place - 1], rows[place + 1]))
 
 
 def _point(row: Result) -> Point:
-    found = bounds_ms(row)
-    return row.config.batch_size, row.typical_ms, (found.low, found.high) if found else None
+    bounds = bounds_ms(row)
+    return row.config.batch_size, row.typical_ms, (bounds.low, bounds.high) if bounds else None
 
 
 def _against(point: Point, first: Point, second: Point) -> tuple[float, Bounds | None]:
@@ -166,10 +175,10 @@ def _shorter_steps(rows: Sequence[Result]) -> Iterator[Anomaly]:
 
 def _unsteady(result: Result) -> Anomaly | None:
     """Return the unsteadiness of a case if it exceeds the difference of the session's A/A pair."""
-    found = result.metrics.unsteady
-    if found is None or abs(found.share) <= expm1(result.noise.floor or 0.0):
+    unsteady = result.metrics.unsteady
+    if unsteady is None or abs(unsteady.share) <= expm1(result.noise.floor or 0.0):
         return None
-    return Anomaly(found.kind, result, found.share, found.bounds)
+    return Anomaly(unsteady.kind, result, unsteady.share, unsteady.bounds)
 
 
 def _tokenizing(result: Result) -> Anomaly | None:
@@ -182,10 +191,10 @@ def _tokenizing(result: Result) -> Anomaly | None:
 
 
 def _host_bound(result: Result, peaks: Sequence[Peaks]) -> Anomaly | None:
-    known = limit(result.case, peaks)
-    if known is None or known.bound != "host" or known.shares.busy is None:
+    case_limit = limit(result.case, peaks)
+    if case_limit is None or case_limit.bound != "host" or case_limit.shares.busy is None:
         return None
-    return Anomaly("host-bound", result, known.shares.busy)
+    return Anomaly("host-bound", result, case_limit.shares.busy)
 
 
 def _without_effect(results: Sequence[Result]) -> Iterator[Anomaly]:

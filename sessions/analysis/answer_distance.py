@@ -31,10 +31,10 @@ def _percent(share: float | None) -> float | None:
 
 
 DISTANCES = (
-    Distance("KL divergence", "nats", lambda found: found.kl_mean),
-    Distance("unequal tokens", "%", lambda found: _percent(_lacking(found.equal_tokens))),
-    Distance("largest difference of a loss", "%", lambda found: _percent(found.loss_difference)),
-    Distance("1 - cosine", "", lambda found: _lacking(found.cosine)),
+    Distance("KL divergence", "nats", lambda comparison: comparison.kl_mean),
+    Distance("unequal tokens", "%", lambda comparison: _percent(_lacking(comparison.equal_tokens))),
+    Distance("largest difference of a loss", "%", lambda comparison: _percent(comparison.loss_difference)),
+    Distance("1 - cosine", "", lambda comparison: _lacking(comparison.cosine)),
 )
 """Distance of each kind of answer: logits, tokens, losses, values."""
 
@@ -49,8 +49,10 @@ def answer_distance(cases: Iterable[CaseState], baselines: Collection[int]) -> P
     0 by definition.
     """
     compared = [case.comparison for case in cases if case.comparison and case.comparison.verdict]
-    found = next((each for each in DISTANCES if any(each.of(one) is not None for one in compared)), None)
-    if found is None:
+    chosen = next(
+        (candidate for candidate in DISTANCES if any(candidate.of(one) is not None for one in compared)), None
+    )
+    if chosen is None:
         return None
 
     def of(case: CaseState, _metrics: Metrics) -> Value | None:
@@ -58,7 +60,7 @@ def answer_distance(cases: Iterable[CaseState], baselines: Collection[int]) -> P
         if comparison is None or comparison.verdict in (None, "identical"):
             same = case.index in baselines if comparison is None else comparison.verdict is not None
             return Value(0.0) if same else None
-        distance = found.of(comparison)
+        distance = chosen.of(comparison)
         return None if distance is None else Value(distance if distance >= LEAST else 0.0)
 
-    return PlotMetric(found.name, found.unit, of)
+    return PlotMetric(chosen.name, chosen.unit, of)

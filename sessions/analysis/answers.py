@@ -161,8 +161,8 @@ def _values(base: Values, mine: Values) -> dict[str, Any]:
 
 def _embeddings(base: Values, mine: Values) -> dict[str, Any]:
     cosines = [_values(*pair)["cosine"] for pair in zip(base, mine, strict=True)]
-    known = [cosine for cosine in cosines if cosine is not None]
-    return _values(base, mine) | {"cosine": sum(known) / len(known) if known else None}
+    comparable = [cosine for cosine in cosines if cosine is not None]
+    return _values(base, mine) | {"cosine": sum(comparable) / len(comparable) if comparable else None}
 
 
 _FIGURES = {
@@ -214,7 +214,7 @@ def _correlation(base: Values, mine: Values, axis: int | None) -> float:
 
     1 if the baseline's values are all equal, because the correlation is then undefined.
     """
-    one, other = (each - each.mean(axis, keepdims=True, dtype=numpy.float64) for each in (base, mine))
+    one, other = (output - output.mean(axis, keepdims=True, dtype=numpy.float64) for output in (base, mine))
     if not _power(one):
         return 1.0
     lengths = sqrt(_power(one) * _power(other))
@@ -226,7 +226,7 @@ def comparison(
 ) -> AnswerComparison:
     """Return the comparison of a case with its baseline, or the reason why there is none."""
     try:
-        found = compare(kind, base, mine, limits)
+        figures = compare(kind, base, mine, limits)
     except BenchtuiError as error:
         return AnswerComparison(case=case, baseline=baseline, absent=str(error))
-    return AnswerComparison(case=case, baseline=baseline, **found)
+    return AnswerComparison(case=case, baseline=baseline, **figures)

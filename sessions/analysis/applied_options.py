@@ -79,8 +79,8 @@ def _attention(requested: str, effective: Effective) -> bool | None:
     if actual is None:
         return None
     if requested in _FLASH_VERSIONS:
-        found = _FLASH.search(actual)
-        return found is not None and found[1] in _FLASH_VERSIONS[requested]
+        match = _FLASH.search(actual)
+        return match is not None and match[1] in _FLASH_VERSIONS[requested]
     if requested.startswith(KERNEL):
         return requested.removeprefix(KERNEL) in actual
     return actual == requested if requested.startswith("sdpa-") else actual.startswith(requested)

@@ -129,13 +129,13 @@ class Chart(msgspec.Struct, frozen=True):
 def axes_of(plan: Iterable[Config]) -> tuple[str, ...]:
     """Return the numeric axes that have several values, or the batch size if none has."""
     configs = tuple(plan)
-    found = tuple(axis for axis in AXES if len({getattr(config, axis) for config in configs}) > 1)
-    return found or ("batch_size",)
+    varying = tuple(axis for axis in AXES if len({getattr(config, axis) for config in configs}) > 1)
+    return varying or ("batch_size",)
 
 
-def available_metrics(cases: Sequence[CaseState], known: MetricsLookup) -> tuple[PlotMetric, ...]:
+def available_metrics(cases: Sequence[CaseState], lookup: MetricsLookup) -> tuple[PlotMetric, ...]:
     """Return the metrics that any of the cases has. Throughput is always included."""
-    measured = [(case, metrics) for case in cases if (metrics := known(case))]
+    measured = [(case, metrics) for case in cases if (metrics := lookup(case))]
     others = (metric for metric in PLOT_METRICS if metric is not SAMPLES)
     known_ones = (metric for metric in others if any(metric.of(case, metrics) for case, metrics in measured))
     return throughput(cases), *known_ones
@@ -147,14 +147,14 @@ def throughput(cases: Iterable[CaseState]) -> PlotMetric:
     return replace(SAMPLES, name=task.unit)
 
 
-def chart(cases: Iterable[CaseState], known: MetricsLookup, metric: PlotMetric, axis: str) -> Chart:
+def chart(cases: Iterable[CaseState], lookup: MetricsLookup, metric: PlotMetric, axis: str) -> Chart:
     """Build the chart of a metric over an axis. The second case of an A/A pair is left out."""
     groups: dict[tuple[object, ...], list[CaseState]] = {}
     for case in cases:
         if not case.config.repeat:
             groups.setdefault(_other_options(case.config, axis), []).append(case)
     lines = (
-        Line(key, members[0].config, _points([_point(case, known, metric, axis) for case in members]))
+        Line(key, members[0].config, _points([_point(case, lookup, metric, axis) for case in members]))
         for key, members in groups.items()
     )
     return Chart(metric, axis, tuple(lines))
@@ -164,15 +164,15 @@ def _other_options(config: Config, axis: str) -> tuple[object, ...]:
     return tuple(getattr(config, name) for name in SHOWN if name != axis)
 
 
-def _point(case: CaseState, known: MetricsLookup, metric: PlotMetric, axis: str) -> Point:
-    metrics = known(case) if case.state in COUNTED_STATES else None
+def _point(case: CaseState, lookup: MetricsLookup, metric: PlotMetric, axis: str) -> Point:
+    metrics = lookup(case) if case.state in COUNTED_STATES else None
     return Point(case, getattr(case.config, axis), metric.of(case, metrics) if metrics else None)
 
 
-def _points(found: Iterable[Point]) -> tuple[Point, ...]:
+def _points(points: Iterable[Point]) -> tuple[Point, ...]:
     """Return one point per x, smallest first. For a rerun case, keep the newest point with a value."""
     kept: dict[int, Point] = {}
-    for point in found:
+    for point in points:
         if point.x not in kept or point.value or not kept[point.x].value:
             kept[point.x] = point
     return tuple(kept[x] for x in sorted(kept))

@@ -53,12 +53,12 @@ class HeatmapData(msgspec.Struct, frozen=True):
     def best(self) -> dict[Work, CaseState]:
         """Return the best case of each kind of work (``Config.work``)."""
         sign = 1 if self.metric.higher_is_better else -1
-        found: dict[Work, tuple[float, CaseState]] = {}
+        best_by_work: dict[Work, tuple[float, CaseState]] = {}
         for case, value in self.values:
             work = case.config.work
-            if work not in found or sign * value > found[work][0]:
-                found[work] = (sign * value, case)
-        return {work: case for work, (_, case) in found.items()}
+            if work not in best_by_work or sign * value > best_by_work[work][0]:
+                best_by_work[work] = (sign * value, case)
+        return {work: case for work, (_, case) in best_by_work.items()}
 
 
 def axis_pairs(plan: Iterable[Config]) -> tuple[tuple[str, str], ...]:
@@ -69,13 +69,13 @@ def axis_pairs(plan: Iterable[Config]) -> tuple[tuple[str, str], ...]:
     configs = tuple(plan)
     if any(config.label for config in configs):
         return ()
-    found = [name for name in FIRST_AXES if len({getattr(config, name) for config in configs}) > 1]
-    pairs = [(x, y) for at, x in enumerate(found) for y in found[at + 1 :]]
+    varying = [name for name in FIRST_AXES if len({getattr(config, name) for config in configs}) > 1]
+    pairs = [(x, y) for at, x in enumerate(varying) for y in varying[at + 1 :]]
     return tuple(pairs)
 
 
 def heatmap_data(
-    cases: Iterable[CaseState], known: MetricsLookup, metric: PlotMetric, axes: tuple[str, str]
+    cases: Iterable[CaseState], lookup: MetricsLookup, metric: PlotMetric, axes: tuple[str, str]
 ) -> HeatmapData:
     """Arrange cases by two options. The second case of an A/A pair is left out."""
     shown = [case for case in cases if not case.config.repeat]
@@ -83,25 +83,25 @@ def heatmap_data(
     groups: dict[tuple[object, ...], list[CaseState]] = {}
     for case in shown:
         groups.setdefault(tuple(getattr(case.config, name) for name in others), []).append(case)
-    grids = (Grid(members[0].config, _cells(members, known, metric, axes)) for members in groups.values())
+    grids = (Grid(members[0].config, _cells(members, lookup, metric, axes)) for members in groups.values())
     columns, rows = (_values([getattr(case.config, name) for case in shown]) for name in axes)
     return HeatmapData(metric, columns, rows, tuple(grids))
 
 
-def _values(found: Sequence[object]) -> tuple[object, ...]:
-    distinct = dict.fromkeys(found)
+def _values(values: Sequence[object]) -> tuple[object, ...]:
+    distinct = dict.fromkeys(values)
     numbers = [value for value in distinct if isinstance(value, int)]
     return tuple(sorted(numbers)) if len(numbers) == len(distinct) else tuple(distinct)
 
 
 def _cells(
-    members: Iterable[CaseState], known: MetricsLookup, metric: PlotMetric, axes: tuple[str, str]
+    members: Iterable[CaseState], lookup: MetricsLookup, metric: PlotMetric, axes: tuple[str, str]
 ) -> dict[tuple[object, object], HeatValue]:
     """Return one cell per combination. For a rerun case, keep the newest cell with a value."""
     kept: dict[tuple[object, object], HeatValue] = {}
     for case in members:
         at = (getattr(case.config, axes[0]), getattr(case.config, axes[1]))
-        metrics = known(case) if case.state in COUNTED_STATES else None
+        metrics = lookup(case) if case.state in COUNTED_STATES else None
         cell = HeatValue(case, metric.of(case, metrics) if metrics else None)
         if at not in kept or cell.value or not kept[at].value:
             kept[at] = cell

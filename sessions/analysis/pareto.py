@@ -37,17 +37,17 @@ def costs(cases: Iterable[CaseState], answer_baselines: Collection[int]) -> tupl
 
 
 def pareto_points(
-    cases: Iterable[CaseState], known: MetricsLookup, cost: PlotMetric
+    cases: Iterable[CaseState], lookup: MetricsLookup, cost: PlotMetric
 ) -> tuple[ParetoPoint, ...]:
     """Return every successful case that has both metrics. The second case of an A/A pair is left out."""
-    found = (_pareto_point(case, known, cost) for case in cases if not case.config.repeat)
-    return tuple(point for point in found if point)
+    points = (_pareto_point(case, lookup, cost) for case in cases if not case.config.repeat)
+    return tuple(point for point in points if point)
 
 
 def front(choices: Iterable[ParetoPoint]) -> tuple[ParetoPoint, ...]:
     """Return the choices that no other choice beats, cheapest first. All ties are kept."""
     best: list[ParetoPoint] = []
-    for point in sorted(choices, key=lambda each: (each.cost.middle, -each.gain.middle)):
+    for point in sorted(choices, key=lambda choice: (choice.cost.middle, -choice.gain.middle)):
         if not best or point.gain.middle > best[-1].gain.middle or _same(point, best[-1]):
             best.append(point)
     return tuple(best)
@@ -59,8 +59,8 @@ def fronts(choices: Sequence[ParetoPoint]) -> dict[Work, tuple[ParetoPoint, ...]
     return {work: front(point for point in choices if point.case.config.work == work) for work in works}
 
 
-def _pareto_point(case: CaseState, known: MetricsLookup, cost: PlotMetric) -> ParetoPoint | None:
-    metrics = known(case) if case.state == "ok" else None
+def _pareto_point(case: CaseState, lookup: MetricsLookup, cost: PlotMetric) -> ParetoPoint | None:
+    metrics = lookup(case) if case.state == "ok" else None
     if metrics is None:
         return None
     gain, paid = SAMPLES.of(case, metrics), cost.of(case, metrics)

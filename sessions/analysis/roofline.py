@@ -97,12 +97,12 @@ def limit(case: CaseState, peaks: Iterable[Peaks]) -> Limit | None:
     work, step_ms = case.finished.work if case.finished else None, _step_ms(case)
     if work is None or not step_ms:
         return None
-    found, typical = peaks_of(case, peaks), _is_typical(work)
+    own_peaks, typical = peaks_of(case, peaks), _is_typical(work)
     flops_per_s, bytes_per_s, weights_per_s = (
         per_second(amount, step_ms) if typical else None
         for amount in (work.flops, work.bytes_moved, work.bytes_of_weights)
     )
-    flops_peak, bytes_peak = (found.flops_per_s, found.bytes_per_s) if found else (None, None)
+    flops_peak, bytes_peak = (own_peaks.flops_per_s, own_peaks.bytes_per_s) if own_peaks else (None, None)
     shares = Shares(
         arithmetic=_share(flops_per_s, flops_peak),
         memory=_share(bytes_per_s, bytes_peak),
@@ -110,8 +110,8 @@ def limit(case: CaseState, peaks: Iterable[Peaks]) -> Limit | None:
         busy=min(work.busy_ms / step_ms, 1.0) if typical and work.busy_ms is not None else None,
     )
     bound = "host" if _launch_bound(case, work, step_ms) else _bound(shares)
-    reason = None if bound else _reason(shares, work, found)
-    return Limit(work, found, step_ms, flops_per_s, bytes_per_s, shares, bound, reason)
+    reason = None if bound else _reason(shares, work, own_peaks)
+    return Limit(work, own_peaks, step_ms, flops_per_s, bytes_per_s, shares, bound, reason)
 
 
 def sound_peaks(cases: Iterable[CaseState], peaks: Sequence[Peaks]) -> tuple[Peaks, ...]:
@@ -122,24 +122,24 @@ def sound_peaks(cases: Iterable[CaseState], peaks: Sequence[Peaks]) -> tuple[Pea
     """
     shares: dict[int, dict[str, float]] = {}
     for case in cases:
-        found = limit(case, peaks)
-        if found is None or found.peaks is None:
+        case_limit = limit(case, peaks)
+        if case_limit is None or case_limit.peaks is None:
             continue
-        most = shares.setdefault(id(found.peaks), {})
-        for name, share in (("flops", found.shares.arithmetic), ("bytes", found.shares.weights)):
+        most = shares.setdefault(id(case_limit.peaks), {})
+        for name, share in (("flops", case_limit.shares.arithmetic), ("bytes", case_limit.shares.weights)):
             most[name] = max(most.get(name, 0.0), share or 0.0)
-    return tuple(_sound(each, shares.get(id(each), {})) for each in peaks)
+    return tuple(_sound(rates, shares.get(id(rates), {})) for rates in peaks)
 
 
 def _sound(peaks: Peaks, shares: dict[str, float]) -> Peaks:
     """Replace the exceeded rates; ``shares`` has the largest share of each rate that a case reached."""
     for name in (name for name, share in shares.items() if share > 1):
         rate, burst = getattr(peaks, f"{name}_per_s"), getattr(peaks, f"{name}_burst_per_s")
-        found: dict[str, float | None] = {f"{name}_per_s": None}
+        changes: dict[str, float | None] = {f"{name}_per_s": None}
         absent = {**peaks.absent, name: OVER}
         if burst is not None and shares[name] * rate <= burst:
-            found, absent = {f"{name}_per_s": burst}, peaks.absent
-        peaks = structs.replace(peaks, **found, absent=absent)
+            changes, absent = {f"{name}_per_s": burst}, peaks.absent
+        peaks = structs.replace(peaks, **changes, absent=absent)
     return peaks
 
 
@@ -166,26 +166,26 @@ def _launch_bound(case: CaseState, work: StepCost, step_ms: float) -> bool:
 def peaks_of(case: CaseState, peaks: Iterable[Peaks]) -> Peaks | None:
     """Return the newest peaks recorded before the case ended; a resumed session measures them again."""
     key = peak_key(case.config)
-    own = [each for each in peaks if each.node == case.node]
-    known = [each for each in own if (each.device, each.precision, each.threads) == key]
-    before = [each for each in known if case.finished is None or each.t <= case.finished.t]
-    return next(reversed(before or known), None)
+    own = [rates for rates in peaks if rates.node == case.node]
+    matching = [rates for rates in own if (rates.device, rates.precision, rates.threads) == key]
+    before = [rates for rates in matching if case.finished is None or rates.t <= case.finished.t]
+    return next(reversed(before or matching), None)
 
 
 def context_power_w(peaks: Iterable[Peaks], node: str | None) -> dict[str, float]:
     """Return the power of each idle GPU of a node while a process had a CUDA context on it."""
-    known = ((each.device, each.context_power_w) for each in peaks if each.node == node)
-    return {device: power_w for device, power_w in known if power_w is not None}
+    powers = ((rates.device, rates.context_power_w) for rates in peaks if rates.node == node)
+    return {device: power_w for device, power_w in powers if power_w is not None}
 
 
-def model_flops_utilization(known: Limit, config: Config, gpu: str | None) -> float | None:
+def model_flops_utilization(case_limit: Limit, config: Config, gpu: str | None) -> float | None:
     """Return the share of the data sheet's peak; None for a GPU or precision without one.
 
     If recomputed operations count too, it is hardware FLOPs utilization (HFU), see ``counts_recomputation``.
     See PaLM (arXiv 2204.02311, appendix B).
     """
     sheet, key = data_sheet(gpu), peak_key(config)
-    return _share(known.flops_per_s, sheet.flops_per_s(key.precision) if sheet and key else None)
+    return _share(case_limit.flops_per_s, sheet.flops_per_s(key.precision) if sheet and key else None)
 
 
 def counts_recomputation(case: CaseState, config: Config) -> bool:

@@ -93,19 +93,19 @@ def json_schema() -> dict[str, Any]:
 
 def as_json(session: Session) -> str:
     """Return the results as indented JSON (``Results``). Raises BenchtuiError if there is no first event."""
-    cases = tuple(_case(row, found) for row, found in rows(session))
+    cases = tuple(_case(row, metrics) for row, metrics in rows(session))
     encoded = visible_json.encode(Results(schema=SCHEMA, session=_source(session), cases=cases))
     return msgspec.json.format(encoded, indent=1).decode() + "\n"
 
 
 def as_csv(session: Session) -> str:
     """Return the results as CSV (RFC 4180): the fields of ``CaseRow``, then the mean of each part of a step."""
-    shown = [(_cells(row), found) for row, found in rows(session)]
-    parts = dict.fromkeys(part for _, found in shown if found for part in found.parts_ms)
+    shown = [(_cells(row), metrics) for row, metrics in rows(session)]
+    parts = dict.fromkeys(part for _, metrics in shown if metrics for part in metrics.parts_ms)
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow([*CaseRow.__struct_fields__, *(f"part_{visible(part)}_mean_ms" for part in parts)])
-    writer.writerows([*cells, *(_part(found, part) for part in parts)] for cells, found in shown)
+    writer.writerows([*cells, *(_part(metrics, part) for part in parts)] for cells, metrics in shown)
     return text.getvalue()
 
 
@@ -138,31 +138,31 @@ def _cell(value: object) -> object:
             return value
 
 
-def _part(found: Metrics | None, part: str) -> float | None:
-    spread = found.parts_ms.get(part) if found else None
+def _part(metrics: Metrics | None, part: str) -> float | None:
+    spread = metrics.parts_ms.get(part) if metrics else None
     return spread.mean if spread else None
 
 
-def _case(row: CaseRow, found: Metrics | None) -> Case:
-    parts = found.parts_ms if found else {}
+def _case(row: CaseRow, metrics: Metrics | None) -> Case:
+    parts = metrics.parts_ms if metrics else {}
     return Case(
         **{name: getattr(row, name) for name in row.__struct_fields__},
         parts_ms={
             visible(name): LatencyFields(
-                n=each.n,
-                mean=each.mean,
-                p50=each.median,
-                p90=each.p90,
-                p95=each.p95,
-                p99=each.p99,
-                std=each.std,
-                interval_low=each.low,
-                interval_high=each.high,
+                n=spread.n,
+                mean=spread.mean,
+                p50=spread.median,
+                p90=spread.p90,
+                p95=spread.p95,
+                p99=spread.p99,
+                std=spread.std,
+                interval_low=spread.low,
+                interval_high=spread.high,
             )
-            for name, each in parts.items()
+            for name, spread in parts.items()
         },
-        rounds_p50_ms=found.rounds_ms if found else (),
-        outlier_steps=found.outliers if found else (),
+        rounds_p50_ms=metrics.rounds_ms if metrics else (),
+        outlier_steps=metrics.outliers if metrics else (),
     )
 
 

@@ -27,18 +27,18 @@ def case_row(case: CaseState, result: Result | None = None) -> CaseRow:
 
     ``result`` contains the metrics of the case if they have already been computed.
     """
-    if result is None and case.state == "ok" and (known := metrics(case)):
-        result = Result(case, known)
+    if result is None and case.state == "ok" and (computed := metrics(case)):
+        result = Result(case, computed)
     return _row(case, result, None)[0]
 
 
 def _row(case: CaseState, result: Result | None, base: Result | None) -> tuple[CaseRow, Metrics | None]:
-    known = result.metrics if result else metrics(case) if case.state == "ok" else None
+    computed = result.metrics if result else metrics(case) if case.state == "ok" else None
     if result is None or base is None:
-        data = CaseData(case, known, result)
+        data = CaseData(case, computed, result)
     else:
-        data = CaseData(case, known, result, base, throughput_ratio(base, result))
-    return msgspec.convert({row.key: _clean(row.read(data)) for row in EXPORTED}, CaseRow), known
+        data = CaseData(case, computed, result, base, throughput_ratio(base, result))
+    return msgspec.convert({row.key: _clean(row.read(data)) for row in EXPORTED}, CaseRow), computed
 
 
 def _clean(value: object) -> object:

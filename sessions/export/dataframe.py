@@ -25,11 +25,11 @@ def frame(session: Session) -> "DataFrame":
     """
     import pandas  # takes half a second
 
-    found = [msgspec.structs.asdict(row) for row, _ in rows(session)] if session.cases else []
-    for row in found:
+    records = [msgspec.structs.asdict(row) for row, _ in rows(session)] if session.cases else []
+    for row in records:
         row["marks"] = "; ".join(row["marks"]) or None
     # as objects: a column of integers with gaps would become one of floats, which round large integers
-    table = pandas.DataFrame(found, columns=list(CaseRow.__struct_fields__), dtype=object)
+    table = pandas.DataFrame(records, columns=list(CaseRow.__struct_fields__), dtype=object)
     typed = table.astype(dict.fromkeys(_COUNTS, "Int64") | dict.fromkeys(FIGURES, "float64")).infer_objects()
     if session.simulated:
         typed.attrs["simulated"] = simulation_note(session.start)

@@ -132,8 +132,8 @@ class StepBatch(msgspec.Struct, frozen=True):
             return SIMULATED
         if name == "step":
             return range(self.first, self.first + len(self.steps.wall_ms))
-        found: Values = getattr(self.steps, name)
-        return found
+        values: Values = getattr(self.steps, name)
+        return values
 
     def columns(self, names: Iterable[str], parts: Iterable[str]) -> list[Values]:
         """Return these columns and those of these parts. None for a part that the batch lacks."""
@@ -193,7 +193,7 @@ def write_parquet(recorded: RecordedSteps, target: Path, inputs: Collection[Path
     schema = pyarrow.schema([*_column_types(pyarrow, recorded.index.columns), *parts])
     with output_file(target, inputs) as file, pyarrow.parquet.ParquetWriter(file, schema) as writer:
         for batches in _grouped(recorded.batches()):
-            tables = [_table(pyarrow, each, recorded, schema) for each in batches]
+            tables = [_table(pyarrow, batch, recorded, schema) for batch in batches]
             writer.write_table(pyarrow.concat_tables(tables).combine_chunks())
 
 
@@ -241,23 +241,23 @@ def _check(steps: Steps, path: Path) -> None:
 
 def _grouped(batches: Iterable[StepBatch]) -> Iterator[list[StepBatch]]:
     """Group batches into lists of about ``ROWS_PER_GROUP`` steps."""
-    found: list[StepBatch] = []
+    group: list[StepBatch] = []
     size = 0
     for batch in batches:
-        found.append(batch)
+        group.append(batch)
         size += len(batch.steps.wall_ms)
         if size >= ROWS_PER_GROUP:
-            yield found
-            found, size = [], 0
-    if found:
-        yield found
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
 
 
 def _format_rows(row: str, columns: Iterable[Values], missing: str) -> str:
     """Return a formatted row per step, filled from the columns with one value per step."""
     varied = [column for column in columns if isinstance(column, COLUMN_TYPES)]
     whole = [
-        [missing if each is None else each for each in column] if None in column else column
+        [missing if cell is None else cell for cell in column] if None in column else column
         for column in varied
     ]
     return "".join([row % values for values in zip(*whole, strict=True)])
@@ -280,7 +280,7 @@ def _members(names: Iterable[str], cells: Iterable[str]) -> str:
 
 
 def _quoted(title: str) -> str:
-    return '"' + title.replace('"', '""') + '"' if any(each in title for each in ',"') else title
+    return '"' + title.replace('"', '""') + '"' if any(character in title for character in ',"') else title
 
 
 def _column_types(pyarrow: ModuleType, names: Iterable[str]) -> list[tuple[str, Any]]:

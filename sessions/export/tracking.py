@@ -41,20 +41,20 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def as_bmf(session: Session) -> str:
     """Return the results in Bencher's format: latency in nanoseconds, throughput in samples per second."""
-    found: dict[str, dict[str, Metric]] = {}
+    measures_by_name: dict[str, dict[str, Metric]] = {}
     for name, row in _measured(session):
         latency = row.latency_interval_low_ms, row.latency_interval_high_ms
         measures = {
             "latency": _metric(row.latency_p50_ms or row.latency_mean_ms, latency, NS_PER_MS),
             "throughput": _metric(row.samples_per_s, (row.samples_per_s_low, row.samples_per_s_high)),
         }
-        found[name] = {measure: metric for measure, metric in measures.items() if metric}
-    return _json({name: measures for name, measures in found.items() if measures})
+        measures_by_name[name] = {measure: metric for measure, metric in measures.items() if metric}
+    return _json({name: measures for name, measures in measures_by_name.items() if measures})
 
 
 def as_gab(session: Session) -> str:
     """Return the median step times for ``customSmallerIsBetter`` of github-action-benchmark."""
-    found = [
+    entries = [
         _entry(
             (name, "ms", row.latency_p50_ms or row.latency_mean_ms),
             (row.latency_interval_low_ms, row.latency_interval_high_ms),
@@ -62,23 +62,23 @@ def as_gab(session: Session) -> str:
         )
         for name, row in _measured(session)
     ]
-    return _json([each for each in found if each])
+    return _json([entry for entry in entries if entry])
 
 
 def as_gab_throughput(session: Session) -> str:
     """Return the throughput for ``customBiggerIsBetter`` of github-action-benchmark."""
-    found = [
+    entries = [
         _entry((name, "samples/s", row.samples_per_s), (row.samples_per_s_low, row.samples_per_s_high), row)
         for name, row in _measured(session)
     ]
-    return _json([each for each in found if each])
+    return _json([entry for entry in entries if entry])
 
 
 def _measured(session: Session) -> Iterator[tuple[str, CaseRow]]:
     """Yield the measured cases, each with a unique name that stays the same across sessions."""
     seen = Counter[str]()
-    for row, found in rows(session):
-        if found is not None:
+    for row, metrics in rows(session):
+        if metrics is not None:
             seen[row.name] += 1
             number = f" #{seen[row.name]}" if seen[row.name] > 1 else ""
             yield labeled(f"{row.name}{number}", session.start), row
@@ -100,10 +100,10 @@ def _entry(figure: tuple[str, str, float | None], bounds: Bounds, row: CaseRow) 
     if value is None:
         return None
     low, high = _interval(value, bounds)
-    known = low is not None and high is not None
+    has_interval = low is not None and high is not None
     facts = (
         f"n = {row.n}" if row.n else None,
-        f"95% interval {low:.6g} to {high:.6g} {unit}" if known else None,
+        f"95% interval {low:.6g} to {high:.6g} {unit}" if has_interval else None,
         "; ".join(row.marks) or None,
     )
     return Entry(
@@ -111,7 +111,7 @@ def _entry(figure: tuple[str, str, float | None], bounds: Bounds, row: CaseRow) 
         unit=unit,
         value=value,
         range=f"± {(high - low) / 2:.3g}" if low is not None and high is not None else None,
-        extra="\n".join(each for each in facts if each) or None,
+        extra="\n".join(fact for fact in facts if fact) or None,
     )
 
 
@@ -121,5 +121,5 @@ def _interval(value: float, bounds: Bounds) -> Bounds:
     return bounds if low is not None and high is not None and low <= value <= high else (None, None)
 
 
-def _json(found: object) -> str:
-    return msgspec.json.format(visible_json.encode(found), indent=2).decode() + "\n"
+def _json(document: object) -> str:
+    return msgspec.json.format(visible_json.encode(document), indent=2).decode() + "\n"

@@ -14,6 +14,7 @@ from benchtui.sessions.metrics.readings import (
     result,
 )
 from benchtui.sessions.payloads import CLOCK_LIMITS, FIELD_NAMES, GPU_ACTIVITY, HOST_ACTIVITY
+from benchtui.sessions.stats.disturbance import names_of
 
 
 def _lowest_peak(data: CaseData) -> float | None:
@@ -22,10 +23,10 @@ def _lowest_peak(data: CaseData) -> float | None:
 
 
 def _energy_per_1000_tokens(data: CaseData) -> float | None:
-    known = data.metrics
-    if not known or not known.energy_per_sample_j or not known.tokens_per_s or not known.samples_per_s:
+    metrics = data.metrics
+    if not metrics or not metrics.energy_per_sample_j or not metrics.tokens_per_s or not metrics.samples_per_s:
         return None
-    return 1000 * known.energy_per_sample_j * known.samples_per_s / known.tokens_per_s
+    return 1000 * metrics.energy_per_sample_j * metrics.samples_per_s / metrics.tokens_per_s
 
 
 def _memory_per_sample(data: CaseData) -> float | None:
@@ -191,6 +192,11 @@ def _slowing(data: CaseData) -> tuple[str, ...] | None:
     return tuple(reason.replace("_", " ") for reason in reasons if reason not in CLOCK_LIMITS) or None
 
 
+def _neighbors(data: CaseData) -> str | None:
+    around = data.case.finished.environment if data.case.finished else None
+    return names_of(around.neighbors) or None if around else None
+
+
 def _process(key: str, title: str, meaning: str, row: Callable[..., Quantity]) -> Quantity:
     return row(key, title, meaning, environment(key), exported=False)
 
@@ -209,6 +215,12 @@ PROCESS = (
         "Involuntary context switches",
         "Number of these switches of the worker.",
         amount,
+    ),
+    _process(
+        "run_delay_s",
+        "Waited for a processor",
+        "Time for which the worker's threads were ready to run but waited for a processor, summed over them.",
+        figure,
     ),
     _process("affinity", "CPU affinity", "Numbers of the CPUs that the worker may use.", words),
     _process("numa_nodes", "NUMA nodes", "NUMA nodes of these CPUs.", words),
@@ -234,6 +246,13 @@ PROCESS = (
     _process("memory_clock_highest_mhz", "Highest memory clock", "Maximum clock of the GPU's memory.", figure),
     _process("power_limit_w", "Power limit", "Power limit of the GPU.", figure),
     _process("gpu_processes", "Other GPU processes", "Maximum number of other processes on the GPU.", amount),
+    words(
+        "neighbors",
+        "Neighbors",
+        "Other processes that used the processors or the GPU next to the case, the busiest first.",
+        computed("case_finished.environment.neighbors", _neighbors),
+        exported=False,
+    ),
 )
 MACHINE = (
     figure("user_ms", "User", "Mean CPU time of a step in user mode.", environment("user_ms")),

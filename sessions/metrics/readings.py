@@ -108,8 +108,8 @@ def in_percent(share: Reading) -> Reading:
     """Convert a share of 1 to percent."""
 
     def value(data: CaseData) -> float | None:
-        known = share.value(data)
-        return 100 * known if isinstance(known, (int, float)) else None
+        fraction = share.value(data)
+        return 100 * fraction if isinstance(fraction, (int, float)) else None
 
     return Reading(share.source, value)
 
@@ -118,8 +118,8 @@ def inverse(rate: Reading, scale: float = 1) -> Reading:
     """Convert a rate to the time, or whatever else, per unit: ``scale`` over the rate; None for a rate of 0."""
 
     def value(data: CaseData) -> float | None:
-        known = rate.value(data)
-        return scale / known if isinstance(known, (int, float)) and known else None
+        rate_value = rate.value(data)
+        return scale / rate_value if isinstance(rate_value, (int, float)) and rate_value else None
 
     return Reading(rate.source, value)
 
@@ -128,8 +128,8 @@ def as_text(words: Reading) -> Reading:
     """Convert a member of an enumeration to its text."""
 
     def value(data: CaseData) -> str | None:
-        known = words.value(data)
-        return str(known) if known else None
+        member = words.value(data)
+        return str(member) if member else None
 
     return Reading(words.source, value)
 

@@ -90,7 +90,7 @@ def report(compared: SessionComparison, columns: Callable[[str], Columns] = full
         interpretation=interpretation(compared, chosen),
         caveats=caveats(compared),
         reading=READING,
-        against=[_block(each, columns) for each in compared.against],
+        against=[_block(against, columns) for against in compared.against],
         systems=systems.side_by_side(compared),
         differences=systems.differing(compared),
         alike=systems.no_differences_text(compared),
@@ -114,7 +114,7 @@ def _table(
 ) -> Table | None:
     """Return the table of the rows with a pair. Its titles use the task's word for samples."""
     pairs = pair_rows(against, rows)
-    task = task_of([each.pair.base for each in pairs])
+    task = task_of([pair_row.pair.base for pair_row in pairs])
     return table(in_unit(columns(against.new_letter), task), pairs)
 
 
@@ -138,16 +138,16 @@ def _block(against: PairwiseComparison, columns: Callable[[str], Columns]) -> Bl
 
 def _setups(compared: SessionComparison) -> list[Setup]:
     """Return instructions to rerun each sweep. Sessions with the same sweep share them."""
-    found: dict[Markdown | None, tuple[list[str], tuple[Fact, ...]]] = {}
+    by_sweep: dict[Markdown | None, tuple[list[str], tuple[Fact, ...]]] = {}
     foreign = []
     for letter, side in lettered(compared.sides):
         made = recipe(side.session)
         if made:
-            found.setdefault(made.sweep, ([], made.facts))[0].append(letter)
+            by_sweep.setdefault(made.sweep, ([], made.facts))[0].append(letter)
         elif reason := no_recipe_reason(side.session):
             foreign.append(Setup(((letter, reason),), None))
     sweeps = [
-        Setup(((f"Sweep of {listed(letters)}", dict(known).get("Command") or dict(known)["Sweep"]),), sweep)
-        for sweep, (letters, known) in found.items()
+        Setup(((f"Sweep of {listed(letters)}", dict(facts).get("Command") or dict(facts)["Sweep"]),), sweep)
+        for sweep, (letters, facts) in by_sweep.items()
     ]
     return [*sweeps, *foreign]

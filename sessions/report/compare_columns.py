@@ -45,8 +45,8 @@ def pair_rows(against: PairwiseComparison, rows: Iterable[AlignedCase]) -> list[
 def varying_options(against: PairwiseComparison) -> tuple[str, ...]:
     """Return the options that vary within or between the sessions, except device, precision and batch size."""
     sessions = (against.base.session, against.new.session)
-    found = varied(case.config for session in sessions for case in session.cases)
-    return tuple(option for option in found if option not in ("device", "precision"))
+    options = varied(case.config for session in sessions for case in session.cases)
+    return tuple(option for option in options if option not in ("device", "precision"))
 
 
 def short_columns(letter: str) -> Columns:
@@ -87,30 +87,32 @@ def interval(ratio: Ratio | None) -> str | None:
 def own_marks(row: AlignedCase, pair: Comparison, letter: str) -> str | None:
     """Return the kinds of marks that only one case has, and the change in the machine's own speed."""
     base, new = pair.base.case.marks, pair.new.case.marks
-    found = (
+    marks = (
         *(f"A: {mark_kind(mark)}" for mark in base if mark not in new),
         *(f"{letter}: {mark_kind(mark)}" for mark in new if mark not in base),
         *_pace(row.machine_speedup),
     )
-    return "; ".join(dict.fromkeys(found)) or None
+    return "; ".join(dict.fromkeys(marks)) or None
 
 
 def _pace(pace: tuple[float, float] | None) -> list[str]:
-    if pace is None or max(abs(each - 1) for each in pace) < LEAST_PACE:
+    if pace is None or max(abs(ratio - 1) for ratio in pace) < LEAST_PACE:
         return []
     return [f"machine itself {number(pace[0])} to {number(pace[1])} ×"]
 
 
 def _names(letter: str) -> Columns:
     return (
-        Column("Case", lambda each: case_label(each.pair.base.config, each.varying), right=False),
+        Column("Case", lambda pair_row: case_label(pair_row.pair.base.config, pair_row.varying), right=False),
         Column(f"Case of {letter}", _other_name, right=False),
     )
 
 
-def _other_name(each: PairRow) -> str | None:
+def _other_name(pair_row: PairRow) -> str | None:
     """Return the new case's name if it differs from the base's."""
-    base, new = (case_label(result.config, each.varying) for result in (each.pair.base, each.pair.new))
+    base, new = (
+        case_label(result.config, pair_row.varying) for result in (pair_row.pair.base, pair_row.pair.new)
+    )
     return None if base == new else new
 
 
@@ -125,36 +127,38 @@ def _token_rates(letter: str) -> Columns:
     return tuple(column for unit in units for column in _both(letter, unit, partial(in_unit, unit=unit)))
 
 
-def _step_ratio(each: PairRow) -> str | None:
+def _step_ratio(pair_row: PairRow) -> str | None:
     """Return the ratio of steps if it differs from the ratio of throughputs, such as imported ones."""
-    shown = value(each.pair.latency)
-    return shown if shown != value(each.row.ratio) else None
+    shown = value(pair_row.pair.latency)
+    return shown if shown != value(pair_row.row.ratio) else None
 
 
-def _verdict(each: PairRow) -> str:
+def _verdict(pair_row: PairRow) -> str:
     """Return the verdict in capitals, with the reason if it is UNSURE."""
-    word, _, reason = (verdict_cell(each.row.ratio) or f"{Verdict.UNSURE}: no time").partition(": ")
+    word, _, reason = (verdict_cell(pair_row.row.ratio) or f"{Verdict.UNSURE}: no time").partition(": ")
     return f"{word.upper()}: {reason}" if reason else word.upper()
 
 
 def _both(letter: str, title: str, text: Cell) -> Columns:
     return (
-        Column(f"A {title}", lambda each: text(each.pair.base)),
-        Column(f"{letter} {title}", lambda each: text(each.pair.new)),
+        Column(f"A {title}", lambda pair_row: text(pair_row.pair.base)),
+        Column(f"{letter} {title}", lambda pair_row: text(pair_row.pair.new)),
     )
 
 
 def _notes(letter: str) -> Column[PairRow]:
-    return Column("Notes", lambda each: own_marks(each.row, each.pair, letter), right=False)
+    return Column("Notes", lambda pair_row: own_marks(pair_row.row, pair_row.pair, letter), right=False)
 
 
 _ANSWER: Column[PairRow] = Column(
-    "Answer", lambda each: {True: "same", False: "changed", None: None}[each.row.same_answer], right=False
+    "Answer",
+    lambda pair_row: {True: "same", False: "changed", None: None}[pair_row.row.same_answer],
+    right=False,
 )
 _OWN: dict[str, Columns] = {
     "ratio": (
-        Column("Ratio (×)", lambda each: value(each.row.ratio)),
-        Column("95% interval (×)", lambda each: interval(each.row.ratio)),
+        Column("Ratio (×)", lambda pair_row: value(pair_row.row.ratio)),
+        Column("95% interval (×)", lambda pair_row: interval(pair_row.row.ratio)),
         Column("Verdict", _verdict, right=False),
     ),
     "ratio of steps": (Column("Ratio of steps (×)", _step_ratio),),

@@ -125,7 +125,7 @@ def as_json(compared: SessionComparison) -> str:
         meaning=MEANING,
         sessions=tuple(_session(letter, side) for letter, side in zip(LETTERS, compared.sides, strict=False)),
         differences=compared.differences,
-        against=tuple(_against(each) for each in compared.against),
+        against=tuple(_against(against) for against in compared.against),
     )
     return msgspec.json.format(visible_json.encode(comparison), indent=2).decode() + "\n"
 

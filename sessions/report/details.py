@@ -95,16 +95,16 @@ def details(
 
 def _models(session: Session) -> list[tuple[Fact, ...]] | None:
     """Return the facts of each model. None for a custom task, or for a source that names no model."""
-    found = models(session)
-    unnamed = session.start.source is not None and not found
-    return None if unnamed or custom_task(session.start.sweep.task) else found
+    model_facts = models(session)
+    unnamed = session.start.source is not None and not model_facts
+    return None if unnamed or custom_task(session.start.sweep.task) else model_facts
 
 
 def left_out(session: Session, results: Sequence[Result]) -> str:
     """List the contents that only the full report has."""
     amount = sum(message.level != "info" for message in session.messages)
     paired = len(results) > 1 and not any(result.config.label for result in results)
-    found = (
+    contents = (
         "each choice against its runner-up",
         "tables of every case",
         "every pair of option values" if paired else None,
@@ -113,4 +113,4 @@ def left_out(session: Session, results: Sequence[Result]) -> str:
         "all facts of model, system and method",
         count(amount, "logged warning") if amount else None,
     )
-    return f"Omitted here; include with --full: {listed([each for each in found if each])}."
+    return f"Omitted here; include with --full: {listed([content for content in contents if content])}."

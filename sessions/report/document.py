@@ -104,9 +104,9 @@ def markdown_pieces(session: Session, per_hour: float | None = None, *, full: bo
     return template("report.md.j2").generate(report=report(session, per_hour, full=full), table=tables.markdown)
 
 
-def render(found: Document, table: Callable[[Table], Markdown] = tables.markdown) -> str:
+def render(document: Document, table: Callable[[Table], Markdown] = tables.markdown) -> str:
     """Render a document in GitHub's Markdown, using ``table`` for its tables."""
-    return template(found.TEMPLATE).render(report=found, table=table)
+    return template(document.TEMPLATE).render(report=document, table=table)
 
 
 def report(session: Session, per_hour: float | None = None, *, full: bool = False) -> Report:
@@ -144,8 +144,8 @@ def report(session: Session, per_hour: float | None = None, *, full: bool = Fals
 
 def _recommended(choices: Sequence[Recommendation]) -> Recommended:
     return Recommended(
-        tuple(each.best.config for each in choices),
-        tuple(each.best.config for each in choices if each.need in SPEED_NEEDS),
+        tuple(choice.best.config for choice in choices),
+        tuple(choice.best.config for choice in choices if choice.need in SPEED_NEEDS),
     )
 
 

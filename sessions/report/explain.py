@@ -58,13 +58,13 @@ class ExplainSection(msgspec.Struct, frozen=True):
 
 def explain(session: Session, varied: Collection[str], *, full: bool) -> ExplainSection | None:
     """Return the section; None unless profiling was attempted for some case."""
-    known = explained_cases(session)
-    shown = known if full else _chosen(session, known)
+    explained = explained_cases(session)
+    shown = explained if full else _chosen(session, explained)
     missing = [case for case in session.cases if case.explained and case.explained.absent]
-    if not known and not missing:
+    if not explained and not missing:
         return None
-    more = len(known) - len(shown)
-    sentences = [INTRODUCTION] if known else []
+    more = len(explained) - len(shown)
+    sentences = [INTRODUCTION] if explained else []
     sentences += [f"{count(more, 'more explained case')}: benchtui explain, or --full."] if more else []
     sentences += [
         f"No profile of {case_label(case.config, varied)}: {case.explained.absent}."
@@ -79,13 +79,13 @@ def explain(session: Session, varied: Collection[str], *, full: bool) -> Explain
     )
 
 
-def _chosen(session: Session, known: Sequence[ExplainedCase]) -> Sequence[ExplainedCase]:
+def _chosen(session: Session, explained: Sequence[ExplainedCase]) -> Sequence[ExplainedCase]:
     """Return the cases of a short report in plan order: baselines and best cases before others."""
-    if len(known) <= MOST_CASES:
-        return known
+    if len(explained) <= MOST_CASES:
+        return explained
     first = selected(session, ("baseline", "best"))
-    chosen = sorted(known, key=lambda each: each.case.index not in first)[:MOST_CASES]
-    return sorted(chosen, key=lambda each: each.case.index)
+    chosen = sorted(explained, key=lambda case: case.case.index not in first)[:MOST_CASES]
+    return sorted(chosen, key=lambda case: case.case.index)
 
 
 def _families(cases: Sequence[ExplainedCase], varied: Collection[str]) -> Table | None:
@@ -105,11 +105,11 @@ def _cell(case: ExplainedCase, name: FamilyName) -> str | None:
 
 def _findings(case: ExplainedCase, varied: Collection[str], *, full: bool) -> Iterator[Remark]:
     label = case_label(case.case.config, varied)
-    found = findings(case)
+    case_findings = findings(case)
     timed = (step_sentence(case), device_sentence(case), parts_sentence(case))
-    yield Remark(label, sentences(*(capitalized(each) for each in timed if each)))
-    for each in found if full else found[:MOST_SENTENCES]:
-        yield Remark(label, f"{each.sentence} Confidence: {each.confidence}.")
+    yield Remark(label, sentences(*(capitalized(sentence) for sentence in timed if sentence)))
+    for finding in case_findings if full else case_findings[:MOST_SENTENCES]:
+        yield Remark(label, f"{finding.sentence} Confidence: {finding.confidence}.")
     yield from (Remark(label, note) for note in profiling_notes(case))
 
 
@@ -123,7 +123,7 @@ def _blocks(cases: Sequence[ExplainedCase], varied: Collection[str], *, full: bo
     for case in cases:
         base = bases.setdefault(case.case.config.work, case)
         if base is not case:
-            names = tuple(case_label(each.case.config, varied) for each in (base, case))
+            names = tuple(case_label(explained.case.config, varied) for explained in (base, case))
             block = difference_block(f"{names[1]} against {names[0]}", base, case, (names[0], names[1]))
             yield block if full else replace(block, table=None)
 
@@ -132,7 +132,5 @@ def difference_block(
     title: str, base: ExplainedCase, new: ExplainedCase, names: tuple[str, str]
 ) -> ExplainedBlock:
     """Return the difference between two cases: sentences, and a table by family."""
-    found = difference(base, new)
-    return ExplainedBlock(
-        title, " ".join(gap_sentences(found, names)), difference_tables(found, names=names)[0]
-    )
+    gap = difference(base, new)
+    return ExplainedBlock(title, " ".join(gap_sentences(gap, names)), difference_tables(gap, names=names)[0])

@@ -14,7 +14,7 @@ REST = "Figures"
 
 
 def with_plots(
-    report: str, found: Sequence[RenderedPlot], folder: str, skipped: Sequence[SkippedPlot] = ()
+    report: str, pictures: Sequence[RenderedPlot], folder: str, skipped: Sequence[SkippedPlot] = ()
 ) -> str:
     """Add links to plots at the end of their sections in a Markdown report, and list the skipped plots.
 
@@ -22,11 +22,11 @@ def with_plots(
     """
     sections = report.split("\n## ")
     titles = [section.partition("\n")[0] for section in sections]
-    for picture in found:
+    for picture in pictures:
         if picture.section in titles:
             place = titles.index(picture.section)
             sections[place] = f"{sections[place].rstrip()}\n\n{_link(picture, folder)}\n"
-    rest = [_link(picture, folder) for picture in found if picture.section not in titles]
+    rest = [_link(picture, folder) for picture in pictures if picture.section not in titles]
     if rest:
         sections = [*sections[:-1], f"{sections[-1].rstrip()}\n", "\n\n".join([REST, *rest]) + "\n"]
     return "\n## ".join(sections) + _left_out(skipped)
@@ -38,7 +38,7 @@ def folder_from(report: Path, figures: Path) -> str:
 
 
 def _left_out(skipped: Sequence[SkippedPlot]) -> str:
-    reasons = "; ".join(f"{each.name} ({each.reason})" for each in skipped)
+    reasons = "; ".join(f"{plot.name} ({plot.reason})" for plot in skipped)
     return f"\n{plain(f'Figures left out: {reasons}.')}\n" if reasons else ""
 
 

@@ -79,7 +79,7 @@ def page(
     contents = _number_sections(tokens)
     script = _data("page.js")
     return template("page.html.j2").generate(
-        title=next((_text(tokens[place + 1]) for place, each in enumerate(tokens) if each.tag == "h1"), ""),
+        title=next((_text(tokens[place + 1]) for place, token in enumerate(tokens) if token.tag == "h1"), ""),
         contents=contents,
         body=_body(_collapse(_inline_plots(tokens, drawings), open_sections), tables),
         style=_data("page.css"),
@@ -100,17 +100,17 @@ def _data(name: str) -> str:
 
 def _number_sections(tokens: Sequence[Token]) -> list[tuple[str, str]]:
     """Give each section an id. Return the ids with their headings."""
-    found: list[tuple[str, str]] = []
+    contents: list[tuple[str, str]] = []
     for place, token in enumerate(tokens):
         if token.type == "heading_open" and token.tag == "h2":
-            name = f"section-{len(found) + 1}"
+            name = f"section-{len(contents) + 1}"
             token.attrSet("id", name)
-            found.append((name, _text(tokens[place + 1])))
-    return found
+            contents.append((name, _text(tokens[place + 1])))
+    return contents
 
 
 def _text(heading: Token) -> str:
-    return "".join(each.content for each in heading.children or ())
+    return "".join(child.content for child in heading.children or ())
 
 
 def _body(tokens: Sequence[Token], tables: Sequence[Table]) -> Iterator[str]:
@@ -137,20 +137,20 @@ def _render(tokens: Sequence[Token]) -> str:
 
 def _collapse(tokens: Sequence[Token], open_sections: Collection[str] | None) -> list[Token]:
     """Wrap each section that isn't open in a ``details`` element, with its heading as the summary."""
-    found: list[Token] = []
+    wrapped: list[Token] = []
     inside = False
     for place, token in enumerate(tokens):
         opens = token.type == "heading_open" and token.tag == "h2"
         if opens and inside:
-            found.append(_html_block(SECTION_END))
+            wrapped.append(_html_block(SECTION_END))
         if opens:
             inside = open_sections is not None and _text(tokens[place + 1]) not in open_sections
         if opens and inside:
-            found.append(_html_block(SECTION_START))
-        found.append(token)
+            wrapped.append(_html_block(SECTION_START))
+        wrapped.append(token)
         if inside and token.type == "heading_close" and token.tag == "h2":
-            found.append(_html_block(SUMMARY_END))
-    return [*found, _html_block(SECTION_END)] if inside else found
+            wrapped.append(_html_block(SUMMARY_END))
+    return [*wrapped, _html_block(SECTION_END)] if inside else wrapped
 
 
 def _html_block(content: str) -> Token:
@@ -162,15 +162,15 @@ def _inline_plots(tokens: Sequence[Token], drawings: dict[str, RenderedPlot]) ->
     drawn = {
         place: drawings[link] for place, token in enumerate(tokens) if (link := _source(token)) in drawings
     }
-    found: list[Token] = []
+    replaced: list[Token] = []
     for place, token in enumerate(tokens):
         if place in drawn:  # a paragraph is three tokens long
             start = "" if place - 3 in drawn else GROUP_START
             end = "" if place + 3 in drawn else GROUP_END
-            found.append(_html_block(f"{start}{_figure(drawn[place])}{end}"))
+            replaced.append(_html_block(f"{start}{_figure(drawn[place])}{end}"))
         elif place - 1 not in drawn and place + 1 not in drawn:  # drop the paragraph's open and close tokens
-            found.append(token)
-    return found
+            replaced.append(token)
+    return replaced
 
 
 def _source(token: Token) -> str:

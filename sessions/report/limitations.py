@@ -17,13 +17,13 @@ def limitations(session: Session, results: Sequence[Result]) -> list[str]:
     """Describe what the figures can't show. Empty for a simulated session, or one without results."""
     if session.simulated or not results:
         return []
-    found = (_machine(session, results), _processes(results), _slow_steps(results), _accuracy(results))
-    return [each for each in found if each]
+    texts = (_machine(session, results), _processes(results), _slow_steps(results), _accuracy(results))
+    return [text for text in texts if text]
 
 
 def _machine(session: Session, results: Sequence[Result]) -> str:
     """Name the devices and the software that the figures belong to."""
-    devices = list(dict.fromkeys(name for each in results for name in _devices(session, each) if name))
+    devices = list(dict.fromkeys(name for result in results for name in _devices(session, result) if name))
     torch = f" with PyTorch {session.runtime.torch}" if session.runtime else ""
     if not devices:
         return "The record doesn't say which hardware the figures belong to."
@@ -42,7 +42,11 @@ def _devices(session: Session, result: Result) -> tuple[str | None, ...]:
 
 def _processes(results: Sequence[Result]) -> str:
     """Say that the spread between processes is estimated, where cases have too few rounds to measure it."""
-    few = [each for each in results if len(each.metrics.rounds_ms) < LEAST_ROUNDS and each.case.steps_measured]
+    few = [
+        result
+        for result in results
+        if len(result.metrics.rounds_ms) < LEAST_ROUNDS and result.case.steps_measured
+    ]
     if not few:
         return ""
     which = "Each case" if len(few) == len(results) else count(len(few), "case")
@@ -54,9 +58,9 @@ def _processes(results: Sequence[Result]) -> str:
 
 def _slow_steps(results: Sequence[Result]) -> str:
     """Say that rare slow steps can't be seen, with the number of steps; or nothing but means, without steps."""
-    if not any(each.case.steps_measured for each in results):
+    if not any(result.case.steps_measured for result in results):
         return "The source kept no single steps, so drift and slow steps can't be seen."
-    most = max(each.metrics.latency_ms.n for each in results)
+    most = max(result.metrics.latency_ms.n for result in results)
     if most >= LEAST_FOR_P99:
         return ""
     return f"There is no p99: it needs {LEAST_FOR_P99} steps of a case, and none has more than {most:,}."
@@ -64,5 +68,5 @@ def _slow_steps(results: Sequence[Result]) -> str:
 
 def _accuracy(results: Sequence[Result]) -> str:
     """Say that precisions are compared only by time, unless the cases' answers were compared."""
-    answered = any(each.case.comparison and each.case.comparison.verdict for each in results)
-    return ACCURACY if len({each.config.precision for each in results}) > 1 and not answered else ""
+    answered = any(result.case.comparison and result.case.comparison.verdict for result in results)
+    return ACCURACY if len({result.config.precision for result in results}) > 1 and not answered else ""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations  # a method returns its own class
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from copy import copy
 from typing import Protocol
 
 import msgspec
+from msgspec import structs
 
 from benchtui.sessions.events import (
     Answered,
@@ -19,7 +20,7 @@ from benchtui.sessions.events import (
     Phase,
     RoundFinished,
 )
-from benchtui.sessions.payloads import AnswerComparison, Effective, Memory
+from benchtui.sessions.payloads import AnswerComparison, Effective, Energy, Memory
 from benchtui.sessions.state.columns import Columns, Sizes
 from benchtui.sessions.state.file_names import change_marks
 from benchtui.sessions.state.simulation import SIMULATED
@@ -87,8 +88,8 @@ class CaseState(msgspec.Struct):
     def others_cpu_percent(self) -> float | None:
         """CPU use of other processes in the worst round; 100 is one processor."""
         around = (end.environment for end in self.ends if end.environment)
-        known = (each.others_cpu_percent for each in around)
-        return max((used for used in known if used is not None), default=None)
+        readings = (environment.others_cpu_percent for environment in around)
+        return max((used for used in readings if used is not None), default=None)
 
     @property
     def warmup(self) -> Columns:
@@ -134,6 +135,34 @@ class CaseState(msgspec.Struct):
         """Drop the steps of a round and of later rounds."""
         for columns in (self._columns or {}).values():
             columns.drop_from_round(round_index)
+
+    def without_rounds(self, rounds: Collection[int]) -> CaseState:
+        """Return a copy without some of its rounds, counted from 0, of which the case's end is the last."""
+        copied = copy(self)
+        copied._columns = {
+            phase: columns.without_rounds(rounds) for phase, columns in (self._columns or {}).items()
+        }
+        kept = [each for place, each in enumerate(self.rounds) if place not in rounds]
+        if self.finished:
+            finished = structs.replace(self.finished, energy=self._energy_without(rounds))
+            if len(self.rounds) in rounds:  # the last of the others takes its place
+                last = kept.pop()
+                finished = structs.replace(finished, environment=last.environment, measured_s=last.measured_s)
+            copied.finished = finished
+        copied.rounds = tuple(kept)
+        return copied
+
+    def _energy_without(self, rounds: Collection[int]) -> Energy | None:
+        """Return the energy of the other rounds, with the mean power of all; unchanged if one is unknown."""
+        whole = self.finished.energy if self.finished else None
+        parts_j = [each.energy.energy_j if each.energy else None for each in self.rounds]
+        known_j = [joules for joules in parts_j if joules is not None]
+        if whole is None or whole.energy_j is None or len(known_j) < len(parts_j):
+            return whole
+        joules = [*known_j, whole.energy_j - sum(known_j)]
+        return structs.replace(
+            whole, energy_j=sum(each for place, each in enumerate(joules) if place not in rounds)
+        )
 
     def copy_columns(self) -> None:
         """Replace the columns with copies, because other objects may share them."""

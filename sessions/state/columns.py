@@ -4,9 +4,11 @@ from __future__ import annotations  # array[float] can't be evaluated before Pyt
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
+from itertools import accumulate
 from math import nan
+from typing import Any
 
 import msgspec
 
@@ -39,9 +41,14 @@ HOST_COLUMNS = (
     "worker_cpu_percent",
     "worker_rss_mb",
     "engine_cpu_percent",
+    "others_cpu_percent",
     "package_energy_j",
     *HOST_ACTIVITY,
 )
+
+
+_STEP_COLUMNS = ("wall_ms", "device_ms", "host_ms", "tokens", "padded_tokens", "loss", "requests")
+"""Columns with an entry per step, besides those of the parts."""
 
 
 class Columns(msgspec.Struct):
@@ -84,14 +91,14 @@ class Columns(msgspec.Struct):
 
     def drop_from_round(self, round_index: int) -> None:
         """Drop the steps of a round and of later rounds, because the round is measured again."""
-        kept = next((first for each, first in self.rounds if each >= round_index), len(self))
+        kept = next((first for number, first in self.rounds if number >= round_index), len(self))
         for times in (self.wall_ms, self.device_ms, self.host_ms, self.loss, *self.parts_ms.values()):
             del times[kept:]
         for counts in (self.tokens, self.padded_tokens):
             del counts[kept:]
         del self.requests[kept:]
-        self.rounds = [each for each in self.rounds if each[1] < kept]
-        self.event_ends = [each for each in self.event_ends if each[0] <= kept]
+        self.rounds = [entry for entry in self.rounds if entry[1] < kept]
+        self.event_ends = [entry for entry in self.event_ends if entry[0] <= kept]
 
     def sizes(self) -> Sizes:
         """Return the current length of each column."""
@@ -105,13 +112,23 @@ class Columns(msgspec.Struct):
         columns = {name: getattr(self, name)[:size] for name, size in whole.items()}
         return Columns(**columns, parts_ms={part: self.parts_ms[part][:size] for part, size in parts.items()})
 
+    def without_rounds(self, rounds: Collection[int]) -> Columns:
+        """Return a copy without the steps of these rounds, and without the ends of events."""
+        kept = [span for span in self.spans() if span[0] not in rounds]
+        steps = (0, *accumulate(end - first for _, first, end in kept))
+        return Columns(
+            **{name: _only(getattr(self, name), kept) for name in _STEP_COLUMNS},
+            parts_ms={part: _only(times, kept) for part, times in self.parts_ms.items()},
+            rounds=[(index, first) for (index, _, _), first in zip(kept, steps, strict=False)],
+        )
+
     def by_round(self) -> list[array[float]]:
         """Return the step times in milliseconds, one column per round that has any."""
         return [self.wall_ms[first:end] for _, first, end in self.spans()]
 
     def of_round(self, round_index: int) -> int:
         """Return the number of steps in a round."""
-        return sum(end - first for each, first, end in self.spans() if each == round_index)
+        return sum(end - first for number, first, end in self.spans() if number == round_index)
 
     def spans(self) -> list[tuple[int, int, int]]:
         """Return each round with the index of its first step and the index after its last."""
@@ -120,6 +137,14 @@ class Columns(msgspec.Struct):
 
     def __len__(self) -> int:
         return len(self.wall_ms)
+
+
+def _only(column: Any, spans: Sequence[tuple[int, int, int]]) -> Any:  # noqa: ANN401  (an array or a list)
+    """Return a copy of a column with only its entries in these spans."""
+    copied = column[:0]
+    for _, first, end in spans:
+        copied.extend(column[first:end])
+    return copied
 
 
 def require_equal_lengths(steps: Steps) -> None:

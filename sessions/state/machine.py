@@ -81,8 +81,8 @@ class MachineState:
     def _with_reasons(self, readings: GpuReadings) -> GpuReadings:
         """Add the reasons for missing readings recorded so far: the sampler sends each only once."""
         before = self.gpu_readings.get(readings.index)
-        known = before.absent if before else {}
-        return structs.replace(readings, absent=known | readings.absent) if known else readings
+        reasons = before.absent if before else {}
+        return structs.replace(readings, absent=reasons | readings.absent) if reasons else readings
 
 
 @dataclass(kw_only=True)

@@ -34,6 +34,7 @@ from benchtui.sessions.events import (
     SessionStarted,
     Steps,
     Telemetry,
+    Waiting,
 )
 from benchtui.sessions.journal import reader
 from benchtui.sessions.payloads import Host
@@ -46,7 +47,7 @@ from benchtui.sessions.sweep import MOST_CASES
 from benchtui.sessions.sweep.case_order import Order
 
 MachineEvent = Runtime | Idle | Telemetry | Peaks | NodeJoined | NodeLost
-CaseEvent = CaseStarted | CasePrepared | RoundFinished | CaseRepeated | CaseFinished
+CaseEvent = CaseStarted | CasePrepared | RoundFinished | Waiting | CaseRepeated | CaseFinished
 Summarize = Callable[[CaseState], Summary | None]
 """Function that computes the metrics of an ended case, to replace its steps."""
 QueueEvent = CaseAdded | OrderChanged | Paused | Continued
@@ -71,6 +72,8 @@ class Session:
         """Cases that have a worker, or pause before a repeat, in start order."""
         self.paused = False
         """Whether no further case starts."""
+        self.waiting: tuple[Waiting, ...] = ()
+        """What cases wait for before they are measured, or measured again."""
         self.resumed: list[Resumed] = []
         """Each resume of the session by another engine."""
         self.done = 0
@@ -180,9 +183,9 @@ class Session:
         The number in ``cuda:1`` is torch's: CUDA_VISIBLE_DEVICES may have hidden other GPUs.
         """
         uuid = case.prepared.gpu_uuid if case.prepared else None
-        known = next((gpu.index for gpu in self.host_of(case).gpus if uuid and gpu.uuid == uuid), None)
-        if known is not None or not case.config.device.startswith("cuda"):
-            return known
+        by_uuid = next((gpu.index for gpu in self.host_of(case).gpus if uuid and gpu.uuid == uuid), None)
+        if by_uuid is not None or not case.config.device.startswith("cuda"):
+            return by_uuid
         gpus = self.ran_on(case).gpus
         return next(iter(gpus)) if len(gpus) == 1 else None
 
@@ -246,7 +249,7 @@ class Session:
                 self._steps(event)
             case Telemetry() | Runtime() | Idle() | Peaks() | NodeJoined() | NodeLost():
                 self._machine_event(event)
-            case CaseStarted() | CasePrepared() | RoundFinished() | CaseRepeated() | CaseFinished():
+            case CaseStarted() | CasePrepared() | RoundFinished() | Waiting() | CaseRepeated() | CaseFinished():
                 self._case_event(event)
             case Answered() | Explained():
                 self._late_event(event)
@@ -259,7 +262,7 @@ class Session:
             case Resumed():
                 self._resumed(event)
             case SessionFinished():
-                self.finished, self.running = event, []
+                self.finished, self.running, self.waiting = event, [], ()
 
     def _session_started(self, event: SessionStarted) -> None:
         reader.require_known_schema(event.schema)
@@ -276,7 +279,7 @@ class Session:
             case = self._case(index)
             self.done -= case.finished is not None
             self.cases[index] = case.reset_for_resume()
-        self.finished, self.running, self.paused = None, [], False
+        self.finished, self.running, self.waiting, self.paused = None, [], (), False
 
     def _machine_event(self, event: MachineEvent) -> None:
         match event:
@@ -298,7 +301,7 @@ class Session:
     def _node_event(self, event: NodeJoined | NodeLost) -> None:
         if isinstance(event, NodeLost):
             self._node(event.node).lost = event
-            for case in [each for each in self.running if each.node == event.node]:
+            for case in [running_case for running_case in self.running if running_case.node == event.node]:
                 self._requeue(self._case(case.index))
         elif event.node in self.nodes:
             node = self.nodes[event.node]
@@ -346,11 +349,14 @@ class Session:
 
     def _case_event(self, event: CaseEvent) -> None:
         case = self._case(event.case)
+        self.waiting = tuple(each for each in self.waiting if each.case != event.case)
         match event:
+            case Waiting():
+                self.waiting += (event,)
             case CaseStarted():
                 case.started = event
                 case.between_rounds = case.lost = False
-                if all(each is not case for each in self.running):
+                if all(other is not case for other in self.running):
                     self.running.append(case)
             case CasePrepared():
                 case.prepared = event
@@ -379,10 +385,10 @@ class Session:
     def _answered(self, event: Answered) -> None:
         case = self._case(event.case)
         case.answered, case.comparison = event, None
-        for each in event.comparisons:
-            self._require_case(each.baseline)
-            self.answer_baselines.add(each.baseline)
-            self._changeable(each.case).comparison = each
+        for comparison in event.comparisons:
+            self._require_case(comparison.baseline)
+            self.answer_baselines.add(comparison.baseline)
+            self._changeable(comparison.case).comparison = comparison
 
     def _changeable(self, index: int) -> CaseState:
         """Return a case to change. An ended case is copied first, because replay checkpoints share it."""
@@ -392,7 +398,7 @@ class Session:
         return case
 
     def _remove_running(self, case: CaseState) -> None:
-        self.running = [each for each in self.running if each is not case]
+        self.running = [other for other in self.running if other is not case]
 
     def _steps(self, event: Steps) -> None:
         case = self._case(event.case)

@@ -49,11 +49,11 @@ def baselines(cases: Iterable[T], named: Baseline | None) -> dict[Work, T]:
 
     One pass over the cases, for callers that need many baselines.
     """
-    found: dict[Work, T] = {}
+    by_work: dict[Work, T] = {}
     for case in cases:
-        if case.config.work not in found and _fits(case.config, case.config, named):
-            found[case.config.work] = case
-    return found
+        if case.config.work not in by_work and _fits(case.config, case.config, named):
+            by_work[case.config.work] = case
+    return by_work
 
 
 def answer_baseline(config: Config, cases: Iterable[T], named: Baseline | None, task: str) -> T | None:

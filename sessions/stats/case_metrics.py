@@ -15,7 +15,7 @@ from benchtui.sessions.payloads import ReportedTimes
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import Columns
 from benchtui.sessions.stats.distribution import Distribution, distribution, outliers
-from benchtui.sessions.stats.evidence import computed_metrics, repeats, rounds_of
+from benchtui.sessions.stats.evidence import computed_metrics, counted, outliers_of, repeats, rounds_of
 from benchtui.sessions.stats.quantiles import LEAST_FOR_P90, LEAST_FOR_P95, LEAST_FOR_P99, per_second
 from benchtui.sessions.stats.sampling import Sample, Statistic, interval
 from benchtui.sessions.stats.steadiness import Unsteady, detect_unsteadiness
@@ -111,10 +111,14 @@ def metrics(case: CaseState) -> Metrics | None:
 
     They come from the measured steps, or from the source's own numbers if it kept no steps.
     """
-    if known := computed_metrics(case):
-        return known
-    whole = distribution(case.measured.wall_ms)
-    return _reported(case) if whole is None else _measured(case, whole)
+    if computed := computed_metrics(case):
+        return computed
+    others = counted(case)
+    whole = distribution(others.measured.wall_ms)
+    if whole is None:
+        return _reported(case)
+    measured = _measured(others, whole)
+    return measured if others is case else replace(measured, outliers=outliers_of(case))
 
 
 def _measured(case: CaseState, whole: Distribution) -> Metrics:
@@ -124,12 +128,12 @@ def _measured(case: CaseState, whole: Distribution) -> Metrics:
 def _with_times(case: CaseState, whole: Distribution) -> Metrics:
     """Compute the metrics that depend only on the recorded steps."""
     steps, rounds = case.measured, rounds_of(case)
-    latency = whole.with_rounds([each.median for each in rounds])
+    latency = whole.with_rounds([round_.median for round_ in rounds])
     new_tokens = case.prepared.new_tokens if case.prepared else None
     parts = {part: spread for part, times in steps.parts_ms.items() if (spread := distribution(times))}
-    rounds_ms = tuple(each.median.ms for each in rounds) if len(rounds) > 1 else ()
+    rounds_ms = tuple(round_.median.ms for round_ in rounds) if len(rounds) > 1 else ()
     halves = _loss_halves(steps)
-    found = Metrics(
+    computed = Metrics(
         latency_ms=latency,
         device_ms=distribution(steps.device_ms),
         host_ms=distribution(steps.host_ms),
@@ -150,16 +154,16 @@ def _with_times(case: CaseState, whole: Distribution) -> Metrics:
         warmup_steps=len(case.warmup),
         unsteady=detect_unsteadiness(steps.by_round()),
     )
-    return _with_requests(found, steps) if steps.requests else found
+    return _with_requests(computed, steps) if steps.requests else computed
 
 
-def _with_requests(found: Metrics, steps: Columns) -> Metrics:
+def _with_requests(metrics: Metrics, steps: Columns) -> Metrics:
     """Add the times of the requests of all steps."""
     return replace(
-        found,
-        time_to_first_token_ms=_pooled(each.first_token_ms for each in steps.requests),
-        time_per_output_token_ms=_pooled(each.between_tokens_ms for each in steps.requests),
-        request_ms=_pooled(each.request_ms for each in steps.requests),
+        metrics,
+        time_to_first_token_ms=_pooled(request.first_token_ms for request in steps.requests),
+        time_per_output_token_ms=_pooled(request.between_tokens_ms for request in steps.requests),
+        request_ms=_pooled(request.request_ms for request in steps.requests),
     )
 
 
@@ -167,15 +171,15 @@ def _pooled(times: Iterable[list[float]]) -> Distribution | None:
     return distribution(list(chain.from_iterable(times)))
 
 
-def _with_rates(found: Metrics, case: CaseState) -> Metrics:
+def _with_rates(metrics: Metrics, case: CaseState) -> Metrics:
     """Add throughputs, total over total."""
-    steps, total_ms = case.measured, found.latency_ms.total
+    steps, total_ms = case.measured, metrics.latency_ms.total
     samples = len(steps) * case.samples_per_step
     new_tokens = case.prepared.new_tokens if case.prepared else None
     samples_per_s = per_second(samples or None, total_ms)
-    low, high = _rate_interval(samples_per_s, found.rounds, case.samples_per_step)
+    low, high = _rate_interval(samples_per_s, metrics.rounds, case.samples_per_step)
     return replace(
-        found,
+        metrics,
         samples_per_s=samples_per_s,
         samples_per_s_low=low,
         samples_per_s_high=high,
@@ -183,17 +187,17 @@ def _with_rates(found: Metrics, case: CaseState) -> Metrics:
         tokens_per_s=per_second(_total(steps.tokens, len(steps)), total_ms),
         padded_tokens_per_s=per_second(_padded_tokens(case, samples), total_ms),
         new_tokens_per_s=per_second(samples * new_tokens, total_ms) if new_tokens else None,
-        prompt_tokens_per_s=_prompt_rate(found, case, samples * (new_tokens or 0)),
+        prompt_tokens_per_s=_prompt_rate(metrics, case, samples * (new_tokens or 0)),
     )
 
 
-def _with_energy(found: Metrics, case: CaseState) -> Metrics:
+def _with_energy(metrics: Metrics, case: CaseState) -> Metrics:
     """Add mean power and the energy of a sample."""
     mean_power_w, energy_j = _power_and_energy(case)
     rounds_energy_j = _energy_by_round(case)
-    bounds = interval([Statistic(each) for each in rounds_energy_j])
+    bounds = interval([Statistic(joules) for joules in rounds_energy_j])
     return replace(
-        found,
+        metrics,
         mean_power_w=mean_power_w,
         energy_per_sample_j=_ratio(energy_j, len(case.measured) * case.samples_per_step),
         rounds_energy_j=rounds_energy_j,
@@ -240,8 +244,8 @@ def _loss_halves(steps: Columns) -> tuple[np.ndarray, np.ndarray] | None:
     return losses[: len(losses) // 2], losses[len(losses) // 2 :]
 
 
-def _prompt_rate(found: Metrics, case: CaseState, new_tokens: int) -> float | None:
-    prefill, tokens = found.parts_ms.get("prefill"), _total(case.measured.tokens, len(case.measured))
+def _prompt_rate(metrics: Metrics, case: CaseState, new_tokens: int) -> float | None:
+    prefill, tokens = metrics.parts_ms.get("prefill"), _total(case.measured.tokens, len(case.measured))
     if prefill is None or tokens is None or tokens <= new_tokens:
         return None
     return per_second(tokens - new_tokens, prefill.mean * prefill.n)
@@ -339,7 +343,7 @@ def _rate_interval(
     rate: float | None, rounds: Sequence[Sample], samples: int
 ) -> tuple[float | None, float | None]:
     """Return the 95% interval of a throughput, from the mean steps of the rounds."""
-    bounds = interval([each.mean for each in rounds])
+    bounds = interval([round_.mean for round_ in rounds])
     if bounds is None or rate is None or not bounds.low > 0:
         return None, None
     return min(rate, 1000 * samples / bounds.high), max(rate, 1000 * samples / bounds.low)
@@ -351,12 +355,14 @@ def _energy_by_round(case: CaseState) -> tuple[float, ...]:
     The energy of the last round is the total minus that of the others.
     """
     whole, ended = case.finished.energy if case.finished else None, case.rounds
-    known = [each.energy.energy_j for each in ended if each.energy and each.energy.energy_j is not None]
-    if not ended or len(known) < len(ended) or whole is None or whole.energy_j is None:
+    energies = [
+        round_.energy.energy_j for round_ in ended if round_.energy and round_.energy.energy_j is not None
+    ]
+    if not ended or len(energies) < len(ended) or whole is None or whole.energy_j is None:
         return ()
-    steps = [case.measured.of_round(each.round) for each in ended]
+    steps = [case.measured.of_round(round_.round) for round_ in ended]
     last = len(case.measured) - sum(steps)
-    joules, counts = [*known, whole.energy_j - sum(known)], [*steps, last]
+    joules, counts = [*energies, whole.energy_j - sum(energies)], [*steps, last]
     if min(*counts, *joules, case.samples_per_step) <= 0:
         return ()
     return tuple(joule / (count * case.samples_per_step) for joule, count in zip(joules, counts, strict=True))

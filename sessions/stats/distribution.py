@@ -133,7 +133,9 @@ def distribution_of_rounds(rounds: Sequence[Sequence[float]]) -> Distribution | 
     if not rounds:
         return None
     whole = distribution(np.concatenate(rounds))
-    return whole and whole.with_rounds([found for times_ms in rounds if (found := median(times_ms))])
+    return whole and whole.with_rounds(
+        [round_median for times_ms in rounds if (round_median := median(times_ms))]
+    )
 
 
 def sample(times_ms: Sequence[float]) -> Sample | None:

@@ -1,41 +1,41 @@
 """Disturbance detection: whether something other than the case affected its times.
 
-Pure rules over the recorded environment of the case.
+Pure rules over the recorded environment of the case. A neighbor, a process of somebody else, may slow a case
+down by any factor: threads that spin at a barrier wait for the one whose processor it took. So rounds next to a
+neighbor don't count while the case has others, and without others nothing follows from them.
 """
 
 from __future__ import annotations  # CaseState is only a type here: its module imports this one
 
 import re
 from collections.abc import Iterable, Sequence
+from math import inf
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from benchtui.sessions.payloads import CLOCK_LIMITS, Environment, is_hardware_throttle
+from benchtui.sessions.payloads import CLOCK_LIMITS, Environment, Neighbor, is_hardware_throttle
 from benchtui.sessions.state.file_names import CHANGED
 
 if TYPE_CHECKING:
     from benchtui.sessions.state.case import CaseState
 
-OTHERS_PERCENT = 25.0
-OTHERS_SHARE = 0.1
-"""CPU use of other processes that disturbs a case: a quarter of one or a tenth of all, whichever is more."""
-SWITCHES_PER_S = 100.0
-"""Involuntary context switches per second from which a case counts as disturbed. A few are normal; a process on
-the same core causes hundreds."""
-LEAST_INTERRUPTING = 1.0
-"""CPU use of other processes, in percent, below which switches are attributed to the worker's own threads."""
-LEAST_S = 0.2
-"""Measured span, in seconds, below which a rate of context switches is meaningless."""
+OTHERS_SHARE = 0.05
+"""Share of the processors that a case may use, from which their use by others disturbs it. As much again may be
+the machine's own, measured while it was idle: what uses more is a neighbor that was there from the start."""
+WAITED_SHARE = 0.02
+"""Share of the time in which the worker's threads wanted to run, from which waiting for a processor disturbs
+it; again, as much more may be the machine's own."""
+IDLE_GPU_PERCENT = 5.0
+"""Utilization up to which a GPU counts as idle, whatever processes are on it."""
 LEAST_CLOCK = 0.75
 """Share of the usual clock below which an unexplained GPU clock is marked (NVBench's threshold)."""
 INTERRUPTED = 1.25
-"""Slowdown factor assumed for frequent interruptions, a throttled processor, or a throttled GPU of unknown
-clock."""
-SHARED_GPU_SLOWDOWN = 2.0
-"""Slowdown factor assumed for a GPU that another process uses too."""
+"""Slowdown factor assumed for a stall, a used-up CPU quota, a throttled processor, or a throttled GPU whose
+clock is unknown."""
 LEAST_PROCESSOR = 0.9
-"""CPU time over wall time of a CPU worker, below which it must have waited for a processor."""
+"""CPU time over wall time of a CPU worker, below which it must have waited for a processor. Only for records
+without the time that it waited."""
 QUOTA_SHARE = 0.01
 """Share of stopped periods of a CPU quota from which a case counts as disturbed."""
 LEAST_FAULTS = 1_000
@@ -45,10 +45,18 @@ LEAST_KERNEL_SHARE = 0.05
 PAGE_FAULTS = "page faults"
 THROTTLED_PROCESSOR = "throttled: the processor,"
 SHARED_PROCESSOR = "the worker waited for a processor"
+_WAITED = "disturbed: waited for a processor"
+_USED = "disturbed: other processes used"
+_SHARED = "shared GPU with"
+BY_PROCESSES = (_WAITED, _USED)
+"""Prefixes of marks about processes that compete for the processors of a case."""
+_NEIGHBOR_MARKS = (*BY_PROCESSES, _SHARED)
 KINDS = ("disturbed", "throttled", "clock", "shared GPU", "in parallel", "unwatched")
 """Prefixes of this module's marks."""
 _COUNTED = ("waits for the GPU", "gradient scaler skipped", CHANGED, PAGE_FAULTS)
 """Prefixes of marks that contain a number and report no disturbance."""
+_NAMES = re.compile(r"(?<=CPU|ess|ses|ime): .*")
+"""Names of processes at the end of a mark."""
 _OF_SESSION = "of its best in this session"
 _CAUSES = {
     THROTTLED_PROCESSOR: "the processor was throttled",
@@ -56,6 +64,7 @@ _CAUSES = {
     _OF_SESSION: "the GPU ran below its best clock in the session",
     "clock": "the GPU ran below its default clock",
     "shared GPU": "another process used the GPU",
+    _WAITED: SHARED_PROCESSOR,
     "stalled": "the machine stalled",
     "CPU quota": "the CPU quota of the control group stopped the worker",
 }
@@ -69,36 +78,73 @@ class Slowdown(msgspec.Struct, frozen=True):
     """Possible slowdown of a case by its environment: a factor on step time, and the causes."""
 
     by: float = 1.0
+    """Infinite next to a neighbor: nothing limits how much it slows a case down."""
     why: tuple[str, ...] = ()
+
+    @property
+    def unbounded(self) -> bool:
+        """Whether nothing is known about the case's own speed."""
+        return self.by == inf
 
 
 def estimate_slowdown(case: CaseState, *, throughout: bool) -> Slowdown:
-    """Return how much the environment may have slowed down a case.
+    """Return how much the environment may have slowed down a case in the rounds that count.
 
-    The estimate is that of the worst round, or with ``throughout`` of the best one, so that it applies to all
-    rounds.
+    It is that of the worst of them, or with ``throughout`` of the best one, so that it applies to all.
     """
+    by_round = _slowdowns(case)
     choose = min if throughout else max
-    return choose(_slowdowns(case), key=lambda each: each.by, default=Slowdown())
+    return choose(_bounded(by_round) or by_round, key=lambda slowdown: slowdown.by, default=Slowdown())
 
 
 def undisturbed(case: CaseState, rounds: Sequence[T]) -> Sequence[T] | None:
-    """Return the values of the rounds that nothing disturbed; None if something disturbed each of them."""
-    found = _slowdowns(case)
-    if len(found) != len(rounds) or not any(each.by > 1 for each in found):
-        return rounds if all(each.by <= 1 for each in found) else None
-    return [value for value, slowed in zip(rounds, found, strict=True) if slowed.by <= 1] or None
+    """Return the values of the rounds that nothing disturbed; None if something disturbed each of them.
+
+    ``rounds`` may have been left without those next to a neighbor.
+    """
+    by_round = _slowdowns(case)
+    if len(counted := _bounded(by_round)) == len(rounds):
+        by_round = counted
+    if len(by_round) != len(rounds) or not any(slowdown.by > 1 for slowdown in by_round):
+        return rounds if all(slowdown.by <= 1 for slowdown in by_round) else None
+    return [value for value, slowdown in zip(rounds, by_round, strict=True) if slowdown.by <= 1] or None
+
+
+def left_out_rounds(case: CaseState) -> frozenset[int]:
+    """Return the rounds next to a neighbor, which don't count because the case has others."""
+    by_round = _slowdowns(case)
+    if not _bounded(by_round):
+        return frozenset()
+    return frozenset(place for place, slowdown in enumerate(by_round) if slowdown.unbounded)
 
 
 def _slowdowns(case: CaseState) -> list[Slowdown]:
-    """Return how much the environment may have slowed down each round."""
+    """Return the slowdown of each round."""
     on_cpu = case.config.device == "cpu"
     return [_slowed(end.environment, end.measured_s, on_cpu=on_cpu) for end in case.ends]
 
 
-def is_noisy(others_percent: float, processors: int | None) -> bool:
+def _bounded(by_round: Iterable[Slowdown]) -> list[Slowdown]:
+    return [slowdown for slowdown in by_round if not slowdown.unbounded]
+
+
+def others_limit_percent(processors: int | None, idle_percent: float | None = None) -> float:
+    """Return the CPU use of other processes that disturbs a case; 100 is one processor.
+
+    ``idle_percent`` is their use while the machine was idle.
+    """
+    limit = 100 * OTHERS_SHARE * (processors or 1)
+    return limit + min(idle_percent or 0.0, limit)
+
+
+def is_noisy(others_percent: float, processors: int | None, idle_percent: float | None = None) -> bool:
     """Return whether other processes use so much of the processors that they may disturb a case."""
-    return others_percent >= max(OTHERS_PERCENT, 100 * OTHERS_SHARE * (processors or 1))
+    return others_percent >= others_limit_percent(processors, idle_percent)
+
+
+def gpu_sharers(environment: Environment) -> int:
+    """Return the number of other processes on the GPU, without those that left it idle at first."""
+    return max(0, (environment.gpu_processes or 0) - environment.idle_gpu_processes)
 
 
 def throttling(environment: Environment) -> tuple[str, ...]:
@@ -133,19 +179,54 @@ def _usual_clock_mhz(environment: Environment) -> float | None:
 
 def contention_marks(environment: Environment, span_s: float) -> tuple[str, ...]:
     """Return a mark for each kind of interference with a case, measured over ``span_s`` seconds."""
-    found = []
-    if (others := environment.others_cpu_percent) is not None and is_noisy(others, environment.processors):
-        found.append(f"disturbed: other processes used {others:.0f}% CPU")
-    # while other cases of the sweep run, one of them may have caused the switches
-    switches = None if environment.beside else environment.involuntary_switches
-    idle = others is not None and others < LEAST_INTERRUPTING
-    if switches is not None and not idle and span_s >= LEAST_S and switches / span_s >= SWITCHES_PER_S:
-        found.append(f"disturbed: {switches / span_s:.0f} context switches per second")
+    marks = []
     if environment.stood_still_s:
-        found.append(f"disturbed: stalled for {environment.stood_still_s:.0f} s")
-    if others_there := environment.gpu_processes:
-        found.append(f"shared GPU with {others_there} other process{'es' if others_there > 1 else ''}")
-    return tuple(found)
+        marks.append(f"disturbed: stalled for {environment.stood_still_s:.0f} s")
+    return (*neighbor_marks(environment, span_s), *marks)
+
+
+def neighbor_marks(environment: Environment, span_s: float) -> tuple[str, ...]:
+    """Return a mark for each resource that the case had to share with somebody else."""
+    marks = []
+    others, who = environment.others_cpu_percent, _who(environment)
+    if others is not None and is_noisy(others, environment.processors, environment.idle_others_cpu_percent):
+        marks.append(f"{_USED} {others:.0f}% CPU{who}")
+    elif (share := _waited_share(environment, span_s)) > _waited_limit(environment):
+        marks.append(f"{_WAITED} for {100 * share:.0f}% of the time{who}")
+    if sharers := gpu_sharers(environment):
+        marks.append(f"{_SHARED} {sharers} other process{'es' if sharers > 1 else ''}{who}")
+    return tuple(marks)
+
+
+def names_of(neighbors: Iterable[Neighbor]) -> str:
+    """Return the distinct names of processes with their users: ``python3 (alice), make (bob)``."""
+    names = (each.name + (f" ({each.user})" if each.user else "") for each in neighbors)
+    return ", ".join(dict.fromkeys(names))
+
+
+def _who(environment: Environment) -> str:
+    """Return whose processes they were, as the end of a mark; empty if they weren't visible."""
+    return f": {names_of(environment.neighbors)}" if environment.neighbors else ""
+
+
+def _waited_share(environment: Environment, span_s: float) -> float:
+    """Return the share of the time that the worker's threads wanted to run in which others made them wait.
+
+    Threads also wait for each other and for the engine, and while a CPU quota stops them. So no more of the
+    wait is attributed to others than they used the processors beyond their use while idle.
+    """
+    waited_s, others = environment.run_delay_s, environment.others_cpu_percent
+    if waited_s is None or others is None or environment.beside:
+        return 0.0
+    used_s = span_s * max(0.0, others - (environment.idle_others_cpu_percent or 0.0)) / 100
+    wanted_s = span_s * (environment.worker_cpu or 0.0) + waited_s
+    by_others_s = min(used_s, waited_s - (environment.quota_stopped_s or 0.0))
+    return max(0.0, by_others_s / wanted_s) if wanted_s > 0 else 0.0
+
+
+def _waited_limit(environment: Environment) -> float:
+    idle = (environment.idle_run_delay_percent or 0.0) / 100
+    return WAITED_SHARE + min(idle, WAITED_SHARE)
 
 
 def quota_marks(environment: Environment) -> tuple[str, ...]:
@@ -190,13 +271,14 @@ def _slowed(
         return Slowdown()
     span_s = measured_s[1] - measured_s[0] if measured_s else 0.0
     # few GPUs reach their highest clock under load, so a lower clock isn't a slowdown
-    known = environment.graphics_clock_best_mhz or not environment.graphics_clock_default_is_highest
-    clocks = clock_marks(environment) if known else ()
+    comparable = environment.graphics_clock_best_mhz or not environment.graphics_clock_default_is_highest
+    clocks = clock_marks(environment) if comparable else ()
     own = (*throttling(environment), *clocks, *quota_marks(environment))
     marks = (*own, *contention_marks(environment, span_s))
-    factors = [_factor(environment, mark) for mark in marks]
-    causes = [_cause(mark) for mark in marks]
-    share = environment.worker_cpu
+    neighbors, who = neighbor_marks(environment, span_s), _who(environment)
+    factors = [inf if mark in neighbors else _factor(environment, mark) for mark in marks]
+    causes = [_cause(mark.removesuffix(who)) + (who if mark in neighbors else "") for mark in marks]
+    share = environment.worker_cpu if environment.run_delay_s is None else None
     if on_cpu and share is not None and 0 < share < LEAST_PROCESSOR:
         factors.append(1 / share)
         causes.append(SHARED_PROCESSOR)
@@ -205,17 +287,12 @@ def _slowed(
 
 def _cause(mark: str) -> str:
     """Return the cause of a mark."""
-    found = (cause for word, cause in _CAUSES.items() if word in mark)
-    return next(found, "other processes were running")
+    causes = (cause for word, cause in _CAUSES.items() if word in mark)
+    return next(causes, "other processes were running")
 
 
 def _factor(environment: Environment, mark: str) -> float:
     """Return the slowdown factor that a mark may account for."""
-    if "other processes used" in mark:
-        used = (environment.others_cpu_percent or 0.0) / 100
-        return 1 + used / max(1.0, (environment.processors or 1) / 2)
-    if mark.startswith("shared GPU"):
-        return SHARED_GPU_SLOWDOWN
     clock, usual = environment.graphics_clock_mhz, _usual_clock_mhz(environment)
     if mark.startswith(THROTTLED_PROCESSOR):
         return INTERRUPTED
@@ -238,17 +315,24 @@ def mark_kind(mark: str) -> str:
 
 
 def is_disturbed(marks: Iterable[str]) -> bool:
-    """Return whether one of a case's marks says that something else may have affected its times."""
-    return any(mark_kind(mark) in KINDS for mark in marks)
+    """Return whether one of a case's marks says that something else may have affected its times.
+
+    Rounds next to neighbors don't count if the case has others.
+    """
+    return any(mark_kind(mark) in KINDS and not _is_left_out(mark) for mark in marks)
+
+
+def _is_left_out(mark: str) -> bool:
+    return mark.startswith(_NEIGHBOR_MARKS) and in_some_rounds(mark)
 
 
 def merge_round_marks(rounds: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """Merge the marks of several rounds: each disturbance at its worst, with its number of rounds."""
-    marks = [mark for each in rounds for mark in each]
-    found: dict[str, list[str]] = {}
+    marks = [mark for round_marks in rounds for mark in round_marks]
+    by_kind: dict[str, list[str]] = {}
     for mark in marks:
-        found.setdefault(_without_figures(mark), []).append(mark)
-    worst = ((max(same, key=_figure), len(same)) for same in found.values())
+        by_kind.setdefault(_without_figures(mark), []).append(mark)
+    worst = ((max(same, key=_figure), len(same)) for same in by_kind.values())
     return tuple(
         mark if mark_kind(mark) == mark else f"{mark}, in {amount} of {len(rounds)} rounds"
         for mark, amount in worst
@@ -257,12 +341,12 @@ def merge_round_marks(rounds: Sequence[Sequence[str]]) -> tuple[str, ...]:
 
 def in_some_rounds(mark: str) -> bool:
     """Return whether a merged mark applies to some rounds of its case only."""
-    found = re.search(r", in (\d+) of (\d+) rounds$", mark)
-    return found is not None and found[1] != found[2]
+    match = re.search(r", in (\d+) of (\d+) rounds$", mark)
+    return match is not None and match[1] != match[2]
 
 
 def _without_figures(mark: str) -> str:
-    return re.sub(r"\d+", "", mark) if mark_kind(mark) != mark else mark
+    return re.sub(r"\d+", "", _NAMES.sub("", mark)) if mark_kind(mark) != mark else mark
 
 
 def _figure(mark: str) -> int:

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from benchtui.sessions.payloads import Reported
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.disturbance import undisturbed
+from benchtui.sessions.stats.disturbance import left_out_rounds, undisturbed
 from benchtui.sessions.stats.noise import Noise, Spread, is_noisier, kind_of, moderated, noise_of
 from benchtui.sessions.stats.sampling import Bounds, Sample, Statistic, log_mean_of_rounds
 from benchtui.sessions.sweep import Config
@@ -69,6 +69,13 @@ class Evidence(msgspec.Struct, frozen=True):
         return self.case.config
 
 
+def counted(case: CaseState) -> CaseState:
+    """Return a case without the rounds that don't count: those next to a neighbor, if it has others."""
+    left_out = frozenset() if case.metrics else left_out_rounds(case)
+    others = case.without_rounds(left_out) if left_out else case
+    return others if len(others.measured) else case
+
+
 def summarize(case: CaseState) -> Metrics | None:
     """Return the metrics of a case: the function that sessions without steps are loaded with."""
     from benchtui.sessions.stats.case_metrics import metrics  # imports numpy, which takes 0.1 s
@@ -82,22 +89,31 @@ def computed_metrics(case: CaseState) -> Metrics | None:
 
 
 def outliers_of(case: CaseState, spread: Distribution | None = None) -> tuple[int, ...]:
-    """Return the indices (from 0) of the outliers among the measured steps; ``spread`` is theirs, if known."""
-    if known := computed_metrics(case):
-        return known.outliers
+    """Return the indices (from 0) of the outliers among the measured steps, in rounds that count.
+
+    ``spread`` is that of all measured steps, if known.
+    """
+    if computed := computed_metrics(case):
+        return computed.outliers
     from benchtui.sessions.stats.distribution import outliers  # imports numpy, which takes 0.1 s
 
-    return outliers(case.measured.wall_ms, spread)
+    others = counted(case)
+    if others is case:
+        return outliers(case.measured.wall_ms, spread)
+    rounds = {round_index for round_index, _, _ in others.measured.spans()}
+    spans = (range(first, end) for round_index, first, end in case.measured.spans() if round_index in rounds)
+    steps = [step for span in spans for step in span]
+    return tuple(steps[place] for place in outliers(others.measured.wall_ms))
 
 
 def rounds_of(case: CaseState) -> tuple[Sample, ...]:
     """Return the rounds of a case from its steps, or the repeats of a source that kept none."""
-    if known := computed_metrics(case):
-        return known.rounds
+    if computed := computed_metrics(case):
+        return computed.rounds
     if len(case.measured):
         from benchtui.sessions.stats.distribution import sample  # imports numpy, which takes 0.1 s
 
-        return tuple(found for times in case.measured.by_round() if (found := sample(times)))
+        return tuple(round_ for times in counted(case).measured.by_round() if (round_ := sample(times)))
     reported = case.finished.reported if case.finished else None
     return repeats(reported) if reported else ()
 
@@ -105,10 +121,10 @@ def rounds_of(case: CaseState) -> tuple[Sample, ...]:
 def medians_of(case: CaseState) -> tuple[Statistic, ...]:
     """Return only the medians of ``rounds_of``, in a fifth of the time."""
     if case.metrics or not len(case.measured):
-        return tuple(each.median for each in rounds_of(case))
+        return tuple(round_.median for round_ in rounds_of(case))
     from benchtui.sessions.stats.distribution import median  # imports numpy, which takes 0.1 s
 
-    return tuple(found for times in case.measured.by_round() if (found := median(times)))
+    return tuple(round_median for times in counted(case).measured.by_round() if (round_median := median(times)))
 
 
 def repeats(reported: Reported) -> tuple[Sample, ...]:
@@ -119,19 +135,22 @@ def repeats(reported: Reported) -> tuple[Sample, ...]:
     return tuple(Sample(n=reported.steps or 0, median=figure, low=None, mean=figure) for figure in figures)
 
 
-def with_noise(found: Iterable[Evidence], session: Session) -> list[Evidence]:
+def with_noise(evidence: Iterable[Evidence], session: Session) -> list[Evidence]:
     """Return the evidence of a session's cases, each with the noise estimated from all of them."""
-    every = list(found)
+    every = list(evidence)
     start, margin = session.start, session.same_within
-    known = noise_of(every, aa_pair(every), start.process_spread, margin)
-    return [replace(each, noise=known[kind_of(each.case)], session=session) for each in every]
+    noise_by_kind = noise_of(every, aa_pair(every), start.process_spread, margin)
+    return [
+        replace(case_evidence, noise=noise_by_kind[kind_of(case_evidence.case)], session=session)
+        for case_evidence in every
+    ]
 
 
-def aa_pair(found: Sequence[Evidence]) -> tuple[Evidence, Evidence] | None:
+def aa_pair(evidence: Sequence[Evidence]) -> tuple[Evidence, Evidence] | None:
     """Return the two cases of an A/A pair, or None unless both succeeded."""
-    again = next((each for each in found if each.config.repeat), None)
+    again = next((case_evidence for case_evidence in evidence if case_evidence.config.repeat), None)
     wanted = structs.replace(again.config, repeat=0) if again else None
-    first = next((each for each in found if each.config == wanted), None)
+    first = next((case_evidence for case_evidence in evidence if case_evidence.config == wanted), None)
     return (first, again) if first and again else None
 
 
@@ -173,11 +192,23 @@ def turns_of(base: Sampled, new: Sampled) -> tuple[list[Sample], list[Sample]] |
         return None
     if not all(one and other and _gap_s(one, other) <= TURNS_S for one, other in zip(*spans, strict=True)):
         return None
-    numbers = [set(undisturbed(each.case, range(len(spans[0]))) or ()) for each in (base, new)]
-    both = sorted(numbers[0] & numbers[1])
-    if len(both) < TURNS or max(both) >= min(len(base.rounds), len(new.rounds)):
+    by_number, new_by_number = _undisturbed_rounds(base), _undisturbed_rounds(new)
+    both = sorted(by_number.keys() & new_by_number.keys())
+    if len(both) < TURNS:
         return None
-    return [base.rounds[at] for at in both], [new.rounds[at] for at in both]
+    return [by_number[number] for number in both], [new_by_number[number] for number in both]
+
+
+def _undisturbed_rounds(result: Sampled) -> dict[int, Sample]:
+    """Return the rounds that nothing disturbed by their number; empty if some of the others are missing."""
+    numbers: Sequence[int] = range(len(result.case.ends))
+    if len(numbers) != len(result.rounds):  # those next to a neighbor have been left out
+        left_out = left_out_rounds(result.case)
+        numbers = [number for number in numbers if number not in left_out]
+    if len(numbers) != len(result.rounds):
+        return {}
+    clean = set(undisturbed(result.case, numbers) or ())
+    return {number: round_ for number, round_ in zip(numbers, result.rounds, strict=True) if number in clean}
 
 
 def _gap_s(one: tuple[float, float], other: tuple[float, float]) -> float:

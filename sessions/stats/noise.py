@@ -165,7 +165,7 @@ class RepeatSpread:
     def add(self, medians: Sequence[Statistic]) -> None:
         """Add the medians of a case's rounds."""
         self._all_single = self._all_single and len(medians) == 1
-        if medians and min(each.ms for each in medians) > 0:
+        if medians and min(median.ms for median in medians) > 0:
             self._pool = self._pool.plus(Spread.of(medians))
 
     def with_pair(self, pair: tuple[Statistic, Statistic] | None) -> Spread:
@@ -187,11 +187,11 @@ def noise_of(
     It comes from the cases, the A/A pair and earlier sessions. Only cases with several rounds contribute;
     others may be left out of ``results``.
     """
-    found: dict[str, RepeatSpread] = {}
-    for each in results:
-        spread = found.setdefault(kind_of(each.case), RepeatSpread())
-        spread.add_case(each.case, [round_.median for round_ in each.rounds])
-    return noise_by_kind(found, aa, earlier, same_within)
+    spreads: dict[str, RepeatSpread] = {}
+    for result in results:
+        spread = spreads.setdefault(kind_of(result.case), RepeatSpread())
+        spread.add_case(result.case, [round_.median for round_ in result.rounds])
+    return noise_by_kind(spreads, aa, earlier, same_within)
 
 
 def noise_by_kind(
@@ -219,10 +219,10 @@ def kind_of(case: CaseState) -> str:
 
 def spread_between(repeats: Iterable[Sequence[Statistic]]) -> Spread:
     """Return the pooled spread between the rounds of each case."""
-    found = RepeatSpread()
+    spread = RepeatSpread()
     for medians in repeats:
-        found.add(medians)
-    return found.with_pair(None)
+        spread.add(medians)
+    return spread.with_pair(None)
 
 
 def _noise(
@@ -240,16 +240,16 @@ def _noise(
 
 def _pair(aa: tuple[Measured, Measured] | None, kind: str) -> tuple[Statistic, Statistic] | None:
     """Return the typical steps of the A/A pair, or None if it ran on another kind of device."""
-    if aa is None or kind_of(aa[0].case) != kind or not all(each.rounds for each in aa):
+    if aa is None or kind_of(aa[0].case) != kind or not all(result.rounds for result in aa):
         return None
-    one, other = (_typical([round_.median for round_ in each.rounds]) for each in aa)
+    one, other = (_typical([round_.median for round_ in result.rounds]) for result in aa)
     return (one, other) if one.ms > 0 and other.ms > 0 else None
 
 
 def _typical(figures: Sequence[Statistic]) -> Statistic:
     """Reduce the medians of the rounds to one value, their geometric mean."""
-    if len(figures) == 1 or min(each.ms for each in figures) <= 0:
-        return min(figures, key=lambda each: each.ms)
+    if len(figures) == 1 or min(figure.ms for figure in figures) <= 0:
+        return min(figures, key=lambda figure: figure.ms)
     center, variance, _ = log_mean_of_rounds(figures)
     return Statistic(exp(center), sqrt(variance))
 

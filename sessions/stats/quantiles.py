@@ -60,7 +60,7 @@ def student_t_quantile(probability: float, freedom: float) -> float:
         return _student_t(probability, freedom)
     few = floor(freedom)
     share = (1 / freedom - 1 / (few + 1)) / (1 / few - 1 / (few + 1))
-    ends = (log(_student_t(probability, each)) for each in (few, few + 1))
+    ends = (log(_student_t(probability, degrees)) for degrees in (few, few + 1))
     return exp(sum(weight * end for weight, end in zip((share, 1 - share), ends, strict=True)))
 
 

@@ -13,7 +13,7 @@ in the measured peaks.
 """
 
 from collections.abc import Iterable, Sequence
-from math import ceil, comb, sqrt
+from math import ceil, comb, inf, sqrt
 from operator import attrgetter
 from statistics import fmean, geometric_mean
 
@@ -121,9 +121,9 @@ def _per_sample(ratio: Ratio | None, base: Sampled, new: Sampled) -> Ratio | Non
     samples = _quotient(new.case.samples_per_step, base.case.samples_per_step)
     if ratio is None or samples is None:
         return None
-    found = ratio.times(samples)
+    per_sample = ratio.times(samples)
     reported = _quotient(_reported_rate(new.case), _reported_rate(base.case))
-    return found.times(reported / found.value) if reported and found.value else found
+    return per_sample.times(reported / per_sample.value) if reported and per_sample.value else per_sample
 
 
 def energy_ratio(base: Result, new: Result) -> Ratio | None:
@@ -131,7 +131,7 @@ def energy_ratio(base: Result, new: Result) -> Ratio | None:
     costs = base.metrics.energy_per_sample_j, new.metrics.energy_per_sample_j
     if not costs[0] or not costs[1]:
         return None
-    rounds = [[Statistic(each) for each in result.metrics.rounds_energy_j] for result in (base, new)]
+    rounds = [[Statistic(joules) for joules in result.metrics.rounds_energy_j] for result in (base, new)]
     return _over_rounds(costs[0] / costs[1], rounds, base)
 
 
@@ -140,7 +140,7 @@ def steadiness_ratio(base: Result, new: Result) -> Ratio | None:
     jitter = base.metrics.latency_ms.jitter_percent, new.metrics.latency_ms.jitter_percent
     if not jitter[0] or not jitter[1]:
         return None
-    rounds = [[Statistic(each.jitter) for each in result.rounds if each.jitter] for result in (base, new)]
+    rounds = [[Statistic(round_.jitter) for round_ in result.rounds if round_.jitter] for result in (base, new)]
     return _over_rounds(jitter[0] / jitter[1], rounds, base)
 
 
@@ -190,12 +190,12 @@ GPU_CLOCKS = {"graphics_clock_mhz": "clock", "memory_clock_mhz": "memory clock"}
 
 def _timed(result: Sampled) -> bool:
     """Return whether the case has rounds, each with a positive median."""
-    return bool(result.rounds) and all(each.median.ms > 0 for each in result.rounds)
+    return bool(result.rounds) and all(round_.median.ms > 0 for round_ in result.rounds)
 
 
 def _typical_ms(result: Sampled) -> float:
     """Return the geometric mean of the rounds' medians, which must be positive."""
-    return geometric_mean(each.median.ms for each in counted_rounds(result))
+    return geometric_mean(round_.median.ms for round_ in counted_rounds(result))
 
 
 def _is_reported(case: CaseState) -> bool:
@@ -217,8 +217,8 @@ def _reported_rate(case: CaseState) -> float | None:
 def mean_clock_mhz(case: CaseState, name: str) -> float | None:
     """Return a mean clock over the rounds; None if a round has no reading."""
     clocks: list[float | None] = [getattr(end.environment, name) for end in case.ends if end.environment]
-    known = [clock for clock in clocks if clock]
-    return fmean(known) if known and len(known) == len(case.ends) else None
+    recorded = [clock for clock in clocks if clock]
+    return fmean(recorded) if recorded and len(recorded) == len(case.ends) else None
 
 
 def _ratio(base: Sampled, new: Sampled) -> Ratio:
@@ -290,8 +290,8 @@ def _if_all_steps_differ(base: Sampled, new: Sampled) -> Ratio | None:
 
 def statistics_of(rounds: Sequence[Sample]) -> tuple[list[Statistic], list[Statistic], list[Statistic]]:
     """Return the medians, first quartiles and means of a case's rounds, from which ratios are computed."""
-    lows = [each.low for each in rounds if each.low]
-    return [each.median for each in rounds], lows, [each.mean for each in rounds]
+    lows = [round_.low for round_ in rounds if round_.low]
+    return [round_.median for round_ in rounds], lows, [round_.mean for round_ in rounds]
 
 
 def _floor(base: Sampled, new: Sampled) -> float:
@@ -306,7 +306,7 @@ def _apart(base: Sampled, new: Sampled) -> float:
 
 def _over_rounds(value: float, rounds: Sequence[Sequence[Statistic]], base: Result) -> Ratio:
     """Build a ratio from one value per round. It has no interval below three rounds."""
-    if min(map(len, rounds)) < LEAST_ROUNDS or min(each.ms for side in rounds for each in side) <= 0:
+    if min(map(len, rounds)) < LEAST_ROUNDS or min(figure.ms for side in rounds for figure in side) <= 0:
         return Ratio(value, same_within=base.noise.margin)
     (one, first, first_n), (other, second, second_n) = (log_mean_of_rounds(side) for side in rounds)
     bounds = Estimate(one - other, (Spread(first, first_n), Spread(second, second_n))).bounds()
@@ -316,12 +316,12 @@ def _over_rounds(value: float, rounds: Sequence[Sequence[Statistic]], base: Resu
 def _among_others(ratio: Ratio, base: Sampled, new: Sampled) -> Ratio:
     """Widen a ratio for disturbances and clock differences around the two cases."""
     few = ratio.rounds < LEAST_ROUNDS
-    one, other = (_slowdown(each, few) for each in (base, new))
+    one, other = (_slowdown(result, few) for result in (base, new))
     ratio = _disturbed(ratio, one, other, few)
     if not few and base.session is new.session:
         return ratio  # rounds alternate, so a clock that differs in all of them is caused by the case itself
     for field, clock in GPU_CLOCKS.items():
-        one_mhz, other_mhz = (mean_clock_mhz(each.case, field) for each in (base, new))
+        one_mhz, other_mhz = (mean_clock_mhz(result.case, field) for result in (base, new))
         if one_mhz and other_mhz and abs(other_mhz / one_mhz - 1) > MIN_EFFECT:
             pace = other_mhz / one_mhz
             why = f"the GPU's {clock} was {one_mhz:,.0f} and {other_mhz:,.0f} MHz"
@@ -339,6 +339,8 @@ def _disturbed(ratio: Ratio, base: Slowdown, new: Slowdown, few: bool) -> Ratio:
     """Widen a ratio if either case may have been slowed down."""
     if not base.by > 1 and not new.by > 1:
         return ratio
+    if base.unbounded or new.unbounded:
+        return ratio.widened(inf, inf, *base.why, *new.why)
     rest = BOTH_DISTURBED if few and base.by > 1 and new.by > 1 else 1.0
     down, up = rest * max(base.by / new.by, 1.0), rest * max(new.by / base.by, 1.0)
     return ratio.widened(down, up, *base.why, *new.why)

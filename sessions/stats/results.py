@@ -102,8 +102,8 @@ class Result(msgspec.Struct, frozen=True):
         peak = self.case.peak_memory_mb
         if not peak:
             return None
-        known = (peak_mb(self.config.device, each.memory) for each in self.case.rounds)
-        return min(peak, *(each for each in known if each), peak), peak
+        readings = (peak_mb(self.config.device, round_.memory) for round_ in self.case.rounds)
+        return min(peak, *(reading for reading in readings if reading), peak), peak
 
 
 class Series(msgspec.Struct, frozen=True):
@@ -123,26 +123,31 @@ def measured(session: Session) -> tuple[Result, ...]:
     Each call computes the metrics, so keep the result. The second case of an A/A pair is left out, because it
     isn't a separate choice.
     """
-    return tuple(each for each in _all(session) if not each.config.repeat)
+    return tuple(result for result in _all(session) if not result.config.repeat)
 
 
 def aa_pair(session: Session) -> tuple[Result, Result] | None:
     """Return the two cases of the session's A/A pair, or None unless both succeeded."""
     if not any(case.config.repeat for case in session.cases):
         return None
-    every = {each.case.index: each for each in _all(session)}
-    pair = evidence.aa_pair([Evidence(each.case, each.rounds) for each in every.values()])
+    every = {result.case.index: result for result in _all(session)}
+    pair = evidence.aa_pair([Evidence(result.case, result.rounds) for result in every.values()])
     return (every[pair[0].case.index], every[pair[1].case.index]) if pair else None
 
 
 def _all(session: Session) -> list[Result]:
     """Return every successful case with the noise of the session."""
     ended = (case for case in session.cases if case.state == "ok")
-    figures = {case.index: found for case in ended if (found := summarize(case))}
-    plain = (Evidence(session.cases[index], found.rounds) for index, found in figures.items())
+    figures = {case.index: metrics for case in ended if (metrics := summarize(case))}
+    plain = (Evidence(session.cases[index], metrics.rounds) for index, metrics in figures.items())
     return [
-        Result(each.case, _with_rate_bounds(figures[each.case.index], each), each.noise, session)
-        for each in with_noise(plain, session)
+        Result(
+            case_evidence.case,
+            _with_rate_bounds(figures[case_evidence.case.index], case_evidence),
+            case_evidence.noise,
+            session,
+        )
+        for case_evidence in with_noise(plain, session)
     ]
 
 
@@ -164,10 +169,12 @@ def _with_rate_bounds(found: Metrics, evidence: Evidence) -> Metrics:
 
 def series(results: Iterable[Result]) -> tuple[Series, ...]:
     """Group the results by everything but batch size, in order of first appearance."""
-    found: dict[tuple[object, ...], list[Result]] = {}
+    by_series: dict[tuple[object, ...], list[Result]] = {}
     for result in results:
-        found.setdefault(series_key(result.config), []).append(result)
-    return tuple(Series(tuple(sorted(row, key=lambda each: each.config.batch_size))) for row in found.values())
+        by_series.setdefault(series_key(result.config), []).append(result)
+    return tuple(
+        Series(tuple(sorted(row, key=lambda member: member.config.batch_size))) for row in by_series.values()
+    )
 
 
 def series_key(config: Config) -> tuple[object, ...]:
@@ -189,7 +196,7 @@ def task_of(results: Sequence[Result]) -> Task:
 
 def by_work(results: Iterable[Result]) -> dict[Work, tuple[Result, ...]]:
     """Group the results by work: models in the order of the plan, shortest samples first."""
-    found: dict[Work, list[Result]] = {}
+    grouped: dict[Work, list[Result]] = {}
     for result in results:
-        found.setdefault(result.config.work, []).append(result)
-    return {work: tuple(found[work]) for work in distinct_works(found)}
+        grouped.setdefault(result.config.work, []).append(result)
+    return {work: tuple(grouped[work]) for work in distinct_works(grouped)}

@@ -73,7 +73,7 @@ class Bounds(msgspec.Struct, frozen=True, gc=False):
 
     def over(self) -> "Bounds":
         """Return the bounds of the reciprocal."""
-        value, low, high, sure_low, sure_high = (1 / each if each else float("inf") for each in self._all)
+        value, low, high, sure_low, sure_high = (1 / bound if bound else float("inf") for bound in self._all)
         return Bounds(value, high, low, sure_high, sure_low)
 
     def __mul__(self, other: "Bounds") -> "Bounds":
@@ -91,9 +91,9 @@ def log_mean_of_rounds(figures: Sequence[Statistic]) -> tuple[float, float, floa
     The variance is at least what the steps within the rounds account for: rounds that happen to agree don't
     make a case exact. Needs at least two rounds.
     """
-    logs = [log(each.ms) for each in figures]
+    logs = [log(figure.ms) for figure in figures]
     n = len(logs)
-    within = sum((each.error or 0.0) ** 2 for each in figures) / n**2
+    within = sum((figure.error or 0.0) ** 2 for figure in figures) / n**2
     center = fmean(logs)
     between = sum((value - center) ** 2 for value in logs) / (n - 1)
     return center, max(between / n, within), n - 1
@@ -105,20 +105,20 @@ def interval(figures: Sequence[Statistic]) -> Bounds | None:
     From three rounds on, the bounds follow from the spread between them. One round covers its own process only.
     Two rounds give the span of both intervals.
     """
-    if not figures or min(each.ms for each in figures) <= 0:
+    if not figures or min(figure.ms for figure in figures) <= 0:
         return None
     if len(figures) >= LEAST_ROUNDS:
         center, variance, freedom = log_mean_of_rounds(figures)
         return Bounds.around(center, sqrt(variance), freedom)
-    if any(each.error is None for each in figures):
+    if any(figure.error is None for figure in figures):
         return None
-    each = [Bounds.around(0.0, one.error or 0.0, float("inf")).times(one.ms) for one in figures]
+    intervals = [Bounds.around(0.0, one.error or 0.0, float("inf")).times(one.ms) for one in figures]
     return Bounds(
         value=exp(fmean(log(one.ms) for one in figures)),
-        low=min(one.low for one in each),
-        high=max(one.high for one in each),
-        sure_low=min(one.sure_low for one in each),
-        sure_high=max(one.sure_high for one in each),
+        low=min(one.low for one in intervals),
+        high=max(one.high for one in intervals),
+        sure_low=min(one.sure_low for one in intervals),
+        sure_high=max(one.sure_high for one in intervals),
     )
 
 

@@ -39,10 +39,10 @@ class Unsteady(msgspec.Struct, frozen=True):
 
 def detect_unsteadiness(rounds: Sequence[Sequence[float]]) -> Unsteady | None:
     """Return the largest drift of any round; without drift, the two modes that are farthest apart."""
-    times = [_looked_at(each) for each in rounds if len(each) >= LEAST_STEPS]
-    drifts = [found for each in times if (found := _drift(each))]
-    modes = [] if drifts else [found for each in times if (found := _two_modes(each))]
-    return max(drifts or modes, key=lambda each: abs(each.share), default=None)
+    times = [_looked_at(round_times) for round_times in rounds if len(round_times) >= LEAST_STEPS]
+    drifts = [unsteady for round_times in times if (unsteady := _drift(round_times))]
+    modes = [] if drifts else [unsteady for round_times in times if (unsteady := _two_modes(round_times))]
+    return max(drifts or modes, key=lambda candidate: abs(candidate.share), default=None)
 
 
 def is_significant(share: float, bounds: Bounds) -> bool:

@@ -1,7 +1,7 @@
 """Verdicts: the conclusion that the bounds of a ratio allow, and the reason for a doubt."""
 
 from enum import StrEnum
-from math import log, sqrt
+from math import inf, log, sqrt
 from typing import Literal, Protocol
 
 import msgspec
@@ -59,7 +59,8 @@ class Ratio(msgspec.Struct, frozen=True):
 
     value: float
     bounds: Bounds | None = None
-    """Ratio of typical steps with its intervals, widened by the effects in ``outside``."""
+    """Ratio of typical steps with its intervals, widened by the effects in ``outside``; None if nothing bounds
+    them."""
     fast: Bounds | None = None
     """Ratio of first quartiles; None if no steps were kept."""
     totals: Bounds | None = None
@@ -108,13 +109,13 @@ class Ratio(msgspec.Struct, frozen=True):
         if self.unlike_files:
             return Doubt.FILES
         if self.bounds is None:
-            return Doubt.NO_INTERVAL
+            return Doubt.OUTSIDE if self.outside else Doubt.NO_INTERVAL
         own, margin = _word(self.bounds, self.same_within), self.same_within
         if own is Verdict.UNSURE:
             widened = self.inner is not None and _word(self.inner, margin) is not Verdict.UNSURE
             return Doubt.OUTSIDE if widened else Doubt.WIDE
-        if self.fast is not None and (found := _doubt_from_fast_steps(own, self.fast, margin)):
-            return found
+        if self.fast is not None and (fast_doubt := _doubt_from_fast_steps(own, self.fast, margin)):
+            return fast_doubt
         if self.totals is not None and _contradicts(own, self.totals, margin):
             return Doubt.TOTALS
         return None
@@ -145,10 +146,12 @@ class Ratio(msgspec.Struct, frozen=True):
         for rounds in range(max(LEAST_ROUNDS, self.rounds + 1), MOST_ROUNDS + 1):
             error, freedom = sqrt(self.between**2 * 2 / rounds + self.apart), 2 * rounds - 2
             half, sure = (
-                max(self.floor, student_t_quantile((1 + each) / 2, freedom) * error)
-                for each in (CONFIDENCE, VERDICT_CONFIDENCE)
+                max(self.floor, student_t_quantile((1 + probability) / 2, freedom) * error)
+                for probability in (CONFIDENCE, VERDICT_CONFIDENCE)
             )
-            below, aside = (student_t_quantile(each, freedom) * error for each in (CHANCE, (1 + CHANCE) / 2))
+            below, aside = (
+                student_t_quantile(probability, freedom) * error for probability in (CHANCE, (1 + CHANCE) / 2)
+            )
             if off - sure - below > log(1 + MIN_EFFECT) or off + half + aside < margin:
                 return rounds
         return None
@@ -190,8 +193,12 @@ class Ratio(msgspec.Struct, frozen=True):
     def widened(self, down: float, up: float, *why: str) -> "Ratio":
         """Return the ratio with its bounds widened for a cause outside the cases.
 
-        ``down`` and ``up`` are the most by which that cause may have changed the ratio in either direction.
+        ``down`` and ``up`` are the most by which that cause may have changed the ratio in either direction. If
+        nothing limits that, the ratio has no bounds.
         """
+        if max(down, up) == inf:
+            outside = tuple(dict.fromkeys((*self.outside, *why)))
+            return replace(self, bounds=None, fast=None, totals=None, outside=outside)
         if self.bounds is None or max(down, up) <= 1:
             return self
 

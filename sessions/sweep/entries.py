@@ -17,6 +17,8 @@ from benchtui.sessions.sweep import named_values, options, ranges
 from benchtui.sessions.sweep.model import (
     ALL_GPUS,
     ALL_KINDS,
+    MOST_CELSIUS,
+    WAIT_FOR_QUIET_S,
     Explain,
     Generate,
     Measure,
@@ -40,6 +42,8 @@ FIELDS = {
     "min_time": "min_time_s",
     "max_time": "max_time_s",
     "timeout": "timeout_s",
+    "wait_for_quiet": "wait_for_quiet_s",
+    "wait_below": "wait_below_c",
 }
 """Fields by the names of entries without a unit."""
 _NAMES = {field: name for name, field in FIELDS.items()}
@@ -210,6 +214,26 @@ def _duration(least: Meta, form: str = "") -> Entry:
     )
 
 
+def _or_off(entry: Entry) -> Entry:
+    """Return an entry of a time that may be ``off`` as well, which YAML 1.1 reads as false: 0 in the sweep."""
+
+    def parse(value: object, where: str) -> object:
+        if value in ("off", 0):  # also false
+            return 0.0
+        try:
+            return entry.parse(value, where)
+        except BenchtuiError as error:
+            raise BenchtuiError(f'{error}, or "off"') from error
+
+    return Entry(entry.kind | Annotated[bool, Meta(extra_json_schema={"const": False})], parse)
+
+
+def _temperature() -> Entry:
+    problem = f'is not a temperature up to {MOST_CELSIUS:g} °C; write text such as "60C"'
+    number = typed_entry(Annotated[float, Meta(gt=0, le=MOST_CELSIUS)], ranges.celsius, problem)
+    return number._replace(kind=number.kind | _text_of({"pattern": r"^ *[\d.]+ *(°? *C)? *$"}))
+
+
 def _share(least: Meta, what: str, form: str = "") -> Entry:
     number = typed_entry(Annotated[float, least, Meta(lt=100)], ranges.percent, f"is not a {what}")
     return number._replace(kind=number.kind | _text_of({"pattern": rf"^ *({form}[\d.eE+-]+ *%?) *$"}))
@@ -317,6 +341,11 @@ def _measure(**entries: Any) -> Measure:  # noqa: ANN401  (each entry was valida
     return Measure(**minimum | said | dict.fromkeys(automatic.values(), True))
 
 
+def _run(**entries: Any) -> Run:  # noqa: ANN401  (each entry was validated before)
+    """Build the execution options. Older sessions, which have no such limit, don't wait."""
+    return Run(**{"wait_for_quiet_s": WAIT_FOR_QUIET_S} | entries)
+
+
 _MODELS = _words(_text)
 _AXIS_PARSERS: dict[str, Parser] = {
     option.name: _axis(option) for option in options.OPTIONS if option.name != "model"
@@ -363,7 +392,15 @@ TABLES: dict[str, Entries] = {
         for name, parse in _AXIS_PARSERS.items()
     },
     "measure": _MEASURE,
-    "run": fields_of(Run, {"address": Entry(Text, _address), "place": Entry(str, _place)}),
+    "run": fields_of(
+        Run,
+        {
+            "address": Entry(Text, _address),
+            "place": Entry(str, _place),
+            "wait_for_quiet": _or_off(_duration(Meta(gt=0), "off|")),
+            "wait_below": _temperature(),
+        },
+    ),
     "train": fields_of(Train, {}),
     "generate": fields_of(Generate, {}),
 }
@@ -375,7 +412,7 @@ ENTRIES: Entries = {
     "dataset": Entry(Text, _text),
     "axes": table_entry("axes", TABLES["axes"], _axes),
     "measure": table_entry("measure", TABLES["measure"], _measure),
-    "run": table_entry("run", TABLES["run"], Run),
+    "run": table_entry("run", TABLES["run"], _run),
     "env": Entry(dict[str, str | int], named_values.variables),
     "exclude": Entry(list[_EXCLUSION.kind], _exclusions),  # type: ignore[name-defined]  # from a table
     "train": table_entry("train", TABLES["train"], Train),

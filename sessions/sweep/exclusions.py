@@ -25,14 +25,14 @@ def exclude_cases(exclude: Exclusions, axes: Axes, exclusion: Exclusion) -> Excl
         values = getattr(axes, field)
         siblings = {msgspec.structs.replace(exclusion, **{field: value}) for value in values}
         if len(named) > 1 and siblings - {exclusion} <= set(exclude):
-            rest = tuple(each for each in exclude if each not in siblings)
+            rest = tuple(entry for entry in exclude if entry not in siblings)
             return exclude_cases(rest, axes, msgspec.structs.replace(exclusion, **{field: None}))
-    return (*(each for each in exclude if not named.items() <= each.named.items()), exclusion)
+    return (*(entry for entry in exclude if not named.items() <= entry.named.items()), exclusion)
 
 
 def switched_on(exclude: Exclusions, axes: Axes, wanted: Exclusion) -> Exclusions:
     """Remove the cases that match ``wanted`` from the exclusions, splitting entries that cover more."""
-    return tuple(dict.fromkeys(part for each in exclude for part in _without(each, axes, wanted.named)))
+    return tuple(dict.fromkeys(part for entry in exclude for part in _without(entry, axes, wanted.named)))
 
 
 def _without(exclusion: Exclusion, axes: Axes, wanted: dict[str, str | int]) -> Iterable[Exclusion]:
@@ -40,9 +40,9 @@ def _without(exclusion: Exclusion, axes: Axes, wanted: dict[str, str | int]) -> 
     named = exclusion.named
     if any(named.get(field, value) != value for field, value in wanted.items()):
         return [exclusion]
-    left = []
+    remaining = []
     for field in (field for field in wanted if field not in named):
         others = (value for value in getattr(axes, field) if value != wanted[field])
-        left += [msgspec.structs.replace(exclusion, **{field: value}) for value in others]
+        remaining += [msgspec.structs.replace(exclusion, **{field: value}) for value in others]
         exclusion = msgspec.structs.replace(exclusion, **{field: wanted[field]})
-    return left
+    return remaining

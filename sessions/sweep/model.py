@@ -47,6 +47,10 @@ MOST_CASES = 5_000
 MOST_ROUNDS = 100
 MOST_RETRIES = 10
 
+MOST_CELSIUS = 150.0
+WAIT_FOR_QUIET_S = 60.0
+"""Time limit of a wait for quiet, unless a sweep file sets it."""
+
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=LARGEST)]
 """Time in seconds."""
 
@@ -156,6 +160,11 @@ class Run(Record, frozen=True, kw_only=True, omit_defaults=False):
     """Whether a case whose node was lost fails, or is repeated on another node."""
     repeat_on_each: bool = True
     """Whether nodes that share the cases each run the baseline case, to measure their differences."""
+    wait_for_quiet_s: Seconds | None = None
+    """Time limit of a wait for quiet before a disturbed case is repeated; 0 doesn't wait. Null in older
+    sessions, which didn't either; a sweep file without the entry has ``WAIT_FOR_QUIET_S``."""
+    wait_below_c: Annotated[float, msgspec.Meta(gt=0, le=MOST_CELSIUS)] | None = None
+    """Temperature below which a GPU has to be before a case starts on it; null starts at any."""
 
 
 class Sweep(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -188,7 +197,11 @@ class Sweep(Record, frozen=True, kw_only=True, omit_defaults=False):
     def resolve(self, config: Config) -> Config:
         """Return a case's options with the sweep's entries in place of the defaults that refer to them."""
         open_options = (option for option in OPTIONS if getattr(config, option.name) == option.default)
-        own = {each.name: self._entry(each) for each in open_options if each.entry and self._uses(each)}
+        own = {
+            open_option.name: self._entry(open_option)
+            for open_option in open_options
+            if open_option.entry and self._uses(open_option)
+        }
         return replace(config, **own)
 
     def with_entry(self, option: Option, value: str | int) -> "Sweep":

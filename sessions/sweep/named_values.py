@@ -44,11 +44,11 @@ def combinations(axes: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
 
 def axes_of(lines: Iterable[str]) -> dict[str, list[Scalar]]:
     """Return the values of each name in a product of all values: the inverse of ``combinations``."""
-    found: dict[str, dict[Scalar, None]] = {}
+    values_by_name: dict[str, dict[Scalar, None]] = {}
     for line in lines:
         for name, value in scalars(line).items():
-            found.setdefault(name, {})[value] = None
-    return {name: list(values) for name, values in found.items()}
+            values_by_name.setdefault(name, {})[value] = None
+    return {name: list(values) for name, values in values_by_name.items()}
 
 
 def variables(value: object, where: str) -> dict[str, str]:

@@ -400,10 +400,10 @@ def value_text(value: object) -> str:
 
 def distinct_works(works: Iterable[Work]) -> list[Work]:
     """Return each work once: models and groups in the given order, shortest samples first."""
-    found = list(dict.fromkeys(works))
-    places = {model: place for place, model in enumerate(dict.fromkeys(work.model for work in found))}
+    distinct = list(dict.fromkeys(works))
+    places = {model: place for place, model in enumerate(dict.fromkeys(work.model for work in distinct))}
     return sorted(
-        found,
+        distinct,
         key=lambda work: (
             places[work.model],
             work.sequence_length,

@@ -91,24 +91,24 @@ def one_of(
 
     An alias is replaced by its word. Words that match ``pattern`` are allowed too; ``form`` describes them.
     """
-    known = tuple(allowed)
-    forms = ", ".join((*known, form) if form else known)
+    words = tuple(allowed)
+    forms = ", ".join((*words, form) if form else words)
 
     def check(word: str, where: str) -> str:
         word = aliases.get(word, word)
-        if word not in known and not (pattern and re.fullmatch(pattern, word)):
+        if word not in words and not (pattern and re.fullmatch(pattern, word)):
             raise BenchtuiError(
-                f"{where}: {quoted(word)} is not recognized{nearest(word, known)}; allowed: {forms}"
+                f"{where}: {quoted(word)} is not recognized{nearest(word, words)}; allowed: {forms}"
             )
         return word
 
     return check
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
+def nearest(word: str, words: Iterable[str]) -> str:
     """Return a hint with the known word nearest to this one, or an empty string."""
-    found = get_close_matches(word, list(known), n=1) if len(word) <= LONGEST_VALUE else []
-    return f" (did you mean {found[0]!r}?)" if found else ""
+    matches = get_close_matches(word, list(words), n=1) if len(word) <= LONGEST_VALUE else []
+    return f" (did you mean {matches[0]!r}?)" if matches else ""
 
 
 def _items(value: object, where: str) -> list[object]:
@@ -182,10 +182,10 @@ def _within(number: int, item: object, where: str, bounds: Bounds) -> int:
 
 
 def _distinct(groups: Iterable[Iterable[T]], where: str) -> tuple[T, ...]:
-    found = list(islice(chain.from_iterable(groups), MOST_WITH_REPEATS + 1))
-    if len(found) > MOST_WITH_REPEATS:
+    values = list(islice(chain.from_iterable(groups), MOST_WITH_REPEATS + 1))
+    if len(values) > MOST_WITH_REPEATS:
         raise BenchtuiError(f"{where}: more than {MOST_WITH_REPEATS:,} values, repeated ones included")
-    distinct = tuple(dict.fromkeys(found))
+    distinct = tuple(dict.fromkeys(values))
     if len(distinct) > MOST_VALUES:
         raise BenchtuiError(f"{where}: {len(distinct):,} values; at most {MOST_VALUES:,} are allowed")
     return distinct
@@ -196,6 +196,12 @@ def seconds(value: object) -> object:
     if value in ("0", "0.0"):
         return 0.0
     parsed = parse_quantity(value, _DURATION_UNITS_S) if isinstance(value, str) else value
+    return value if parsed is None else parsed
+
+
+def celsius(value: object) -> object:
+    """Return a temperature in °C; anything else as it is."""
+    parsed = parse_quantity(value.replace("°", ""), {"C": 1.0}) if isinstance(value, str) else value
     return value if parsed is None else parsed
 
 

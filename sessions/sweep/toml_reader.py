@@ -92,10 +92,10 @@ def baseline_from(entries: Sequence[str]) -> options.Baseline | None:
         return None
     where = "--baseline"
     table: dict[str, object] = {}
-    for each in entries:
-        key, sign, value = each.partition("=")
+    for entry in entries:
+        key, sign, value = entry.partition("=")
         if not sign:
-            raise BenchtuiError(f"{where}: {quoted(each)} is not KEY=VALUE, such as precision=fp32")
+            raise BenchtuiError(f"{where}: {quoted(entry)} is not KEY=VALUE, such as precision=fp32")
         table[key.strip()] = value.strip()
     baseline: options.Baseline = BASELINE.parse(table, where)
     return baseline
@@ -114,8 +114,8 @@ def read_source(source: str) -> tuple[str, str]:
         return (toml_of_yaml(text, source) if path.suffix in SUFFIXES else text), source
     except FileNotFoundError as error:
         suggestion = ranges.nearest(source, preset_names())
-        known = ", ".join(preset_names())
-        raise BenchtuiError(f"{source}: no such file or preset{suggestion}; presets: {known}") from error
+        presets = ", ".join(preset_names())
+        raise BenchtuiError(f"{source}: no such file or preset{suggestion}; presets: {presets}") from error
     except UnicodeDecodeError as error:
         raise BenchtuiError(f"{source}: not a UTF-8 text file") from error
     except (OSError, ValueError) as error:
@@ -170,7 +170,7 @@ def sweep_of(table: Table, where: str) -> Sweep:
         table = {"model": table["task"], **table}
     if "model" not in table:
         raise BenchtuiError(f"{where}: model is missing; name a hub id, a folder or a bundled architecture")
-    sweep = _of_task(_sweep(**parse_entries({"measure": {}} | table, ENTRIES, f"{where}: ")), where)
+    sweep = _of_task(_sweep(**parse_entries({"measure": {}, "run": {}} | table, ENTRIES, f"{where}: ")), where)
     if custom_task(sweep.task):
         sweep = replace(sweep, axes=replace(sweep.axes, unset=_unset(table.get("axes", ()))))
     if sweep.planned > MOST_CASES:

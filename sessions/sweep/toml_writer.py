@@ -11,7 +11,7 @@ from benchtui.sessions.sanitize import escape_unprintable, quoted
 from benchtui.sessions.secrets import MASK, masked, masked_variable
 from benchtui.sessions.sweep import named_values, ranges, toml_reader
 from benchtui.sessions.sweep.entries import FIELDS, Table
-from benchtui.sessions.sweep.model import Sweep, custom_task
+from benchtui.sessions.sweep.model import WAIT_FOR_QUIET_S, Run, Sweep, custom_task
 from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, Axes, Exclusion, Record
 from benchtui.sessions.sweep.ranges import AT_MOST, AUTO
 
@@ -99,13 +99,13 @@ def sweep_of(texts: Texts, exclude: Iterable[Exclusion], where: str) -> Sweep:
 
 def texts_of(table: Table) -> dict[str, str]:
     """Return the text of each entry in a TOML file."""
-    found = {}
+    texts = {}
     for entry in toml_reader.entries():
         home, _, name = entry.rpartition(".")
         holder = table.get(home, {}) if home else table
         if name in holder:
-            found[entry] = text_of(holder[name])
-    return found
+            texts[entry] = text_of(holder[name])
+    return texts
 
 
 def table_of(sweep: Sweep) -> Table:
@@ -117,7 +117,7 @@ def table_of(sweep: Sweep) -> Table:
 
 def default_table() -> Table:
     """Return the entries of a sweep that states none. Minimum times have no fixed default and are omitted."""
-    table = table_of(Sweep(name="", model=""))
+    table = table_of(Sweep(name="", model="", run=Run(wait_for_quiet_s=WAIT_FOR_QUIET_S)))
     return table | {"measure": {name: item for name, item in table["measure"].items() if name not in _IMPLIED}}
 
 
@@ -179,7 +179,7 @@ def _write(document: MutableMapping[str, Any], entry: str, text: str | None) -> 
 
 def _list(values: list[object]) -> tomlkit.items.Item:
     """Build a list by parsing its text; tomlkit takes quadratic time to build one from values."""
-    return tomlkit.value(f"[{', '.join(tomlkit.item(each).as_string() for each in values)}]")
+    return tomlkit.value(f"[{', '.join(tomlkit.item(element).as_string() for element in values)}]")
 
 
 def _write_pairs(holder: MutableMapping[str, Any], name: str, pairs: Table, inline: bool) -> None:
@@ -246,23 +246,23 @@ def _without_implied(said: Table) -> Table:
 
 
 def _entries(record: Record) -> Table:
-    found: Table = {}
+    table: Table = {}
     for field in record.__struct_fields__:
         value = getattr(record, field)
         name = _NAMES.get(field, field)
         if field.endswith("_auto"):
             most = getattr(record, field.replace("_auto", "_most"), None)
             limit = "" if most is None else f"{AT_MOST}{most}"
-            found |= {field.removesuffix("_auto"): AUTO + limit} if value else {}
+            table |= {field.removesuffix("_auto"): AUTO + limit} if value else {}
         elif field.endswith("_most") or field in ("unset", *getattr(record, "unset", ())):
             continue
         elif name in _IMPLIED and value is None:
-            found[name] = AUTO
+            table[name] = AUTO
         elif isinstance(record, Axes) and BY_NAME[field].named_values:
-            found |= {field: _named_values(field, value)} if any(value) else {}
+            table |= {field: _named_values(field, value)} if any(value) else {}
         elif value is not None and field != "exclude" and (field != "model" or isinstance(value, str)):
-            found[name] = _said(field, value)
-    return found
+            table[name] = _said(field, value)
+    return table
 
 
 def _named_values(axis: str, lines: tuple[str, ...]) -> Table:
@@ -285,8 +285,12 @@ def _said(field: str, value: object) -> object:
         return value[0] if len(value) == 1 else _range(value) or list(value)
     if field.endswith("_percent"):
         return f"{str(value).removesuffix('.0')}%"  # all digits: rounding would change the sweep
+    if field == "wait_for_quiet_s" and not value:
+        return "off"
     if field.endswith("_s") and isinstance(value, float):
         return _time(value)
+    if field.endswith("_c"):
+        return f"{value:g}C"
     return value
 
 

@@ -11,27 +11,27 @@ SUSPECT: tuple[AnswerVerdict, ...] = ("different", "broken")
 """Verdicts that every recommendation of the case must mention."""
 
 
-def answer_cell(found: AnswerComparison | None, *, ascii_only: bool = False) -> str | None:
+def answer_cell(comparison: AnswerComparison | None, *, ascii_only: bool = False) -> str | None:
     """Format a comparison as a cell such as ``≈ CLOSE 0.0004``; None without a verdict.
 
     For logits, the number is the mean KL divergence in nats. Other numbers have a unit.
     """
-    if found is None or found.verdict is None:
+    if comparison is None or comparison.verdict is None:
         return None
-    sign = (ASCII_SIGNS if ascii_only else SIGNS)[found.verdict]
-    shown = None if found.verdict == "identical" else answer_figure(found)
-    return " ".join(part for part in (sign, found.verdict.upper(), shown) if part)
+    sign = (ASCII_SIGNS if ascii_only else SIGNS)[comparison.verdict]
+    shown = None if comparison.verdict == "identical" else answer_figure(comparison)
+    return " ".join(part for part in (sign, comparison.verdict.upper(), shown) if part)
 
 
-def answer_figure(found: AnswerComparison) -> str | None:
+def answer_figure(comparison: AnswerComparison) -> str | None:
     """Format the deciding figure: KL divergence, equal tokens, difference of a loss, or SQNR."""
-    if found.kl_mean is not None:
-        return nats(found.kl_mean)
-    if found.equal_tokens is not None:
-        return f"{percent(found.equal_tokens, 0)}% equal"
-    if found.loss_difference is not None:
-        return f"{percent(found.loss_difference)}% off"
-    return None if found.sqnr_db is None else f"{found.sqnr_db:.0f} dB"
+    if comparison.kl_mean is not None:
+        return nats(comparison.kl_mean)
+    if comparison.equal_tokens is not None:
+        return f"{percent(comparison.equal_tokens, 0)}% equal"
+    if comparison.loss_difference is not None:
+        return f"{percent(comparison.loss_difference)}% off"
+    return None if comparison.sqnr_db is None else f"{comparison.sqnr_db:.0f} dB"
 
 
 def nats(divergence: float | None) -> str | None:
@@ -39,24 +39,26 @@ def nats(divergence: float | None) -> str | None:
     return None if divergence is None else f"{divergence:.1g}"
 
 
-def distance(found: AnswerComparison | None) -> float | None:
+def distance(comparison: AnswerComparison | None) -> float | None:
     """Return a number that sorts comparisons by verdict, then by figure; None without a verdict."""
-    if found is None or found.verdict is None:
+    if comparison is None or comparison.verdict is None:
         return None
-    unequal = None if found.equal_tokens is None else 1 - found.equal_tokens
-    nearness = 0.0 if found.sqnr_db is None else max(found.sqnr_db, 0.0)
-    figures = (found.kl_mean, unequal, found.loss_difference, 1 / (1 + nearness))
-    size = abs(next(each for each in figures if each is not None))  # a file may contain any value
-    return tuple(SIGNS).index(found.verdict) + size / (1 + size)
+    unequal = None if comparison.equal_tokens is None else 1 - comparison.equal_tokens
+    nearness = 0.0 if comparison.sqnr_db is None else max(comparison.sqnr_db, 0.0)
+    figures = (comparison.kl_mean, unequal, comparison.loss_difference, 1 / (1 + nearness))
+    size = abs(next(figure for figure in figures if figure is not None))  # a file may contain any value
+    return tuple(SIGNS).index(comparison.verdict) + size / (1 + size)
 
 
-def answer_note(found: AnswerComparison) -> str | None:
+def answer_note(comparison: AnswerComparison) -> str | None:
     """Describe a verdict in words, such as ``answers DIFFERENT (mean KL 0.03 nats)``; None without one."""
-    if found.verdict is None:
+    if comparison.verdict is None:
         return None
-    figure = answer_figure(found)
-    what = f"mean KL {figure} nats" if found.kl_mean is not None else figure
-    return f"answers {found.verdict.upper()}" + (f" ({what})" if what and found.verdict != "identical" else "")
+    figure = answer_figure(comparison)
+    what = f"mean KL {figure} nats" if comparison.kl_mean is not None else figure
+    return f"answers {comparison.verdict.upper()}" + (
+        f" ({what})" if what and comparison.verdict != "identical" else ""
+    )
 
 
 _KINDS = {
@@ -70,11 +72,11 @@ _KINDS = {
 
 def answer_facts(case: CaseState) -> list[tuple[str, str]]:
     """Return the known facts about a case's answer, as labels and values."""
-    answer, found = case.answered.answer if case.answered else None, case.comparison
+    answer, comparison = case.answered.answer if case.answered else None, case.comparison
     facts = {
-        "verdict": found.verdict.upper() if found and found.verdict else None,
-        "compared with": f"case {found.baseline + 1}" if found else None,
-        **(_figures(found) if found else {}),
+        "verdict": comparison.verdict.upper() if comparison and comparison.verdict else None,
+        "compared with": f"case {comparison.baseline + 1}" if comparison else None,
+        **(_figures(comparison) if comparison else {}),
         "output": _KINDS[answer.kind].format(f"{answer.amount:,}") if answer else None,
         "digest": answer.digest if answer else None,
         "weights": "random, so differences prove little" if answer and _random(case) else None,
@@ -87,20 +89,20 @@ def _random(case: CaseState) -> bool:
     return case.prepared is not None and case.prepared.model.weights == "random"
 
 
-def _figures(found: AnswerComparison) -> dict[str, str | None]:
+def _figures(comparison: AnswerComparison) -> dict[str, str | None]:
     shares = {
-        "same top token": found.top1_agreement,
-        "equal tokens": found.equal_tokens,
-        "largest difference of a loss": found.loss_difference,
+        "same top token": comparison.top1_agreement,
+        "equal tokens": comparison.equal_tokens,
+        "largest difference of a loss": comparison.loss_difference,
     }
-    mean, high = nats(found.kl_mean), nats(found.kl_p99)
+    mean, high = nats(comparison.kl_mean), nats(comparison.kl_p99)
     return {
         "KL divergence": mean and f"mean {mean}{f', p99 {high}' if high else ''} nats",
         **{label: None if share is None else f"{percent(share)} %" for label, share in shares.items()},
         "first difference": None
-        if found.first_difference is None
-        else f"at {found.first_difference:,}, from 0",
-        "SQNR": None if found.sqnr_db is None else f"{found.sqnr_db:.1f} dB",
-        "cosine": number(found.cosine, 4),
-        "largest difference": number(found.largest_difference),
+        if comparison.first_difference is None
+        else f"at {comparison.first_difference:,}, from 0",
+        "SQNR": None if comparison.sqnr_db is None else f"{comparison.sqnr_db:.1f} dB",
+        "cosine": number(comparison.cosine, 4),
+        "largest difference": number(comparison.largest_difference),
     }

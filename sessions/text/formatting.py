@@ -142,7 +142,7 @@ def count(amount: int, noun: str) -> str:
 
 def performance_states(numbers: Sequence[int]) -> str | None:
     """Return P-states of a GPU, such as ``P0, P2``. None without any."""
-    return ", ".join(f"P{each}" for each in numbers) or None
+    return ", ".join(f"P{state}" for state in numbers) or None
 
 
 def clock_limits(reasons: Sequence[str]) -> str | None:

@@ -30,11 +30,11 @@ def series_title(config: Config, varied: Collection[str]) -> str:
     """Return the heading of a series: device, precision, and the other options that vary in the session."""
     if config.label:
         return config.name
-    shown = [each for each in OPTIONS if each.phrase and each.name in varied]
+    shown = [option for option in OPTIONS if option.phrase and option.name in varied]
     return ", ".join(
         [
             f"{_machine(config)}{config.device.upper()}{_precision_title(config)}",
-            *(_phrase(each, getattr(config, each.name)) for each in shown),
+            *(_phrase(option, getattr(config, option.name)) for option in shown),
         ]
     )
 
@@ -43,8 +43,10 @@ def case_label(config: Config, varied: Collection[str]) -> str:
     """Return a case's label for a sentence: device, precision, batch size, and the other options that vary."""
     if config.label:
         return config.name
-    works = (each for each in OPTIONS if each.work and each.prefix and each.name in varied)
-    sizes = [f"{each.prefix}{getattr(config, each.name)}" for each in works if each.name != "batch_size"]
+    works = (option for option in OPTIONS if option.work and option.prefix and option.name in varied)
+    sizes = [
+        f"{option.prefix}{getattr(config, option.name)}" for option in works if option.name != "batch_size"
+    ]
     if config.names("batch_size"):
         sizes.append(f"bs={config.batch_size}")
     parts = [machine_label(config), choices_label(config, varied), *sizes]
@@ -64,9 +66,9 @@ def machine_label(config: Config) -> str:
 def choices_label(config: Config, varied: Collection[str]) -> str:
     """Return the precision, if known, and the other choices that vary in the session."""
     shown = (
-        (each.name, f"{each.prefix}{value_text(getattr(config, each.name))}")
-        for each in OPTIONS
-        if (each.prefix or each.named_values) and not each.work
+        (option.name, f"{option.prefix}{value_text(getattr(config, option.name))}")
+        for option in OPTIONS
+        if (option.prefix or option.named_values) and not option.work
     )
     precision = [] if config.precision == UNKNOWN or not config.names("precision") else [config.precision]
     return " ".join([*precision, *(text for key, text in shown if key in varied)])
@@ -81,9 +83,9 @@ def _machine(config: Config) -> str:
     return "".join(f"{name} " for name in (config.machine, config.model) if name)
 
 
-def applied(known: bool | None) -> str:
+def applied(is_applied: bool | None) -> str:
     """Return whether an option was applied, in words."""
-    return {True: "yes", False: "no", None: "not verified"}[known]
+    return {True: "yes", False: "no", None: "not verified"}[is_applied]
 
 
 class CasePair(Protocol):
@@ -117,12 +119,12 @@ def unverified_options(result: Result) -> tuple[tuple[str, bool | None], ...]:
     """
     if result.config.label or _read_back(result.config) == _DEFAULTS:
         return ()
-    found = (
+    checked = (
         (option, value, was_applied(result.case, option))
         for option in READ_BACK
         if (value := getattr(result.config, option)) not in (BY_NAME[option].default, UNKNOWN)
     )
-    return tuple((_in_words(option, value), known) for option, value, known in found if not known)
+    return tuple((_in_words(option, value), state) for option, value, state in checked if not state)
 
 
 def _in_words(option: str, value: str | int) -> str:

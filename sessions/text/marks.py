@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.file_names import CHANGED
-from benchtui.sessions.stats.disturbance import PAGE_FAULTS, mark_kind
+from benchtui.sessions.stats.disturbance import BY_PROCESSES, PAGE_FAULTS, mark_kind
 
 RANDOM_WEIGHTS = "random weights"
 MEANINGS = {
@@ -25,8 +25,8 @@ _SPIN_LESS = (
     "OpenMP's threads wait for each other: GOMP_SPINCOUNT=0 under [env], or one thread fewer, limits the effect"
     " of other processes."
 )
-_BY_OTHERS = ("other processes", "context switches")
-"""Phrases of marks about processes that compete for the worker's CPUs."""
+_BY_OTHERS = (*BY_PROCESSES, "context switches")
+"""Phrases of marks about processes that compete for the worker's CPUs; older sessions have the last one."""
 
 
 def remedies(case: CaseState, kinds: Iterable[str] = ()) -> tuple[str, ...]:

@@ -64,7 +64,7 @@ def columns(
     view: View, data: Callable[[T], CaseData], own: Mapping[str, tuple[Column[T], ...]] | None = None
 ) -> tuple[Column[T], ...]:
     """Return the columns of a view. ``own`` has the table's own columns by their names in the layout."""
-    found: list[Column[T]] = []
+    view_columns: list[Column[T]] = []
     for row in view.rows():
-        found += (own or {})[row] if isinstance(row, str) else (column(row, data),)
-    return tuple(found)
+        view_columns += (own or {})[row] if isinstance(row, str) else (column(row, data),)
+    return tuple(view_columns)

@@ -54,7 +54,7 @@ def in_unit(columns: Sequence[Column[T]], task: Task) -> tuple[Column[T], ...]:
     }
     pattern = re.compile("|".join(titles))
     return tuple(
-        replace(column, title=pattern.sub(lambda found: titles[found[0]], column.title)) for column in columns
+        replace(column, title=pattern.sub(lambda match: titles[match[0]], column.title)) for column in columns
     )
 
 
@@ -126,8 +126,8 @@ def sort_value(cell: str | None) -> float | None:
     """Return the unrounded value, or the leading number of any other text; None without one."""
     if isinstance(cell, FormattedNumber):
         return cell.value
-    found = _LEADING_NUMBER.match(cell or "")
-    return float(found[0].replace(",", "")) if found else None
+    match = _LEADING_NUMBER.match(cell or "")
+    return float(match[0].replace(",", "")) if match else None
 
 
 def _shown(cell: str | None) -> str:

@@ -108,8 +108,8 @@ def figure_with_interval(result: Result, need: Need) -> str:
 def _tail_of(result: Result) -> str | None:
     """Format the highest percentile that the case has enough steps for."""
     latency = result.metrics.latency_ms
-    known = (("p99", latency.p99), ("p90", latency.p90))
-    return next((f"{name} {time_ms(value)} ms" for name, value in known if value is not None), None)
+    tails = (("p99", latency.p99), ("p90", latency.p90))
+    return next((f"{name} {time_ms(value)} ms" for name, value in tails if value is not None), None)
 
 
 def _rates(result: Result) -> str:
@@ -122,13 +122,13 @@ def _rates(result: Result) -> str:
 
 def headline_rate(result: Result) -> tuple[float | None, str]:
     """Return the rate that describes a case's task, and its unit: new tokens, tokens, or samples."""
-    found, (tokens, unit) = result.metrics, result.token_rate
-    if found.new_tokens_per_s is not None:
-        return found.new_tokens_per_s, "new tokens/s"
+    metrics, (tokens, unit) = result.metrics, result.token_rate
+    if metrics.new_tokens_per_s is not None:
+        return metrics.new_tokens_per_s, "new tokens/s"
     task = result.session.start.sweep.task if result.session else ""
     if tokens and task_named(task).headline == "tokens":
         return tokens, unit
-    return found.samples_per_s, found.task.unit
+    return metrics.samples_per_s, metrics.task.unit
 
 
 def _kind(result: Result) -> str:
@@ -294,7 +294,7 @@ def ratio_cell(ratio: Ratio) -> str:
 
 def _contradiction_note(ratio: Ratio, base: Result, new: Result, need: Need) -> str:
     """Return a note if typical steps contradict the throughputs shown next to their ratio; otherwise empty."""
-    rates = [each.metrics.samples_per_s or 0.0 for each in (base, new)]
+    rates = [result.metrics.samples_per_s or 0.0 for result in (base, new)]
     contrary = need == "throughput" and (ratio.value - 1) * (rates[1] - rates[0]) < 0
     return " at typical steps, though not by all steps together" if contrary else ""
 
@@ -360,18 +360,18 @@ def _open_lead(ratio: Ratio) -> str:
 
 def costs(result: Result, baseline: Result | None) -> str | None:
     """List the costs of a case relative to its baseline: memory, compile time, results that may differ."""
-    found = (_more_memory(result, baseline), _compiling(result), _accuracy(result))
-    return ", ".join(part for part in found if part) or None
+    parts = (_more_memory(result, baseline), _compiling(result), _accuracy(result))
+    return ", ".join(part for part in parts if part) or None
 
 
 def unverified_note(result: Result) -> str | None:
     """List the options of a case that weren't applied, or weren't verified as applied."""
     words = {False: "Not applied", None: "Not verified"}
-    found = {
-        word: [value for value, known in unverified_options(result) if known is state]
+    by_word = {
+        word: [value for value, is_applied in unverified_options(result) if is_applied is state]
         for state, word in words.items()
     }
-    return "; ".join(f"{word}: {', '.join(values)}" for word, values in found.items() if values) or None
+    return "; ".join(f"{word}: {', '.join(values)}" for word, values in by_word.items() if values) or None
 
 
 def sentences(*parts: str | None) -> str:
@@ -419,7 +419,7 @@ def _behind(ratio: Ratio) -> str:
     """Describe the lag of a case behind one that is this many times as good."""
     if ratio.value >= FAR or ratio.low is None or ratio.high is None:
         return f"behind by {ratio_with_interval(ratio)}"
-    low, middle, high = (percent(1 - 1 / each) for each in (ratio.low, ratio.value, ratio.high))
+    low, middle, high = (percent(1 - 1 / bound) for bound in (ratio.low, ratio.value, ratio.high))
     return f"{middle} % behind ({low} to {high} %)"
 
 

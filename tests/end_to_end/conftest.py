@@ -99,7 +99,7 @@ def sweep_file(home: Path, tiny_model: Path) -> Path:
     path.write_text(
         f'model = "{tiny_model}"\nweights = "random"\n'
         "[axes]\nbatch_size = [1, 2]\nsequence_length = 16\n"
-        "[measure]\nwarmup = 1\niterations = 20\npeaks = false\n"
+        "[run]\nwait_for_quiet = 'off'\n[measure]\nwarmup = 1\niterations = 20\npeaks = false\n"
     )
     return path
 

@@ -35,7 +35,7 @@ class Job:
         (folder / "own.py").write_text(OWN)
         (folder / "own.toml").write_text(
             'model = "none"\ntask = "own.py:make"\n[axes]\nbatch_size = [1, 2, 3]\n'
-            "[measure]\nwarmup = 0\niterations = 500\npeaks = false\n"
+            "[run]\nwait_for_quiet = 'off'\n[measure]\nwarmup = 0\niterations = 500\npeaks = false\n"
         )
         self.script = folder / "job.sh"
         self.script.write_text(benchtui("slurm", "own.toml", "--trust").stdout)

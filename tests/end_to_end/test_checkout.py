@@ -78,7 +78,9 @@ def test_synthetic_sweep_runs_and_is_exported_without_datasets(
 def test_own_step_runs_without_transformers(without: Callable[..., Run], home: Path, tiny_model: Path) -> None:
     python = without("datasets", "transformers", "huggingface_hub", "tokenizers")
     (home / "step.py").write_text(OWN_STEP)
-    (home / "step.toml").write_text('task = "step.py:make"\n[measure]\niterations = 3\npeaks = false\n')
+    (home / "step.toml").write_text(
+        'task = "step.py:make"\n[run]\nwait_for_quiet = "off"\n[measure]\niterations = 3\npeaks = false\n'
+    )
     script = "import benchtui; print(benchtui.run('step.toml', output='s.json', progress=False, trust=True))"
     done = python("-c", script)
     assert done.stdout == "<benchtui.Session s: 1 of 1 case measured, completed>\n", done.stderr
@@ -91,7 +93,9 @@ def test_folder_on_sys_path_alone_is_enough_for_the_engine(
 ) -> None:
     python = without("datasets", pythonpath="")
     (home / "step.py").write_text(OWN_STEP)
-    (home / "step.toml").write_text('task = "step.py:make"\n[measure]\niterations = 3\npeaks = false\n')
+    (home / "step.toml").write_text(
+        'task = "step.py:make"\n[run]\nwait_for_quiet = "off"\n[measure]\niterations = 3\npeaks = false\n'
+    )
     script = f"import sys; sys.path.append({str(TYPES)!r}); import benchtui"
     script = f"{script}; print(benchtui.run('step.toml', trust=True))"
     assert "1 of 1 case measured" in python("-c", script).stdout

@@ -239,7 +239,8 @@ def test_closed_input_and_error_change_neither_result_nor_files(command: str, ho
 
 def test_session_path_may_contain_undecodable_bytes(benchtui: Run, home: Path) -> None:
     (home / "s.toml").write_text(
-        'model = "none"\ntask = "own.py:make"\n[axes]\nbatch_size = [1, 2]\n[measure]\npeaks = false\n'
+        'model = "none"\ntask = "own.py:make"\n[axes]\nbatch_size = [1, 2]\n'
+        '[run]\nwait_for_quiet = "off"\n[measure]\npeaks = false\n'
     )
     (home / "own.py").write_text(
         "class Step:\n    samples = 1\n    step = int\n\ndef make(case):\n    return Step()\n"

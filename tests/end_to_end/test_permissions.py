@@ -28,7 +28,8 @@ def sweep(home: Path) -> Path:
     path = home / "s.toml"
     variables = "".join(f'N{number} = "\\u001b[31m"\n' for number in range(30))
     path.write_text(
-        'task = "step.py:make"\n[measure]\nwarmup = 0\niterations = 2\npeaks = false\n'
+        'task = "step.py:make"\n[run]\nwait_for_quiet = "off"\n'
+        "[measure]\nwarmup = 0\niterations = 2\npeaks = false\n"
         f'[env]\nHF_TOKEN = "hf_secret"\n{variables}'
     )
     return path

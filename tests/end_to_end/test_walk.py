@@ -15,6 +15,7 @@ def endless_sweep(home: Path, tiny_model: Path) -> Path:
     path = home / "tiny.toml"
     path.write_text(
         f'model = "{tiny_model}"\nweights = "random"\n[axes]\nbatch_size = 1\nsequence_length = 32\n'
+        '[run]\nwait_for_quiet = "off"\n'
         '[measure]\nwarmup = 1\niterations = 1000000\nmax_time = "8s"\npeaks = false\n'
     )
     return path

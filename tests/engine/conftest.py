@@ -14,6 +14,7 @@ from benchtui.engine.supervisor.resume import ResumableSession
 from benchtui.engine.supervisor.round_policy import Rounds
 from benchtui.engine.supervisor.scheduler import Scheduler
 from benchtui.engine.supervisor.session_writer import SessionLog
+from benchtui.engine.supervisor.waits.machine_loads import MachineLoads
 from benchtui.sessions.events import CaseFinished, CasePrepared, NodeJoined, Outcome, SessionStarted, Steps
 from benchtui.sessions.journal.reader import Tail
 from benchtui.sessions.journal.writer import Journal
@@ -47,12 +48,13 @@ class Played:
         *,
         step_ms: float = 1.0,
         files: dict[str, str] | None = None,
+        gpu_uuid: str | None = None,
         **fields: Any,
     ) -> None:
         """Let the case have measured 20 steps and come to its end."""
         model = Model(name="m")
         self._events = [
-            CasePrepared(t=1.0, case=self._index, model=model, files=files or {}),
+            CasePrepared(t=1.0, case=self._index, model=model, files=files or {}, gpu_uuid=gpu_uuid),
             Steps(t=1.0, case=self._index, phase="warmup", round=self._round, wall_ms=[99.0]),
             Steps(t=1.0, case=self._index, phase="measure", round=self._round, wall_ms=[step_ms] * 20),
             CaseFinished(t=2.0, case=self._index, outcome=outcome, **fields),
@@ -82,7 +84,9 @@ class Stage:
         self.path = path
         self.log = SessionLog(left.journal, left.session.now_s) if left else SessionLog(Journal(path))
         nodes = nodes or (Node(None, host),)
-        self.scheduler = Scheduler(sweep, nodes, self.log, self._launch, Rounds(sweep.measure))
+        self.loads = MachineLoads()
+        rounds = Rounds(sweep.measure, wait_for_quiet=bool(sweep.run.wait_for_quiet_s))
+        self.scheduler = Scheduler(sweep, nodes, self.log, self._launch, rounds, self.loads)
         self._cut = False
         if left:
             event = left.resumed(host)

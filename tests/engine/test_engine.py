@@ -511,7 +511,7 @@ def test_fast_steps_share_events(start: Callable[[Sweep], Watched], tiny_sweep: 
 def test_scaled_down_training_preset_runs(start: Callable[[Sweep], Watched], tiny_gpt2: Path) -> None:
     smaller = ("device=cpu", "batch_size=1,2", "sequence_length=16", "warmup=1", "iterations=3")
     kinds = ("compile=off,reduce-overhead", "precision=fp32,fp16,amp-fp16")
-    watched = start(load_sweep("gpt2-train", (f"model={tiny_gpt2}", *smaller, *kinds)))
+    watched = start(load_sweep("gpt2-train", (f"model={tiny_gpt2}", "wait_for_quiet=off", *smaller, *kinds)))
     session = watched.until_ended()
     outcomes = {case.name: case.state for case in session.cases}
     assert len(outcomes) == 12

@@ -44,7 +44,7 @@ def build(home: Path, name: str, session: bytes) -> World:
         f"{name}.2.json": session,
         f"{name}.toml": (
             f"name = {text}\nmodel = {text}\ndataset = {text}\n[axes]\nenv = {{ A = [{text}] }}\n"
-            f"[env]\nB = {text}\n[measure]\npeaks = false\n"
+            f"[env]\nB = {text}\n[run]\nwait_for_quiet = 'off'\n[measure]\npeaks = false\n"
         ).encode(),
         f"{name}.bad.toml": f"{text} = {text}\n".encode(),
         f"{name}.step.toml": f"task = {json.dumps(f'{OBEYED}.py:make')}\n".encode(),

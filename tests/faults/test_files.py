@@ -88,7 +88,9 @@ def test_read_only_folder_does_not_affect_a_running_sweep(begin: Begin) -> None:
 
 
 def test_run_command_reports_a_full_disk_in_one_line(home: Path, command: str, tiny_model: Path) -> None:
-    (home / "tiny.toml").write_text(f'model = "{tiny_model}"\nweights = "random"\n[measure]\npeaks = false\n')
+    (home / "tiny.toml").write_text(
+        f'model = "{tiny_model}"\nweights = "random"\n[run]\nwait_for_quiet = "off"\n[measure]\npeaks = false\n'
+    )
     process = subprocess.Popen(
         [command, "run", "tiny.toml", "--set", "iterations=1000000", "-o", "s.json"],
         cwd=home,

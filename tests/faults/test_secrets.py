@@ -87,6 +87,8 @@ def sweep_file(folder: Path) -> Path:
 name = "{NAME}"
 task = "step.py:make"
 dataset = "{DATASET}"
+[run]
+wait_for_quiet = "off"
 [measure]
 warmup = 0
 iterations = 3
@@ -205,7 +207,8 @@ def test_masked_variable_of_the_environment_resumes(home: Path, command: str) ->
         "    if not os.path.exists('good'): raise RuntimeError('not yet')\n    return Step()\n"
     )
     (home / "one.toml").write_text(
-        'task = "one.py:make"\n[measure]\nwarmup = 0\niterations = 2\npeaks = false\n'
+        'task = "one.py:make"\n[run]\nwait_for_quiet = "off"\n'
+        "[measure]\nwarmup = 0\niterations = 2\npeaks = false\n"
         '[env]\nHF_TOKEN = "planted-value"\n'
     )
     ran(home, command, "run", "one.toml", "-o", "one.json", *RUN_OPTIONS)

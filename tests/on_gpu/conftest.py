@@ -103,7 +103,7 @@ def measure(home: Path, environment: dict[str, str]) -> Callable[..., Session]:
 
     def run(sweep: str, *overrides: str, status: int = 0, **more: str) -> Session:
         path = home / f"{len(list(home.glob('*.json')))}.json"
-        options = [f"--set={each}" for each in (*overrides, "measure.retries=0")]
+        options = [f"--set={each}" for each in ("run.wait_for_quiet=off", *overrides, "measure.retries=0")]
         main = "from benchtui.tui.cli import main; main()"  # packages that were carried here bring no command
         command = [sys.executable, "-c", main, "run", sweep, "-o", str(path), *options]
         ran = subprocess.run(

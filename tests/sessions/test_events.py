@@ -33,6 +33,7 @@ from benchtui.sessions.events import (
     SessionStarted,
     Steps,
     Telemetry,
+    Waiting,
     json_schema,
 )
 from benchtui.sessions.journal.writer import Journal
@@ -51,6 +52,7 @@ from benchtui.sessions.payloads import (
     HostReadings,
     Memory,
     Model,
+    Neighbor,
     Reported,
     StepCost,
 )
@@ -89,7 +91,16 @@ FULL: tuple[AnyEvent, ...] = (
         version="0.1.0",
     ),
     Runtime(t=1.0, torch="2.9", cuda="12.8", cudnn=91002, threads=2, cuda_devices=("T4",)),
-    Idle(t=1.5, window_s=1.25, power_w={"gpu 0": 70.0, "processor": 12.5}),
+    Idle(
+        t=1.5,
+        window_s=2.0,
+        power_w={"gpu 0": 70.0, "processor": 12.5},
+        others_cpu_percent=98.0,
+        steal_percent=1.0,
+        run_delay_percent=0.5,
+        gpu_processes={"gpu 0": 1},
+        neighbors=(Neighbor(name="python3", user="alice", cpu_percent=97.0),),
+    ),
     Peaks(
         t=1.9,
         device="cpu",
@@ -257,6 +268,7 @@ FULL: tuple[AnyEvent, ...] = (
         absent="none",
         changed=("Python: 3.11 → 3.12",),
     ),
+    Waiting(t=5.5, case=0, round=1, reason="waiting for quiet", most_s=60.0),
     CaseRepeated(t=5.6, case=0, round=1, reason="throttled: sw_thermal", pause_s=5.0),
     CaseFinished(
         t=6.0,

@@ -39,7 +39,7 @@ class Desk:
         (folder / "own.py").write_text(OWN)
         (folder / "own.toml").write_text(
             'model = "none"\ntask = "own.py:make"\n[axes]\nbatch_size = [1, 2, 3]\n'
-            f"[measure]\nwarmup = 0\niterations = {STEPS}\npeaks = false\n"
+            f"[run]\nwait_for_quiet = 'off'\n[measure]\nwarmup = 0\niterations = {STEPS}\npeaks = false\n"
         )
 
     def benchtui(self, *arguments: str) -> subprocess.CompletedProcess[str]:

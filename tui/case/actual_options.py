@@ -30,15 +30,15 @@ def actual_options(case: CaseState) -> list[ActualOption]:
     """Return the case's options, then those of its task, such as the optimizer."""
     effective = case.effective
     actual = _actual_values(effective) if effective else {}
-    found = []
+    options = []
     # a case named by another tool has its options in the name
     for name in () if case.config.label else READ_BACK:
         if not has_no_part(case, name):
             applied = was_applied(case, name) if effective else None
             requested = clean(str(getattr(case.config, name, "")))
-            found.append(ActualOption(name, requested, actual.get(name, ""), WORDS[applied], applied))
+            options.append(ActualOption(name, requested, actual.get(name, ""), WORDS[applied], applied))
     others = [name for name in effective.others if name not in READ_BACK] if effective else []
-    return [*found, *(ActualOption(clean(name), "", actual[name], "", None) for name in others)]
+    return [*options, *(ActualOption(clean(name), "", actual[name], "", None) for name in others)]
 
 
 def _actual_values(effective: Effective) -> dict[str, str]:

@@ -67,12 +67,12 @@ def bin_count(steps: int) -> int:
     return min(MOST_BINS, ceil(2 * cbrt(steps)))
 
 
-def distribution_lines(known: Metrics, bins: Bins | None, width: int, symbols: Symbols) -> list[Line]:
+def distribution_lines(metrics: Metrics, bins: Bins | None, width: int, symbols: Symbols) -> list[Line]:
     """Render the metrics, the histogram, and a note on outliers."""
-    lines = [drawn for facts in _figures(known, symbols) for drawn in wrap_facts(facts, width)]
+    lines = [drawn for facts in _figures(metrics, symbols) for drawn in wrap_facts(facts, width)]
     if bins is None:
         return [*lines, BLANK, line(("too few different steps for a histogram", "muted"))]
-    return [*lines, BLANK, *_histogram(known, bins, width, symbols), *_outside(known, symbols)]
+    return [*lines, BLANK, *_histogram(metrics, bins, width, symbols), *_outside(metrics, symbols)]
 
 
 def percentiles(spread: Distribution) -> dict[str, float]:
@@ -81,8 +81,8 @@ def percentiles(spread: Distribution) -> dict[str, float]:
     return {name: value for name, value in zip(PERCENTILE_NAMES, values, strict=True) if value is not None}
 
 
-def _figures(known: Metrics, symbols: Symbols) -> list[list[tuple[Span, Span]]]:
-    spread = known.latency_ms
+def _figures(metrics: Metrics, symbols: Symbols) -> list[list[tuple[Span, Span]]]:
+    spread = metrics.latency_ms
     marks = [(name, _ms(value, symbols)) for name, value in percentiles(spread).items()]
     ends = [(name, _ms(value, symbols)) for name, value in (("min", spread.least), ("max", spread.most))]
     interval = f"{_ms(spread.low, symbols)} to {_ms(spread.high, symbols)}"
@@ -94,7 +94,7 @@ def _figures(known: Metrics, symbols: Symbols) -> list[list[tuple[Span, Span]]]:
             ("jitter", f"{percent(spread.jitter_percent, symbols)} %"),
             ("95 % interval of p50", f"{interval}, {half_width(spread.interval_percent, symbols)}"),
         ],
-        [("p50 of each round", "  ".join(_ms(median, symbols) for median in known.rounds_ms))],
+        [("p50 of each round", "  ".join(_ms(median, symbols) for median in metrics.rounds_ms))],
     ]
     return [[_fact(*fact) for fact in row] for row in rows if row[0][1]]
 
@@ -103,9 +103,9 @@ def _fact(label: str, value: str) -> tuple[Span, Span]:
     return (f"{label} ", "muted"), (value, "plain")
 
 
-def _histogram(known: Metrics, bins: Bins, width: int, symbols: Symbols) -> list[Line]:
+def _histogram(metrics: Metrics, bins: Bins, width: int, symbols: Symbols) -> list[Line]:
     marks: dict[int, list[str]] = {}
-    for name, value in percentiles(known.latency_ms).items():
+    for name, value in percentiles(metrics.latency_ms).items():
         if (place := bins.place(value)) is not None:
             marks.setdefault(place, []).append(name)
     decimals = max(0, -floor(log10(bins.width_ms) + 1e-9))
@@ -122,10 +122,10 @@ def _histogram(known: Metrics, bins: Bins, width: int, symbols: Symbols) -> list
     return rows
 
 
-def _outside(known: Metrics, symbols: Symbols) -> list[Line]:
+def _outside(metrics: Metrics, symbols: Symbols) -> list[Line]:
     """Render a note on the outliers. Only the histogram excludes them; all metrics include them."""
-    count = len(known.outliers)
-    if known.latency_ms.n < LEAST_FOR_OUTLIERS:
+    count = len(metrics.outliers)
+    if metrics.latency_ms.n < LEAST_FOR_OUTLIERS:
         return [line((f"outliers are flagged from {LEAST_FOR_OUTLIERS} steps on", "muted"))]
     if not count:
         return [line(("no outliers", "muted"))]

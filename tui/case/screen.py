@@ -180,8 +180,8 @@ class CaseScreen(PanelScreen[None]):
             self._section, self._at = SECTIONS.index("steps"), 0
         row = self._steps().next_outlier(self._at, by)
         if row is None:
-            known = self._known.metrics
-            return self._draw("no more outliers" if known and known.outliers else "no outliers")
+            metrics = self._known.metrics
+            return self._draw("no more outliers" if metrics and metrics.outliers else "no outliers")
         self._at = row
         self._draw("")
 
@@ -285,14 +285,14 @@ class CaseScreen(PanelScreen[None]):
         return lines[self._at : self._at + height]
 
     def _lines(self, width: int, height: int) -> Sequence[Line]:
-        case, known, symbols = self._case, self._known, self._symbols
+        case, computed, symbols = self._case, self._known, self._symbols
         match SECTIONS[self._section]:
             case "summary":
-                return detail_lines(case, known.metrics, width, symbols)
+                return detail_lines(case, computed.metrics, width, symbols)
             case "distribution":
-                if known.metrics is None or self._case_with_steps is None:
+                if computed.metrics is None or self._case_with_steps is None:
                     return [crop([(self._placeholder(), "muted")], width, symbols)]
-                return distribution_lines(known.metrics, known.bins, width, symbols)
+                return distribution_lines(computed.metrics, computed.bins, width, symbols)
             case "telemetry":
                 if (machine := self._machine) is None:
                     return [line((READINGS_RELOADING, "muted"))]
@@ -310,8 +310,8 @@ class CaseScreen(PanelScreen[None]):
         return "computing" if self._busy else without_steps(self._case)
 
     def _steps(self) -> StepTable:
-        known = self._known.metrics
-        return StepTable(self._case, known.outliers if known else ())
+        metrics = self._known.metrics
+        return StepTable(self._case, metrics.outliers if metrics else ())
 
     def _header(self) -> Header:
         case, session = self._case, self._feed.session
@@ -322,8 +322,8 @@ class CaseScreen(PanelScreen[None]):
     def _note(self) -> str:
         if SECTIONS[self._section] != "steps" or not self._steps().count:
             return ""
-        known = self._known.metrics
-        outliers = f", {len(known.outliers):,} of them outliers" if known else ""
+        metrics = self._known.metrics
+        outliers = f", {len(metrics.outliers):,} of them outliers" if metrics else ""
         return f"{self._steps().count:,} steps{outliers}"
 
     def _keys(self) -> Keys:
@@ -333,8 +333,8 @@ class CaseScreen(PanelScreen[None]):
 
 
 def _computed(case: CaseState) -> ComputedCase:
-    found = summarize(case)
-    return ComputedCase(found, bin_step_times(case.measured.wall_ms, found.outliers) if found else None)
+    metrics = summarize(case)
+    return ComputedCase(metrics, bin_step_times(case.measured.wall_ms, metrics.outliers) if metrics else None)
 
 
 def _header(header: Header, width: int, height: int, symbols: Symbols) -> list[Line]:

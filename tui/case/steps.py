@@ -38,7 +38,7 @@ class StepTable:
         self._measured = case.measured
         self._outliers = outliers
         self._parts = tuple(case.measured.parts_ms or case.warmup.parts_ms)
-        self.count = sum(each.end - each.start for each in self._ranges)
+        self.count = sum(step_range.end - step_range.start for step_range in self._ranges)
 
     def lines(self, at: int, width: int, height: int, symbols: Symbols) -> list[Line]:
         """Render the header and the rows around the selected row ``at``."""
@@ -59,7 +59,7 @@ class StepTable:
         """Return a few outliers on both sides of a row, in search order."""
         step_range, place = self._locate(at)
         if step_range.columns is not self._measured:  # warm-up: search from the next measured step
-            later = (each.start for each in self._ranges if each.columns is self._measured)
+            later = (candidate.start for candidate in self._ranges if candidate.columns is self._measured)
             place = next((start for start in later if self._row_of(start) > at), len(self._measured))
         near = bisect_left(self._outliers, place)
         around = self._outliers[max(0, near - 2) : near + 3]
@@ -95,7 +95,7 @@ class StepTable:
         parts = [(clean(part)[:WIDTH], max(WIDTH, len(part[:WIDTH]) + 1)) for part in self._parts]
         kept: list[tuple[str, int]] = []
         for title, size in [*counted, *device, *host, *more, *parts]:
-            if sum(each for _, each in kept) + size + 2 <= width:
+            if sum(column_width for _, column_width in kept) + size + 2 <= width:
                 kept.append((title, size))
         return kept
 
@@ -129,8 +129,8 @@ class StepTable:
 
 def _ranges(case: CaseState) -> tuple[StepRange, ...]:
     """Split the steps by round and phase. Within a round, the warm-up comes first."""
-    found = [*_of_phase(case.warmup, "warm-up"), *_of_phase(case.measured, "measure")]
-    return tuple(sorted(found, key=lambda step_range: step_range.round))
+    step_ranges = [*_of_phase(case.warmup, "warm-up"), *_of_phase(case.measured, "measure")]
+    return tuple(sorted(step_ranges, key=lambda step_range: step_range.round))
 
 
 def _of_phase(columns: Columns, phase: str) -> list[StepRange]:

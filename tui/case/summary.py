@@ -33,14 +33,14 @@ Facts = list[tuple[str, str]]
 Sections = Sequence[tuple[str, list[Line]]]
 
 
-def detail_lines(case: CaseState, known: Metrics | None, width: int, symbols: Symbols) -> list[Line]:
+def detail_lines(case: CaseState, metrics: Metrics | None, width: int, symbols: Symbols) -> list[Line]:
     """Render outcome, requested and actual options, metrics, step parts, rounds, model, and dataset."""
     return _join_sections(
         [
             ("End", _table(_outcome(case), width)),
             ("Options", _options(case, width, symbols)),
-            ("Figures", _table(_figures(known, symbols), width)),
-            ("Step breakdown, ms", _indented(part_table(_parts(known), width - 4, symbols))),
+            ("Figures", _table(_figures(metrics, symbols), width)),
+            ("Step breakdown, ms", _indented(part_table(_parts(metrics), width - 4, symbols))),
             ("Rounds", _table(_rounds(case), width)),
             ("Model and text", _table(_model(case), width)),
         ]
@@ -73,13 +73,13 @@ def _why_unmeasured(case: CaseState) -> str:
     return format.clean(": ".join(filter(None, (case.state, reason))))
 
 
-def case_markdown(case: CaseState, known: Metrics | None, reached: Limit | None, symbols: Symbols) -> str:
+def case_markdown(case: CaseState, metrics: Metrics | None, reached: Limit | None, symbols: Symbols) -> str:
     """Return the same facts as Markdown tables."""
-    options = [(each.name, each.requested, each.actual, each.word) for each in actual_options(case)]
+    options = [(option.name, option.requested, option.actual, option.word) for option in actual_options(case)]
     tables = [heading(f"{case_name(case)}: {case.state}")]
     tables += [pipe_table(("option", "requested", "actual", "applied"), options)] if options else []
-    parts = [(part.name, format.significant(part.mean_ms)) for part in _parts(known)]
-    facts = {"figures": _figures(known, symbols), "step breakdown, ms": parts, "end": _outcome(case)}
+    parts = [(part.name, format.significant(part.mean_ms)) for part in _parts(metrics)]
+    facts = {"figures": _figures(metrics, symbols), "step breakdown, ms": parts, "end": _outcome(case)}
     facts |= {
         **_machine(case, reached, symbols),
         "error": _error(case),
@@ -137,7 +137,7 @@ def _options(case: CaseState, width: int, symbols: Symbols) -> list[Line]:
 
 def _outcome(case: CaseState) -> Facts:
     finished = case.finished
-    repeated = [f"{each.reason} (round {each.round + 1})" for each in case.repeated]
+    repeated = [f"{repetition.reason} (round {repetition.round + 1})" for repetition in case.repeated]
     facts = _non_empty(
         ("marks", ", ".join(case.marks)),
         ("remedy", " ".join(remedies(case))),
@@ -173,7 +173,7 @@ def _error(case: CaseState) -> Facts:
 def _rounds(case: CaseState) -> Facts:
     if not case.rounds:
         return []
-    rounds = [(each.round, each.stop, each.marks) for each in case.rounds]
+    rounds = [(round_.round, round_.stop, round_.marks) for round_ in case.rounds]
     if case.finished is not None:
         rounds.append((rounds[-1][0] + 1, case.finished.stop, ()))
     return [
@@ -182,32 +182,35 @@ def _rounds(case: CaseState) -> Facts:
     ]
 
 
-def _figures(known: Metrics | None, symbols: Symbols) -> Facts:
-    if known is None:
+def _figures(metrics: Metrics | None, symbols: Symbols) -> Facts:
+    if metrics is None:
         return []
-    latency, amount = known.latency_ms, known.samples_per_step
-    sample = known.task.one_sample if amount == 1 else known.task.sample
+    latency, amount = metrics.latency_ms, metrics.samples_per_step
+    sample = metrics.task.one_sample if amount == 1 else metrics.task.sample
     samples = f", {amount:,} {sample} each" if amount else ""
     return [
         ("steps", f"{latency.n:,}{samples}"),
         *((name, f"{format.significant(value, symbols)} ms") for name, value in percentiles(latency).items()),
         ("interval", _interval(latency, symbols)),
-        *_rates(known, symbols),
-        *_spread("to first token", known.time_to_first_token_ms, symbols),
-        *_spread("per output token", known.time_per_output_token_ms, symbols),
-        *_spread("per request", known.request_ms, symbols),
+        *_rates(metrics, symbols),
+        *_spread("to first token", metrics.time_to_first_token_ms, symbols),
+        *_spread("per output token", metrics.time_per_output_token_ms, symbols),
+        *_spread("per request", metrics.request_ms, symbols),
         *_non_empty(
-            ("host", _host(known, symbols)),
-            ("first step", _ms(known.first_step_ms, symbols)),
-            ("cold cost", _ms(known.cold_cost_ms, symbols)),
-            ("loss", loss(known.loss)),
+            ("host", _host(metrics, symbols)),
+            ("first step", _ms(metrics.first_step_ms, symbols)),
+            ("cold cost", _ms(metrics.cold_cost_ms, symbols)),
+            ("loss", loss(metrics.loss)),
         ),
     ]
 
 
-def _host(known: Metrics, symbols: Symbols) -> str | None:
+def _host(metrics: Metrics, symbols: Symbols) -> str | None:
     """Describe how long the host takes to enqueue a step, and how long it then waits for the device."""
-    host, wait = _ms(known.host_ms.mean if known.host_ms else None, symbols), _ms(known.wait_mean_ms, symbols)
+    host, wait = (
+        _ms(metrics.host_ms.mean if metrics.host_ms else None, symbols),
+        _ms(metrics.wait_mean_ms, symbols),
+    )
     return host and f"{host} to launch a step, then waits {wait} (means)"
 
 
@@ -216,12 +219,12 @@ def _interval(latency: Distribution, symbols: Symbols) -> str:
     return f"{low} to {high} ms, {format.half_width(latency.interval_percent, symbols)}: 95 % interval of p50"
 
 
-def _rates(known: Metrics, symbols: Symbols) -> Facts:
+def _rates(metrics: Metrics, symbols: Symbols) -> Facts:
     rates = {
-        known.task.unit: known.samples_per_s,
-        "tokens/s": known.tokens_per_s,
-        "with padding": known.padded_tokens_per_s,
-        "new tokens/s": known.new_tokens_per_s,
+        metrics.task.unit: metrics.samples_per_s,
+        "tokens/s": metrics.tokens_per_s,
+        "with padding": metrics.padded_tokens_per_s,
+        "new tokens/s": metrics.new_tokens_per_s,
     }
     return [(name, format.significant(value, symbols)) for name, value in rates.items() if value is not None]
 
@@ -234,12 +237,12 @@ def _ms(value: float | None, symbols: Symbols) -> str | None:
     return None if value is None else f"{format.significant(value, symbols)} ms"
 
 
-def _parts(known: Metrics | None) -> tuple[Part, ...]:
-    whole = known.latency_ms.mean if known else 0.0
-    if known is None or not whole:
+def _parts(metrics: Metrics | None) -> tuple[Part, ...]:
+    whole = metrics.latency_ms.mean if metrics else 0.0
+    if metrics is None or not whole:
         return ()
     return tuple(
-        Part(format.clean(name), spread.mean, spread.mean / whole) for name, spread in known.parts_ms.items()
+        Part(format.clean(name), spread.mean, spread.mean / whole) for name, spread in metrics.parts_ms.items()
     )
 
 

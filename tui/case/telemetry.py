@@ -119,12 +119,14 @@ def _traces(
 ) -> list[Line]:
     """Render the traces, as tall as the page allows; side by side if it is wide."""
     across = 2 if width >= TWO_COLUMN_WIDTH else 1
-    each = (width - GAP * (across - 1)) // across
+    chart_width = (width - GAP * (across - 1)) // across
     down = -(-len(readings) // across)
     rows = min(max(height // down - 2, LEAST_HEIGHT), MOST_HEIGHT)
-    drawn = [_drawn(reading, span, (each, rows), symbols) for reading in readings]
+    drawn = [_drawn(reading, span, (chart_width, rows), symbols) for reading in readings]
     return [
-        row for at in range(0, len(drawn), across) for row in side_by_side(drawn[at : at + across], each + GAP)
+        row
+        for at in range(0, len(drawn), across)
+        for row in side_by_side(drawn[at : at + across], chart_width + GAP)
     ]
 
 
@@ -141,9 +143,9 @@ def _readings(machine: MachineState, gpu: int | None, span: tuple[float, float])
     limits = (
         {} if newest is None else {"power_w": newest.power_limit_w, "memory_used_mb": newest.memory_total_mb}
     )
-    found = [_within(trace, names, span, limits.get(names[0])) for trace, names in device]
-    found += [_within(trace, names, span) for trace, names in host]
-    return [reading for reading in found if len(reading.values)]
+    readings = [_within(trace, names, span, limits.get(names[0])) for trace, names in device]
+    readings += [_within(trace, names, span) for trace, names in host]
+    return [reading for reading in readings if len(reading.values)]
 
 
 def _within(

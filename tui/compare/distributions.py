@@ -42,9 +42,9 @@ class Axis(msgspec.Struct, frozen=True):
     @classmethod
     def over(cls, both: Sequence[Times], columns: int) -> "Axis":
         """Return an axis that covers all distributions, except for far outliers (see ``CLIP_FACTOR``)."""
-        low = min(float(each.values_ms.min()) for each in both)
-        most = max(float(each.values_ms.max()) for each in both)
-        high = min(most, CLIP_FACTOR * max(each.median_ms for each in both))
+        low = min(float(times.values_ms.min()) for times in both)
+        most = max(float(times.values_ms.max()) for times in both)
+        high = min(most, CLIP_FACTOR * max(times.median_ms for times in both))
         if high <= low:
             low, high = low * 0.99, low * 1.01 or 1.0
         return cls(low, high, columns, low > 0 and high / low > LOG_SCALE_RATIO)
@@ -62,24 +62,24 @@ def overlay_lines(both: Sequence[Times], width: int, height: int, symbols: Symbo
     """Render histograms, a common axis with the medians, and its ends if there is room."""
     columns, ends = width - MARGIN - 1, height > len(both) + 1
     rows = (height - 1 - ends) // max(len(both), 1)
-    if columns < 10 or rows < 1 or not both or any(not len(each.values_ms) for each in both):
+    if columns < 10 or rows < 1 or not both or any(not len(times.values_ms) for times in both):
         return []
     axis = Axis.over(both, columns)
-    drawn = [made for each in both for made in _histogram(each, axis, rows, symbols)]
+    drawn = [made for times in both for made in _histogram(times, axis, rows, symbols)]
     return [*drawn, _medians(both, axis, symbols), *([_ends(both, axis, symbols)] if ends else [])]
 
 
-def _histogram(each: Times, axis: Axis, rows: int, symbols: Symbols) -> list[Line]:
+def _histogram(times: Times, axis: Axis, rows: int, symbols: Symbols) -> list[Line]:
     """Render a histogram whose highest column fills all rows."""
-    size = _cells(len(each.values_ms), axis.columns)
-    sampled = each.values_ms[:: max(1, len(each.values_ms) // MAX_SAMPLED_STEPS)]
+    size = _cells(len(times.values_ms), axis.columns)
+    sampled = times.values_ms[:: max(1, len(times.values_ms) // MAX_SAMPLED_STEPS)]
     counts = np.bincount(axis.places(sampled) // size, minlength=-(-axis.columns // size))
     levels = counts / counts.max() * rows
     lines = []
     for row in range(rows - 1, -1, -1):
         cells = "".join(_filled(level - row, symbols) * size for level in levels)[: axis.columns]
-        letter = each.letter if row == 0 else " "
-        lines.append(line((f"{letter:>{MARGIN - 1}} ", each.role), (cells, each.role)))
+        letter = times.letter if row == 0 else " "
+        lines.append(line((f"{letter:>{MARGIN - 1}} ", times.role), (cells, times.role)))
     return lines
 
 
@@ -98,17 +98,17 @@ def _filled(height: float, symbols: Symbols) -> str:
 
 def _medians(both: Sequence[Times], axis: Axis, symbols: Symbols) -> Line:
     pieces: list[Span] = [(symbols.track, "faint")] * axis.columns
-    for each in both:
-        place = int(axis.places(np.asarray([each.median_ms]))[0])
+    for times in both:
+        place = int(axis.places(np.asarray([times.median_ms]))[0])
         shared = pieces[place][0] != symbols.track
-        pieces[place] = (symbols.middle, "strong") if shared else (each.letter, "strong")
+        pieces[place] = (symbols.middle, "strong") if shared else (times.letter, "strong")
     return line((" " * MARGIN, "plain"), *pieces)
 
 
 def _ends(both: Sequence[Times], axis: Axis, symbols: Symbols) -> Line:
     """Render the ends of the axis, with notes on how to read it."""
     low, high = (f"{significant(end, symbols, AXIS_DIGITS)} ms" for end in (axis.low, axis.high))
-    above = sum(int(np.sum(each.values_ms > axis.high)) for each in both)
+    above = sum(int(np.sum(times.values_ms > axis.high)) for times in both)
     words = [
         "A, B: medians",
         *(["logarithmic"] if axis.logarithmic else []),

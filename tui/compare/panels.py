@@ -145,7 +145,7 @@ def summary_lines(summary: Summary, width: int, height: int, symbols: Symbols) -
 
 def summary_height(summary: Summary, width: int, rows: int) -> int:
     """Return the number of lines for a summary on a screen with ``rows`` rows."""
-    ignored = any(each.ignored for each in summary.compared.against)
+    ignored = any(against.ignored for against in summary.compared.against)
     return min(len(_decision_lines(summary.decision, width)), rows // ROWS_PER_DECISION_LINE) + 1 + ignored
 
 
@@ -181,7 +181,7 @@ def detail_lines(detail: Detail, width: int, height: int, symbols: Symbols) -> l
     ]
     head = justify(name, text, width, symbols)
     both = (("A", pair.base, "soft"), (letter, pair.new, "accent"))
-    lines = [head, *(_metrics_line(*each, width, symbols) for each in both)]
+    lines = [head, *(_metrics_line(*side, width, symbols) for side in both)]
     if entry.row.ratio:
         lines[1:1] = _reason_lines(entry.row.ratio, width, symbols)
     marks = own_marks(entry.row, pair, letter)
@@ -223,14 +223,14 @@ def _for_screen(text: str) -> str:
 
 
 def _steps(both: Sequence[tuple[str, Result, str]], width: int, height: int, symbols: Symbols) -> list[Line]:
-    known = [
+    timed = [
         Times(letter, np.asarray(result.case.measured.wall_ms), result.typical_ms, role)
         for letter, result, role in both
         if len(result.case.measured)
     ]
-    if len(known) < len(both):
+    if len(timed) < len(both):
         return [line(("no steps to plot: a session recorded none", "muted"))]
-    return overlay_lines(known, width, height, symbols)
+    return overlay_lines(timed, width, height, symbols)
 
 
 def _metrics_line(letter: str, result: Result, role: str, width: int, symbols: Symbols) -> Line:
@@ -246,8 +246,8 @@ def _metrics_line(letter: str, result: Result, role: str, width: int, symbols: S
         memory(result.case.peak_memory_mb, symbols) if result.case.peak_memory_mb is not None else "",
         f"{significant(power_w, symbols)} W" if power_w is not None else "",
     ]
-    known = [word for word in words if word]
-    text = next((text for gap in ("   ", "  ") if len(text := gap.join(known)) <= width - 3), " ".join(known))
+    parts = [word for word in words if word]
+    text = next((text for gap in ("   ", "  ") if len(text := gap.join(parts)) <= width - 3), " ".join(parts))
     return crop([(f"{letter}  ", role), (text, "plain")], width, symbols)
 
 

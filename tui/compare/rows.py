@@ -58,13 +58,13 @@ class CompareEntry(msgspec.Struct, frozen=True):
 
 def arrangement(width: int, names: CaseNames, letter: str, unit: str) -> Arrangement:
     """Return the columns that fit a width. Names are shortened until both sides and the ratio's bar fit."""
-    known = columns(letter, unit)
+    all_columns = columns(letter, unit)
     lead = GAP if letter == SEVERAL else 0
-    room = width - 1 - lead - sum(column.width + GAP for column in known if column.rank <= SIDES)
-    bar = max(column.graph_range[0] for column in known) + 1
+    room = width - 1 - lead - sum(column.width + GAP for column in all_columns if column.rank <= SIDES)
+    bar = max(column.graph_range[0] for column in all_columns) + 1
     room = max(room - bar if room - bar >= LEAST_NAME else room, LEAST_NAME)
     fitted = names.fitted(room)
-    return replace(Arrangement.of(width, min(fitted.width, room), known, lead=lead), names=fitted)
+    return replace(Arrangement.of(width, min(fitted.width, room), all_columns, lead=lead), names=fitted)
 
 
 def columns(letter: str, unit: str) -> tuple[Column, ...]:
@@ -92,26 +92,26 @@ def columns(letter: str, unit: str) -> tuple[Column, ...]:
 def entries(compared: SessionComparison) -> list[CompareEntry]:
     """Return an entry for each case and session, in the order of the base's plan."""
     several = len(compared.against) > 1
-    found = [
+    unsorted = [
         _entry(against, row, kinds, several)
         for against in compared.against
         for kinds in [varying_options(against)]
         for row in against.rows
     ]
-    return sorted(found, key=lambda entry: entry.row.base.index if entry.row.base else len(found))
+    return sorted(unsorted, key=lambda entry: entry.row.base.index if entry.row.base else len(unsorted))
 
 
-def shown(found: Sequence[CompareEntry], words: str, order: str) -> list[CompareEntry]:
+def shown(entries: Sequence[CompareEntry], words: str, order: str) -> list[CompareEntry]:
     """Return the entries whose name or verdict contains all words, sorted."""
     wanted = words.casefold().split()
-    kept = [entry for entry in found if all(word in _text(entry) for word in wanted)]
+    kept = [entry for entry in entries if all(word in _text(entry) for word in wanted)]
     key = _KEYS.get(order)
     return sorted(kept, key=key) if key else kept
 
 
-def widest_ratio(found: Sequence[CompareEntry]) -> float:
+def widest_ratio(entries: Sequence[CompareEntry]) -> float:
     """Return the ratio at the end of the bars: the one farthest from 1, or its reciprocal."""
-    ratios = [entry.row.ratio.value for entry in found if entry.row.ratio and entry.row.ratio.value > 0]
+    ratios = [entry.row.ratio.value for entry in entries if entry.row.ratio and entry.row.ratio.value > 0]
     return max((LEAST_WIDEST, *ratios, *(1 / ratio for ratio in ratios)))
 
 

@@ -169,24 +169,24 @@ class Compare(PlaceScreen):
         """Show all differences in full."""
         from benchtui.tui.pages.page import Page  # lazy import: not needed for the first paint
 
-        found = self._require_comparison()
-        if found is not None:
+        compared = self._require_comparison()
+        if compared is not None:
             decision = self._decision
-            self.app.push_screen(Page(lambda width: all_differences(found, decision, width), self._symbols))
+            self.app.push_screen(Page(lambda width: all_differences(compared, decision, width), self._symbols))
 
     def action_why(self) -> None:
         """Open the Why page of both sides of the selected case."""
         from benchtui.tui.explain.screen import Side, WhyScreen  # imports statistics that no other page needs
 
-        found, entry = self._require_comparison(), self._entry
-        if found is None:
+        compared, entry = self._require_comparison(), self._entry
+        if compared is None:
             return
         if entry is None or entry.row.base is None or entry.row.new is None:
             self._action_bar.show_message("the case has no other side to compare with")
             return
         sides = [
-            Side(partial(_session, each), self._explainer(each), case.index, clean(each.file))
-            for each, case in ((found.sides[0], entry.row.base), (entry.against.new, entry.row.new))
+            Side(partial(_session, side), self._explainer(side), case.index, clean(side.file))
+            for side, case in ((compared.sides[0], entry.row.base), (entry.against.new, entry.row.new))
         ]
         self.app.push_screen(WhyScreen(sides[1], self._symbols, sides[0]))
 
@@ -200,16 +200,16 @@ class Compare(PlaceScreen):
 
     def action_copy(self) -> None:
         """Copy the whole comparison to the terminal's clipboard."""
-        found = self._require_comparison()
-        if found is not None:
-            self._copy(partial(_text, found), "copied the comparison as Markdown")
+        compared = self._require_comparison()
+        if compared is not None:
+            self._copy(partial(_text, compared), "copied the comparison as Markdown")
 
     def action_ask(self, purpose: str) -> None:
         """Open the input for an action. If the action waits for confirmation, confirm it instead."""
-        found = self._require_comparison()
-        if found is None or (purpose == "export" and self._action_bar.run_confirmed("E")):
+        compared = self._require_comparison()
+        if compared is None or (purpose == "export" and self._action_bar.run_confirmed("E")):
             return
-        name = "-vs-".join(side.name for side in found.sides[:2]) + ".md"
+        name = "-vs-".join(side.name for side in compared.sides[:2]) + ".md"
         self._action_bar.ask(purpose, INPUT_LABELS[purpose], {"filter": self._words, "export": name}[purpose])
 
     def action_back(self) -> None:
@@ -239,10 +239,10 @@ class Compare(PlaceScreen):
     @on(ActionBar.Given)
     def given(self, event: ActionBar.Given) -> None:
         """Export the comparison to the submitted path."""
-        name, found = event.text.strip(), self._compared
-        if event.purpose == "export" and name and found is not None:
+        name, compared = event.text.strip(), self._compared
+        if event.purpose == "export" and name and compared is not None:
             place = self._app_context.folder / Path(name).expanduser()
-            write = partial(actions.write_document, partial(_text, found), place, self._paths)
+            write = partial(actions.write_document, partial(_text, compared), place, self._paths)
             self._action_bar.run(partial(write, action="compare.export"), event)
 
     @work(group="load", exclusive=True, name=HOLDS_KEYS)
@@ -320,13 +320,13 @@ class Compare(PlaceScreen):
     def _keys(self) -> Keys:
         return _keys(self._symbols) if self._compared else WAITING_KEYS
 
-    def _draw_compared(self, found: SessionComparison) -> None:
+    def _draw_compared(self, compared: SessionComparison) -> None:
         listing = self.query_one(LongList)
-        letter = found.against[0].new_letter if len(found.against) == 1 else compare_rows.SEVERAL
-        self._panel("sides").show(found)
-        self._panel("differences").show(found)
+        letter = compared.against[0].new_letter if len(compared.against) == 1 else compare_rows.SEVERAL
+        self._panel("sides").show(compared)
+        self._panel("differences").show(compared)
         counts = len(self._rows), len(self._entries)
-        self._panel("summary").show(Summary(found, self._decision, *counts, self._words, self._order))
+        self._panel("summary").show(Summary(compared, self._decision, *counts, self._words, self._order))
         self._panel("header").show(Titles(self._names, letter, self._unit))
         listing.show(self._lines(letter))
         self._panel("detail").show(Detail(self._entry))
@@ -342,8 +342,8 @@ class Compare(PlaceScreen):
         def rendered(index: int, width: int) -> Line:
             mark = self._symbols.chosen if index == self._at else " "
             cells = compare_rows.row(self._rows[index], self._symbols, self._widest)
-            found = compare_rows.arrangement(width, self._names, letter, self._unit)
-            return found.line(cells, width, self._symbols, mark)
+            arrangement = compare_rows.arrangement(width, self._names, letter, self._unit)
+            return arrangement.line(cells, width, self._symbols, mark)
 
         return Lines(len(self._rows), rendered, self._at)
 
@@ -386,10 +386,10 @@ def _session(side: ComparedSession) -> Session:
     return side.session
 
 
-def _text(found: SessionComparison) -> str:
+def _text(compared: SessionComparison) -> str:
     from benchtui.sessions.report.compare import markdown  # only reports need these libraries
 
-    return markdown(found)
+    return markdown(compared)
 
 
 def _row_text(entry: CompareEntry) -> str:

@@ -135,6 +135,8 @@ _DESCRIBED = (
     FormField("run.place", "nodes that may be used, named as in axes.machine", unset="all"),
     FormField("run.lost", "repeat: rerun a case on another node if its node is lost", get_args(WhenLost)),
     FormField("run.repeat_on_each", "repeat the baseline on each node that shares the cases", FLAG),
+    FormField("run.wait_for_quiet", "longest wait for quiet before a disturbed case is repeated: 60s, or off"),
+    FormField("run.wait_below", "start a case on a GPU only below this temperature: 60C", unset="any"),
     FormField("train.accumulation", "batches of accumulated gradients per step"),
     FormField("train.learning_rate", "learning rate of AdamW"),
     FormField("train.optimizer", "implementation of AdamW; auto: fused on a GPU", get_args(Optimizer)),

@@ -66,9 +66,9 @@ class BestCases:
         """Compare a few more pairs. Return the indices of the best cases found among them."""
         compared = list(islice(self._search, COMPARED_PER_FRAME))
         self.searching = len(compared) == COMPARED_PER_FRAME
-        found = frozenset(index for index in compared if index is not None)
-        self._best |= found
-        return found
+        best = frozenset(index for index in compared if index is not None)
+        self._best |= best
+        return best
 
     def best_of(self, work: Work) -> CaseState | None:
         """Return the case of some work that clearly has the highest throughput; None if none has."""
@@ -90,7 +90,7 @@ class BestCases:
         if self._count > MOST_COMPARED:
             return
         for rates in self._rates.values():
-            ranked = sorted(rates.values(), key=lambda each: -each[0])
+            ranked = sorted(rates.values(), key=lambda entry: -entry[0])
             leader, others = ranked[0][1], [case for _, case in ranked[1:]]
             sure = bool(others)
             for other in others:

@@ -55,8 +55,8 @@ class CaseVerdicts:
 
     def _consider_as_base(self, case: CaseState) -> None:
         """Make a case the baseline of its work if it is the first in the plan that fits."""
-        known = self._bases.get(case.config.work)
-        earliest = known is None or case.index <= known.index
+        base = self._bases.get(case.config.work)
+        earliest = base is None or case.index <= base.index
         if earliest and baseline_of(case.config, (case,), self._baseline) is not None:
             self._bases[case.config.work] = case
 

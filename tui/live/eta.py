@@ -59,20 +59,20 @@ class RemainingTime:
         """Number of cases that were run to an end. An interrupted one is still left for a resume."""
         return self._ended.total() - self.skipped - self._ended["interrupted"]
 
-    def progress(self, now_s: float, left: Estimate | None) -> float:
+    def progress(self, now_s: float, time_left: Estimate | None) -> float:
         """Return the elapsed fraction of the sweep's time, from 0 to 1, which never decreases.
 
         Falls back to the fraction of cases that have ended if times are unknown. It starts again if cases are
         added.
         """
-        if left is None or now_s + left.seconds <= 0:
-            found = self.done / self.total if self.total else float(self._session.finished is not None)
+        if time_left is None or now_s + time_left.seconds <= 0:
+            fraction = self.done / self.total if self.total else float(self._session.finished is not None)
         else:
-            found = now_s / (now_s + left.seconds)
+            fraction = now_s / (now_s + time_left.seconds)
         if self._session.finished is None and self._shown[0] == len(self._session.cases):
-            found = max(found, self._shown[1])
-        self._shown = len(self._session.cases), found
-        return found
+            fraction = max(fraction, self._shown[1])
+        self._shown = len(self._session.cases), fraction
+        return fraction
 
     def _update(self) -> None:
         running = self._session.running

@@ -62,8 +62,8 @@ class CaseMetrics:
         due = self._due()
         for case in due:
             self._seen.note(case)
-        found = await compute(due, summarize)
-        self._known |= {case.index: each for case, each in zip(due, found, strict=True)}
+        computed = await compute(due, summarize)
+        self._known |= {case.index: metrics for case, metrics in zip(due, computed, strict=True)}
         while self._seen.has_ended(self._at):
             self._at += 1
         return bool(due)

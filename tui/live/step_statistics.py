@@ -63,11 +63,11 @@ class StepStatistics:
         if not n or not loaded():
             return None
         key = (case.index, len(case.repeated), phase, None if n == len(steps) else round_index)
-        known = self._computed.get(key)
-        if known is None or known.n != n:
+        previous = self._computed.get(key)
+        if previous is None or previous.n != n:
             if n <= THREAD_STEPS:
                 self._compute(key, _rounds(steps, key[3]))
-            elif key not in self._due and (known is None or n >= RECOMPUTE_GROWTH * known.n):
+            elif key not in self._due and (previous is None or n >= RECOMPUTE_GROWTH * previous.n):
                 self._due[key] = _rounds(steps, key[3])
         return self._computed.get(key)
 

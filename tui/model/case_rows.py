@@ -340,11 +340,11 @@ class CaseRows:
         if key == "samples":
             rate, best = self._metric(case, key), self.best.best_rate
             return gauge_bar(rate / best, width, self._symbols, "accent") if rate is not None and best else ()
-        found = Ratio(1.0) if self.verdicts.is_base(case) else self.verdicts.verdict(case)
-        if found is None:
+        ratio = Ratio(1.0) if self.verdicts.is_base(case) else self.verdicts.verdict(case)
+        if ratio is None:
             value = self._ratio(case)
-            found = None if value is None else Ratio(value)
-        return ratio_graph(found, self.best.span, width, self._symbols) if found else ()
+            ratio = None if value is None else Ratio(value)
+        return ratio_graph(ratio, self.best.span, width, self._symbols) if ratio else ()
 
     def _metric(self, case: CaseState, key: str) -> float | None:
         """Return a case's metric by column; None before anything was measured."""
@@ -353,8 +353,8 @@ class CaseRows:
         return VALUES[key](case, self.stats(case))
 
     def _note(self, case: CaseState) -> str:
-        known = (self.verdicts.missing_base_reason(case, case_name), note(case, self.shared_marks))
-        return ", ".join(format.clean(part) for part in known if part)
+        parts = (self.verdicts.missing_base_reason(case, case_name), note(case, self.shared_marks))
+        return ", ".join(format.clean(part) for part in parts if part)
 
     def _state(self, case: CaseState) -> Span:
         if case.state == "running" and self.cut_off:
@@ -370,11 +370,11 @@ class CaseRows:
             return ("base", "muted")
         if self.verdicts.missing_base_reason(case, case_name):
             return ("no base", "muted")
-        found = self.verdicts.verdict(case)
-        value = found.value if found else self._ratio(case)
+        ratio = self.verdicts.verdict(case)
+        value = ratio.value if ratio else self._ratio(case)
         if value is None:
             return self._absent(case)
-        return ratio_cell(value, found.verdict if found else Verdict.UNSURE, self._symbols)
+        return ratio_cell(value, ratio.verdict if ratio else Verdict.UNSURE, self._symbols)
 
     def _ratio(self, case: CaseState) -> float | None:
         """Return the ratio to the baseline without a verdict. A running case uses its steps so far."""
@@ -382,9 +382,9 @@ class CaseRows:
         if base is None:
             return None
         if case.state == "ok":
-            found = self.verdicts.verdict(case)
-            return 1.0 if base is case else found.value if found else None
-        own, other = ((stats := self.stats(each)) and stats.median for each in (case, base))
+            ratio = self.verdicts.verdict(case)
+            return 1.0 if base is case else ratio.value if ratio else None
+        own, other = ((stats := self.stats(compared_case)) and stats.median for compared_case in (case, base))
         sizes = case.samples_per_step, base.samples_per_step
         return other / own * sizes[0] / sizes[1] if own and other and all(sizes) else None
 

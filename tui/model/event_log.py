@@ -47,14 +47,14 @@ class EventLog:
     def lines(self) -> tuple[Message, ...]:
         """Return all lines so far."""
         running = [case for case in self._session.running if case.started]
-        known = (len(self._session.messages), self._case_rows.refreshed)
-        seen = (*known, [(case.index, len(case.rounds)) for case in running])
+        counts = (len(self._session.messages), self._case_rows.refreshed)
+        seen = (*counts, [(case.index, len(case.rounds)) for case in running])
         if seen != self._seen:
             self._seen = seen
-            ended = sorted(self._ended(), key=lambda each: each.t)
+            ended = sorted(self._ended(), key=lambda message: message.t)
             messages = map(self._renamed, self._session.messages)
             kinds = (ended, messages, _started(running))  # the order of messages with the same time
-            self._lines = tuple(merge(*kinds, key=lambda each: each.t))
+            self._lines = tuple(merge(*kinds, key=lambda message: message.t))
         return self._lines
 
     def _renamed(self, message: Message) -> Message:
@@ -62,22 +62,22 @@ class EventLog:
         name, colon, rest = message.text.partition(": ")
         if not colon or " bs=" not in name or len(self._session.cases) > MAX_RENAMED:
             return message
-        known, names = self._names
-        if known != len(self._session.cases):
+        named_count, names = self._names
+        if named_count != len(self._session.cases):
             names = {case.name: case_name(case) for case in self._session.cases}
             self._names = len(self._session.cases), names
         return replace(message, text=f"{names.get(name, name)}: {rest}")
 
     def _ended(self) -> Iterable[Message]:
-        shared, known = self._texts
+        shared, lines_by_case = self._texts
         if shared != self._case_rows.shared_marks:
-            known = {}
+            lines_by_case = {}
         ends = ((case, case.finished) for case in self._ends)
         lines, complete = [], {}
         for case, end in ends:
             if end is None:
                 continue
-            line, written = known.get(case.index), True
+            line, written = lines_by_case.get(case.index), True
             if line is None or line.t != end.t:
                 line = self._end(case, end)
                 written = end.outcome != "ok" or self._case_rows.metrics(case) is not None

@@ -59,21 +59,21 @@ def _foreign(session: Session, machine: MachineState, ended: Sequence[CaseState]
     since_s = machine.newest_s - FOREIGN_S
     recent = _recent(session, ended, since_s)
     ours = [case for case in recent if case.config.device != "cpu" and session.ran_on(case) is machine]
-    known = {_gpu(session, case, ended) for case in ours}
-    if None in known:
+    own_gpus = {_gpu(session, case, ended) for case in ours}
+    if None in own_gpus:
         return frozenset()
     return frozenset(
-        index for index, trace in machine.gpus.items() if index not in known and _in_use(trace, since_s)
+        index for index, trace in machine.gpus.items() if index not in own_gpus and _in_use(trace, since_s)
     )
 
 
 def _recent(session: Session, ended: Sequence[CaseState], since_s: float) -> list[CaseState]:
     """Return the cases that ran at or after a session time: a few of possibly very many."""
-    found = [*session.running, *takewhile(lambda case: _ended_s(case) >= since_s, reversed(ended))]
+    recent = [*session.running, *takewhile(lambda case: _ended_s(case) >= since_s, reversed(ended))]
     if session.start.sweep.measure.rounds > 1:
         waiting = (case for case in session.cases if case.between_rounds and case.rounds)
-        found += [case for case in waiting if case.rounds[-1].t >= since_s]
-    return found
+        recent += [case for case in waiting if case.rounds[-1].t >= since_s]
+    return recent
 
 
 def _ended_s(case: CaseState) -> float:
@@ -92,9 +92,9 @@ def _in_use(trace: Trace, since_s: float) -> bool:
 
 def _gpu(session: Session, case: CaseState, ended: Sequence[CaseState]) -> int | None:
     """Return the driver's index of a case's GPU. While the case loads, use earlier cases on the same device."""
-    known = session.gpu_of(case)
-    if known is not None or not case.config.device.startswith("cuda"):
-        return known
+    gpu = session.gpu_of(case)
+    if gpu is not None or not case.config.device.startswith("cuda"):
+        return gpu
     machine, device = session.ran_on(case), case.config.device
     same = (other for other in reversed(ended) if other.prepared and other.config.device == device)
     return next((session.gpu_of(other) for other in same if session.ran_on(other) is machine), None)
@@ -102,5 +102,5 @@ def _gpu(session: Session, case: CaseState, ended: Sequence[CaseState]) -> int |
 
 def _was_shared(case: CaseState) -> bool:
     """Return whether other processes were on the GPU of a case while it was measured."""
-    recorded = [each.environment for each in (case.finished, *case.rounds) if each is not None]
+    recorded = [end.environment for end in (case.finished, *case.rounds) if end is not None]
     return any(environment is not None and environment.gpu_processes for environment in recorded)

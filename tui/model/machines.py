@@ -13,7 +13,6 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import Trace
 from benchtui.sessions.state.machine import MachineState, NodeState
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.disturbance import is_noisy
 from benchtui.sessions.sweep import Config
 from benchtui.sessions.text.formatting import count
 from benchtui.themes.gauges import HOT_C, MEMORY_CRITICAL, MEMORY_WARNING, POWER_CAPPED
@@ -22,7 +21,7 @@ from benchtui.tui.drawing import format
 from benchtui.tui.drawing.bars import buckets, severity
 from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.model.gpu_use import GpuUse, gpu_use
-from benchtui.tui.model.noise_light import others_cpu_percent
+from benchtui.tui.model.noise_light import is_noisy_now, others_cpu_percent
 from benchtui.tui.panels.gauges import Machines
 from benchtui.tui.panels.machine_rows import Gauge, Machine, Past
 
@@ -78,7 +77,9 @@ def machines_of(
         running_cases[case.node].append(format.clean(name(case.config)))
     nodes = list(session.nodes.values())
     own = frozenset(
-        place for place, each in enumerate(nodes) if any(case.node == each.joined.node for case in shown)
+        place
+        for place, node_state in enumerate(nodes)
+        if any(case.node == node_state.joined.node for case in shown)
     )
     return Machines(
         len(nodes),
@@ -93,8 +94,8 @@ def machines_of(
 def _time_of_day(session: Session) -> str:
     """Return the local time of the newest reading; empty if the session has no start time."""
     newest_s = max(machine.newest_s for machine in session.machines)
-    began = [(0.0, session.start.created), *((each.t, each.created) for each in session.resumed)]
-    at_s, created = next((each for each in reversed(began) if each[0] <= newest_s), began[0])
+    began = [(0.0, session.start.created), *((resume.t, resume.created) for resume in session.resumed)]
+    at_s, created = next((start for start in reversed(began) if start[0] <= newest_s), began[0])
     try:
         moment = datetime.fromisoformat(created) + timedelta(seconds=newest_s - at_s)
         return f"{moment.astimezone():%H:%M}"
@@ -112,7 +113,7 @@ def _one_machine(
     return Machines(
         len(gpus),
         cache(lambda place: _gpu(machine, gpus[place], use, symbols)),
-        _host(machine.trace, host, symbols, title),
+        _host(machine, host, symbols, title),
         "" if gpus else reason if reason.startswith("no ") else f"{prefix}: {reason}",
         own=frozenset(place for place, gpu in enumerate(gpus) if gpu.index in use.own),
         as_of=as_of,
@@ -135,7 +136,7 @@ def _node(
     remarks = ((gpu.index, *_remark(_readings(node, gpu.index))) for gpu in gpus)
     alarms = _alarm_notes({index: notes for index, notes, alarming in remarks if alarming}, len(gpus))
     working = "; ".join((*alarms[:1], *running_cases[node.joined.node])) or "idle"
-    cpu, _, _, rss = _host(node.trace, node.host, symbols, "").gauges
+    cpu, _, _, rss = _host(node, node.host, symbols, "").gauges
     return Machine(
         title=format.clean(node.joined.node),
         name=f"{len(gpus)} x {_model(node.joined.kind)}" if len(gpus) > 1 else _model(node.joined.kind),
@@ -205,7 +206,8 @@ def throttle_notes(throttle: Sequence[str | None]) -> tuple[tuple[str, ...], boo
     reasons = [reason for reason in newest.split("+") if reason]
     alarming = [reason for reason in reasons if is_hardware_throttle(reason)]
     words = ", ".join(
-        THROTTLE_WORDS.get(each, format.clean(each).replace("_", " ")) for each in alarming or reasons
+        THROTTLE_WORDS.get(shown_reason, format.clean(shown_reason).replace("_", " "))
+        for shown_reason in alarming or reasons
     )
     if not alarming:
         return ((words,) if words else ()), False
@@ -277,7 +279,8 @@ def _activity(traces: Sequence[Trace], symbols: Symbols) -> Iterator[Gauge]:
             yield replace(gauge, barred=False, optional=True)
 
 
-def _host(trace: Trace, host: Host, symbols: Symbols, title: str) -> Machine:
+def _host(machine: MachineState, host: Host, symbols: Symbols, title: str) -> Machine:
+    trace = machine.trace
     percent = 100.0 * host.cpu_count if host.cpu_count else None
     make = partial(_gauge, traces=[trace], absent={}, symbols=symbols)
     return Machine(
@@ -289,16 +292,16 @@ def _host(trace: Trace, host: Host, symbols: Symbols, title: str) -> Machine:
             make("worker CPU", "worker_cpu_percent", limit=percent, write=_percent),
             make("worker RSS", "worker_rss_mb", limit=host.memory_mb, write=_megabytes, judge=_memory_role),
         ),
-        readings=_cpu_readings(trace, host, symbols),
+        readings=_cpu_readings(machine, host, symbols),
     )
 
 
-def _cpu_readings(trace: Trace, host: Host, symbols: Symbols) -> tuple[Span, ...]:
+def _cpu_readings(machine: MachineState, host: Host, symbols: Symbols) -> tuple[Span, ...]:
     """Format the CPU time of the engine and of other processes. 100% is one logical CPU."""
-    others, engine = others_cpu_percent(trace), trace.latest("engine_cpu_percent")
+    others, engine = others_cpu_percent(machine.trace), machine.trace.latest("engine_cpu_percent")
     if others is None:
         return ()
-    disturbing = is_noisy(others, host.cpu_count)
+    disturbing = is_noisy_now(others, machine, host)
     flag = f"{symbols.flag} " if disturbing else ""
     return (
         (f"{flag}other processes {others:,.0f}% CPU", "warning" if disturbing else "muted"),
@@ -336,8 +339,8 @@ def _past(name: str, traces: Sequence[Trace], limit: float | None) -> Past:
     """Return the history of a reading summed over devices, as fractions of its limit or maximum."""
 
     def past(count: int, bucket_s: float) -> Sequence[float]:
-        each = [buckets(trace.at_s, trace.columns[name], count, bucket_s) for trace in traces]
-        sums = [sum(values) for values in zip(*each, strict=True)]
+        histories = [buckets(trace.at_s, trace.columns[name], count, bucket_s) for trace in traces]
+        sums = [sum(values) for values in zip(*histories, strict=True)]
         most = limit or max((value for value in sums if value == value), default=0.0)
         return [value / most for value in sums] if most else ()
 
@@ -346,8 +349,8 @@ def _past(name: str, traces: Sequence[Trace], limit: float | None) -> Past:
 
 def _sum(values: Iterable[float | None]) -> float | None:
     """Sum the values; None if one is unknown."""
-    known = list(values)
-    return None if None in known else sum(value for value in known if value is not None)
+    numbers = list(values)
+    return None if None in numbers else sum(value for value in numbers if value is not None)
 
 
 def _memory_role(fraction: float | None) -> str:

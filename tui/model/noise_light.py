@@ -2,7 +2,9 @@
 
 from math import fsum
 
+from benchtui.sessions.payloads import Host
 from benchtui.sessions.state.columns import Trace
+from benchtui.sessions.state.machine import MachineState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.disturbance import is_noisy
 from benchtui.themes.symbols import Symbols
@@ -21,10 +23,16 @@ def noise_light(session: Session, symbols: Symbols) -> tuple[Span, ...]:
     others = None if session.nodes else others_cpu_percent(session.machine.trace)
     if others is None:
         return ()
-    if is_noisy(others, session.start.host.cpu_count):
+    if is_noisy_now(others, session.machine, session.start.host):
         words = (f" noisy: other processes use {others:.0f}% CPU", f" noisy {others:.0f}%", "")
-        return tuple((symbols.flag + each, "warning") for each in words)
-    return tuple((symbols.quiet + each, "good") for each in (" quiet machine", " quiet", ""))
+        return tuple((symbols.flag + wording, "warning") for wording in words)
+    return tuple((symbols.quiet + wording, "good") for wording in (" quiet machine", " quiet", ""))
+
+
+def is_noisy_now(others_percent: float, machine: MachineState, host: Host) -> bool:
+    """Return whether the use of the processors by others would disturb a case."""
+    idle_percent = machine.idle.others_cpu_percent if machine.idle else None
+    return is_noisy(others_percent, host.cpu_count, idle_percent)
 
 
 def others_cpu_percent(trace: Trace) -> float | None:
@@ -32,6 +40,8 @@ def others_cpu_percent(trace: Trace) -> float | None:
     if not trace.at_s:
         return None
     span = trace.at_s[-1] - SPAN_S, trace.at_s[-1]
+    if recorded := trace.between("others_cpu_percent", *span):
+        return _mean(recorded)
     used, *ours = (trace.between(name, *span) for name in ("cpu_percent", *OURS))
     return max(0.0, _mean(used) - sum(map(_mean, ours))) if used else None
 

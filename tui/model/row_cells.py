@@ -75,14 +75,14 @@ def answer_span(case: CaseState, is_baseline: bool, symbols: Symbols) -> Span:
     return (symbols.absent if case.finished else "", "muted")
 
 
-def ratio_graph(found: Ratio, most: float, width: int, symbols: Symbols) -> Sequence[Span]:
+def ratio_graph(ratio: Ratio, most: float, width: int, symbols: Symbols) -> Sequence[Span]:
     """Draw a ratio and its interval as a bar around 1. Without an interval, the whole bar is light."""
-    low, high = found.low, found.high
-    if not found.value > 0:
+    low, high = ratio.low, ratio.high
+    if not ratio.value > 0:
         return ()
     if low is None or high is None or not low > 0:
-        low, high = min(1.0, found.value), max(1.0, found.value)
-    return ratio_bar(RatioRange(low, high, most), width, symbols, VERDICT_ROLES[found.verdict])
+        low, high = min(1.0, ratio.value), max(1.0, ratio.value)
+    return ratio_bar(RatioRange(low, high, most), width, symbols, VERDICT_ROLES[ratio.verdict])
 
 
 def steps_trace(case: CaseState, width: int, symbols: Symbols) -> str:

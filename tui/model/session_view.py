@@ -46,7 +46,7 @@ def heading_of(
     """Build the header: sweep, machine, progress, and time left."""
     session = feed.session
     start = session.start
-    left = remaining.sweep_left(feed.now_s) if feed.running else None
+    time_left = remaining.sweep_left(feed.now_s) if feed.running else None
     return SweepHeading(
         name=labeled(format.clean(start.sweep.name), start),
         host=format.clean(start.host.hostname or ""),
@@ -54,9 +54,9 @@ def heading_of(
         done=remaining.done,
         total=remaining.total,
         skipped=remaining.skipped,
-        progress=remaining.progress(feed.now_s, left),
+        progress=remaining.progress(feed.now_s, time_left),
         state=_state(feed),
-        left=left,
+        left=time_left,
         about=_about(session),
         paused=session.paused and feed.running,
         light=light,
@@ -311,8 +311,8 @@ class View:
         if self._best is None:
             return ()
         rate, case = self._best
-        found = self.case_rows.verdicts.verdict(case)
-        ratio = (f"{ratio_text(found.value)}x base",) if found is not None else ()
+        against_base = self.case_rows.verdicts.verdict(case)
+        ratio = (f"{ratio_text(against_base.value)}x base",) if against_base is not None else ()
         label, sure = (
             ("best", "clear lead") if self._clear else (f"most {case.task.unit}", "lead not established")
         )
@@ -343,8 +343,8 @@ class View:
         """Return the header. Markers are those of the running case, or else of all ended cases."""
         current = self._feed.session.current
         marks = current.marks if current and current.prepared else ()
-        known = tuple(format.clean(mark) for mark in marks) or tuple(self._marks)
-        shown = tuple(mark for mark in known if mark != SIMULATED)  # shown before the name
+        cleaned = tuple(format.clean(mark) for mark in marks) or tuple(self._marks)
+        shown = tuple(mark for mark in cleaned if mark != SIMULATED)  # shown before the name
         light = noise_light(self.session, self._symbols) if self._feed.running else ()
         return heading_of(self._feed, self._remaining, light, merge_by_kind(shown), notes)
 
@@ -404,8 +404,8 @@ class View:
         seen = (node, session.machine.newest_s, nodes, running, prepared, live)
         if self._machines is None or seen != self._machines[0]:
             ended = self._feed.ended
-            found = machines_of(session, self._symbols, config_name, node, shown=shown, ended=ended, live=live)
-            self._machines = (seen, found)
+            gauges = machines_of(session, self._symbols, config_name, node, shown=shown, ended=ended, live=live)
+            self._machines = (seen, gauges)
         return self._machines[1]
 
     def messages(self) -> tuple[Message, ...]:

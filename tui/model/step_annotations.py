@@ -56,7 +56,7 @@ def _throttled(session: Session, case: CaseState) -> Iterator[tuple[int, int]]:
 
 def _compiling(case: CaseState, starts: dict[int, int]) -> Iterator[int]:
     """Yield the steps that the worker reported as compiling, indexed over all rounds."""
-    ended = [(each.round, each.compiling) for each in case.rounds]
+    ended = [(round_.round, round_.compiling) for round_ in case.rounds]
     if case.finished is not None:
         ended.append((max(starts, default=0), case.finished.compiling))
     for round_index, compiling in ended:

@@ -69,9 +69,9 @@ class TableOrder:
         session = self._session
         running = tuple(case.index for case in session.running)
         requested = (self.sorting, self.filter)
-        known = (id(session.order), len(session.order), running, session.done, loaded(), requested)
-        if requested != self._requested or (self.complete and known != self._known):
-            self._requested, self._known = requested, known
+        state = (id(session.order), len(session.order), running, session.done, loaded(), requested)
+        if requested != self._requested or (self.complete and state != self._known):
+            self._requested, self._known = requested, state
             self._pending_sort = self._filter_and_sort(session.order, frozenset(running))
             self.continue_sorting()
         return self._order
@@ -172,18 +172,18 @@ class TableOrder:
             if place % SLICE == 0:
                 yield
         first = [index for index in shown if index in running]
-        known = [index for index in shown if values[index] is not None and index not in running]
-        known.sort(key=lambda index: values[index] or 0, reverse=sorting.reverse)
-        return [*first, *known, *(index for index in shown if values[index] is None and index not in running)]
+        ranked = [index for index in shown if values[index] is not None and index not in running]
+        ranked.sort(key=lambda index: values[index] or 0, reverse=sorting.reverse)
+        return [*first, *ranked, *(index for index in shown if values[index] is None and index not in running)]
 
     def _value_of(self, index: int, key: str) -> Value:
-        known = self._values.setdefault(key, {})
-        value = known.get(index)
+        column_values = self._values.setdefault(key, {})
+        value = column_values.get(index)
         if value is None:
             case = self._session.cases[index]
             value = self._value(case, key)
             if case.finished and key not in MUTABLE_COLUMNS:
-                known[index] = value
+                column_values[index] = value
         return value
 
     def _matches(self, index: int, words: Sequence[str]) -> bool:

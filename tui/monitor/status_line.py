@@ -90,4 +90,7 @@ class StatusLine:
         """Return what the UI is waiting for; empty if nothing."""
         if self._feed.session.started is None:
             return "starting the engine" if self._feed.running else "reading the session"
-        return "" if self._feed.caught_up else "reading"
+        if not self._feed.caught_up:
+            return "reading"
+        waits = self._feed.session.waiting
+        return clean(f"case {waits[-1].case + 1} is {waits[-1].reason}; x: don't wait") if waits else ""

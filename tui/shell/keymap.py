@@ -24,7 +24,7 @@ SHORT = {
     "minus": "-",
 }
 LONG = {short: long for long, short in SHORT.items()}
-NAMED = {each.value for each in Keys} | set(KEY_NAME_REPLACEMENTS.values())
+NAMED = {key.value for key in Keys} | set(KEY_NAME_REPLACEMENTS.values())
 """Names of special keys; character keys also have Unicode names."""
 MODIFIERS = ("ctrl", "shift", "alt", "super")
 TITLES = {

@@ -59,21 +59,21 @@ def option_name(option: str, value: str | int) -> str:
 def differing(configs: Sequence[Config], *axes: str) -> list[str]:
     """Return the options that differ between configurations, except the axes; else device and precision."""
     others = [option for option in AXES if option not in axes]
-    found = [option for option in others if len({getattr(each, option) for each in configs}) > 1]
-    return found or ["device", "precision"]
+    varying = [option for option in others if len({getattr(config, option) for config in configs}) > 1]
+    return varying or ["device", "precision"]
 
 
 def short_name(config: Config, options: Collection[str]) -> str:
     """Return a configuration's values of some options; defaults only if there is nothing else."""
-    known = [(option, getattr(config, option)) for option in AXES if option in options]
-    words = [word for option, value in known if (word := _word(option, value))]
-    return " ".join(words or (option_name(option, value) for option, value in known if value != ""))
+    values = [(option, getattr(config, option)) for option in AXES if option in options]
+    words = [word for option, value in values if (word := _word(option, value))]
+    return " ".join(words or (option_name(option, value) for option, value in values if value != ""))
 
 
 def short_names(configs: Sequence[Config], *axes: str) -> list[str]:
     """Name each configuration by the options that differ, except the axes; an imported case by its label."""
     shown = differing(configs, *axes)
-    return [each.name if each.label and not axes else short_name(each, shown) for each in configs]
+    return [config.name if config.label and not axes else short_name(config, shown) for config in configs]
 
 
 def matches(name: str, filter_text: str) -> bool:
@@ -153,7 +153,7 @@ class CaseNames(msgspec.Struct, frozen=True):
         yield self
         for part in parts:
             if not part.differs and len(parts) > 1:
-                parts = tuple(each for each in parts if each is not part)
+                parts = tuple(other for other in parts if other is not part)
                 yield CaseNames(parts)
         for place, part in enumerate(parts):
             if part.short_width < part.width:

@@ -153,7 +153,7 @@ HAS_VALUE: dict[str, Callable[[CaseState], bool]] = {
 
 def columns_with_value(case: CaseState) -> set[str]:
     """Return the columns of ``HAS_VALUE`` in which a case has a value."""
-    return {key for key, known in HAS_VALUE.items() if known(case)}
+    return {key for key, has_value in HAS_VALUE.items() if has_value(case)}
 
 
 SAMPLES_PER_S = "samples/s"

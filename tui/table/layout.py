@@ -128,10 +128,14 @@ class Arrangement(msgspec.Struct, frozen=True):
         late = [column for column in able if column.rank > GRAPH_RANK]
         chosen, room = _fitting(early, width - 1 - lead - case_width)
         graphs = _with_graphs([column for column in columns if column in chosen], room)
-        room -= sum(each.graph + 1 for each in graphs.values())
+        room -= sum(shown_column.graph + 1 for shown_column in graphs.values())
         chosen_late, room = _fitting(late, room) if len(chosen) == len(early) else ([], room)
         graphs = _widened(graphs, room)
-        shown = (graphs.get(each.key, each) for each in columns if each in (*chosen, *chosen_late))
+        shown = (
+            graphs.get(shown_column.key, shown_column)
+            for shown_column in columns
+            if shown_column in (*chosen, *chosen_late)
+        )
         return cls(case_width, tuple(shown), sorting, lead)
 
     @classmethod
@@ -155,18 +159,18 @@ class Arrangement(msgspec.Struct, frozen=True):
     @property
     def hides_sorting(self) -> bool:
         """Whether the rows are sorted by a column that isn't shown."""
-        shown = ("case", *(each.key for each in self.columns))
+        shown = ("case", *(column.key for column in self.columns))
         return self.sorting is not None and self.sorting.key not in shown
 
     def key_at(self, cell: int) -> str:
         """Return the key of the column at a cell of the header; ``case`` for the case's options."""
-        end, found = 1 + self.lead + self.case_width, "case"
+        end, key = 1 + self.lead + self.case_width, "case"
         for column in self.columns:
             if cell < end:
                 break
             graph = column.graph + 1 if column.graph else 0
-            end, found = end + GAP + graph + column.width, column.key
-        return found
+            end, key = end + GAP + graph + column.width, column.key
+        return key
 
     def header(self, width: int, symbols: Symbols) -> Line:
         """Render the column titles, marking the sort column."""
@@ -235,13 +239,13 @@ def _fitting(columns: Iterable[Column], room: int) -> tuple[list[Column], int]:
 
 def _with_graphs(columns: Iterable[Column], room: int) -> dict[str, Column]:
     """Return the columns whose smallest graph fits, by key, each with that graph."""
-    found: dict[str, Column] = {}
+    with_graph: dict[str, Column] = {}
     for column in columns:
         least = column.graph_range[0]
         if least and room >= least + 1:
             room -= least + 1
-            found[column.key] = replace(column, graph=least)
-    return found
+            with_graph[column.key] = replace(column, graph=least)
+    return with_graph
 
 
 def _widened(columns: Mapping[str, Column], room: int) -> dict[str, Column]:

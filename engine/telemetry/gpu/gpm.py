@@ -100,12 +100,12 @@ class GpmReading:
 
     def _values(self, query: Any) -> dict[str, float]:  # noqa: ANN401
         """Return the values of an answered query, and set the reasons for missing values."""
-        found, absent = {}, {}
+        values, absent = {}, {}
         for place, (name, (_, factor)) in enumerate(METRICS.items()):
             metric = query.metrics[place]
             if metric.nvmlReturn == pynvml.NVML_SUCCESS and isfinite(metric.value):
-                found[name] = round(metric.value * factor, 1)
+                values[name] = round(metric.value * factor, 1)
             elif metric.nvmlReturn != pynvml.NVML_SUCCESS:
                 absent[name] = nvml_errors.reason(pynvml.NVMLError(metric.nvmlReturn))
         self.absent = absent
-        return found
+        return values

@@ -19,5 +19,5 @@ def open_gpus() -> GpuReader | GpusUnavailable:
             return gpus
         unavailable.append(gpus)
     on_rocm = (torch_build() or {}).get("hip")
-    reason = UNREAD_ROCM if on_rocm else "; ".join(dict.fromkeys(each.reason for each in unavailable))
-    return GpusUnavailable(reason, has_driver=any(each.has_driver for each in unavailable))
+    reason = UNREAD_ROCM if on_rocm else "; ".join(dict.fromkeys(missing.reason for missing in unavailable))
+    return GpusUnavailable(reason, has_driver=any(missing.has_driver for missing in unavailable))

@@ -22,8 +22,8 @@ def visible_gpus(gpus: Sequence[Gpu], setting: str | None) -> int:
     if setting is None:
         return len(gpus)
     entries = [entry.strip() for entry in setting.split(",")]
-    known = [_names_one(entry, gpus) for entry in entries]
-    return known.index(False) if False in known else len(known)
+    matches = [_names_one(entry, gpus) for entry in entries]
+    return matches.index(False) if False in matches else len(matches)
 
 
 def _names_one(entry: str, gpus: Sequence[Gpu]) -> bool:

@@ -66,14 +66,14 @@ class StepBatch(msgspec.Struct, frozen=True):
         """Return the name and category of the slice that begins with a step."""
         last = min(number + self.merge, self.first + len(self.steps.wall_ms))
         kind = "warm-up step" if self.steps.phase == "warmup" else "step"
-        if any(each in self.compiling for each in range(number, last)):
+        if any(step in self.compiling for step in range(number, last)):
             return f'"{kind}, compiling","cat":"compile"'
         return f'"{kind}{"s" if self.merge > 1 else ""}","cat":"{self.steps.phase}"'
 
     def _parts_us(self) -> list[list[int]]:
         """Return the end of each part per slice, relative to the slice's start, with a leading 0."""
         starts = self._starts()
-        columns = [np.add.reduceat(_column(each), starts) for each in self.steps.parts_ms.values()]
+        columns = [np.add.reduceat(_column(times), starts) for times in self.steps.parts_ms.values()]
         ends = np.cumsum([np.zeros(len(starts)), *columns], axis=0) * 1000
         return np.rint(np.minimum(ends, LONGEST_S * 1e6)).astype(np.int64).T.tolist()  # type: ignore[no-any-return]
 
@@ -87,9 +87,11 @@ class StepBatch(msgspec.Struct, frozen=True):
         if self.merge > 1:
             columns["steps"] = np.diff(np.append(starts, len(self.steps.wall_ms))).tolist()
         columns["wall_ms"] = np.add.reduceat(_column(self.steps.wall_ms), starts).tolist()
-        found = {name: getattr(self.steps, name) for name in SUMMED}
+        summed_columns = {name: getattr(self.steps, name) for name in SUMMED}
         columns |= {
-            name: np.add.reduceat(_column(each), starts).tolist() for name, each in found.items() if each
+            name: np.add.reduceat(_column(summed), starts).tolist()
+            for name, summed in summed_columns.items()
+            if summed
         }
         if self.steps.loss and self.merge == 1:
             columns["loss"] = list(self.steps.loss)

@@ -43,15 +43,15 @@ class MachineTracks:
     def worker(self, device: str) -> WorkerTrack:
         """Return a free track for a worker on a device; a new one if all are in use."""
         tracks = self._workers.setdefault(device, [])
-        found = next((each for each in tracks if each.free), None)
-        if found is None:
+        worker_track = next((candidate for candidate in tracks if candidate.free), None)
+        if worker_track is None:
             self._threads += 1
-            found = WorkerTrack(Track(self._process, self._threads))
+            worker_track = WorkerTrack(Track(self._process, self._threads))
             again = f" ({len(tracks) + 1})" if tracks else ""
-            self._writer.name_track(found.track, f"worker {device}{again}")
-            tracks.append(found)
-        found.free = False
-        return found
+            self._writer.name_track(worker_track.track, f"worker {device}{again}")
+            tracks.append(worker_track)
+        worker_track.free = False
+        return worker_track
 
 
 def lay_out(session: Session, writer: TraceWriter) -> dict[str | None, MachineTracks]:
@@ -65,19 +65,19 @@ def lay_out(session: Session, writer: TraceWriter) -> dict[str | None, MachineTr
     writer.name_track(LOG, "log")
     writer.name_track(QUEUE, "queue")
     simulated = f"{SIMULATED} " if session.simulated else ""
-    found: dict[str | None, MachineTracks] = {}
+    by_node: dict[str | None, MachineTracks] = {}
     process = SESSION
     for node, name, machine in _machines(session):
         process += 1
         writer.name_process(process, f"{simulated}{name}")
-        tracks = found[node] = MachineTracks(writer, process)
+        tracks = by_node[node] = MachineTracks(writer, process)
         writer.name_track(tracks.disturbances, "disturbances")
         for index, gpu in _gpus(machine.host if isinstance(machine, NodeState) else start.host, machine):
             process += 1
             tracks.gpus[index] = process
             writer.name_process(process, f"{simulated}{name}: GPU {index}{gpu}")
             _write_throttling(writer, process, machine, index)
-    return found
+    return by_node
 
 
 def _machines(session: Session) -> Iterator[tuple[str | None, str, MachineState]]:

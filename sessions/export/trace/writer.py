@@ -100,5 +100,5 @@ class TraceWriter:
 
 def _with_arguments(arguments: Arguments) -> Arguments:
     """Return the field with the known arguments; empty if there are none."""
-    known = {name: value for name, value in arguments.items() if value not in (None, (), {})}
-    return {"args": known} if known else {}
+    given = {name: value for name, value in arguments.items() if value not in (None, (), {})}
+    return {"args": given} if given else {}

@@ -22,18 +22,18 @@ VERDICTS = (
 
 def caveats(compared: SessionComparison) -> list[Remark]:
     """Return the caveats of all sessions, without duplicates, and the cases without a pair."""
-    found: dict[Remark, list[str]] = {}
+    by_remark: dict[Remark, list[str]] = {}
     varying = varied(case.config for side in compared.sides for case in side.session.cases)
     for letter, side in lettered(compared.sides):
         for note in notes(side.session, side.results, varying):
-            found.setdefault(note, []).append(letter)
-    shared = [Remark(f"{note.lead} ({listed(letters)})", note.text) for note, letters in found.items()]
+            by_remark.setdefault(note, []).append(letter)
+    shared = [Remark(f"{note.lead} ({listed(letters)})", note.text) for note, letters in by_remark.items()]
     return [*_same_record(compared), *shared, *unpaired(compared)]
 
 
 def unpaired(compared: SessionComparison) -> list[Remark]:
     """Return the cases that weren't measured in both sessions of a pair, with the reason."""
-    return [found for against in compared.against for found in _unpaired(against)]
+    return [remark for against in compared.against for remark in _unpaired(against)]
 
 
 def _same_record(compared: SessionComparison) -> Iterator[Remark]:
@@ -41,9 +41,9 @@ def _same_record(compared: SessionComparison) -> Iterator[Remark]:
     letters: dict[str, list[str]] = {}
     for letter, side in lettered(compared.sides):
         letters.setdefault(side.session.start.id, []).append(letter)
-    for each in letters.values():
-        if len(each) > 1:
-            yield Remark("Same session", f"{listed(each)} are the same record, compared with itself.")
+    for same_letters in letters.values():
+        if len(same_letters) > 1:
+            yield Remark("Same session", f"{listed(same_letters)} are the same record, compared with itself.")
 
 
 def _unpaired(against: PairwiseComparison) -> Iterator[Remark]:
@@ -71,16 +71,16 @@ def _only(against: PairwiseComparison, cases: tuple[CaseState, ...]) -> str:
 
 def limitations(compared: SessionComparison) -> list[str]:
     """Describe the limitations of the comparison and the meaning of its verdicts."""
-    found = [_attribution(compared), _sources(compared), _accuracy(compared)]
+    texts = [_attribution(compared), _sources(compared), _accuracy(compared)]
     spread = (
         "Intervals cover steps, fresh processes, and an assumed spread of"
         f" {100 * BETWEEN_SESSIONS:g}% between sessions; each setup was recorded in one session."
     )
-    return [*(each for each in found if each), spread, VERDICTS]
+    return [*(text for text in texts if text), spread, VERDICTS]
 
 
 def _attribution(compared: SessionComparison) -> str:
-    amount = sum(each.what != "benchtui" for each in compared.differences)
+    amount = sum(difference.what != "benchtui" for difference in compared.differences)
     if amount < 2:
         return ""
     return f"The sessions differ in {amount:,} things at once: no ratio can be attributed to one of them."
@@ -91,7 +91,7 @@ def _sources(compared: SessionComparison) -> str:
     for letter, side in lettered(compared.sides):
         if side.session.start.source:
             letters.setdefault(side.session.start.source, []).append(letter)
-    told = [f"{listed(each)} by {source}" for source, each in letters.items()]
+    told = [f"{listed(session_letters)} by {source}" for source, session_letters in letters.items()]
     return f"Timed by another tool: {listed(told)}. That tool decides what a step includes." if told else ""
 
 

@@ -63,12 +63,12 @@ class Choice(msgspec.Struct, frozen=True):
 def sentences(compared: SessionComparison) -> list[str]:
     """Describe which setup to run and why: verdicts, differences, and unsettled cases."""
     against = compared.against
-    setups = [setup_sentence(each) for each in against]
+    setups = [setup_sentence(pairwise) for pairwise in against]
     if len(setups) > MOST_SENTENCES:
         rest = count(len(setups) - MOST_SENTENCES + 1, "more session")
         return [*setups[: MOST_SENTENCES - 1], f"{rest} follow below."]
-    differing = [difference_sentence(compared, each) for each in against]
-    unsettled = [found for each in against if (found := unsettled_sentence(each))]
+    differing = [difference_sentence(compared, pairwise) for pairwise in against]
+    unsettled = [sentence for pairwise in against if (sentence := unsettled_sentence(pairwise))]
     return [*setups, *differing, *unsettled][:MOST_SENTENCES]
 
 
@@ -125,11 +125,13 @@ def _if_they_hold(against: PairwiseComparison, rows: Sequence[AlignedCase]) -> s
 
 def unsettled_sentence(against: PairwiseComparison) -> str:
     """Name the unsure case whose ratio is farthest from 1, and why it has no verdict; empty without one."""
-    found = [(row, row.ratio) for row in _of(against.compared, Verdict.UNSURE) if row.ratio]
-    known = [(row, ratio) for row, ratio in found if ratio.value > 0 and ratio.doubt is not Doubt.NO_INTERVAL]
-    if not known:
+    unsure = [(row, row.ratio) for row in _of(against.compared, Verdict.UNSURE) if row.ratio]
+    bounded = [
+        (row, ratio) for row, ratio in unsure if ratio.value > 0 and ratio.doubt is not Doubt.NO_INTERVAL
+    ]
+    if not bounded:
         return ""
-    row, ratio = max(known, key=lambda each: abs(log(each[1].value)))
+    row, ratio = max(bounded, key=lambda rated_row: abs(log(rated_row[1].value)))
     amount = against.count(Verdict.UNSURE)
     most = f"Of {amount:,} unsure cases, {label(against, row.case)} differs most"
     lead = most if amount > 1 else f"One case is unsure, {label(against, row.case)}"
@@ -161,19 +163,19 @@ def choices(compared: SessionComparison) -> list[Choice]:
     configs = (case.config for side in compared.sides for case in side.session.cases)
     varying = tuple(name for name in varied(configs) if name not in ("device", "precision"))
     works = by_work(result for side in compared.sides for result in side.results)
-    found = []
+    chosen = []
     for need in NEEDS:
         for work in works:
             where = str(work) if len(works) > 1 else ""
             candidates = list(_candidates(compared.sides, Objective(need, work=work)))
             if len(candidates) > 1 and _comparable(need, candidates):
-                found.append(_choice(need, where, candidates, varying))
-    return found
+                chosen.append(_choice(need, where, candidates, varying))
+    return chosen
 
 
-def choice_table(found: Sequence[Choice]) -> Table | None:
+def choice_table(chosen: Sequence[Choice]) -> Table | None:
     """Return a row for each need."""
-    return table(_COLUMNS, found)
+    return table(_COLUMNS, chosen)
 
 
 def _candidates(sides: Sequence[ComparedSession], objective: Objective) -> Iterator[Candidate]:
@@ -184,17 +186,17 @@ def _candidates(sides: Sequence[ComparedSession], objective: Objective) -> Itera
             yield Candidate(letter, best, total_cost(best, cost_metrics(objective, [best])))
 
 
-def _comparable(need: Need, found: Sequence[Candidate]) -> bool:
+def _comparable(need: Need, candidates: Sequence[Candidate]) -> bool:
     """Return whether the metrics of these cases are comparable. Memory and energy differ by kind of device."""
-    return need in SPEED_NEEDS or len({_on_cpu(each.result) for each in found}) == 1
+    return need in SPEED_NEEDS or len({_on_cpu(candidate.result) for candidate in candidates}) == 1
 
 
 def _on_cpu(result: Result) -> bool:
     return result.config.device == "cpu"
 
 
-def _choice(need: Need, tokens: str, found: Sequence[Candidate], varying: tuple[str, ...]) -> Choice:
-    best, second, *_ = sorted(found, key=lambda each: each.cost)
+def _choice(need: Need, tokens: str, candidates: Sequence[Candidate], varying: tuple[str, ...]) -> Choice:
+    best, second, *_ = sorted(candidates, key=lambda candidate: candidate.cost)
     ahead = _ahead(need, second, best)
     if (
         ahead.verdict is Verdict.SLOWER
@@ -209,12 +211,12 @@ def _ahead(need: Need, base: Candidate, new: Candidate) -> Ratio:
     return widened_between_sessions(ahead, one, other)
 
 
-def _confidence(found: Choice) -> str:
-    return lead_confidence(found.ahead, longer_tail(found.best.result, found.next.result, found.need))
+def _confidence(choice: Choice) -> str:
+    return lead_confidence(choice.ahead, longer_tail(choice.best.result, choice.next.result, choice.need))
 
 
-def _costs(found: Choice) -> str | None:
-    best, other = found.best.result, found.next.result
+def _costs(choice: Choice) -> str | None:
+    best, other = choice.best.result, choice.next.result
     return "; ".join(part for part in (costs(best, other), unverified_note(best)) if part) or None
 
 
@@ -242,22 +244,24 @@ def _extreme(against: PairwiseComparison, row: AlignedCase | None) -> str:
     return f"{label(against, row.case)}: {ratio_with_interval(row.ratio)}" if row else ""
 
 
-def _named(found: Choice, each: Candidate) -> str:
-    return f"{each.letter}: {case_label(each.result.config, found.varying)}"
+def _named(choice: Choice, candidate: Candidate) -> str:
+    return f"{candidate.letter}: {case_label(candidate.result.config, choice.varying)}"
 
 
 _COLUMNS: tuple[Column[Choice], ...] = (
-    Column("Need", lambda found: ", ".join(filter(None, (OPTIMA[found.need], found.tokens))), right=False),
-    Column("Run", lambda found: _named(found, found.best), right=False),
+    Column("Need", lambda choice: ", ".join(filter(None, (OPTIMA[choice.need], choice.tokens))), right=False),
+    Column("Run", lambda choice: _named(choice, choice.best), right=False),
     Column(
-        "Figure (95% interval)", lambda found: figure_with_interval(found.best.result, found.need), right=False
+        "Figure (95% interval)",
+        lambda choice: figure_with_interval(choice.best.result, choice.need),
+        right=False,
     ),
     Column(
         "Next best session",
-        lambda found: f"{_named(found, found.next)}, {figure(found.next.result, found.need)}",
+        lambda choice: f"{_named(choice, choice.next)}, {figure(choice.next.result, choice.need)}",
         right=False,
     ),
-    Column("Ahead by (95% interval)", lambda found: ratio_cell(found.ahead), right=False),
+    Column("Ahead by (95% interval)", lambda choice: ratio_cell(choice.ahead), right=False),
     Column("Confidence", _confidence, right=False),
     Column("Costs", _costs, right=False),
 )

@@ -9,15 +9,15 @@ from benchtui.sessions.report.explain import MOST_CASES, ExplainedBlock, differe
 def explained(against: PairwiseComparison) -> list[ExplainedBlock]:
     """Return a block for each case with a profile in both sessions, up to ``MOST_CASES``."""
     base, new = (
-        {each.case.index: each for each in explained_cases(side.session)}
+        {case.case.index: case for case in explained_cases(side.session)}
         for side in (against.base, against.new)
     )
     letters = LETTERS[0], against.new_letter
-    found = []
+    blocks = []
     for row in against.compared:
         if row.base and row.new and row.base.index in base and row.new.index in new:
             name = place(against, row)
             names = (f"{letters[0]}, {name}", f"{letters[1]}, {name}")
             title = f"Where the difference comes from: {name}"
-            found.append(difference_block(title, base[row.base.index], new[row.new.index], names))
-    return found[:MOST_CASES]
+            blocks.append(difference_block(title, base[row.base.index], new[row.new.index], names))
+    return blocks[:MOST_CASES]

@@ -29,14 +29,14 @@ Pairs = Sequence[tuple[AlignedCase, Comparison]]
 def interpretation(compared: SessionComparison, choices: Sequence[Choice]) -> list[Remark]:
     """Return a finding for each quantity of each pair of sessions, and a recommendation."""
     several = len(compared.against) > 1
-    found = [
+    remarks = [
         Remark(f"{lead}, {against.new_letter} against A" if several else lead, text)
         for against in compared.against
         for lead, text in _pair(against)
         if text
     ]
     advice = sentences(_runs(choices, "throughput"), _runs(choices, "latency"), _next(compared))
-    return [*found, *([Remark("Recommendation", advice)] if advice else [])]
+    return [*remarks, *([Remark("Recommendation", advice)] if advice else [])]
 
 
 def _pair(against: PairwiseComparison) -> list[tuple[str, str]]:
@@ -54,7 +54,7 @@ def _pair(against: PairwiseComparison) -> list[tuple[str, str]]:
 
 def _latency(against: PairwiseComparison, pairs: Pairs) -> str | None:
     def figures(pair: Comparison) -> str:
-        old, new = (time_ms(each.typical_ms) for each in (pair.base, pair.new))
+        old, new = (time_ms(result.typical_ms) for result in (pair.base, pair.new))
         return f"{old} ms in A, {new} ms in {against.new_letter}"
 
     what = f"{against.new_letter}'s typical step is {{}} as fast as A's"
@@ -63,7 +63,7 @@ def _latency(against: PairwiseComparison, pairs: Pairs) -> str | None:
 
 def _throughput(against: PairwiseComparison, pairs: Pairs) -> str | None:
     def figures(pair: Comparison) -> str:
-        (old, unit), (new, new_unit) = (headline_rate(each) for each in (pair.base, pair.new))
+        (old, unit), (new, new_unit) = (headline_rate(result) for result in (pair.base, pair.new))
         return f"{number(old)} {unit} in A, {number(new)} {new_unit} in {against.new_letter}"
 
     what = f"{against.new_letter}'s throughput is {{}} that of A"
@@ -72,13 +72,13 @@ def _throughput(against: PairwiseComparison, pairs: Pairs) -> str | None:
 
 def _answers(against: PairwiseComparison) -> str | None:
     """Count the cases whose output for the probe has changed; None if no case has two comparable outputs."""
-    known = [row.same_answer for row in against.compared if row.same_answer is not None]
-    if not known:
+    equal = [row.same_answer for row in against.compared if row.same_answer is not None]
+    if not equal:
         return None
-    if not (changed := known.count(False)):
-        return f"The same in both, bit for bit, in {count(len(known), 'case')}"
+    if not (changed := equal.count(False)):
+        return f"The same in both, bit for bit, in {count(len(equal), 'case')}"
     return (
-        f"Changed in {changed:,} of {count(len(known), 'case')}; each session's report says how close they are"
+        f"Changed in {changed:,} of {count(len(equal), 'case')}; each session's report says how close they are"
     )
 
 
@@ -89,43 +89,43 @@ def _average(
     figures: Callable[[Comparison], str],
 ) -> str | None:
     """Describe the ratios of all cases: their geometric mean, the largest and the smallest."""
-    known = [(row, pair, ratio) for row, pair, ratio in pairs if ratio and ratio.value > 0]
-    if not known:
+    rated = [(row, pair, ratio) for row, pair, ratio in pairs if ratio and ratio.value > 0]
+    if not rated:
         return None
-    row, pair, most = max(known, key=lambda each: each[2].value)
-    if len(known) == 1:
+    row, pair, most = max(rated, key=lambda rated_pair: rated_pair[2].value)
+    if len(rated) == 1:
         value, interval = ratio_text(most.value), ratio_span(most.low, most.high, most.value) or "no interval"
         return f"{what.format(f'{value} ×')} ({interval}), at {place(against, row)}: {figures(pair)}"
-    least_row, _, least = min(known, key=lambda each: each[2].value)
-    mean = ratio_text(geometric_mean(ratio.value for _, _, ratio in known))
+    least_row, _, least = min(rated, key=lambda rated_pair: rated_pair[2].value)
+    mean = ratio_text(geometric_mean(ratio.value for _, _, ratio in rated))
     if ratio_text(least.value) == ratio_text(most.value):
-        row, pair, _ = max(known, key=lambda each: each[0].case.config.batch_size)
+        row, pair, _ = max(rated, key=lambda rated_pair: rated_pair[0].case.config.batch_size)
         example = f"such as {figures(pair)} at {place(against, row)}"
-        return f"{what.format(f'{mean} ×')} in {all_of(len(known))}, {example}"
+        return f"{what.format(f'{mean} ×')} in {all_of(len(rated))}, {example}"
     return (
-        f"On average over {len(known):,} cases (geometric mean), {what.format(f'{mean} ×')}: at most"
+        f"On average over {len(rated):,} cases (geometric mean), {what.format(f'{mean} ×')}: at most"
         f" {ratio_text(most.value)} × at {place(against, row)} ({figures(pair)}), at least"
         f" {ratio_text(least.value)} × at {place(against, least_row)}"
     )
 
 
 def _memory(against: PairwiseComparison, pairs: Pairs) -> str | None:
-    known = [
+    measured = [
         (row, pair) for row, pair in pairs if pair.base.case.peak_memory_mb and pair.new.case.peak_memory_mb
     ]
-    if not known:
+    if not measured:
         return _one_sided(against, pairs, _peaks, "peak memory")
-    sides = ([pair.base for _, pair in known], [pair.new for _, pair in known])
+    sides = ([pair.base for _, pair in measured], [pair.new for _, pair in measured])
     old, new = (_peaks(side) for side in sides)
-    kinds = [{each.config.device == "cpu" for each in side} for side in sides]
-    at = f" at {place(against, known[0][0])}" if len(known) == 1 else f" over {len(known):,} cases"
+    kinds = [{result.config.device == "cpu" for result in side} for side in sides]
+    at = f" at {place(against, measured[0][0])}" if len(measured) == 1 else f" over {len(measured):,} cases"
     if kinds[0] != kinds[1] or len(kinds[0]) > 1:
-        words = [_kind_of_memory(each) for each in kinds]
+        words = [_kind_of_memory(kind) for kind in kinds]
         return (
             f"Peak memory{at}: {old} in A ({words[0]}), {new} in {against.new_letter} ({words[1]});"
             " the two kinds aren't comparable"
         )
-    times = _memory_ratios(pair for _, pair in known)
+    times = _memory_ratios(pair for _, pair in measured)
     if times == ratio_text(1.0):
         return f"Peak memory{at} is the same in A and {against.new_letter}: {old}"
     return f"{against.new_letter}'s peak memory{at} is {times} × A's: {old} in A, {new} in {against.new_letter}"
@@ -139,35 +139,35 @@ def _memory_ratios(pairs: Iterable[Comparison]) -> str | None:
 
 def _kind_of_memory(on_cpu: set[bool]) -> str:
     words = {True: "resident memory of the worker", False: "memory of the GPU"}
-    return listed([words[each] for each in sorted(on_cpu)])
+    return listed([words[is_cpu] for is_cpu in sorted(on_cpu)])
 
 
 def _peaks(results: Sequence[Result]) -> str | None:
-    peaks = [peak for each in results if (peak := each.case.peak_memory_mb)]
+    peaks = [peak for result in results if (peak := result.case.peak_memory_mb)]
     return span(memory(min(peaks)), memory(max(peaks))) if peaks else None
 
 
 def _power(against: PairwiseComparison, pairs: Pairs) -> str | None:
-    known = [
+    measured = [
         (row, pair) for row, pair in pairs if pair.base.metrics.mean_power_w and pair.new.metrics.mean_power_w
     ]
-    if not known:
+    if not measured:
         return _one_sided(against, pairs, _watts, "power reading")
-    old, new = (_watts([getattr(pair, side) for _, pair in known]) for side in ("base", "new"))
-    at = f" at {place(against, known[0][0])}" if len(known) == 1 else f", mean of {len(known):,} cases"
+    old, new = (_watts([getattr(pair, side) for _, pair in measured]) for side in ("base", "new"))
+    at = f" at {place(against, measured[0][0])}" if len(measured) == 1 else f", mean of {len(measured):,} cases"
     text = f"{old} in A, {new} in {against.new_letter}{at}"
-    if any((pair.base.config.device == "cpu") != (pair.new.config.device == "cpu") for _, pair in known):
+    if any((pair.base.config.device == "cpu") != (pair.new.config.device == "cpu") for _, pair in measured):
         text += "; a CPU's reading leaves out the GPU, and a GPU's the CPU"
     return text
 
 
 def _watts(results: Sequence[Result]) -> str | None:
-    watts = [power for each in results if (power := each.metrics.mean_power_w)]
-    energy = [joules for each in results if (joules := each.metrics.energy_per_sample_j)]
+    watts = [power for result in results if (power := result.metrics.mean_power_w)]
+    energy = [joules for result in results if (joules := result.metrics.energy_per_sample_j)]
     if not watts:
         return None
-    each = f" ({span(number(min(energy)), number(max(energy)))} J/sample)" if energy else ""
-    return f"{number(fmean(watts))} W{each}"
+    per_sample = f" ({span(number(min(energy)), number(max(energy)))} J/sample)" if energy else ""
+    return f"{number(fmean(watts))} W{per_sample}"
 
 
 def _one_sided(
@@ -183,16 +183,16 @@ def _one_sided(
 
 def _runs(choices: Sequence[Choice], need: Need) -> str | None:
     """Name the session and its case to run for a need, at each sequence length."""
-    named = [_run(found) for found in choices if found.need == need]
+    named = [_run(choice) for choice in choices if choice.need == need]
     return f"For {need}, run {listed(named)}" if named else None
 
 
-def _run(found: Choice) -> str:
-    name = case_label(found.best.result.config, found.varying)
-    if found.ahead.verdict is Verdict.SAME:
-        return f"{found.best.letter} or {found.next.letter} with {name}"
-    sure = "" if found.ahead.verdict is Verdict.FASTER else " (not established)"
-    return f"{found.best.letter} with {name}{sure}"
+def _run(choice: Choice) -> str:
+    name = case_label(choice.best.result.config, choice.varying)
+    if choice.ahead.verdict is Verdict.SAME:
+        return f"{choice.best.letter} or {choice.next.letter} with {name}"
+    sure = "" if choice.ahead.verdict is Verdict.FASTER else " (not established)"
+    return f"{choice.best.letter} with {name}{sure}"
 
 
 def _next(compared: SessionComparison) -> str | None:

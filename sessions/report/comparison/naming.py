@@ -44,9 +44,9 @@ def all_of(amount: int) -> str:
 
 def several(names: Iterable[str]) -> str:
     """List a few names, and count the rest."""
-    known = list(names)
-    more = len(known) - MOST_NAMES
-    return listed([*known[:MOST_NAMES], f"{more:,} more"] if more > 0 else known)
+    all_names = list(names)
+    more = len(all_names) - MOST_NAMES
+    return listed([*all_names[:MOST_NAMES], f"{more:,} more"] if more > 0 else all_names)
 
 
 def _devices(against: PairwiseComparison) -> int:

@@ -18,11 +18,11 @@ BOTH = 2
 
 def side_by_side(compared: SessionComparison) -> Table:
     """Return a row for each fact about model, machine, software and task, and a column for each session."""
-    known = [dict(_facts(side.session)) for side in compared.sides]
+    facts_by_side = [dict(_facts(side.session)) for side in compared.sides]
     titles = ("", *_titles(compared))
     rows = (
-        (label, *(found.get(label) for found in known))
-        for label in dict.fromkeys(label for found in known for label in found)
+        (label, *(side_facts.get(label) for side_facts in facts_by_side))
+        for label in dict.fromkeys(label for side_facts in facts_by_side for label in side_facts)
     )
     return Table(titles, (False,) * len(titles), tuple(rows))
 
@@ -30,13 +30,13 @@ def side_by_side(compared: SessionComparison) -> Table:
 def _facts(session: Session) -> tuple[Fact, ...]:
     start = session.start
     own = custom_task(start.sweep.task)
-    model = [] if own else [fact for each in models(session)[:1] for fact in each]
-    found = (
+    model = [] if own else [fact for model_facts in models(session)[:1] for fact in model_facts]
+    all_facts = (
         *facts(("Imported from", start.source), ("Task", _known(start.sweep.task))),
         *(model or facts(("Model", None if own else _known(start.sweep.model)))),
         *system(session),
     )
-    return tuple(each for each in found if each[0] not in {*facts_elsewhere(session), *UNCOMPARED})
+    return tuple(fact for fact in all_facts if fact[0] not in {*facts_elsewhere(session), *UNCOMPARED})
 
 
 def _known(text: str) -> str | None:
@@ -72,13 +72,15 @@ def no_differences_text(compared: SessionComparison) -> str:
 
 def unrecorded_text(compared: SessionComparison) -> str:
     """Name the sessions that don't record their machine or software; empty if all do."""
-    silent = [(letter, found) for letter, side in lettered(compared.sides) if (found := _missing(side.session))]
+    silent = [
+        (letter, missing) for letter, side in lettered(compared.sides) if (missing := _missing(side.session))
+    ]
     if not silent:
         return ""
-    if len(silent) == len(compared.sides) and len({found for _, found in silent}) == 1:
+    if len(silent) == len(compared.sides) and len({missing for _, missing in silent}) == 1:
         none = "Neither session" if len(silent) == BOTH else "None of the sessions"
         return f"{none} says which {silent[0][1]} it ran on."
-    return " ".join(f"Session {letter} doesn't say which {found} it ran on." for letter, found in silent)
+    return " ".join(f"Session {letter} doesn't say which {missing} it ran on." for letter, missing in silent)
 
 
 def _missing(session: Session) -> str:
@@ -88,18 +90,24 @@ def _missing(session: Session) -> str:
 def difference_sentence(compared: SessionComparison, against: PairwiseComparison) -> str:
     """Describe the differences between a session and the base: options ignored to match cases first."""
     place = compared.against.index(against) + 1
-    apart = [each for each in compared.differences if each.values[0] != each.values[place]]
-    first = [each for each in apart if each.what in against.ignored]
-    named = [*first, *(each for each in apart if each not in first)]
+    apart = [
+        difference for difference in compared.differences if difference.values[0] != difference.values[place]
+    ]
+    first = [difference for difference in apart if difference.what in against.ignored]
+    named = [*first, *(difference for difference in apart if difference not in first)]
     letter = against.new_letter
     if not named:
         return f"{letter} and A don't differ in anything that they record."
-    return f"{letter} differs from A in {several(_difference(each, place) for each in named)}."
+    return f"{letter} differs from A in {several(_difference(difference, place) for difference in named)}."
 
 
-def _difference(each: Difference, place: int) -> str:
-    old, new = (each.values[at] or "not recorded" for at in (0, place))
-    what = each.what if each.what[1:2].isupper() or each.what.startswith("Py") else _lower(each.what)
+def _difference(difference: Difference, place: int) -> str:
+    old, new = (difference.values[at] or "not recorded" for at in (0, place))
+    what = (
+        difference.what
+        if difference.what[1:2].isupper() or difference.what.startswith("Py")
+        else _lower(difference.what)
+    )
     return f"{what} ({old} → {new})" if max(map(len, (old, new))) <= LONGEST_VALUE else what
 
 
@@ -109,8 +117,8 @@ def _lower(label: str) -> str:
 
 def pairing(against: PairwiseComparison) -> str:
     """Name the options that were ignored to match cases; empty if none were."""
-    each = [f"{option}: {_one(against, option)}" for option in against.ignored]
-    return f"Cases are paired ignoring {listed(each)}." if each else ""
+    ignored = [f"{option}: {_one(against, option)}" for option in against.ignored]
+    return f"Cases are paired ignoring {listed(ignored)}." if ignored else ""
 
 
 def _one(against: PairwiseComparison, option: str) -> str:

@@ -51,7 +51,7 @@ def decision(session: Session, choices: Sequence[Recommendation]) -> DecisionSec
     lines = (*runs, *suspects(shown), nothing, completeness(session))
     return DecisionSection(
         sentences=tuple(line for line in lines if line),
-        table=table(_COLUMNS, shown, lambda each: each.best.metrics.samples_per_s),
+        table=table(_COLUMNS, shown, lambda choice: choice.best.metrics.samples_per_s),
         facts=(*_baselines(shown), *_legend(shown)),
     )
 
@@ -59,9 +59,11 @@ def decision(session: Session, choices: Sequence[Recommendation]) -> DecisionSec
 def _with_alternatives(choices: Sequence[Recommendation]) -> list[Recommendation]:
     """Keep only the first need of a work with a single case, which is the choice for all needs."""
     first: dict[Work, Need] = {}
-    for each in choices:
-        first.setdefault(each.best.config.work, each.need)
-    return [each for each in choices if each.choice.runner_up or first[each.best.config.work] == each.need]
+    for choice in choices:
+        first.setdefault(choice.best.config.work, choice.need)
+    return [
+        choice for choice in choices if choice.choice.runner_up or first[choice.best.config.work] == choice.need
+    ]
 
 
 def completeness(session: Session) -> str:
@@ -75,39 +77,39 @@ def completeness(session: Session) -> str:
 
 def _run(choices: Sequence[Recommendation], need: Need) -> str | None:
     """Return the cases to run for a need, one for each work."""
-    chosen = [each for each in choices if each.need == need]
+    chosen = [choice for choice in choices if choice.need == need]
     if not chosen:
         return None
-    named = [f"{_label(each)} ({figure(each.best, need)})" for each in chosen[:MOST_NAMES]]
+    named = [f"{_label(choice)} ({figure(choice.best, need)})" for choice in chosen[:MOST_NAMES]]
     rest = len(chosen) - len(named)
     more = [f"see the table for {rest:,} more"] if rest else []
     return f"For {need}, run {listed([*named, *more])}."
 
 
-def _label(each: Recommendation) -> str:
-    return case_label(each.best.config, each.varying)
+def _label(choice: Recommendation) -> str:
+    return case_label(choice.best.config, choice.varying)
 
 
 def _baselines(choices: Sequence[Recommendation]) -> tuple[Fact, ...]:
     """Return the baseline of each work, or why there is none."""
-    fastest = (each for each in choices if each.need == "throughput")
-    return tuple((f"Baseline{each.where}", _baseline(each)) for each in fastest)
+    fastest = (choice for choice in choices if choice.need == "throughput")
+    return tuple((f"Baseline{choice.where}", _baseline(choice)) for choice in fastest)
 
 
-def _baseline(each: Recommendation) -> str:
-    if each.baseline is None:
-        return f"none: {each.no_baseline}"
-    return f"{case_label(each.baseline.config, each.varying)}, {figure(each.baseline, 'throughput')}"
+def _baseline(choice: Recommendation) -> str:
+    if choice.baseline is None:
+        return f"none: {choice.no_baseline}"
+    return f"{case_label(choice.baseline.config, choice.varying)}, {figure(choice.baseline, 'throughput')}"
 
 
 def _legend(choices: Sequence[Recommendation]) -> tuple[Fact, ...]:
-    return (("Balanced", BALANCED),) if any(each.need == "balanced" for each in choices) else ()
+    return (("Balanced", BALANCED),) if any(choice.need == "balanced" for choice in choices) else ()
 
 
-def _figure(each: Recommendation) -> str:
-    rate = None if each.best.config.label else each.best.metrics.samples_per_s
-    daily = samples_per_day(rate, each.best.metrics.task.sample) if each.need == "throughput" else None
-    return ", ".join(part for part in (best_figure(each.choice), daily) if part)
+def _figure(choice: Recommendation) -> str:
+    rate = None if choice.best.config.label else choice.best.metrics.samples_per_s
+    daily = samples_per_day(rate, choice.best.metrics.task.sample) if choice.need == "throughput" else None
+    return ", ".join(part for part in (best_figure(choice.choice), daily) if part)
 
 
 def samples_per_day(rate: float | None, sample: str) -> str | None:
@@ -122,25 +124,25 @@ def samples_per_day(rate: float | None, sample: str) -> str | None:
     return f"about {number(amount)} {sample}/day"
 
 
-def _costs(each: Recommendation) -> str | None:
-    price = number(cost_of_a_million(each.best, each.per_hour)) if each.need == "throughput" else None
+def _costs(choice: Recommendation) -> str | None:
+    price = number(cost_of_a_million(choice.best, choice.per_hour)) if choice.need == "throughput" else None
     parts = (
-        costs(each.best, each.baseline),
+        costs(choice.best, choice.baseline),
         price and f"{price} per million samples",
-        unverified_note(each.best),
+        unverified_note(choice.best),
     )
     return "; ".join(part for part in parts if part) or None
 
 
 _COLUMNS: tuple[Column[Recommendation], ...] = (
-    Column("Need", lambda each: f"{OPTIMA[each.need]}{each.where}", right=False),
+    Column("Need", lambda choice: f"{OPTIMA[choice.need]}{choice.where}", right=False),
     Column("Run", _label, right=False),
     Column("Figure (95% interval)", _figure, right=False),
     Column(
         "Against the baseline (95% interval)",
-        lambda each: baseline_cell(each.best, each.baseline, each.need),
+        lambda choice: baseline_cell(choice.best, choice.baseline, choice.need),
         right=False,
     ),
-    Column("Confidence", lambda each: confidence(each.choice), right=False),
+    Column("Confidence", lambda choice: confidence(choice.choice), right=False),
     Column("Costs", _costs, right=False),
 )

@@ -56,31 +56,33 @@ class Effect(msgspec.Struct, frozen=True):
 
 def option_effects(results: Sequence[Result], chosen: Recommended) -> list[Effect]:
     """Return the effect of each value of each option, those of the option with the largest effect first."""
-    known = ((option, list(_effects(option, results, chosen))) for option in AXES if option != LENGTHS)
-    found = [(option, _largest(effects)) for option, effects in known]
-    ranked = sorted((each for each in found if each[1]), key=lambda each: -_factor(each[1]))
+    by_option = ((option, list(_effects(option, results, chosen))) for option in AXES if option != LENGTHS)
+    largest = [(option, _largest(effects)) for option, effects in by_option]
+    ranked = sorted((entry for entry in largest if entry[1]), key=lambda entry: -_factor(entry[1]))
     return [effect for _, effects in ranked for effect in effects]
 
 
-def _largest(found: Sequence[Effect]) -> list[Effect]:
+def _largest(effects: Sequence[Effect]) -> list[Effect]:
     """Return the effects of an option, those with the largest factors if there are too many."""
-    if len(found) <= MOST_VALUES:
-        return list(found)
-    kept = sorted(range(len(found)), key=lambda place: -found[place].factor)[:MOST_VALUES]
-    return [found[place] for place in sorted(kept)]
+    if len(effects) <= MOST_VALUES:
+        return list(effects)
+    kept = sorted(range(len(effects)), key=lambda place: -effects[place].factor)[:MOST_VALUES]
+    return [effects[place] for place in sorted(kept)]
 
 
-def effect_table(found: Sequence[Effect]) -> Table | None:
+def effect_table(effects: Sequence[Effect]) -> Table | None:
     """Return a row for each effect."""
-    return table(_COLUMNS, found)
+    return table(_COLUMNS, effects)
 
 
-def ranking(found: Sequence[Effect]) -> str | None:
+def ranking(effects: Sequence[Effect]) -> str | None:
     """Rank the options by their largest established effect."""
-    options = {option: _factor(list(group)) for option, group in groupby(found, lambda each: each.option)}
+    options = {option: _factor(list(group)) for option, group in groupby(effects, lambda effect: effect.option)}
     sure = [(_name(option), ratio_text(factor)) for option, factor in options.items() if factor > 1]
     unsure = [_name(option) for option, factor in options.items() if factor <= 1]
-    reported = [(_name(option), factor) for option, factor in _reported(found).items() if options[option] <= 1]
+    reported = [
+        (_name(option), factor) for option, factor in _reported(effects).items() if options[option] <= 1
+    ]
     unsure = [name for name in unsure if name not in dict(reported)]
     rest = f"No effect of {listed(unsure)} is established." if unsure else ""
     if reported:
@@ -131,8 +133,8 @@ def _name(option: str) -> str:
     return NAMES.get(option, option.replace("_", " "))
 
 
-def _factor(found: Sequence[Effect]) -> float:
-    return max(each.factor for each in found)
+def _factor(effects: Sequence[Effect]) -> float:
+    return max(effect.factor for effect in effects)
 
 
 def _effects(option: str, results: Sequence[Result], chosen: Recommended) -> Iterator[Effect]:
@@ -150,7 +152,7 @@ def _effects(option: str, results: Sequence[Result], chosen: Recommended) -> Ite
 
 def _pairs(option: str, results: Sequence[Result]) -> list[tuple[Result, Result]]:
     if option == "batch_size":
-        return [pair for each in series(results) for pair in _batch_pairs(each.results)]
+        return [pair for batch_series in series(results) for pair in _batch_pairs(batch_series.results)]
     return matched_by(option, results)
 
 
@@ -160,13 +162,13 @@ def _batch_pairs(rows: Sequence[Result]) -> Iterator[tuple[Result, Result]]:
     return ((first, row) for row in rows if row.config.batch_size != first.config.batch_size)
 
 
-def _value(each: Effect) -> str:
-    values = sorted({getattr(pair.new.config, each.option) for pair in each.pairs})
+def _value(effect: Effect) -> str:
+    values = sorted({getattr(pair.new.config, effect.option) for pair in effect.pairs})
     return _between([f"{value:,}" if isinstance(value, int) else str(value) for value in values])
 
 
-def _base(each: Effect) -> str:
-    values = sorted({getattr(pair.base.config, each.option) for pair in each.pairs})
+def _base(effect: Effect) -> str:
+    values = sorted({getattr(pair.base.config, effect.option) for pair in effect.pairs})
     return _between([f"{value:,}" if isinstance(value, int) else str(value) for value in values])
 
 
@@ -174,54 +176,54 @@ def _between(values: Sequence[str]) -> str:
     return values[0] if len(values) == 1 else f"{values[0]} to {values[-1]}"
 
 
-def _where(each: Effect) -> str | None:
-    config = each.pairs[0].new.config
-    return None if each.option in ANYWHERE else f"{config.machine} {config.device}".strip()
+def _where(effect: Effect) -> str | None:
+    config = effect.pairs[0].new.config
+    return None if effect.option in ANYWHERE else f"{config.machine} {config.device}".strip()
 
 
-def _throughput(each: Effect) -> str | None:
-    values = [pair.throughput.value for pair in each.pairs if pair.throughput]
+def _throughput(effect: Effect) -> str | None:
+    values = [pair.throughput.value for pair in effect.pairs if pair.throughput]
     return span(ratio_text(min(values)), ratio_text(max(values))) if values else None
 
 
-def _tally(each: Effect) -> str:
-    words = Counter(verdict_word(pair, each.option) for pair in each.pairs)
+def _tally(effect: Effect) -> str:
+    words = Counter(verdict_word(pair, effect.option) for pair in effect.pairs)
     return listed([f"{amount:,} {word}" for word, amount in words.items()])
 
 
-def _break_even(each: Effect) -> str | None:
+def _break_even(effect: Effect) -> str | None:
     """Format the number of steps after which compiling pays for itself, in the pairs where it is faster."""
-    if each.option != "compile":
+    if effect.option != "compile":
         return None
-    faster = (pair for pair in each.pairs if verdict_word(pair, each.option) == Verdict.FASTER)
-    steps = [found for pair in faster if (found := break_even_steps(pair)) is not None]
+    faster = (pair for pair in effect.pairs if verdict_word(pair, effect.option) == Verdict.FASTER)
+    steps = [break_even for pair in faster if (break_even := break_even_steps(pair)) is not None]
     if not steps:
         return None
     return span(number(min(steps), 0), number(max(steps), 0))
 
 
-def _advice(each: Effect) -> str | None:
+def _advice(effect: Effect) -> str | None:
     """Return the advice on a value, if all pairs agree and no recommendation contradicts it."""
-    if each.option != "batch_size" and any(pair.new.metrics.diverged for pair in each.pairs):
+    if effect.option != "batch_size" and any(pair.new.metrics.diverged for pair in effect.pairs):
         return "loss not finite"
-    words = {verdict_word(pair, each.option) for pair in each.pairs}
+    words = {verdict_word(pair, effect.option) for pair in effect.pairs}
     word = next(iter(words)) if len(words) == 1 else ""
-    if each.option == "batch_size" or _contradicts(word, each):
+    if effect.option == "batch_size" or _contradicts(word, effect):
         return None
     if word == Verdict.REPORTED:
-        return {1: "use it, as reported", -1: "leave it, as reported"}.get(_direction(each.pairs))
+        return {1: "use it, as reported", -1: "leave it, as reported"}.get(_direction(effect.pairs))
     return _ADVICE.get(word)
 
 
-def _contradicts(word: str, each: Effect) -> bool:
+def _contradicts(word: str, effect: Effect) -> bool:
     """Return whether advice based on this verdict would contradict a recommendation."""
     if word == Verdict.REPORTED:
-        word = {1: Verdict.FASTER, -1: Verdict.SLOWER}.get(_direction(each.pairs), "")
+        word = {1: Verdict.FASTER, -1: Verdict.SLOWER}.get(_direction(effect.pairs), "")
     if word == Verdict.FASTER:
-        return any(pair.base.config in each.chosen.fastest for pair in each.pairs)
-    new = each.pairs[0].new.config
-    alike = [config for config in each.chosen.best if config.device == new.device]
-    in_use = any(getattr(config, each.option) == getattr(new, each.option) for config in alike)
+        return any(pair.base.config in effect.chosen.fastest for pair in effect.pairs)
+    new = effect.pairs[0].new.config
+    alike = [config for config in effect.chosen.best if config.device == new.device]
+    in_use = any(getattr(config, effect.option) == getattr(new, effect.option) for config in alike)
     return word in (Verdict.SLOWER, Verdict.SAME) and in_use
 
 
@@ -233,12 +235,12 @@ _ADVICE: dict[str, str] = {
 }
 """Advice by verdict, if all pairs agree."""
 _COLUMNS: tuple[Column[Effect], ...] = (
-    Column("Option", lambda each: _name(each.option), right=False),
+    Column("Option", lambda effect: _name(effect.option), right=False),
     Column("Value", _value, right=False),
     Column("Against", _base, right=False),
     Column("On", _where, right=False),
     Column("Throughput (×)", _throughput),
-    Column("Pairs", lambda each: f"{len(each.pairs):,}"),
+    Column("Pairs", lambda effect: f"{len(effect.pairs):,}"),
     Column("Verdicts", _tally, right=False),
     Column("Pays off after (steps)", _break_even),
     Column("Advice", _advice, right=False),

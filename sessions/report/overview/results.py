@@ -72,20 +72,20 @@ def results_by_device(session: Session, results: Sequence[Result], limits: Seque
     varying = varied(result.config for result in results)
     groups: dict[tuple[str, ...], list[Row]] = {}
     share = utilization_title(session)
-    known = {result.case.index: (limit, utilization(session, (result, limit))) for result, limit in limits}
-    for row in _rows(results, known):
+    by_case = {result.case.index: (limit, utilization(session, (result, limit))) for result, limit in limits}
+    for row in _rows(results, by_case):
         groups.setdefault(_key(row.result.config), []).append(row)
-    return [found for rows in list(groups.values())[:MOST_GROUPS] if (found := _group(rows, varying, share))]
+    return [group for rows in list(groups.values())[:MOST_GROUPS] if (group := _group(rows, varying, share))]
 
 
 def unmeasured(session: Session, varying: Collection[str]) -> list[str]:
     """Count the cases that weren't measured, by outcome and reason."""
-    found: dict[tuple[str, str], list[CaseState]] = {}
+    cases_by_reason: dict[tuple[str, str], list[CaseState]] = {}
     for case in session.cases:
         if case.state != "ok":
-            found.setdefault((outcome(case), _reason(case)), []).append(case)
-    named = {key: case_name(cases[0].config, varying) for key, cases in found.items()}
-    return [_unmeasured(*key, len(cases), named[key]) for key, cases in found.items()][:MOST_GROUPS]
+            cases_by_reason.setdefault((outcome(case), _reason(case)), []).append(case)
+    named = {key: case_name(cases[0].config, varying) for key, cases in cases_by_reason.items()}
+    return [_unmeasured(*key, len(cases), named[key]) for key, cases in cases_by_reason.items()][:MOST_GROUPS]
 
 
 def _unmeasured(ended: str, reason: str, cases: int, first: str) -> str:
@@ -106,12 +106,14 @@ def _key(config: Config) -> tuple[str, ...]:
 def _rows(results: Sequence[Result], limits: Mapping[int, tuple[Limit, str | None]]) -> Iterable[Row]:
     kinds = {row.case.index: _mark_kinds(row) for row in results}
     shared = {
-        kind for kind, n in Counter(kind for each in kinds.values() for kind in each).items() if n == len(kinds)
+        kind
+        for kind, n in Counter(kind for row_kinds in kinds.values() for kind in row_kinds).items()
+        if n == len(kinds)
     }
-    for each in series(results):
-        scaled = scaling(each)
+    for batch_series in series(results):
+        scaled = scaling(batch_series)
         steps = {step.result.case.index: step for step in scaled.steps} if scaled else {}
-        for row in each.results:
+        for row in batch_series.results:
             marks = tuple(kind for kind in kinds[row.case.index] if kind not in shared)
             yield Row(row, steps.get(row.case.index), marks, *limits.get(row.case.index, (None, None)))
 
@@ -134,12 +136,12 @@ def _group(rows: Sequence[Row], varying: Sequence[str], share_of_sheet: str) -> 
     )
     if whole is None:
         return None
-    found, same = without_equal(whole, len(keys))
+    trimmed, same = without_equal(whole, len(keys))
     remarks = (
         f"All rows: {', '.join(same)}." if same else None,
         f"The {len(shown):,} fastest of {count(len(rows), 'case')}." if len(shown) < len(rows) else None,
     )
-    return Group("Cases" if config.label else title, found, " ".join(filter(None, remarks)) or None)
+    return Group("Cases" if config.label else title, trimmed, " ".join(filter(None, remarks)) or None)
 
 
 def _fastest(rows: Sequence[Row]) -> list[Row]:
@@ -165,7 +167,7 @@ def without_equal(whole: Table, keys: int) -> tuple[Table, list[str]]:
         right=tuple(whole.right[place] for place in kept),
         rows=tuple(tuple(row[place] for place in kept) for row in whole.rows),
     )
-    return cut, [each for each in same if each]
+    return cut, [text for text in same if text]
 
 
 def _with_value(title: str, value: str) -> str | None:
@@ -263,6 +265,6 @@ def _share(row: Row) -> str | None:
 def _parts(row: Row) -> str | None:
     """Format the shares of a step, largest first, without negligible ones."""
     whole = row.result.metrics.latency_ms.mean
-    shares = {name: each.mean / whole for name, each in row.result.metrics.parts_ms.items() if whole > 0}
+    shares = {name: part_ms.mean / whole for name, part_ms in row.result.metrics.parts_ms.items() if whole > 0}
     shown = sorted((item for item in shares.items() if item[1] >= LEAST_SHARE), key=lambda item: -item[1])
     return ", ".join(f"{name} {percent(share)}" for name, share in shown) or None

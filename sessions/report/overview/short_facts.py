@@ -38,16 +38,16 @@ IS_VALUE = ("Model", "Architecture")
 
 def short_facts(session: Session, method: Sequence[Fact]) -> tuple[Fact, ...]:
     """Return a line each for model, machine, GPUs and software, and the most important facts of the method."""
-    found = system(session)
-    gpus = Counter(text for label, text in found if _is_gpu(label))
+    system_facts = system(session)
+    gpus = Counter(text for label, text in system_facts if _is_gpu(label))
     elsewhere = facts_elsewhere(session)
-    rest = [each for each in found if not _is_gpu(each[0]) and each[0] not in elsewhere]
+    rest = [fact for fact in system_facts if not _is_gpu(fact[0]) and fact[0] not in elsewhere]
     return (
         *facts(
             *(("Model", text) for text in _models(session)),
-            ("Machine", _in_a_line([each for each in rest if each[0] not in SOFTWARE])),
+            ("Machine", _in_a_line([fact for fact in rest if fact[0] not in SOFTWARE])),
             ("GPUs", "; ".join(f"{n} x {text}" for text, n in gpus.items()) or None),
-            ("Software", _in_a_line([each for each in rest if each[0] in SOFTWARE])),
+            ("Software", _in_a_line([fact for fact in rest if fact[0] in SOFTWARE])),
         ),
         *(
             (label, _shortened(text) if label == "Import" else text)
@@ -61,7 +61,7 @@ def _shortened(note: str) -> str:
     """Shorten a long note on an import. The result counts the omitted items and refers to the full report."""
     if len(note) <= LONGEST_MESSAGE:
         return note
-    ends = [each.start() for each in _SEPARATOR.finditer(note)]
+    ends = [separator.start() for separator in _SEPARATOR.finditer(note)]
     cut = max((end for end in ends if end <= LONGEST_MESSAGE), default=None)
     if cut is None:
         return f"{note[:LONGEST_MESSAGE]}… (full text with --full)"
@@ -77,15 +77,15 @@ def _models(session: Session) -> list[str | None]:
     """Return a line for each model; empty for a custom task, which chooses its own model."""
     if custom_task(session.start.sweep.task):
         return []
-    return [_in_a_line(each) for each in models(session)]
+    return [_in_a_line(model_facts) for model_facts in models(session)]
 
 
 def _is_gpu(label: str) -> bool:
     return label.startswith(("GPU ", "cuda:")) and label != "GPU driver"
 
 
-def _in_a_line(found: Sequence[Fact]) -> str | None:
-    return ", ".join(text if label in IS_VALUE else f"{_lower(label)} {text}" for label, text in found) or None
+def _in_a_line(facts: Sequence[Fact]) -> str | None:
+    return ", ".join(text if label in IS_VALUE else f"{_lower(label)} {text}" for label, text in facts) or None
 
 
 def _lower(label: str) -> str:

@@ -49,7 +49,7 @@ class Row(msgspec.Struct, frozen=True):
 
 def answers(session: Session, results: Sequence[Result], varying: Collection[str]) -> AnswersSection | None:
     """Return the section; None unless the answer of some case was compared."""
-    compared = [each for each in results if each.case.comparison and each.case.comparison.verdict]
+    compared = [result for result in results if result.case.comparison and result.case.comparison.verdict]
     if not compared:
         return None
     case: Column[Row] = Column("Case", lambda row: case_name(row.result.config, varying), right=False)
@@ -60,36 +60,36 @@ def answers(session: Session, results: Sequence[Result], varying: Collection[str
 
 def suspects(choices: Sequence[Recommendation]) -> list[str]:
     """Warn about the recommended cases whose answers are DIFFERENT or BROKEN."""
-    found: dict[int, Recommendation] = {}
-    for each in choices:
-        comparison = each.best.case.comparison
+    by_case: dict[int, Recommendation] = {}
+    for choice in choices:
+        comparison = choice.best.case.comparison
         if comparison and comparison.verdict in SUSPECT:
-            found.setdefault(each.best.case.index, each)
-    named = list(found.values())[:MOST_NAMES]
-    more = len(found) - len(named)
-    warned = [_warning(each) for each in named]
+            by_case.setdefault(choice.best.case.index, choice)
+    named = list(by_case.values())[:MOST_NAMES]
+    more = len(by_case) - len(named)
+    warned = [_warning(choice) for choice in named]
     return [*warned, *([f"The same applies to {count(more, 'more recommended case')}."] if more else [])]
 
 
-def _warning(each: Recommendation) -> str:
-    comparison = each.best.case.comparison
+def _warning(choice: Recommendation) -> str:
+    comparison = choice.best.case.comparison
     note = capitalized(answer_note(comparison) or "") if comparison else ""
-    label = case_label(each.best.config, each.varying)
+    label = case_label(choice.best.config, choice.varying)
     return f"{note}: {label} is recommended, but its output isn't the baseline's; check it before you use it."
 
 
 def _rows(session: Session, results: Sequence[Result], varying: Collection[str]) -> list[Row]:
     bases = baselines(results, session.start.sweep.measure.baseline)
-    several = len({each.case.comparison.baseline for each in results if each.case.comparison}) > 1
+    several = len({result.case.comparison.baseline for result in results if result.case.comparison}) > 1
     return [
         Row(
-            each,
-            found,
-            bases.get(each.config.work),
-            case_name(session.cases[found.baseline].config, varying) if several else None,
+            result,
+            comparison,
+            bases.get(result.config.work),
+            case_name(session.cases[comparison.baseline].config, varying) if several else None,
         )
-        for each in results
-        if (found := each.case.comparison) and found.verdict
+        for result in results
+        if (comparison := result.case.comparison) and comparison.verdict
     ]
 
 
@@ -102,8 +102,8 @@ def _random(session: Session) -> bool:
 def _absent(results: Sequence[Result]) -> list[str]:
     """Count the cases without a comparison by reason."""
     reasons: dict[str, int] = {}
-    for each in results:
-        if reason := each.case.answer_absent:
+    for result in results:
+        if reason := result.case.answer_absent:
             reasons[reason] = reasons.get(reason, 0) + 1
     named = [f"{count(amount, 'case')} ({reason})" for reason, amount in list(reasons.items())[:MOST_NAMES]]
     return [f"Not compared: {listed(named)}."] if named else []

@@ -63,7 +63,7 @@ def pair_counts(pair: CasePair, option: str) -> bool:
 def gain_sections(results: Sequence[Result], varying: Sequence[str]) -> list[GainSection]:
     """Return the gain tables of each option other than precision, compile, device and machine."""
     others = [name for name in CHOICES if name not in ("machine", "device", "precision", "compile")]
-    return [found for name in others if (found := gain_section(results, name, varying))]
+    return [section for name in others if (section := gain_section(results, name, varying))]
 
 
 def gain_section(results: Sequence[Result], option: str, varying: Sequence[str]) -> GainSection | None:
@@ -81,18 +81,18 @@ def compile_gains(results: Sequence[Result], varying: Sequence[str]) -> list[Blo
     return _blocks(option_pairs(results, "compile"), "compile", varying, (*_GAIN, *_COST))
 
 
-def machine_speedups(found: Sequence[Comparison], varying: Sequence[str]) -> Table | None:
+def machine_speedups(pairs: Sequence[Comparison], varying: Sequence[str]) -> Table | None:
     """Return the machine comparison table."""
-    return table((*_keys("machine", varying), *_speedup("machine")), found)
+    return table((*_keys("machine", varying), *_speedup("machine")), pairs)
 
 
-def device_speedups(found: Sequence[Comparison], varying: Sequence[str]) -> Table | None:
+def device_speedups(pairs: Sequence[Comparison], varying: Sequence[str]) -> Table | None:
     """Return the device comparison table."""
-    return table((*_keys("device", varying), *_speedup("device")), found)
+    return table((*_keys("device", varying), *_speedup("device")), pairs)
 
 
 def _blocks(
-    found: Sequence[Comparison], option: str, varying: Sequence[str], figures: Sequence[Column[Comparison]]
+    pairs: Sequence[Comparison], option: str, varying: Sequence[str], figures: Sequence[Column[Comparison]]
 ) -> list[Block]:
     columns = (*_keys(option, varying), *figures, *_evidence(option))
 
@@ -101,12 +101,14 @@ def _blocks(
         return config.device, config.precision, config.compile, str(getattr(config, option))
 
     groups: dict[tuple[str, ...], list[Comparison]] = {}
-    for pair in found:  # in the order of the other tables
+    for pair in pairs:  # in the order of the other tables
         groups.setdefault(key(pair), []).append(pair)
     ordered = (sorted(group, key=_place) for group in groups.values())
     shown = ((group, table(columns, group)) for group in ordered)
     return [
-        Block(_title(group[0], option), _unproven_note(group, option), each) for group, each in shown if each
+        Block(_title(group[0], option), _unproven_note(group, option), group_table)
+        for group, group_table in shown
+        if group_table
     ]
 
 
@@ -139,9 +141,9 @@ def _unproven_note(group: Sequence[Comparison], option: str) -> str | None:
     return None
 
 
-def _rows(found: Sequence[Comparison]) -> str:
-    sizes = ", ".join(f"{pair.new.config.batch_size:,}" for pair in found)
-    return f"{count(len(found), 'row')} (batch size {sizes})"
+def _rows(pairs: Sequence[Comparison]) -> str:
+    sizes = ", ".join(f"{pair.new.config.batch_size:,}" for pair in pairs)
+    return f"{count(len(pairs), 'row')} (batch size {sizes})"
 
 
 def _keys(excluded: str, varying: Sequence[str]) -> tuple[Column[Comparison], ...]:

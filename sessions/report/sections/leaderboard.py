@@ -36,7 +36,7 @@ def leaderboard(
     session: Session, results: Sequence[Result], varying: tuple[str, ...], per_hour: float | None
 ) -> list[Block]:
     """Return a block for each work with at least two cases that have a throughput."""
-    found = []
+    blocks = []
     for work, rows in by_work(results).items():
         rated = [row for row in rows if row.metrics.samples_per_s]
         ranked = sorted(rated, key=_rate, reverse=True)
@@ -52,8 +52,8 @@ def leaderboard(
                 if base
                 else f"{explain_missing_baseline(rows[0].config, session.cases, named)}."
             )
-            found.append(Block(_title(work, rows), capitalized(lead), shown))
-    return found
+            blocks.append(Block(_title(work, rows), capitalized(lead), shown))
+    return blocks
 
 
 def _title(work: Work, rows: Sequence[Result]) -> str:

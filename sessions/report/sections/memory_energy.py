@@ -36,7 +36,11 @@ class Frontier(msgspec.Struct, frozen=True):
 def memory(results: Sequence[Result]) -> Table | None:
     """Return the peak memory of each case, the memory per additional sample, and throughput per MB."""
     figures = columns(MEMORY, lambda row: CaseData.of(row.result), _OF_MEMORY)
-    rows = [MemoryRow(row, each.results[0]) for each in series(results) for row in each.results]
+    rows = [
+        MemoryRow(row, batch_series.results[0])
+        for batch_series in series(results)
+        for row in batch_series.results
+    ]
     return table(in_unit(figures, task_of(results)), [row for row in rows if row.result.case.peak_memory_mb])
 
 
@@ -46,27 +50,27 @@ def frontiers(session: Session, results: Sequence[Result]) -> list[Frontier]:
     for case in session.cases:
         if case.state == "oom":
             sizes.setdefault(series_key(case.config), []).append(case)
-    found = []
-    for each in series(results):
-        ran = {row.config.batch_size for row in each.results}
-        without = sizes.get(series_key(each.config), ())
+    oom_frontiers = []
+    for batch_series in series(results):
+        ran = {row.config.batch_size for row in batch_series.results}
+        without = sizes.get(series_key(batch_series.config), ())
         too_large = [case for case in without if case.config.batch_size not in ran]
         if too_large:
             least = min(too_large, key=lambda case: case.config.batch_size)
-            found.append(Frontier(each, each.results[-1], least))
-    return found
+            oom_frontiers.append(Frontier(batch_series, batch_series.results[-1], least))
+    return oom_frontiers
 
 
-def frontier_table(found: Sequence[Frontier], varying: Sequence[str]) -> Table | None:
+def frontier_table(rows: Sequence[Frontier], varying: Sequence[str]) -> Table | None:
     """Return a row for each frontier."""
     columns: tuple[Column[Frontier], ...] = (
-        Column("Series", lambda each: series_title(each.series.config, varying), right=False),
-        Column("Largest batch that ran", lambda each: f"{each.largest.config.batch_size:,}"),
-        Column("Its peak (MB)", lambda each: number(each.largest.case.peak_memory_mb)),
-        Column("Smallest that didn't fit", lambda each: f"{each.too_large.config.batch_size:,}"),
-        Column("Why", lambda each: _why(each.too_large), right=False),
+        Column("Series", lambda frontier: series_title(frontier.series.config, varying), right=False),
+        Column("Largest batch that ran", lambda frontier: f"{frontier.largest.config.batch_size:,}"),
+        Column("Its peak (MB)", lambda frontier: number(frontier.largest.case.peak_memory_mb)),
+        Column("Smallest that didn't fit", lambda frontier: f"{frontier.too_large.config.batch_size:,}"),
+        Column("Why", lambda frontier: _why(frontier.too_large), right=False),
     )
-    return table(columns, found)
+    return table(columns, rows)
 
 
 def energy(results: Sequence[Result]) -> Table | None:

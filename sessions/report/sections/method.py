@@ -32,7 +32,7 @@ def method(session: Session, results: Sequence[Result]) -> tuple[Fact, ...]:
     sweep, cases = session.start.sweep, [case for case in session.cases if case.steps_measured]
     if session.start.source:
         return _imported(session)
-    noise = {kind_of(each.case): each.noise for each in results}
+    noise = {kind_of(result.case): result.noise for result in results}
     return facts(
         ("Simulated", simulation_source(session.start)),
         ("Task", sweep.task),
@@ -58,7 +58,7 @@ def _imported(session: Session) -> tuple[Fact, ...]:
         ("Task", None if session.start.sweep.task == UNKNOWN else session.start.sweep.task),
         ("Imported from", session.start.source),
         ("Timing", "by that tool, which also decides warm-up, stop rule and what a step includes"),
-        *(("Import", visible(each.text)) for each in session.messages[1:]),  # the first has source and date
+        *(("Import", visible(note.text)) for note in session.messages[1:]),  # the first has source and date
         ("Baseline", _baseline(session)),
         ("Session", _identity(session)),
     )
@@ -66,19 +66,19 @@ def _imported(session: Session) -> tuple[Fact, ...]:
 
 def options(session: Session) -> Table | None:
     """Return the options read back from the worker: a row per series, or several if they changed within it."""
-    found: dict[tuple[object, ...], CaseState] = {}
+    rows: dict[tuple[object, ...], CaseState] = {}
     for case in session.cases:
         if case.effective:
             shown = [getattr(case.effective, field) for _, field in _EFFECTIVE]
-            found.setdefault((*series_key(case.config), *shown, _applied(case)), case)
+            rows.setdefault((*series_key(case.config), *shown, _applied(case)), case)
     varying = varied(case.config for case in session.cases)
     columns: tuple[Column[CaseState], ...] = (
         Column("Requested", lambda case: series_title(case.config, varying), right=False),
         *(Column(title, _read_back(field), right=False) for title, field in _EFFECTIVE),
-        *(Column(_title(option), _other(option), right=False) for option in _read_back_options(found.values())),
+        *(Column(_title(option), _other(option), right=False) for option in _read_back_options(rows.values())),
         Column("Applied", _applied, right=False),
     )
-    return table(columns, found.values())
+    return table(columns, rows.values())
 
 
 def _read_back_options(cases: Iterable[CaseState]) -> tuple[str, ...]:
@@ -86,8 +86,8 @@ def _read_back_options(cases: Iterable[CaseState]) -> tuple[str, ...]:
     return tuple(
         option.name
         for option in OPTIONS
-        for each in [[case for case in cases if option.name in (case.effective or Effective()).others]]
-        if any(getattr(case.config, option.name) != option.default for case in each)
+        for read_back in [[case for case in cases if option.name in (case.effective or Effective()).others]]
+        if any(getattr(case.config, option.name) != option.default for case in read_back)
     )
 
 
@@ -138,9 +138,9 @@ def _moot(case: CaseState, option: str) -> bool:
 
 
 def _applied(case: CaseState) -> str:
-    known = {option: was_applied(case, option) for option in READ_BACK}
-    failed = [option for option, state in known.items() if state is False]
-    unknown = [option for option, state in known.items() if state is None and not _moot(case, option)]
+    states = {option: was_applied(case, option) for option in READ_BACK}
+    failed = [option for option, state in states.items() if state is False]
+    unknown = [option for option, state in states.items() if state is None and not _moot(case, option)]
     if failed:
         return f"{listed(failed)}: {applied(False)}"
     return f"{listed(unknown)}: {applied(None)}" if unknown else applied(True)
@@ -196,7 +196,9 @@ def _ratios(rounds: int, noise: dict[str, Noise]) -> str:
             f"{head} by Student's t over {rounds:,} rounds, with variances that a session's cases share:"
             " steps and fresh processes, but not sessions"
         )
-    spreads = listed([f"{100 * each.between:.2g}% on {kind}{_from(each)}" for kind, each in noise.items()])
+    spreads = listed(
+        [f"{100 * kind_noise.between:.2g}% on {kind}{_from(kind_noise)}" for kind, kind_noise in noise.items()]
+    )
     return f"{head}: steps within a process; fresh processes by their standard deviation, {spreads}"
 
 
@@ -206,7 +208,7 @@ def _from(noise: Noise) -> str:
 
 def _verdicts(session: Session, noise: dict[str, Noise]) -> str:
     """Describe the rule that gives a ratio its verdict."""
-    within = max((each.margin for each in noise.values()), default=session.same_within)
+    within = max((kind_noise.margin for kind_noise in noise.values()), default=session.same_within)
     return (
         f"faster or slower: the whole 99% interval lies beyond {100 * MIN_EFFECT:g}%, for typical steps and for"
         f" the first quartile; same: the whole 95% interval lies within {100 * within:.2g}%; unsure:"
@@ -222,8 +224,8 @@ def _pins(sweep: Sweep, cases: list[CaseState]) -> bool:
 
 
 def _reserved(cases: list[CaseState]) -> str:
-    known = (case.finished.memory for case in cases if case.finished and case.finished.memory)
-    return RESERVED if any(memory.peak_reserved_mb is not None for memory in known) else ""
+    readings = (case.finished.memory for case in cases if case.finished and case.finished.memory)
+    return RESERVED if any(memory.peak_reserved_mb is not None for memory in readings) else ""
 
 
 def _graphs(cases: list[CaseState]) -> str:
@@ -368,9 +370,9 @@ def _stop_rule(measure: Measure, minimum: str) -> str:
 
 
 def _energy(cases: Iterable[CaseState]) -> str | None:
-    known = [case.finished.energy for case in cases if case.finished and case.finished.energy]
-    sources = _tally(f"from {energy.source}" for energy in known if energy.source)
-    reasons = _tally(f"absent: {energy.absent}" for energy in known if energy.absent)
+    readings = [case.finished.energy for case in cases if case.finished and case.finished.energy]
+    sources = _tally(f"from {energy.source}" for energy in readings if energy.source)
+    reasons = _tally(f"absent: {energy.absent}" for energy in readings if energy.absent)
     return "; ".join(part for part in (sources, reasons) if part) or None
 
 
@@ -384,8 +386,8 @@ def _ending(stop: str | None) -> str | None:
 
 def _tally(words: Iterable[str | None]) -> str | None:
     """List each distinct text with its number of cases."""
-    found = Counter(word for word in words if word)
-    return "; ".join(f"{word} ({count(amount, 'case')})" for word, amount in found.items()) or None
+    amounts = Counter(word for word in words if word)
+    return "; ".join(f"{word} ({count(amount, 'case')})" for word, amount in amounts.items()) or None
 
 
 def _baseline(session: Session) -> str:
@@ -393,11 +395,11 @@ def _baseline(session: Session) -> str:
     if named is None and any(case.config.label for case in session.cases):
         groups = any(case.config.group for case in session.cases)
         return f"the first measured case{' of each group' if groups else ''}"
-    each = _each_work(session)
+    scope = _each_work(session)
     if named is None:
-        return f"the first measured case{each}, as the sweep names none"
+        return f"the first measured case{scope}, as the sweep names none"
     wanted = ", ".join(f"{field} = {value}" for field, value in named.named.items()) or "any case"
-    return f"{wanted}: the first such case{each}"
+    return f"{wanted}: the first such case{scope}"
 
 
 def _each_work(session: Session) -> str:
@@ -413,7 +415,7 @@ def _resumed(session: Session) -> str | None:
     """Describe how often the session was resumed, with dates and session times."""
     if not session.resumed:
         return None
-    times = [f"{each.created} after {number(each.t, 1)} s" for each in session.resumed]
+    times = [f"{resume.created} after {number(resume.t, 1)} s" for resume in session.resumed]
     often = "once" if len(times) == 1 else f"{len(times):,} times"
     return f"{often}: {'; '.join(times)}; pauses aren't counted; incomplete cases were restarted"
 

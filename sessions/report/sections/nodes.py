@@ -29,17 +29,19 @@ def systems(session: Session) -> list[System]:
 
 def unlike(session: Session, names: Collection[str | None]) -> list[str]:
     """Return the labels of the facts that differ between these nodes."""
-    known = [found for name, found in _facts_by_node(session).items() if name in names]
-    labels = dict.fromkeys(label for found in known for label in found if label not in ALWAYS_DIFFERENT)
-    return [label for label in labels if len({found.get(label) for found in known}) > 1]
+    facts_of_nodes = [node_facts for name, node_facts in _facts_by_node(session).items() if name in names]
+    labels = dict.fromkeys(
+        label for node_facts in facts_of_nodes for label in node_facts if label not in ALWAYS_DIFFERENT
+    )
+    return [label for label in labels if len({node_facts.get(label) for node_facts in facts_of_nodes}) > 1]
 
 
 def differences(session: Session) -> Table | None:
     """Return the facts that differ between nodes, one column per node."""
     columns: list[Column[str]] = [Column("Fact", lambda label: label, right=False)]
     columns += [
-        Column(name, lambda label, found=found: found.get(label), right=False)  # type: ignore[misc]
-        for name, found in _facts_by_node(session).items()
+        Column(name, lambda label, node_facts=node_facts: node_facts.get(label), right=False)  # type: ignore[misc]
+        for name, node_facts in _facts_by_node(session).items()
     ]
     return table(columns, unlike(session, session.nodes))
 

@@ -55,22 +55,22 @@ def _simulated(session: Session) -> list[Remark]:
 def _ending(session: Session) -> list[Remark]:
     ok, planned = sum(case.state == "ok" for case in session.cases), len(session.cases)
     amount = f"{ok:,} of {count(planned, 'planned case')} measured"
-    found = []
+    remarks = []
     if session.finished is None:
         after = number(session.now_s, 1)
-        found.append(
+        remarks.append(
             Remark("Incomplete", f"the record ends after {after} s without the session's end; {amount}.")
         )
     elif session.finished.outcome != "completed":
         reason = f": {session.finished.reason}" if session.finished.reason else ""
-        found.append(
+        remarks.append(
             Remark(session.finished.outcome.capitalize(), f"the session didn't complete{reason}; {amount}.")
         )
     if session.torn:
-        found.append(
+        remarks.append(
             Remark("Incomplete line", "the last line of the file was incomplete and has been dropped.")
         )
-    return found
+    return remarks
 
 
 def _resumed(session: Session, varying: Collection[str]) -> list[Remark]:
@@ -80,10 +80,10 @@ def _resumed(session: Session, varying: Collection[str]) -> list[Remark]:
         "Resumed with changed files": ("files", attrgetter("files")),
     }
     return [
-        Remark(title, f"{_since(session, each.t, varying, what)}: {'; '.join(changes_of(each))}.")
-        for each in session.resumed
+        Remark(title, f"{_since(session, resume.t, varying, what)}: {'; '.join(changes_of(resume))}.")
+        for resume in session.resumed
         for title, (what, changes_of) in titles.items()
-        if changes_of(each)
+        if changes_of(resume)
     ]
 
 
@@ -101,10 +101,10 @@ def _unlike_nodes(session: Session) -> list[Remark]:
 def _since(session: Session, t: float, varying: Collection[str], what: str) -> str:
     """Describe the cases that ended after session time ``t``, and count those with rounds before it."""
     ends = [(case.finished.t, case) for case in session.cases if case.started and case.finished]
-    after = sorted((each for each in ends if each[0] >= t), key=lambda each: each[0])
+    after = sorted((ending for ending in ends if ending[0] >= t), key=lambda ending: ending[0])
     if not after:
         return f"no case has finished since {number(t, 1)} s, when {what} changed"
-    both = sum(any(each.t < t for each in case.rounds) for _, case in after)
+    both = sum(any(round_.t < t for round_ in case.rounds) for _, case in after)
     partly = f" {count(both, 'case')} of them only in part," if both else ""
     which = f"{count(len(after), 'case')}, from {case_name(after[0][1].config, varying)} on,"
     return f"{which}{partly} measured after {what} changed"
@@ -115,8 +115,8 @@ def _marks(session: Session) -> list[Remark]:
     ran = [case for case in session.cases if case.prepared or case.marks]
     varying = [list(dict.fromkeys(mark_kind(mark) for mark in _marks_of(case))) for case in ran]
     examples = {mark_kind(mark): mark for case in reversed(ran) for mark in reversed(case.marks)}
-    found = Counter(name for names in varying for name in names)
-    return [_marked(name, amount, ran, examples) for name, amount in found.items()]
+    amounts = Counter(name for names in varying for name in names)
+    return [_marked(name, amount, ran, examples) for name, amount in amounts.items()]
 
 
 def _marks_of(case: CaseState) -> tuple[str, ...]:
@@ -161,44 +161,46 @@ def _share_of_cases(amount: int, all_of: int) -> str:
 
 def _doubts(results: Sequence[Result]) -> list[Remark]:
     """Report the options that weren't applied, and those that weren't verified as applied."""
-    found = Counter(doubt for result in results for doubt in unverified_options(result))
+    amounts = Counter(doubt for result in results for doubt in unverified_options(result))
     values = {
         state: [
-            f"{value} in {count(amount, 'case')}" for (value, known), amount in found.items() if known is state
+            f"{value} in {count(amount, 'case')}"
+            for (value, applied), amount in amounts.items()
+            if applied is state
         ]
         for state in (False, None)
     }
-    return [_doubt(state, listed(each)) for state, each in values.items() if each]
+    return [_doubt(state, listed(texts)) for state, texts in values.items() if texts]
 
 
 def _diverged(results: Sequence[Result], varying: Collection[str]) -> list[Remark]:
     """Report the training cases whose loss isn't finite at the end. They are never recommended."""
-    found = [each for each in results if each.metrics.diverged]
-    if not found:
+    diverged = [result for result in results if result.metrics.diverged]
+    if not diverged:
         return []
-    text = f"{_cases(found, varying)}; the loss isn't finite, and such a case isn't recommended."
+    text = f"{_cases(diverged, varying)}; the loss isn't finite, and such a case isn't recommended."
     return [Remark("Diverged", text)]
 
 
-def _cases(found: Sequence[Result], varying: Collection[str]) -> str:
+def _cases(results: Sequence[Result], varying: Collection[str]) -> str:
     """Name a single case, or count several and name some of them."""
-    if len(found) == 1:
-        return case_name(found[0].config, varying)
-    named = listed([case_name(result.config, varying) for result in found[:MOST_NAMES]])
-    return f"{count(len(found), 'case')}, such as {named}"
+    if len(results) == 1:
+        return case_name(results[0].config, varying)
+    named = listed([case_name(result.config, varying) for result in results[:MOST_NAMES]])
+    return f"{count(len(results), 'case')}, such as {named}"
 
 
 def _uneven(results: Sequence[Result], varying: Collection[str]) -> list[Remark]:
-    found = [each for each in results if each.metrics.latency_ms.mean > UNEVEN * each.typical_ms]
-    if not found:
+    uneven = [result for result in results if result.metrics.latency_ms.mean > UNEVEN * result.typical_ms]
+    if not uneven:
         return []
-    rated = any(each.metrics.samples_per_s for each in found)
+    rated = any(result.metrics.samples_per_s for result in uneven)
     included = "; throughput includes them" if rated else ""
-    text = f"a few slow steps dominate {_cases(found, varying)} (mean over {UNEVEN} × the median){included}."
+    text = f"a few slow steps dominate {_cases(uneven, varying)} (mean over {UNEVEN} × the median){included}."
     return [Remark("Slow outliers", text)]
 
 
-def _doubt(known: bool | None, where: str) -> Remark:
-    if known is None:
+def _doubt(is_applied: bool | None, where: str) -> Remark:
+    if is_applied is None:
         return Remark("Not verified", f"{where}; whether it was applied isn't recorded.")
     return Remark("Not applied", f"{where}, though it was requested.")

@@ -37,25 +37,31 @@ def performance(session: Session, results: Sequence[Result], varying: Sequence[s
     if labeled:
         named = table(figures, results)
         return [Block("Cases", None, named)] if named else []
-    shown = ((each, table(figures, each.results)) for each in series(results))
+    shown = ((batch_series, table(figures, batch_series.results)) for batch_series in series(results))
     missing: dict[tuple[object, ...], list[CaseState]] = {}
     for case in session.cases:
         if case.state != "ok":
             missing.setdefault(series_key(case.config), []).append(case)
     return [
-        Block(series_title(each.config, varying), _unmeasured(missing.get(series_key(each.config), [])), found)
-        for each, found in shown
-        if found
+        Block(
+            series_title(batch_series.config, varying),
+            _unmeasured(missing.get(series_key(batch_series.config), [])),
+            rows,
+        )
+        for batch_series, rows in shown
+        if rows
     ]
 
 
 def scalings(results: Sequence[Result], varying: Sequence[str]) -> list[Block]:
     """Return a block for each series with at least two batch sizes."""
-    found = [scaled for each in series(results) if (scaled := scaling(each))]
+    scaled_series = [scaled for batch_series in series(results) if (scaled := scaling(batch_series))]
     figures = in_unit(_SCALING, task_of(results))
-    shown = ((each, table(figures, each.steps)) for each in found)
+    shown = ((growth, table(figures, growth.steps)) for growth in scaled_series)
     return [
-        Block(series_title(each.series.config, varying), _summary(each), rows) for each, rows in shown if rows
+        Block(series_title(growth.series.config, varying), _summary(growth), rows)
+        for growth, rows in shown
+        if rows
     ]
 
 
@@ -86,8 +92,8 @@ def _unmeasured(missing: Sequence[CaseState]) -> str | None:
     return f"Not measured: batch size {', '.join(sizes)}." if sizes else None
 
 
-def _summary(found: Scaling) -> str:
-    first, last, peak = found.steps[0], found.steps[-1], found.peak
+def _summary(scaled: Scaling) -> str:
+    first, last, peak = scaled.steps[0], scaled.steps[-1], scaled.peak
     return (
         f"Batch size {_size(first.result)} to {_size(last.result)}: {number(last.against_linear)} × "
         f"the throughput, {number(last.per_item_relative)} × the throughput per item; "
@@ -101,13 +107,13 @@ def _size(result: Result) -> str:
 
 def _part(name: str) -> tuple[Column[Result], Column[Result]]:
     def mean(result: Result) -> float | None:
-        found = result.metrics.parts_ms.get(name)
-        return found.mean if found else None
+        part_ms = result.metrics.parts_ms.get(name)
+        return part_ms.mean if part_ms else None
 
     def share(result: Result) -> float | None:
         time, whole = mean(result), result.metrics.latency_ms.mean
-        found = time / whole if time is not None and whole > 0 else 0.0
-        return found if found >= LEAST_SHARE else None
+        fraction = time / whole if time is not None and whole > 0 else 0.0
+        return fraction if fraction >= LEAST_SHARE else None
 
     return (
         Column(f"{name} (ms)", lambda result: time_ms(mean(result))),
@@ -121,16 +127,16 @@ def _outliers(case: CaseState) -> str | None:
 
 def _graphs(case: CaseState) -> str | None:
     """Format the number of compiled graphs, with graph breaks and recompiles."""
-    found = case.finished.compiling if case.finished else None
-    if found is None:
+    compiling = case.finished.compiling if case.finished else None
+    if compiling is None:
         return None
     more = (
-        (found.graph_breaks, "graph break"),
-        (found.recompiles, "recompile"),
-        (found.cuda_graphs, "CUDA graph"),
-        (found.cuda_graph_skips, "skipped CUDA graph"),
+        (compiling.graph_breaks, "graph break"),
+        (compiling.recompiles, "recompile"),
+        (compiling.cuda_graphs, "CUDA graph"),
+        (compiling.cuda_graph_skips, "skipped CUDA graph"),
     )
-    return ", ".join([f"{found.graphs:,}", *(count(amount, noun) for amount, noun in more if amount)])
+    return ", ".join([f"{compiling.graphs:,}", *(count(amount, noun) for amount, noun in more if amount)])
 
 
 _CASE: Column[Result] = Column("Case", lambda result: result.name, right=False)

@@ -77,7 +77,7 @@ def recommendations_by_need(
     """
     named = session.start.sweep.measure.baseline
     works, bases = by_work(results), baselines(results, named)
-    found = []
+    recommendations = []
     for need in NEEDS:
         for work, rows in works.items():
             if (work.group and len(rows) == 1) or not is_need_of(need, rows):
@@ -87,60 +87,67 @@ def recommendations_by_need(
             if choice.best:
                 where = f", {work}" if len(works) > 1 else ""
                 why = "" if base else explain_missing_baseline(choice.best.config, session.cases, named)
-                found.append(Recommendation(need, choice, choice.best, where, base, why, varying, per_hour))
-    return found
+                recommendations.append(
+                    Recommendation(need, choice, choice.best, where, base, why, varying, per_hour)
+                )
+    return recommendations
 
 
 def details(choices: Sequence[Recommendation]) -> list[Remark]:
     """Describe each choice: its gain over the baseline, its certainty, and its costs."""
-    return [Remark(f"{OPTIMA[each.need]}{each.where}", _detail(each)) for each in choices]
+    return [Remark(f"{OPTIMA[choice.need]}{choice.where}", _detail(choice)) for choice in choices]
 
 
-def _detail(each: Recommendation) -> str:
-    versus = against_baseline(each.best, each.baseline, each.need, each.varying)
-    head = f"{case_label(each.best.config, each.varying)}: {figure(each.best, each.need)}" + (
+def _detail(choice: Recommendation) -> str:
+    versus = against_baseline(choice.best, choice.baseline, choice.need, choice.varying)
+    head = f"{case_label(choice.best.config, choice.varying)}: {figure(choice.best, choice.need)}" + (
         f", {versus}" if versus else ""
     )
-    without = None if each.baseline else capitalized(f"no ratio to a baseline: {each.no_baseline}")
-    rest = (against_others(each.choice, each.varying), _cost_note(each), without, unverified_note(each.best))
+    without = None if choice.baseline else capitalized(f"no ratio to a baseline: {choice.no_baseline}")
+    rest = (
+        against_others(choice.choice, choice.varying),
+        _cost_note(choice),
+        without,
+        unverified_note(choice.best),
+    )
     return sentences(head, *rest)
 
 
-def _cost_note(each: Recommendation) -> str | None:
+def _cost_note(choice: Recommendation) -> str | None:
     """Describe the costs of the case relative to its baseline."""
-    found = costs(each.best, each.baseline)
-    return f"It costs {found}" if found else None
+    cost_text = costs(choice.best, choice.baseline)
+    return f"It costs {cost_text}" if cost_text else None
 
 
-def memory_limits(found: Sequence[Frontier], varying: Sequence[str]) -> list[Remark]:
+def memory_limits(frontiers: Sequence[Frontier], varying: Sequence[str]) -> list[Remark]:
     """Return the batch size to stay at for each series in which another one ran out of memory."""
-    return [_memory_limit(each, varying) for each in found]
+    return [_memory_limit(frontier, varying) for frontier in frontiers]
 
 
-def _memory_limit(each: Frontier, varying: Sequence[str]) -> Remark:
-    largest, too_large = each.largest.config.batch_size, each.too_large.config.batch_size
+def _memory_limit(frontier: Frontier, varying: Sequence[str]) -> Remark:
+    largest, too_large = frontier.largest.config.batch_size, frontier.too_large.config.batch_size
     stay = f"stay at batch size {largest:,} or below; {too_large:,} ran out of memory"
     if too_large < largest:
         stay = f"batch size {too_large:,} ran out of memory, although {largest:,} didn't"
-    return Remark(f"Memory, {series_title(each.series.config, varying)}", f"{stay}.")
+    return Remark(f"Memory, {series_title(frontier.series.config, varying)}", f"{stay}.")
 
 
 def growths(results: Sequence[Result], choices: Sequence[Recommendation]) -> list[str]:
     """Describe where larger batches stop paying off, in the series of the fastest case of each length."""
-    fastest = [each for each in choices if each.need == "throughput"]
-    found = [(scaling(_series_of(each.best, results)), each.varying) for each in fastest]
-    return [_growth(growth, varying) for growth, varying in found if growth]
+    fastest = [choice for choice in choices if choice.need == "throughput"]
+    scalings = [(scaling(_series_of(choice.best, results)), choice.varying) for choice in fastest]
+    return [_growth(growth, varying) for growth, varying in scalings if growth]
 
 
 def _series_of(result: Result, results: Sequence[Result]) -> Series:
     key = series_key(result.config)
-    (found,) = series(each for each in results if series_key(each.config) == key)
-    return found
+    (own_series,) = series(candidate for candidate in results if series_key(candidate.config) == key)
+    return own_series
 
 
-def _growth(found: Scaling, varying: Sequence[str]) -> str:
+def _growth(scaled: Scaling, varying: Sequence[str]) -> str:
     """Describe which batch size has the highest throughput, and compare it with the largest batch."""
-    first, last, peak = found.steps[0].result, found.steps[-1].result, found.peak.result
+    first, last, peak = scaled.steps[0].result, scaled.steps[-1].result, scaled.peak.result
     config = peak.config
     what = choices_label(config, varying)
     options = f" with {what}" if what else ""
@@ -151,22 +158,22 @@ def _growth(found: Scaling, varying: Sequence[str]) -> str:
     gain = _throughput_against(first, peak, f"that of {_size(first)}")
     rise = f"{subject}, throughput is highest at batch size {config.batch_size:,}: {gain}"
     if peak is last:
-        return f"{rise}; it is the largest size measured{_still_rising(found)}."
+        return f"{rise}; it is the largest size measured{_still_rising(scaled)}."
     return f"{rise}; batch size {_size(last)} gives {_throughput_against(peak, last, 'that of the peak')}."
 
 
 def _throughput_against(base: Result, new: Result, other: str) -> str:
     """Compare two throughputs at typical steps. If all steps together contradict that, give both ratios."""
-    ratio, rates = throughput_ratio(base, new), [each.metrics.samples_per_s or 0.0 for each in (base, new)]
+    ratio, rates = throughput_ratio(base, new), [result.metrics.samples_per_s or 0.0 for result in (base, new)]
     if ratio is None or (ratio.value - 1) * (rates[1] - rates[0]) >= 0:
         return against(ratio, other)
     by_all = ratio_text(rates[1] / rates[0], ratio.value)
     return f"{by_all} × {other} by all steps together, {ratio_text(ratio.value)} × by typical steps"
 
 
-def _still_rising(found: Scaling) -> str:
+def _still_rising(scaled: Scaling) -> str:
     """Return a note that throughput was still rising, if the last batch size is FASTER; otherwise empty."""
-    gain = found.steps[-1].gain
+    gain = scaled.steps[-1].gain
     rising = gain is not None and gain.verdict is Verdict.FASTER
     return ", and throughput was still rising" if rising else ""
 
@@ -188,7 +195,7 @@ def own_parts(results: Sequence[Result], varying: Collection[str]) -> list[str]:
     """Mention the largest parts of a user-defined step, each with the case in which it takes most."""
     names = dict.fromkeys(name for result in results for name in result.metrics.parts_ms)
     shares = [(name, *_largest_share(name, results)) for name in names]
-    notable = sorted((each for each in shares if each[1] >= NOTABLE_TOKENIZING), key=lambda each: -each[1])
+    notable = sorted((part for part in shares if part[1] >= NOTABLE_TOKENIZING), key=lambda part: -part[1])
     return [
         f"Part {name} takes up to {percent(share)} % of a step ({case_name(most.config, varying)})."
         for name, share, most in notable[:MOST_PARTS]

@@ -42,33 +42,33 @@ RATE_NAMES = {"flops": "the measured peak", "bytes": "the measured bandwidth"}
 
 def limits_by_case(session: Session, results: Sequence[Result]) -> list[Row]:
     """Return the limit of each case whose operations were counted."""
-    peaks = sound_peaks([each.case for each in results], session.peaks)
-    return [(each, known) for each in results if (known := limit(each.case, peaks))]
+    peaks = sound_peaks([result.case for result in results], session.peaks)
+    return [(result, case_limit) for result in results if (case_limit := limit(result.case, peaks))]
 
 
-def limits_summary(found: Sequence[Row], varying: Collection[str]) -> str | None:
+def limits_summary(rows: Sequence[Row], varying: Collection[str]) -> str | None:
     """Summarize the limits of the cases, the highest share of the peak, and the unsound peaks.
 
     None if no case's peak was measured.
     """
-    tally = Counter(each.bound for _, each in found if each.bound)
-    of = f"of {count(len(found), 'case')}"
+    tally = Counter(case_limit.bound for _, case_limit in rows if case_limit.bound)
+    of = f"of {count(len(rows), 'case')}"
     bounds = [f"{BOUND_NAMES[bound]} limits {amount:,} {of}" for bound, amount in tally.most_common()]
-    parts = (listed(bounds), _nearest(found, varying), *_unsound(found))
+    parts = (listed(bounds), _nearest(rows, varying), *_unsound(rows))
     return " ".join(f"{capitalized(part)}." for part in parts if part) or None
 
 
 def utilization(session: Session, row: Row) -> str | None:
     """Format the MFU of a case, or its HFU if recomputed operations count."""
-    result, known = row
-    return percent(model_flops_utilization(known, result.config, session.gpu_name(result.case)))
+    result, case_limit = row
+    return percent(model_flops_utilization(case_limit, result.config, session.gpu_name(result.case)))
 
 
 def limits(session: Session, results: Sequence[Result]) -> Block | None:
     """Return a row for each case whose operations were counted, with a summary. None if there are none."""
-    found = limits_by_case(session, results)
-    rows = table((*_COLUMNS[:5], _utilization(session), *_COLUMNS[5:]), found)
-    summary = limits_summary(found, varied(each.config for each in results))
+    case_limits = limits_by_case(session, results)
+    rows = table((*_COLUMNS[:5], _utilization(session), *_COLUMNS[5:]), case_limits)
+    summary = limits_summary(case_limits, varied(result.config for result in results))
     return Block("Limits", summary, rows) if rows else None
 
 
@@ -105,21 +105,25 @@ def limit_method(session: Session) -> tuple[Fact, ...]:
     )
 
 
-def _nearest(found: Sequence[Row], varying: Collection[str]) -> str | None:
+def _nearest(rows: Sequence[Row], varying: Collection[str]) -> str | None:
     """Name the case with the largest share of the peak FLOP/s. None if no share is known."""
-    known = [(each.shares.arithmetic, result) for result, each in found if each.shares.arithmetic is not None]
-    if not known:
+    shares = [
+        (case_limit.shares.arithmetic, result)
+        for result, case_limit in rows
+        if case_limit.shares.arithmetic is not None
+    ]
+    if not shares:
         return None
-    share, result = max(known, key=lambda row: row[0])
+    share, result = max(shares, key=lambda row: row[0])
     name = case_name(result.config, varying)
     return f"the highest share of the measured peak FLOP/s is {percent(share)} % ({name})"
 
 
-def _unsound(found: Sequence[Row]) -> Iterator[str]:
+def _unsound(rows: Sequence[Row]) -> Iterator[str]:
     """Name the peak rates that a case exceeded. No share of such a rate is shown."""
-    known = [each.peaks for _, each in found if each.peaks]
+    measured = [case_limit.peaks for _, case_limit in rows if case_limit.peaks]
     for rate, what in RATE_NAMES.items():
-        peaks = list(dict.fromkeys(_name(each) for each in known if each.absent.get(rate) == OVER))
+        peaks = list(dict.fromkeys(_name(rates) for rates in measured if rates.absent.get(rate) == OVER))
         if peaks:
             named = f"no share of {what} is given for {listed(peaks)}"
             yield f"{named}: a case exceeded it, so it was measured too low"
@@ -132,7 +136,7 @@ def _name(peaks: Peaks) -> str:
 
 def _since(session: Session, peaks: Peaks) -> str:
     """Format the session time of peaks that were measured again after a resume; empty for others."""
-    remeasured = any(each.t <= peaks.t for each in session.resumed)
+    remeasured = any(resume.t <= peaks.t for resume in session.resumed)
     return f" from {number(peaks.t, 1)} s on" if remeasured else ""
 
 

@@ -42,7 +42,7 @@ def anomaly_table(
 ) -> Table | None:
     """Return a row for each anomaly, up to ``most``."""
     facts: tuple[Column[Anomaly], ...] = (
-        Column("Case", lambda each: case_label(each.result.config, varying), right=False),
+        Column("Case", lambda anomaly: case_label(anomaly.result.config, varying), right=False),
         Column("What", _describe, right=False),
         Column("Confidence", _certainty, right=False),
     )
@@ -53,60 +53,61 @@ def _disturbances(case: CaseState) -> list[str]:
     return [mark for mark in case.marks if mark_kind(mark) in KINDS]
 
 
-def _describe(each: Anomaly) -> str:
+def _describe(anomaly: Anomaly) -> str:
     """Describe the anomaly, after the disturbance that may explain it."""
-    words = _DESCRIPTIONS[each.kind](each)
-    cause = capitalized(listed(list(each.causes)))
+    words = _DESCRIPTIONS[anomaly.kind](anomaly)
+    cause = capitalized(listed(list(anomaly.causes)))
     return f"{cause}, which may account for this: {words}" if cause else words
 
 
-def _certainty(each: Anomaly) -> str | None:
-    if each.kind == "no effect":
+def _certainty(anomaly: Anomaly) -> str | None:
+    if anomaly.kind == "no effect":
         return "not verified"
-    if each.kind in COUNTED:
+    if anomaly.kind in COUNTED:
         return "counted"
-    if each.bounds is None:
+    if anomaly.bounds is None:
         return "can't be tested: its source kept no steps"
-    return f"{span(signed_percent(each.bounds[0]), signed_percent(each.bounds[1]))} %"
+    return f"{span(signed_percent(anomaly.bounds[0]), signed_percent(anomaly.bounds[1]))} %"
 
 
-def _off_trend(each: Anomaly) -> str:
-    sizes = listed([f"{row.config.batch_size:,}" for row in each.others])
-    return f"step is {percent(abs(each.share))} % {_longer(each.share)} than batch sizes {sizes} predict"
+def _off_trend(anomaly: Anomaly) -> str:
+    sizes = listed([f"{row.config.batch_size:,}" for row in anomaly.others])
+    return f"step is {percent(abs(anomaly.share))} % {_longer(anomaly.share)} than batch sizes {sizes} predict"
 
 
 def _longer(share: float) -> str:
     return "longer" if share > 0 else "shorter"
 
 
-def _shorter_step(each: Anomaly) -> str:
-    smaller = each.others[0].config.batch_size
-    return f"step is {percent(abs(each.share))} % shorter than at batch size {smaller:,}, which is less work"
+def _shorter_step(anomaly: Anomaly) -> str:
+    smaller = anomaly.others[0].config.batch_size
+    return f"step is {percent(abs(anomaly.share))} % shorter than at batch size {smaller:,}, which is less work"
 
 
-def _drift(each: Anomaly) -> str:
+def _drift(anomaly: Anomaly) -> str:
     return (
-        f"steps take {percent(abs(each.share))} % {_longer(each.share)} at the end of a round than at its start"
+        f"steps take {percent(abs(anomaly.share))} % {_longer(anomaly.share)} at the end of a round"
+        " than at its start"
     )
 
 
-def _two_modes(each: Anomaly) -> str:
-    return f"step times have two modes, the slower {percent(each.share)} % longer than the faster"
+def _two_modes(anomaly: Anomaly) -> str:
+    return f"step times have two modes, the slower {percent(anomaly.share)} % longer than the faster"
 
 
-def _tokenizing(each: Anomaly) -> str:
-    return f"tokenizing takes {percent(each.share)} % of a step, more than any other part"
+def _tokenizing(anomaly: Anomaly) -> str:
+    return f"tokenizing takes {percent(anomaly.share)} % of a step, more than any other part"
 
 
-def _host_bound(each: Anomaly) -> str:
-    return f"host-bound: the device is busy for {percent(each.share)} % of a step"
+def _host_bound(anomaly: Anomaly) -> str:
+    return f"host-bound: the device is busy for {percent(anomaly.share)} % of a step"
 
 
-def _no_effect(each: Anomaly) -> str:
-    sizes = listed([f"{row.config.batch_size:,}" for row in (each.result, *each.others)])
-    what = "autocast" if each.result.config.precision.startswith("amp-") else each.result.config.precision
+def _no_effect(anomaly: Anomaly) -> str:
+    sizes = listed([f"{row.config.batch_size:,}" for row in (anomaly.result, *anomaly.others)])
+    what = "autocast" if anomaly.result.config.precision.startswith("amp-") else anomaly.result.config.precision
     return (
-        f"same peak memory as fp32 and times within {percent(each.share)} % at batch sizes {sizes}:"
+        f"same peak memory as fp32 and times within {percent(anomaly.share)} % at batch sizes {sizes}:"
         f" {what} was probably not applied"
     )
 

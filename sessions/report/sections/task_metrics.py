@@ -49,8 +49,8 @@ def _part(name: str) -> Column[Result]:
     """Return the column of the median time of a part of a step."""
 
     def cell(row: Result) -> str | None:
-        found = row.metrics.parts_ms.get(name)
-        return time_ms(found.median) if found else None
+        part_ms = row.metrics.parts_ms.get(name)
+        return time_ms(part_ms.median) if part_ms else None
 
     return Column(f"{capitalized(name)}, p50 (ms)", cell)
 

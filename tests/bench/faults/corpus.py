@@ -26,6 +26,7 @@ from benchtui.sessions.events import (
     SessionStarted,
     Steps,
     Telemetry,
+    Waiting,
 )
 from benchtui.sessions.payloads import (
     Answer,
@@ -107,6 +108,7 @@ def session() -> list[AnyEvent]:
         Paused(t=4.3),
         Continued(t=4.4),
         *_round(1, 0, 5.0),
+        Waiting(t=6.0, case=1, round=0, reason="waiting for quiet", most_s=60.0),
         CaseRepeated(t=7.0, case=1, round=0, reason="throttled", pause_s=5.0),
         *_round(1, 0, 8.0),
         Answered(

@@ -59,7 +59,10 @@ TALKATIVE = ("run", "import", "keys", "themes")
 _SUBREAPER, _DROP_FROM_BOUNDS = 36, 24  # PR_SET_CHILD_SUBREAPER and PR_CAPBSET_DROP of prctl(2)
 _OVERRIDES = (1, 2, 3)  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH and CAP_FOWNER of capabilities(7)
 _CAPABILITIES_3 = 0x20080522  # _LINUX_CAPABILITY_VERSION_3 of capget(2)
-SWEEP = b'model = "no/such-model"\nweights = "random"\n[measure]\npeaks = false\niterations = 1\nwarmup = 0\n'
+SWEEP = (
+    b'model = "no/such-model"\nweights = "random"\n[run]\nwait_for_quiet = "off"\n'
+    b"[measure]\npeaks = false\niterations = 1\nwarmup = 0\n"
+)
 ODD_NAMES = (b"latin\xff.json", b"new\nline.json", b"esc\x1b[2J.json", b"-dash.json", "üñ中.json".encode())
 SESSIONS = (b"s.json", b"t.json", b"x" * 250 + b".json", b"cut.json", *ODD_NAMES)
 SPECIAL = tuple(b"fifo socket zero null full folder dangling loop closed sparse".split())

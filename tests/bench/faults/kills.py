@@ -162,7 +162,7 @@ def real_launch(path: Path, shape: Shape) -> int:
     if not own.exists():
         own.write_text(OWN)
     text = f'model = "none"\ntask = "{own}:make"\nenv = {{ {light.NOTES} = "{path}.steps" }}\n'
-    text += "[measure]\nwarmup = 0\npeaks = false\n"
+    text += "[run]\nwait_for_quiet = 'off'\n[measure]\nwarmup = 0\npeaks = false\n"
     sizes = "auto" if shape.search else f"1..{shape.cases}"
     rules = (f"batch_size={sizes}", f"iterations={shape.steps}", f"rounds={shape.rounds}")
     sweep = parse_sweep(text, "kills", rules)

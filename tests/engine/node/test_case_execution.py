@@ -1,14 +1,19 @@
+import os
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+from benchtui.engine.node import case_execution
 from benchtui.engine.node.case_execution import CaseRun, count_other_gpu_processes
 from benchtui.engine.node.telemetry_window import TelemetryWindow
-from benchtui.sessions.events import CaseFinished, CasePrepared, Steps, Telemetry
+from benchtui.engine.telemetry.neighbors.processes import ProcessTime
+from benchtui.sessions.events import CaseFinished, CasePrepared, Idle, Steps, Telemetry
 from benchtui.sessions.payloads import Energy, Environment, Gpu, GpuReadings, Host, HostReadings, Model
 
 WORKER = 41
+INVISIBLE = 2**22 + 1
+"""No process of this machine: higher than any ID (proc_sys_kernel(5))."""
 GPU = Gpu(index=0, name="A", uuid="GPU-1", graphics_clock_mhz=2000.0, memory_clock_mhz=2619.0)
 HOST = Host(gpus=(GPU,), absent={"rapl": "no counters"})
 
@@ -36,7 +41,7 @@ class Driver:
         self._lists = lists
 
     def processes(self, uuid: str) -> dict[int, float | None] | None:
-        return {WORKER: 900.0, 7: None} if self._lists else None
+        return {WORKER: 900.0, INVISIBLE: None} if self._lists else None
 
 
 def telemetry() -> TelemetryWindow:
@@ -95,10 +100,10 @@ def test_pending_samples_are_flushed_at_the_end_of_a_case() -> None:
 
 
 def test_gpu_case_ends_with_the_telemetry_of_its_measured_span() -> None:
-    ended = finished("GPU-1", environment=Environment(processors=2, others_cpu_percent=12.0), marks=("sample",))
+    ended = finished("GPU-1", environment=Environment(processors=2, others_cpu_percent=11.0), marks=("sample",))
     seen = ended.environment
     assert seen is not None
-    assert seen.others_cpu_percent == 10.0, "the engine is no other"
+    assert seen.others_cpu_percent == 9.0, "the engine is no other"
     assert (seen.graphics_clock_mhz, seen.graphics_clock_least_mhz, seen.graphics_clock_default_mhz) == (
         1300.0,
         1200.0,
@@ -121,10 +126,57 @@ def test_gpu_case_ends_with_the_telemetry_of_its_measured_span() -> None:
     assert ended.energy.energy_j == pytest.approx(400.0)
 
 
+def test_case_records_what_the_machine_did_while_it_was_idle() -> None:
+    readings = telemetry()
+    readings.idle = Idle(
+        t=2.0,
+        window_s=2.0,
+        others_cpu_percent=3.0,
+        run_delay_percent=0.5,
+        gpu_processes={"gpu 0": 1, "gpu 1": 4},
+    )
+    ended = finished("GPU-1", readings, environment=Environment(processors=2, others_cpu_percent=14.0))
+    seen = ended.environment
+    assert seen is not None
+    assert (seen.others_cpu_percent, seen.idle_others_cpu_percent, seen.idle_run_delay_percent) == (
+        12.0,
+        3.0,
+        0.5,
+    )
+    assert (seen.gpu_processes, seen.idle_gpu_processes) == (1, 1)
+    assert ended.marks == ("throttled: sw_thermal",), "they are the machine's own"
+
+
+def test_case_names_who_was_busy_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def process(name: str, parent: int, used_s: float) -> ProcessTime:
+        return ProcessTime(name, parent, used_s)
+
+    own = os.getpid()
+    begin = {1: process("init", 0, 50.0), own: process("engine", 1, 1.0), 8: process("make", 1, 100.0)}
+    end = begin | {8: process("make", 1, 105.4), 9: process("worker", own, 9.0), 10: process("ld", 8, 1.8)}
+    moments = iter((begin, end, end))
+    monkeypatch.setattr(case_execution, "process_times", lambda: next(moments))
+    ended = finished(None, environment=Environment(processors=2, others_cpu_percent=64.0))
+    assert ended.environment is not None
+    assert [(each.name, each.cpu_percent) for each in ended.environment.neighbors] == [
+        ("make", 60.0),
+        ("ld", 20.0),
+    ]
+    assert ended.marks[0].startswith("disturbed: other processes used 62% CPU: make")
+
+
+def test_short_case_has_the_use_of_others_around_it() -> None:
+    readings = telemetry()
+    host = HostReadings(others_cpu_percent=[90.0, 2.0, 4.0, 30.0, 90.0])
+    readings.add(Telemetry(t=5.0, at_s=[2.0, 2.6, 2.9, 3.4, 3.7], host=host))
+    ended = finished(None, readings, measured_s=(3.0, 3.01), environment=Environment(processors=2))
+    assert ended.environment is not None and ended.environment.others_cpu_percent == 12.0
+
+
 def test_cpu_case_records_why_its_energy_is_absent() -> None:
     ended = finished(None, environment=Environment(processors=2, others_cpu_percent=64.0))
     assert ended.energy is not None and ended.energy.absent == "no counters"
-    assert ended.marks == ("disturbed: other processes used 62% CPU",)
+    assert ended.marks[0].startswith("disturbed: other processes used 62% CPU")
     assert ended.environment is not None
     assert (ended.environment.graphics_clock_mhz, ended.environment.processor_mhz) == (None, 3050.0)
 

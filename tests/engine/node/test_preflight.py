@@ -3,12 +3,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from benchtui.engine.job import PeaksReport
-from benchtui.engine.node.preflight import IdleAndTorchTask, PeaksTask, thread_warning
+from benchtui.engine.node.preflight import IdleAndTorchTask, PeaksTask, neighbor_warning, thread_warning
 from benchtui.sessions.analysis.roofline import PeakKey
 from benchtui.sessions.errors import OutOfFilesError
-from benchtui.sessions.events import Message, Peaks, Runtime
+from benchtui.sessions.events import Idle, Message, Peaks, Runtime
+from benchtui.sessions.payloads import Neighbor
 
 WHY = "its process can't be started: Too many open files"
 KEYS = (PeakKey("cpu", "fp32", 1), PeakKey("cpu", "bf16", 1))
@@ -29,8 +31,18 @@ def processes() -> Iterator[Any]:
     yield Short()
 
 
+def test_machine_that_is_busy_before_the_first_case_is_a_warning_with_names() -> None:
+    idle = Idle(t=2.0, window_s=2.0, others_cpu_percent=98.4, neighbors=(Neighbor(name="make", user="bob"),))
+    preparation = IdleAndTorchTask(Short(), lambda now_s: idle, 1e-9, None)  # type: ignore[arg-type]
+    found = list(preparation.collect(2.0))
+    assert found[0] is idle
+    assert isinstance(found[1], Message) and found[1].level == "warning"
+    assert found[1].text == "other processes use 98% CPU before the first case: make (bob)"
+    assert list(neighbor_warning(replace(idle, neighbors=()), 2.0)) == []
+
+
 def test_missing_files_for_the_torch_query_are_reported(processes: Any) -> None:
-    preparation = IdleAndTorchTask(processes, None, None)
+    preparation = IdleAndTorchTask(processes, lambda now_s: None, 0.0, None)
     (event,) = preparation.collect(1.0)
     assert isinstance(event, Message) and event.text == f"can't query torch: {WHY}"
     assert preparation.ended and preparation.sources == []
@@ -64,7 +76,7 @@ class Answering:
 
 def test_warning_follows_the_answer_of_torch() -> None:
     processes: Any = Answering()
-    preparation = IdleAndTorchTask(processes, None, None, 4.0)
+    preparation = IdleAndTorchTask(processes, lambda now_s: None, 0.0, None, 4.0)
     events = [event for _ in range(2) for event in preparation.collect(1.0)]
     assert [type(event) for event in events] == [Runtime, Message]
 

@@ -38,6 +38,22 @@ def test_one_busy_processor_is_100_percent(monkeypatch: pytest.MonkeyPatch) -> N
     assert reader.read(2.0, ()).cpu_percent == 100.0
 
 
+def test_others_use_the_usable_processors_and_are_neither_worker_nor_engine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    totals = {None: [100.0, 109.0], frozenset((2, 3)): [50.0, 51.9]}
+    monkeypatch.setattr(host, "busy_s", lambda processors: totals[processors].pop(0))
+    monkeypatch.setattr(host, "usable_processors", lambda: frozenset((2, 3)))
+    worker, engine = iter((3.0, 4.0)), iter((1.0, 1.02))
+    monkeypatch.setattr(host, "_process", lambda pid: (next(worker), 100.0))
+    monkeypatch.setattr(host.time, "process_time", lambda: next(engine))
+    reader = HostReader()
+    assert reader.read(1.0, (7,)).others_cpu_percent is None
+    seen = reader.read(2.0, (7,))
+    assert (seen.cpu_percent, seen.worker_cpu_percent, seen.engine_cpu_percent) == (900.0, 100.0, 2.0)
+    assert seen.others_cpu_percent == 88.0
+
+
 def test_first_processor_use_is_none() -> None:
     reader = HostReader()
     first, second = reader.read(1.0, [os.getpid()]), reader.read(1.5, [os.getpid()])

@@ -117,7 +117,7 @@ def test_reference_device_speedup(document: Any) -> None:
 def test_reference_optimal_configurations(document: Any) -> None:
     throughput, latency = document.need("Maximum throughput"), document.need("Minimum latency")
     assert throughput["Run"] == "cuda:0 fp32 bs=32", "0.35% and not verified: a tie, the document's own mistake"
-    assert throughput["Figure (95% interval)"] == "616 samples/s, about 53.3 million samples/day"
+    assert throughput["Figure (95% interval)"] == "616 samples/s, best of 2, about 53.3 million samples/day"
     assert any(
         "amp-fp16 bs=32 (619 samples/s) is 0.35 % ahead, which is within 2.0 %" in text
         for text in document["Choices in detail"].paragraphs
@@ -152,11 +152,11 @@ def test_choices_and_options_have_metrics_and_their_certainty(document: Any) -> 
     found = document["Choices in detail"].paragraphs
     throughput = next(text for text in found if text.startswith("Maximum throughput"))
     assert (
-        "34.6 × the throughput of the baseline, cpu fp32 bs=8 (17.8 samples/s), but there is no interval"
-        " to test it with" in throughput
+        "34.6 × the throughput of the baseline, cpu fp32 bs=8 (17.8 samples/s), but only as reported:"
+        " the source kept no steps" in throughput
     )
     found = document["What each option brings"].columns("Option", "Throughput (×)", "Verdicts")
-    assert ["device", "28.9 to 35.3", "2 unsure"] in found
+    assert ["device", "28.9 to 35.3", "2 reported"] in found
     assert ["precision", "1.003 to 1.006", "3 not verified"] in found
 
 
@@ -180,8 +180,7 @@ QUOTED = {
     ),
     "comparison-documented": (
         "27.9 ×",
-        "B (gpu) is 27.9 × as fast as A (cpu) in the one common case, but UNSURE:"
-        " there is no interval to test it with.",
+        "B (gpu) is 27.9 × as fast as A (cpu) in the one common case, as reported; the source kept no steps.",
         "Neither session says which machine or software it ran on.",
         "0.434 J/sample",
         "aren't comparable",

@@ -1,9 +1,10 @@
+from math import inf
 from typing import Any
 
 import pytest
 
 from benchtui.sessions.events import CaseFinished, RoundFinished
-from benchtui.sessions.payloads import CLOCK_LIMITS, Environment
+from benchtui.sessions.payloads import CLOCK_LIMITS, Environment, Neighbor
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.disturbance import (
     SHARED_PROCESSOR,
@@ -14,38 +15,42 @@ from benchtui.sessions.stats.disturbance import (
     estimate_slowdown,
     in_some_rounds,
     is_disturbed,
+    left_out_rounds,
     mark_kind,
     merge_round_marks,
     throttling,
 )
 from benchtui.sessions.sweep import Config
 
+WHO = ": python3 (alice), make"
+
 
 def around(**readings: Any) -> Environment:
     return Environment(processors=2, **readings)
+
+
+USED, WAITED = (
+    "disturbed: other processes used {}% CPU",
+    "disturbed: waited for a processor for {}% of the time",
+)
+PYTHON, MAKE = Neighbor(name="python3", user="alice", cpu_percent=90.0), Neighbor(name="make")
 
 
 @pytest.mark.parametrize(
     ("readings", "marks"),
     [
         ({}, ()),
-        ({"others_cpu_percent": 63.0}, ("disturbed: other processes used 63% CPU",)),
-        ({"others_cpu_percent": 25.0}, ("disturbed: other processes used 25% CPU",)),
-        ({"others_cpu_percent": 24.9}, ()),
-        ({"involuntary_switches": 1000}, ("disturbed: 500 context switches per second",)),
-        ({"involuntary_switches": 200}, ("disturbed: 100 context switches per second",)),
-        ({"involuntary_switches": 199}, ()),
-        ({"involuntary_switches": 1000, "others_cpu_percent": 0.9}, ()),
-        (
-            {"involuntary_switches": 1000, "others_cpu_percent": 1.0},
-            ("disturbed: 500 context switches per second",),
-        ),
-        ({"involuntary_switches": 1000, "beside": 1}, ()),
-        ({"others_cpu_percent": 63.0, "beside": 1}, ("disturbed: other processes used 63% CPU",)),
+        ({"others_cpu_percent": 63.0}, (USED.format(63),)),
+        ({"others_cpu_percent": 10.0}, (USED.format(10),)),
+        ({"others_cpu_percent": 9.9}, ()),
+        ({"others_cpu_percent": 63.0, "neighbors": (PYTHON, MAKE, PYTHON)}, (USED.format(63) + WHO,)),
+        ({"others_cpu_percent": 63.0, "beside": 1}, (USED.format(63),)),
         ({"stood_still_s": 3.2}, ("disturbed: stalled for 3 s",)),
         ({"gpu_processes": 0}, ()),
         ({"gpu_processes": 1}, ("shared GPU with 1 other process",)),
-        ({"gpu_processes": 2}, ("shared GPU with 2 other processes",)),
+        ({"gpu_processes": 2, "neighbors": (PYTHON, MAKE)}, ("shared GPU with 2 other processes" + WHO,)),
+        ({"gpu_processes": 2, "idle_gpu_processes": 1}, ("shared GPU with 1 other process",)),
+        ({"gpu_processes": 1, "idle_gpu_processes": 2}, ()),
     ],
 )
 def test_others_mark_a_case_of_two_seconds_from_a_threshold_on(
@@ -54,19 +59,61 @@ def test_others_mark_a_case_of_two_seconds_from_a_threshold_on(
     assert contention_marks(around(**readings), 2.0) == marks
 
 
-def test_a_few_milliseconds_say_nothing_of_a_rate() -> None:
-    assert contention_marks(around(involuntary_switches=1000), 0.19) == ()
-    assert contention_marks(around(involuntary_switches=20), 0.2) == (
-        "disturbed: 100 context switches per second",
-    )
+@pytest.mark.parametrize(
+    ("idle_percent", "others_percent", "disturbed"),
+    [(None, 10.0, True), (3.0, 12.9, False), (3.0, 13.0, True), (90.0, 19.9, False), (90.0, 20.0, True)],
+)
+def test_use_by_others_counts_beyond_that_of_the_idle_machine_up_to_as_much_again(
+    idle_percent: float | None, others_percent: float, disturbed: bool
+) -> None:
+    found = around(others_cpu_percent=others_percent, idle_others_cpu_percent=idle_percent)
+    assert bool(contention_marks(found, 2.0)) is disturbed
 
 
-def test_on_a_large_machine_others_may_use_a_tenth_of_it() -> None:
-    assert contention_marks(Environment(processors=64, others_cpu_percent=600.0), 1.0) == ()
-    assert contention_marks(Environment(processors=64, others_cpu_percent=640.0), 1.0) != ()
-    assert contention_marks(Environment(others_cpu_percent=25.0), 1.0) != (), (
+def test_on_a_large_machine_others_may_use_more_of_it() -> None:
+    assert contention_marks(Environment(processors=64, others_cpu_percent=319.0), 1.0) == ()
+    assert contention_marks(Environment(processors=64, others_cpu_percent=320.0), 1.0) != ()
+    assert contention_marks(Environment(others_cpu_percent=5.0), 1.0) != (), (
         "the number of processors isn't known"
     )
+
+
+WAITING: dict[str, Any] = {"worker_cpu": 1.9, "run_delay_s": 0.2, "others_cpu_percent": 9.0}
+"""Two threads that ran for 3.8 s in 2 s and waited for 0.2 s, as long as others used the processors at most."""
+
+
+@pytest.mark.parametrize(
+    ("readings", "marks"),
+    [
+        ({}, (WAITED.format(4),)),
+        ({"neighbors": (PYTHON, MAKE)}, (WAITED.format(4) + WHO,)),
+        ({"run_delay_s": 0.07}, ()),
+        ({"run_delay_s": None}, ()),
+        ({"others_cpu_percent": 2.0}, ()),
+        ({"others_cpu_percent": None}, ()),
+        ({"others_cpu_percent": 30.0}, (USED.format(30),)),
+        ({"idle_others_cpu_percent": 6.0}, ()),
+        ({"idle_run_delay_percent": 1.0}, (WAITED.format(4),)),
+        ({"idle_run_delay_percent": 90.0, "run_delay_s": 0.15}, ()),
+        ({"idle_run_delay_percent": 90.0}, (WAITED.format(4),)),
+        ({"quota_stopped_s": 0.15}, ()),
+        ({"beside": 1}, ()),
+        ({"involuntary_switches": 2440, "run_delay_s": 0.07}, ()),
+    ],
+)
+def test_threads_that_waited_while_others_ran_mark_a_case(
+    readings: dict[str, Any], marks: tuple[str, ...]
+) -> None:
+    assert contention_marks(around(**WAITING | readings), 2.0) == marks
+
+
+def test_threads_that_wait_for_each_other_or_for_the_engine_are_no_disturbance() -> None:
+    many = around(worker_cpu=1.95, run_delay_s=27.0, others_cpu_percent=3.0, idle_others_cpu_percent=2.0)
+    assert disturbances(many, 2.0) == (), "sixteen threads on two processors"
+    spinning = around(worker_cpu=1.9, run_delay_s=0.3, others_cpu_percent=1.5, involuntary_switches=2440)
+    assert disturbances(spinning, 2.0) == (), "the engine's sampler ran in between"
+    sleeping = around(worker_cpu=0.1, run_delay_s=0.0004, others_cpu_percent=4.0)
+    assert disturbances(sleeping, 2.0) == () and slowest(sleeping) == Slowdown()
 
 
 @pytest.mark.parametrize(
@@ -168,6 +215,25 @@ def test_over_rounds_the_worst_of_each_disturbance_is_told_with_its_rounds() -> 
     )
 
 
+def test_names_do_not_tell_one_disturbance_from_another() -> None:
+    rounds = [
+        contention_marks(around(others_cpu_percent=percent, neighbors=names), 2.0)
+        for percent, names in ((20.0, (MAKE,)), (98.0, (PYTHON, MAKE)), (3.0, ()))
+    ]
+    (mark,) = merge_round_marks(rounds)
+    assert mark == USED.format(98) + WHO + ", in 2 of 3 rounds"
+    assert mark_kind(mark) == "disturbed" and in_some_rounds(mark)
+
+
+def test_rounds_beside_neighbors_leave_a_case_undisturbed_if_it_has_others() -> None:
+    assert not is_disturbed(
+        (USED.format(98) + ": make, in 2 of 3 rounds", "shared GPU with 1 other process, in 1 of 2 rounds")
+    )
+    assert is_disturbed((USED.format(98) + ": make, in 3 of 3 rounds",))
+    assert is_disturbed((USED.format(98),))
+    assert is_disturbed(("throttled: hw_thermal, in 1 of 3 rounds",))
+
+
 def test_changed_files_are_counted_by_round_and_by_kind() -> None:
     mark = "changed: a.py (11111111; in case 1, 00000000)"
     assert merge_round_marks([[], [mark], [mark]]) == (f"{mark}, in 2 of 3 rounds",)
@@ -176,7 +242,7 @@ def test_changed_files_are_counted_by_round_and_by_kind() -> None:
 
 
 def test_marks_are_counted_by_kind() -> None:
-    marks = ("disturbed: 500 context switches per second", "clock at 70% of its default", "random weights")
+    marks = ("disturbed: stalled for 500 s", "clock at 70% of its default", "random weights")
     assert [mark_kind(mark) for mark in marks] == ["disturbed", "clock", "random weights"]
 
 
@@ -225,15 +291,13 @@ THROTTLED, BELOW = "the GPU was throttled", "the GPU ran below its default clock
     ("readings", "by", "why"),
     [
         ({}, 1.0, ()),
-        ({"others_cpu_percent": 24.9}, 1.0, ()),
-        ({"others_cpu_percent": 80.0}, 1.8, (OTHERS,)),
-        ({"others_cpu_percent": 80.0, "processors": None}, 1.8, (OTHERS,)),
-        ({"others_cpu_percent": 80.0, "processors": 1}, 1.8, (OTHERS,)),
-        ({"others_cpu_percent": 80.0, "processors": 8}, 1.2, (OTHERS,)),
-        ({"involuntary_switches": 199}, 1.0, ()),
-        ({"involuntary_switches": 200}, 1.25, (OTHERS,)),
+        ({"others_cpu_percent": 9.9}, 1.0, ()),
+        ({"others_cpu_percent": 80.0}, inf, (OTHERS,)),
+        ({"others_cpu_percent": 80.0, "neighbors": (PYTHON, MAKE)}, inf, (OTHERS + WHO,)),
+        (WAITING, inf, (SHARED_PROCESSOR,)),
         ({"stood_still_s": 3.0}, 1.25, (STILL,)),
-        ({"gpu_processes": 1}, 2.0, (SHARED,)),
+        ({"gpu_processes": 1}, inf, (SHARED,)),
+        ({"gpu_processes": 1, "neighbors": (Neighbor(name="throttled"),)}, inf, (f"{SHARED}: throttled",)),
         ({"throttle": ("hw_thermal",)}, 1.25, (THROTTLED,)),
         ({"throttle": ("hw_thermal",), "graphics_clock_mhz": 1000.0}, 1.25, (THROTTLED,)),
         ({"throttle": ("hw_thermal",), "graphics_clock_default_mhz": 1000.0}, 1.25, (THROTTLED,)),
@@ -276,11 +340,10 @@ THROTTLED, BELOW = "the GPU was throttled", "the GPU ran below its default clock
         ),
         (
             {"graphics_clock_mhz": 500.0, "graphics_clock_default_mhz": 1500.0, "gpu_processes": 1},
-            3.0,
+            inf,
             (BELOW, SHARED),
         ),
-        ({"gpu_processes": 2, "stood_still_s": 3.0, "others_cpu_percent": 30.0}, 2.0, (OTHERS, STILL, SHARED)),
-        ({"others_cpu_percent": 30.0, "involuntary_switches": 1000}, 1.3, (OTHERS,)),
+        ({"gpu_processes": 2, "stood_still_s": 3.0, "others_cpu_percent": 30.0}, inf, (OTHERS, SHARED, STILL)),
         ({"beside": 3}, 1.0, ()),
     ],
 )
@@ -301,16 +364,13 @@ def test_a_worker_that_waited_for_a_processor_was_slowed_by_as_much(share: float
     assert slowest(environment, device="unknown") == Slowdown()
 
 
-def test_what_slowed_a_worker_most_counts_and_all_is_told() -> None:
-    environment = around(worker_cpu=0.8, others_cpu_percent=80.0)
-    assert slowest(environment) == Slowdown(1.8, (OTHERS, SHARED_PROCESSOR))
-    assert slowest(around(worker_cpu=0.5, others_cpu_percent=80.0)).by == 2.0
+def test_time_that_a_worker_did_not_run_is_no_wait_where_the_kernel_counts_waits() -> None:
+    assert slowest(around(worker_cpu=0.5, run_delay_s=0.001, others_cpu_percent=2.0)) == Slowdown()
+    assert slowest(around(worker_cpu=0.5, others_cpu_percent=2.0)).by == 2.0
 
 
-def test_interruptions_need_the_span_they_were_counted_in() -> None:
-    assert slowest(around(involuntary_switches=1000), span_s=(3, 13)).by == 1.25
-    assert slowest(around(involuntary_switches=1000), span_s=(3, 14)).by == 1.0
-    assert slowest(around(involuntary_switches=1000), span_s=None) == Slowdown()
+def test_all_that_slowed_a_worker_is_told() -> None:
+    assert slowest(around(worker_cpu=0.8, others_cpu_percent=80.0)) == Slowdown(inf, (OTHERS, SHARED_PROCESSOR))
 
 
 def test_without_readings_nothing_is_known_to_have_slowed_a_case() -> None:
@@ -319,12 +379,20 @@ def test_without_readings_nothing_is_known_to_have_slowed_a_case() -> None:
         assert estimate_slowdown(case(None), throughout=throughout) == Slowdown()
 
 
-def test_a_case_was_slowed_in_its_worst_round_or_throughout_as_much_as_in_its_best() -> None:
-    quiet, little, much = around(), around(others_cpu_percent=30.0), around(gpu_processes=1)
-    assert estimate_slowdown(case(little, much, quiet), throughout=False) == Slowdown(2.0, (SHARED,))
-    assert estimate_slowdown(case(little, much, quiet), throughout=True) == Slowdown()
-    assert estimate_slowdown(case(little, much, much), throughout=True) == Slowdown(1.3, (OTHERS,))
-    assert estimate_slowdown(case(much, None, much), throughout=True) == Slowdown()
+def test_rounds_beside_neighbors_do_not_count_if_there_are_others() -> None:
+    quiet, hot, busy = around(), around(throttle=("hw_thermal",)), around(gpu_processes=1)
+    throttled = Slowdown(1.25, (THROTTLED,))
+    for rounds, left_out, worst, best in (
+        ((hot, busy, quiet), {1}, throttled, Slowdown()),
+        ((busy, busy, hot), {0, 1}, throttled, throttled),
+        ((busy, None, busy), {0, 2}, Slowdown(), Slowdown()),
+        ((hot, quiet), set(), throttled, Slowdown()),
+        ((busy, busy), set(), Slowdown(inf, (SHARED,)), Slowdown(inf, (SHARED,))),
+    ):
+        measured = case(*rounds)
+        assert left_out_rounds(measured) == left_out
+        assert estimate_slowdown(measured, throughout=False) == worst
+        assert estimate_slowdown(measured, throughout=True) == best
 
 
 def faults(per_step: float | None = 12_566.0, **readings: Any) -> Environment:

@@ -3,12 +3,24 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
-from benchtui.sessions.payloads import ProcessSpread, Reported
+from benchtui.sessions.events import CaseFinished, RoundFinished
+from benchtui.sessions.payloads import Energy, Environment, ProcessSpread, Reported
+from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.stats.distribution import sample
-from benchtui.sessions.stats.evidence import Evidence, aa_pair, medians_of, repeats, rounds_of, with_noise
+from benchtui.sessions.stats.evidence import (
+    Evidence,
+    aa_pair,
+    counted,
+    medians_of,
+    outliers_of,
+    repeats,
+    rounds_of,
+    with_noise,
+)
 from benchtui.sessions.stats.sampling import Sample, Statistic
 
 
@@ -103,3 +115,82 @@ def test_medians_alone_are_those_of_the_whole_summary(bench: Any, amount: int) -
     case.metrics = metrics(case)
     case.drop_steps()
     assert medians_of(case) == tuple(each.median for each in rounds_of(case))
+
+
+QUIET, BUSY = Environment(processors=2), Environment(processors=2, others_cpu_percent=98.0)
+
+
+def beside_neighbors(bench: Any, *rounds: Environment, keep_steps: bool = True) -> CaseState:
+    """A case of these rounds: steps of 10, 20, 30 ms and so on, and 1, 2, 3 J and so on."""
+    *before, last = rounds
+    energy_j = [float(place + 1) for place, _ in enumerate(rounds)]
+    ends = [
+        RoundFinished(t=0.5, case=0, round=place, environment=each, energy=Energy(energy_j=energy_j[place]))
+        for place, each in enumerate(before)
+    ]
+    end = CaseFinished(
+        t=1.0, case=0, outcome="ok", environment=last, energy=Energy(energy_j=sum(energy_j), mean_power_w=5.0)
+    )
+    times_ms = [[10.0 * (place + 1)] * 6 for place, _ in enumerate(rounds)]
+    made = bench.case(rounds=times_ms, outcome=None, warmup_ms=[99.0])
+    session = Session(None if keep_steps else metrics)
+    session.apply_all([*bench.events(made, finished=None), *ends, end])
+    return session.cases[0]
+
+
+@pytest.mark.parametrize("keep_steps", [True, False])
+@pytest.mark.parametrize(
+    ("rounds", "counting"),
+    [
+        ((QUIET, QUIET, QUIET), (0, 1, 2)),
+        ((BUSY, QUIET, QUIET), (1, 2)),
+        ((QUIET, BUSY, QUIET), (0, 2)),
+        ((QUIET, QUIET, BUSY), (0, 1)),
+        ((QUIET, BUSY, BUSY), (0,)),
+        ((BUSY, BUSY, QUIET), (2,)),
+        ((BUSY, BUSY, BUSY), (0, 1, 2)),
+        ((BUSY,), (0,)),
+    ],
+)
+def test_rounds_beside_neighbors_enter_no_figure_if_there_are_others(
+    bench: Any, rounds: tuple[Environment, ...], counting: tuple[int, ...], keep_steps: bool
+) -> None:
+    case = beside_neighbors(bench, *rounds, keep_steps=keep_steps)
+    times_ms = [10.0 * (place + 1) for place in counting]
+    figures = metrics(case)
+    assert figures is not None
+    assert [each.median.ms for each in rounds_of(case)] == [each.ms for each in medians_of(case)] == times_ms
+    assert (figures.latency_ms.n, figures.latency_ms.most) == (6 * len(times_ms), max(times_ms))
+    assert figures.latency_ms.mean == pytest.approx(sum(times_ms) / len(times_ms))
+    assert figures.samples_per_s == pytest.approx(1000 * len(times_ms) / sum(times_ms))
+    assert figures.tokens_per_s == pytest.approx(100 * 1000 * len(times_ms) / sum(times_ms))
+    joules = [place + 1.0 for place in counting]
+    assert figures.energy_per_sample_j == pytest.approx(sum(joules) / (6 * len(joules)))
+    if len(joules) > 1:
+        assert figures.rounds_energy_j == pytest.approx([each / 6 for each in joules])
+    assert len(case.ends) == len(rounds), "the case itself keeps every round"
+    if keep_steps:
+        assert len(case.measured) == 6 * len(rounds) and len(case.warmup) == 1
+
+
+def test_outliers_are_those_of_the_rounds_that_count_by_their_place_among_all_steps(bench: Any) -> None:
+    times_ms = [[10.0, 10.1] * 20 for _ in range(3)]
+    times_ms[0][5] = times_ms[1][7] = times_ms[2][9] = 500.0
+    made = bench.case(rounds=times_ms, outcome=None)
+    session = Session()
+    ends = [
+        RoundFinished(t=0.5, case=0, round=place, environment=around)
+        for place, around in ((0, QUIET), (1, BUSY))
+    ]
+    end = CaseFinished(t=1.0, case=0, outcome="ok", environment=QUIET)
+    session.apply_all([*bench.events(made, finished=None), *ends, end])
+    figures = metrics(session.cases[0])
+    assert figures is not None
+    assert outliers_of(session.cases[0]) == figures.outliers == (5, 89)
+
+
+def test_energy_stays_that_of_all_rounds_if_one_is_unknown(bench: Any) -> None:
+    case = beside_neighbors(bench, QUIET, BUSY, QUIET)
+    case.rounds = (replace(case.rounds[0], energy=None), *case.rounds[1:])
+    without = counted(case).finished
+    assert without is not None and without.energy == Energy(energy_j=6.0, mean_power_w=5.0)

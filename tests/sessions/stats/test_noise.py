@@ -12,6 +12,7 @@ from benchtui.sessions.stats.sampling import Sample, Statistic
 from benchtui.sessions.sweep import Config
 
 QUIET, BUSY = Environment(processors=2), Environment(processors=2, gpu_processes=1)
+HOT = Environment(processors=2, throttle=("hw_thermal",))
 
 
 def case(
@@ -111,8 +112,9 @@ def test_pooled_variance_goes_by_degrees_of_freedom() -> None:
 
 def test_disturbed_rounds_do_not_count() -> None:
     quiet = case(10.0, 10.1, 10.2, ends=(QUIET, QUIET, QUIET))
-    disturbed = case(10.0, 15.0, 10.2, ends=(QUIET, BUSY, QUIET))
-    assert cpu(quiet, disturbed) == cpu(quiet, case(10.0, 10.2)) != cpu(quiet, case(10.0, 15.0, 10.2))
+    for around in (HOT, BUSY):
+        disturbed = case(10.0, 15.0, 10.2, ends=(QUIET, around, QUIET))
+        assert cpu(quiet, disturbed) == cpu(quiet, case(10.0, 10.2)) != cpu(quiet, case(10.0, 15.0, 10.2))
     assert cpu(case(10.0, 15.0, ends=(QUIET, BUSY)), case(10.0, 15.0, ends=(BUSY, BUSY))) == Noise()
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from benchtui.sessions.events import CaseFinished, RoundFinished
 from benchtui.sessions.library.paths import CPU_DEMO, demo_path
-from benchtui.sessions.payloads import Energy, Environment, Memory, ProcessSpread, Reported
+from benchtui.sessions.payloads import Energy, Environment, Memory, Neighbor, ProcessSpread, Reported
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.distribution import sample
@@ -640,31 +640,49 @@ def test_bounds_of_a_case_hold_fresh_processes_of_it() -> None:
 
 
 QUIET, SHARED = Environment(processors=2), Environment(processors=2, gpu_processes=1)
-HALF = Environment(processors=2, others_cpu_percent=50.0)
-NEIGHBOUR, PROCESSES = "another process used the GPU", "other processes were running"
+BUSY = Environment(processors=2, others_cpu_percent=50.0, neighbors=(Neighbor(name="make", user="bob"),))
+HOT, WARM = (
+    Environment(throttle=("hw_thermal",), graphics_clock_mhz=mhz, graphics_clock_best_mhz=1800.0)
+    for mhz in (900.0, 1200.0)
+)
+NEIGHBOUR, PROCESSES = "another process used the GPU", "other processes were running: make (bob)"
+THROTTLED = "the GPU was throttled"
 
 
-def test_one_disturbed_case_widens_towards_its_side() -> None:
+def test_one_throttled_case_widens_towards_its_side() -> None:
     plain = latency(case(10.0), case(10.0))
-    slow_base = latency(case(10.0, around=[SHARED]), case(10.0, around=[QUIET]))
-    slow_new = latency(case(10.0), case(10.0, around=[HALF]))
+    slow_base = latency(case(10.0, around=[HOT]), case(10.0, around=[QUIET]))
+    slow_new = latency(case(10.0), case(10.0, around=[WARM]))
     assert plain.bounds is not None
     assert slow_base.bounds == plain.bounds.wider(2.0, 1.0)
-    assert (slow_base.outside, slow_base.inner) == ((NEIGHBOUR,), plain.bounds)
+    assert (slow_base.outside[0], slow_base.inner) == (THROTTLED, plain.bounds)
     assert slow_new.bounds == plain.bounds.wider(1.0, 1.5)
-    assert slow_new.outside == (PROCESSES,)
+    assert slow_new.outside[0] == THROTTLED
     assert latency(case(10.0, around=[QUIET]), case(10.0)) == plain
 
 
-def test_two_disturbed_cases_may_differ_by_more_than_their_ratio() -> None:
+def test_two_throttled_cases_may_differ_by_more_than_their_ratio() -> None:
     plain = bounded(case(10.0), case(10.0))
-    alike = latency(case(10.0, around=[SHARED]), case(10.0, around=[SHARED]))
-    assert (alike.bounds, alike.outside) == (near(plain.wider(1.1, 1.1)), (NEIGHBOUR,))
-    unlike = latency(case(10.0, around=[SHARED]), case(10.0, around=[HALF]))
-    assert unlike.bounds == near(plain.wider(1.1 * 2 / 1.5, 1.1))
-    assert unlike.outside == (NEIGHBOUR, PROCESSES)
-    other = latency(case(10.0, around=[HALF]), case(10.0, around=[SHARED]))
-    assert (other.bounds, other.outside) == (near(plain.wider(1.1, 1.1 * 2 / 1.5)), (PROCESSES, NEIGHBOUR))
+    alike = latency(case(10.0, around=[HOT]), case(10.0, around=[HOT]))
+    assert alike.bounds == near(plain.wider(1.1, 1.1))
+    unlike = latency(case(10.0, around=[HOT]), case(10.0, around=[WARM]))
+    assert unlike.bounds == near(plain.wider(1.1 * 2 / 1.5 * 1200 / 900, 1.1)), "for heat, and for the clocks"
+
+
+@pytest.mark.parametrize("value", [0.01, 0.9, 1.0, 1.1, 100.0])
+@pytest.mark.parametrize("disturbed", ["base", "new", "both"])
+@pytest.mark.parametrize("rounds", [1, 2, 3, 5])
+def test_beside_a_neighbor_nothing_follows_from_any_ratio(value: float, disturbed: str, rounds: int) -> None:
+    times_ms = [10.0] * rounds
+    base = case(*times_ms, error=0.001, around=[BUSY if disturbed != "new" else QUIET] * rounds)
+    new_ms = [10.0 / value] * rounds
+    new = case(*new_ms, error=0.001, around=[SHARED if disturbed != "base" else QUIET] * rounds)
+    found = latency(base, new)
+    assert (found.verdict, found.doubt, found.bounds) == (UNSURE, Doubt.OUTSIDE, None)
+    whose = {"base": (PROCESSES,), "new": (NEIGHBOUR,), "both": (PROCESSES, NEIGHBOUR)}
+    assert found.outside == whose[disturbed]
+    assert (found.low, found.resolution, found.rounds_wanted) == (None, None, None)
+    assert throughput_ratio(base, new) == found.times(1.0)
 
 
 def test_disturbed_rounds_do_not_count_while_there_are_others() -> None:
@@ -672,14 +690,14 @@ def test_disturbed_rounds_do_not_count_while_there_are_others() -> None:
     assert two == replace(latency(case(10.0), case(10.0, 10.0)), rounds=1)
     base = case(10.0, 10.0, 10.0, error=0.001)
     plain = bounded(base, base)
-    one = latency(case(20.0, 15.0, 10.0, error=0.001, around=[SHARED, HALF, QUIET]), base)
-    assert (one.value, one.rounds, one.outside) == (1.0, 1, ())
-    throughout = latency(case(*[10.0] * 3, error=0.001, around=[SHARED, HALF, SHARED]), base)
-    assert (throughout.bounds, throughout.outside) == (plain.wider(1.5, 1.0), (PROCESSES,))
-    both = case(*[10.0] * 3, error=0.001, around=[SHARED] * 3)
-    assert latency(both, both).bounds == plain, "rounds in turns had the same neighbour"
-    mixed = latency(base, case(10.0, 10.0, around=[SHARED, SHARED]))
-    assert mixed.outside == (NEIGHBOUR,)
+    one = latency(case(20.0, 15.0, 10.0, error=0.001, around=[SHARED, HOT, QUIET]), base)
+    assert (one.value, one.rounds) == (1.0, 1) and THROTTLED not in one.outside
+    throughout = latency(case(*[10.0] * 3, error=0.001, around=[HOT, WARM, HOT]), base)
+    assert throughout.bounds == plain.wider(1.5, 1.0) and throughout.outside[0] == THROTTLED
+    both = case(*[10.0] * 3, error=0.001, around=[HOT] * 3)
+    assert latency(both, both).bounds == plain, "rounds in turns had the same clock"
+    mixed = latency(base, case(10.0, 10.0, around=[HOT, HOT]))
+    assert THROTTLED in mixed.outside
 
 
 def clocked(*clocks_mhz: float | None, **options: Any) -> Evidence:
@@ -999,7 +1017,9 @@ def test_thirty_steps_of_the_cpu_demo_do_not_say_that_compiling_makes_no_differe
     found = pairs(measured(session), "compile", "off")
     assert len(found) == 4
     assert {pair.verdict for pair in found} == {UNSURE}
-    assert {pair.ratio.doubt for pair in found if pair.ratio} == {Doubt.WIDE}
+    assert {pair.ratio.doubt for pair in found if pair.ratio} == {Doubt.OUTSIDE}, (
+        "it was recorded beside others"
+    )
     assert all(break_even_steps(pair) is None for pair in found)
 
 

@@ -46,7 +46,7 @@ activation_checkpointing = true
 new_tokens = 8
 """
 BY_DEVICE = Measure(min_warmup_s=None, min_time_s=None)
-PLAIN = Sweep(name="sweep", model="m", measure=BY_DEVICE)
+PLAIN = Sweep(name="sweep", model="m", measure=BY_DEVICE, run=Run(wait_for_quiet_s=60.0))
 HOSTILE = [
     "true",
     "-1",
@@ -107,6 +107,7 @@ def test_every_entry_is_read() -> None:
             baseline=Baseline(precision="fp32", batch_size=1, device="cuda:0", threads=0),
         ),
         train=Train(accumulation=4, learning_rate=1e-3, optimizer="foreach", activation_checkpointing=True),
+        run=Run(wait_for_quiet_s=60.0),
         generate=Generate(new_tokens=8),
     )
 
@@ -500,7 +501,12 @@ def test_a_cluster_is_named_with_what_may_run_where() -> None:
     )
     sweep = parse_sweep('model = "m"\naxes.machine = ["H100", "gpu/kind=a-1", "*"]', "s.toml", entries)
     assert sweep.run == Run(
-        executor="ray", address="ray://head:10001", place="zone=a", lost="repeat", repeat_on_each=False
+        executor="ray",
+        address="ray://head:10001",
+        place="zone=a",
+        lost="repeat",
+        repeat_on_each=False,
+        wait_for_quiet_s=60.0,
     )
     assert sweep.axes.machine == ("H100", "gpu/kind=a-1", "*")
     assert cases(sweep)[0].name == "H100 cpu fp32 compile=off bs=1 seq=128"
@@ -508,8 +514,40 @@ def test_a_cluster_is_named_with_what_may_run_where() -> None:
 
 
 @pytest.mark.parametrize(
+    ("lines", "quiet_s", "below_c"),
+    [
+        ((), 60.0, None),
+        (("parallel = true",), 60.0, None),
+        (("wait_for_quiet = '2m'", "wait_below = '60C'"), 120.0, 60.0),
+        (("wait_for_quiet = 5", "wait_below = 55.5"), 5.0, 55.5),
+        (("wait_for_quiet = 'off'", "wait_below = '60 °C'"), 0.0, 60.0),
+        (("wait_for_quiet = false",), 0.0, None),
+    ],
+)
+def test_waits_have_a_limit_and_a_temperature(
+    lines: tuple[str, ...], quiet_s: float, below_c: float | None
+) -> None:
+    sweep = parse_sweep("\n".join(('model = "m"', "[run]", *lines)), "s.toml")
+    assert (sweep.run.wait_for_quiet_s, sweep.run.wait_below_c) == (quiet_s, below_c)
+    assert parse_sweep(toml_of(sweep), "again") == sweep
+    assert ("wait_for_quiet" in toml_of(sweep)) is (quiet_s != 60.0), "the default isn't written"
+
+
+@pytest.mark.parametrize(
     ("line", "message"),
     [
+        (
+            "run.wait_below = '60F'",
+            "run.wait_below: '60F' is not a temperature up to 150 °C; write text such as \"60C\"",
+        ),
+        (
+            "run.wait_below = 151",
+            'run.wait_below: 151 is not a temperature up to 150 °C; write text such as "60C"',
+        ),
+        (
+            "run.wait_for_quiet = true",
+            'run.wait_for_quiet: True is not a time; write seconds, or text such as "90s", "10m", "1h30m", or',
+        ),
         ("run.executor = 'slurm'", "run.executor: 'slurm' is not recognized; allowed: local, ray"),
         (
             "run.address = 'head'",

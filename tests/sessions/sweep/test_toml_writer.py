@@ -2,10 +2,14 @@ import time
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.sweep import Axes, Exclusion, Measure, Sweep, toml_writer
+from benchtui.sessions.sweep import Axes, Exclusion, Measure, Run, Sweep, toml_writer
 from benchtui.sessions.sweep.toml_reader import entries, load_sweep, parse_sweep, preset_names, read_table
+
+WAITING = Run(wait_for_quiet_s=60.0)
+"""What a file says without an entry in ``run``."""
 
 FILE = """# a night's work
 name    = "night"
@@ -115,7 +119,8 @@ def test_minimum_time_is_written_unless_the_counts_imply_it(overrides: tuple[str
 
 def test_rules_of_an_older_session_survive_being_written() -> None:
     sweep = Sweep(name="s", model="m", measure=Measure())
-    assert parse_sweep(toml_writer.toml_of(sweep), "f") == sweep
+    again = parse_sweep(toml_writer.toml_of(sweep), "f")
+    assert again == replace(sweep, run=WAITING), "only the machine has to be quiet now"
 
 
 def test_pairs_that_are_none_are_told() -> None:
@@ -130,6 +135,8 @@ def test_every_entry_has_a_text(tmp_path: Path) -> None:
         "measure.max_time",
         "measure.retries",
         "measure.baseline",
+        "run.wait_below",
+        "run.wait_for_quiet",
         "axes.env",
         "axes.parameters",
     }
@@ -193,7 +200,7 @@ def test_a_width_is_written_with_all_its_digits(until: str) -> None:
 
 def test_a_long_axis_is_written_in_a_time_that_grows_with_its_length() -> None:
     sizes = tuple(size * size for size in range(1, 4001))
-    sweep = Sweep(name="s", model="m", axes=Axes(batch_size=sizes))
+    sweep = Sweep(name="s", model="m", axes=Axes(batch_size=sizes), run=WAITING)
     began_s = time.process_time()
     assert parse_sweep(toml_writer.toml_of(sweep), "s") == sweep
     assert time.process_time() - began_s < 2.0, (

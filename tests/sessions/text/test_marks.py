@@ -13,7 +13,15 @@ def test_page_faults_name_the_variables_that_keep_the_memory(bench: Any) -> None
     assert "MALLOC_MMAP_THRESHOLD_=" in remedy and "MALLOC_TRIM_THRESHOLD_=" in remedy
 
 
-@pytest.mark.parametrize("mark", [OTHERS, "disturbed: 500 context switches per second"])
+@pytest.mark.parametrize(
+    "mark",
+    [
+        OTHERS,
+        f"{OTHERS}: python3 (alice)",
+        "disturbed: waited for a processor for 4% of the time",
+        "disturbed: 500 context switches per second",
+    ],
+)
 @pytest.mark.parametrize(
     ("device", "threads", "offered"), [("cpu", 2, True), ("cpu", 1, False), ("cuda:0", 2, False)]
 )

@@ -147,7 +147,7 @@ def optimal(
     loaded = sessions.load(session)
     loaded.judge_by(verdict_settings({"baseline": baseline, "same_within": same_within}))
     objectives = _objectives(Objective(need, Constraints(**limits), steps), loaded, length, model)
-    decisions = [decide(loaded, each) for each in objectives]
+    decisions = [decide(loaded, objective) for objective in objectives]
     best = any(decision.best for decision in decisions)
     text = _sweep_text(loaded, objectives) if toml_path and best else None
     if as_json:
@@ -190,27 +190,27 @@ def _objectives(
     Raises:
         BenchtuiError: If cases were measured, but none with this sequence length or model.
     """
-    known = _of_model(works(session), session.start.sweep, model)
+    session_works = _of_model(works(session), session.start.sweep, model)
     if length is None:
-        apart = len(known) > 1 or (known and model is not None)
-        return [replace(objective, work=work) for work in known] if apart else [objective]
-    lengths = sorted({work.sequence_length for work in known})
-    if known and length not in lengths:
+        apart = len(session_works) > 1 or (session_works and model is not None)
+        return [replace(objective, work=work) for work in session_works] if apart else [objective]
+    lengths = sorted({work.sequence_length for work in session_works})
+    if session_works and length not in lengths:
         named = ", ".join(map(str, lengths))
         raise BenchtuiError(f"--sequence-length: no measured case has {length} tokens; there are {named}")
-    found = [work for work in known if work.sequence_length == length] or [Work(length)]
-    return [replace(objective, work=work) for work in found]
+    matching = [work for work in session_works if work.sequence_length == length] or [Work(length)]
+    return [replace(objective, work=work) for work in matching]
 
 
-def _of_model(known: Sequence[Work], sweep: Sweep, model: str | None) -> list[Work]:
+def _of_model(works: Sequence[Work], sweep: Sweep, model: str | None) -> list[Work]:
     """Return the works of a model, or all. Raises BenchtuiError listing the known models if there is none."""
-    found = [work for work in known if model in (None, work.model or sweep.model)]
-    if known and not found:
+    chosen = [work for work in works if model in (None, work.model or sweep.model)]
+    if works and not chosen:
         named = ", ".join(
-            printable(name) for name in dict.fromkeys(work.model or sweep.model for work in known)
+            printable(name) for name in dict.fromkeys(work.model or sweep.model for work in works)
         )
         raise BenchtuiError(f"--model: no measured case of this model; there are {named}")
-    return found
+    return chosen
 
 
 def _sweep_text(session: Session, objectives: Sequence[Objective], overrides: tuple[str, ...] = ()) -> str:
@@ -235,13 +235,13 @@ def _require_one_work(objectives: Sequence[Objective]) -> None:
     """Raise BenchtuiError for several works, because a sweep of one case can't cover them."""
     if len(objectives) < 2:
         return
-    models = dict.fromkeys(each.work.model for each in objectives if each.work)
+    models = dict.fromkeys(objective.work.model for objective in objectives if objective.work)
     if len(models) > 1:
         raise BenchtuiError(
             f"the session has {len(models)} models, whose cases can't be compared;"
             f" choose one with `benchtui optimal --model`: {', '.join(map(printable, models))}"
         )
-    lengths = sorted({each.work.sequence_length for each in objectives if each.work})
+    lengths = sorted({objective.work.sequence_length for objective in objectives if objective.work})
     if len(lengths) == 1:
         raise BenchtuiError("cases of several numbers of new tokens or lengths of audio can't be compared")
     raise BenchtuiError(

@@ -9,6 +9,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.text import Text
 
 from benchtui.sessions.journal.reader import AnyRecord
+from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.tui.cli.options import printable
 from benchtui.tui.cli.text.streams import unguarded_stderr
@@ -79,6 +80,11 @@ class RunProgress:
         self._estimated_s = time.monotonic()
         self._show(self._left)
 
+    def _case_text(self, case: CaseState) -> str:
+        """Name a case, and what it waits for."""
+        reason = next((wait.reason for wait in self._session.waiting if wait.case == case.index), "")
+        return f"{case.name}, {reason}" if reason else case.name
+
     def _show(self, remaining: RemainingTime) -> None:
         session = self._session
         estimate = remaining.sweep_left(session.now_s)
@@ -90,6 +96,6 @@ class RunProgress:
             total=1.0,
             completed=remaining.progress(session.now_s, estimate),
             counts=f"{done}/{total}{more}",
-            case=printable(", ".join(case.name for case in session.running)),
+            case=printable(", ".join(map(self._case_text, session.running))),
             due_s=time.monotonic() + estimate.seconds if estimate else None,
         )

@@ -45,7 +45,11 @@ class Pair:
 
     def times(self, factor: float, *, at_least: bool = False) -> "Pair":
         """Return the pair scaled by a factor. Its verdict is then unknown."""
-        word, doubt = ("unsure", "no interval") if self.doubt == "no interval" else (None, None)
+        word, doubt = (
+            ("unsure", self.doubt)
+            if self.doubt == "no interval" or (self.doubt == "outside" and self.low is None)
+            else (None, None)
+        )
         scaled = {name: getattr(self, name) for name in ("value", "low", "high", "by_all")}
         scaled = {name: None if each is None else each * factor for name, each in scaled.items()}
         return replace(self, **scaled, verdict=word, doubt=doubt, at_least=at_least and self.low is not None)
@@ -147,8 +151,8 @@ class Facts:
         return Pair(value, verdict=word, doubt=doubt, known=few, exact=few)
 
     def _with_memory(self, found: Pair, base: Row, new: Row) -> Pair:
-        several = max(base["rounds"], new["rounds"]) > 1
-        return found.times((peak_mb(base) or 0.0) / (peak_mb(new) or inf), at_least=several)
+        # rounds that were left out have peaks too
+        return found.times((peak_mb(base) or 0.0) / (peak_mb(new) or inf), at_least=True)
 
     def _balanced(self, base: Row, new: Row, figures: Sequence[str]) -> Pair:
         found = self.throughput(base, new)
@@ -181,7 +185,7 @@ class Facts:
             return row is fit[0]
         if pair.verdict is None:
             return None
-        return pair.verdict != "faster" and lead < (SAME_WITHIN if pair.low is None else SMALL_LEAD)
+        return pair.verdict != "faster" and lead < (SAME_WITHIN if pair.doubt == "no interval" else SMALL_LEAD)
 
 
 def _multiply(one: Pair, other: Pair) -> Pair:

@@ -29,8 +29,21 @@ class Recording:
         return cls(found, json.loads(session_json))
 
     def column(self, case: int, name: str) -> list[float]:
-        """Return a column of a case's steps, without empty cells."""
-        return [float(row[name]) for row in self.steps.get(case, ()) if row.get(name)]
+        """Return a column of a case's steps, without empty cells.
+
+        Rounds that were measured next to a neighbor don't count if the case has others.
+        """
+        steps = self.steps.get(case, [])
+        quiet = [row for row in steps if int(row["round"]) not in self._shared_rounds(case)]
+        return [float(row[name]) for row in quiet or steps if row.get(name)]
+
+    def _shared_rounds(self, case: int) -> set[int]:
+        ends = [
+            each
+            for each in self.events
+            if each["event"] in ("round_finished", "case_finished") and each["case"] == case
+        ]
+        return {place for place, end in enumerate(ends) if _is_shared(end.get("environment") or {})}
 
     def finished(self, case: int) -> Row:
         """Return the event that ended a case."""
@@ -66,6 +79,12 @@ class Recording:
             if each["event"] == "peaks" and (each["device"], each["precision"]) == (row["device"], precision)
         ]
         return next((each for each in known if each.get("threads", 0) in (row["threads"], 0)), None)
+
+
+def _is_shared(around: Row) -> bool:
+    """Return whether others used a twentieth of the processors, or the GPU, if nothing was read while idle."""
+    others = around.get("others_cpu_percent") or 0.0
+    return bool(others >= 5 * (around.get("processors") or 1) or around.get("gpu_processes"))
 
 
 def percentile(values: Sequence[float], percent: float) -> float:

@@ -1,0 +1,1 @@
+"""Neighbors: what this machine does without the sweep, and whose processes those are."""

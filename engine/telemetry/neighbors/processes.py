@@ -1,0 +1,105 @@
+"""Processes of others: who used the processors or a GPU between two readings."""
+
+import os
+import pwd
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+import msgspec
+
+from benchtui.engine.telemetry.kernel_files import kernel_text
+from benchtui.sessions.payloads import Neighbor
+
+PROC = Path("/proc")
+MOST_NAMED = 3
+"""Number of processes that are named, the busiest first."""
+LEAST_PERCENT = 1.0
+"""CPU use, in percent of one processor, below which a process isn't named."""
+_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+_PARENT, _FIRST_TIME, _LAST_TIME = 1, 11, 14
+# fields of /proc/PID/stat after the name (proc_pid_stat(5)): ppid; utime, stime, cutime, cstime
+
+
+class ProcessTime(msgspec.Struct, frozen=True):
+    """A process, and the CPU time that it and its ended children have used, in seconds."""
+
+    name: str
+    parent: int
+    used_s: float
+
+
+def process_times(proc: Path = PROC) -> dict[int, ProcessTime]:
+    """Return all visible processes by their ID; empty where the system has no /proc."""
+    pids = (int(name) for name in _names(proc) if name.isdecimal())
+    found = {pid: _parsed(kernel_text(proc / str(pid) / "stat")) for pid in pids}
+    return {pid: process for pid, process in found.items() if process}
+
+
+def busiest(
+    begin: Mapping[int, ProcessTime], end: Mapping[int, ProcessTime], span_s: float, own: int
+) -> tuple[Neighbor, ...]:
+    """Return the processes that used the processors most in a span, without ``own`` and its descendants."""
+    used_s = {pid: process.used_s for pid, process in end.items()}
+    for pid, process in begin.items():
+        if (holder := _holder(pid, begin, end)) is not None:
+            used_s[holder] -= process.used_s
+    others = end.keys() - _family(end, own)
+    busy = [pid for pid in others if span_s > 0 and 100 * used_s[pid] / span_s >= LEAST_PERCENT]
+    busy.sort(key=lambda pid: (-used_s[pid], pid))
+    return tuple(
+        Neighbor(name=end[pid].name, user=user_of(pid), cpu_percent=round(100 * used_s[pid] / span_s, 1))
+        for pid in busy[:MOST_NAMED]
+    )
+
+
+def named(pids: Collection[int], proc: Path = PROC) -> tuple[Neighbor, ...]:
+    """Return the processes with these IDs that are visible from here, such as those that a driver lists."""
+    names = {pid: kernel_text(proc / str(pid) / "comm") for pid in sorted(pids)}
+    visible = [Neighbor(name=name, user=user_of(pid, proc)) for pid, name in names.items() if name]
+    return tuple(visible[:MOST_NAMED])
+
+
+def user_of(pid: int, proc: Path = PROC) -> str | None:
+    """Return the name of a process's user. None if the process has exited or the user has no name here."""
+    try:
+        return pwd.getpwuid((proc / str(pid)).stat().st_uid).pw_name
+    except (OSError, KeyError):
+        return None
+
+
+def _holder(pid: int, begin: Mapping[int, ProcessTime], end: Mapping[int, ProcessTime]) -> int | None:
+    """Return the process that has a process's earlier time at the end: itself, or its first ancestor left."""
+    while pid not in end:
+        if pid not in begin:
+            return None
+        pid = begin[pid].parent
+    return pid
+
+
+def _names(proc: Path) -> list[str]:
+    try:
+        return os.listdir(proc)
+    except OSError:
+        return []
+
+
+def _parsed(stat: str) -> ProcessTime | None:
+    """Parse a line of /proc/PID/stat; its name, in parentheses, may contain any character."""
+    before, _, after = stat.rpartition(")")
+    fields = after.split()
+    if len(fields) <= _LAST_TIME:
+        return None
+    ticks = sum(int(field) for field in fields[_FIRST_TIME : _LAST_TIME + 1])
+    return ProcessTime(before.partition("(")[2], int(fields[_PARENT]), ticks / _TICKS_PER_S)
+
+
+def _family(processes: Mapping[int, ProcessTime], own: int) -> set[int]:
+    """Return a process and all of its descendants."""
+    children: dict[int, list[int]] = {}
+    for pid, process in processes.items():
+        children.setdefault(process.parent, []).append(pid)
+    family, generation = {own}, [own]
+    while generation:
+        generation = [child for parent in generation for child in children.get(parent, ())]
+        family.update(generation)
+    return family

@@ -1,0 +1,195 @@
+"""Waits of cases that are played, with a played clock and readings that are made up."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from benchtui.sessions.events import CaseRepeated, CaseStarted, Message, Telemetry, Waiting
+from benchtui.sessions.journal.reader import read
+from benchtui.sessions.payloads import Environment, Gpu, GpuReadings, Host, HostReadings, Neighbor
+from benchtui.sessions.sweep import Axes, Measure, Run
+
+MAKE = Neighbor(name="make", user="bob", cpu_percent=98.0)
+BUSY = Environment(processors=2, others_cpu_percent=98.0, neighbors=(MAKE,))
+SHARED = Environment(processors=2, others_cpu_percent=1.0, gpu_processes=1)
+QUIET = Environment(processors=2, others_cpu_percent=1.0)
+HOST = Host(gpus=(Gpu(index=3, name="H100", uuid="GPU-3"),), absent={"rapl": "none"})
+NAME = "cpu fp32 compile=off bs=1 seq=128"
+MARK = "disturbed: other processes used 98% CPU: make (bob)"
+
+
+class Stage:
+    """A sweep on a machine whose clock and readings the test sets."""
+
+    def __init__(self, stage: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, **entries: Any) -> None:
+        self.sweep = stage(host=HOST, **{"axes": Axes(), "run": Run(wait_for_quiet_s=60.0)} | entries)
+        self._began_s = self.sweep.log.now_s()
+        self._passed_s = 0.0
+        monkeypatch.setattr(self.sweep.log, "now_s", lambda: self._began_s + self._passed_s)
+
+    def finish(self, environment: Environment, index: int = 0, **fields: Any) -> bool:
+        self.sweep.played[index].finish(environment=environment, measured_s=(0.0, 1.0), **fields)
+        return bool(self.sweep.scheduler.advance())
+
+    def wait(self, seconds: float, others: float = 1.0, **gpu: float) -> bool:
+        """Let seconds pass in which the machine has the same readings, and one more moment come."""
+        end_s = self._began_s + self._passed_s + seconds
+        at_s = [end_s - each / 4 for each in reversed(range(round(4 * seconds)))]
+        readings = (
+            (GpuReadings(index=3, **{name: [value] * len(at_s) for name, value in gpu.items()}),) if gpu else ()
+        )
+        host = HostReadings(others_cpu_percent=[others] * len(at_s))
+        self.sweep.loads.add(Telemetry(t=end_s, at_s=at_s, host=host, gpus=readings))
+        self._passed_s += seconds
+        return bool(self.sweep.scheduler.advance())
+
+    def events(self, *kinds: type) -> list[Any]:
+        return [each for each in read(self.sweep.path).events if isinstance(each, kinds)]
+
+    @property
+    def texts(self) -> list[str]:
+        return [each.text for each in self.events(Message)]
+
+    @property
+    def starts(self) -> int:
+        return len(self.events(CaseStarted))
+
+
+@pytest.fixture
+def begin(stage: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Stage]:
+    return lambda **entries: Stage(stage, monkeypatch, **entries)
+
+
+def test_case_beside_neighbors_waits_until_they_are_gone_and_is_measured_again(
+    begin: Callable[..., Stage],
+) -> None:
+    here = begin()
+    assert here.finish(BUSY)
+    assert here.texts[-1] == f"{NAME}: {MARK}; waiting for quiet, at most 60 s"
+    (waiting,) = here.events(Waiting)
+    assert waiting.reason == "waiting for quiet: other processes used 98% CPU: make (bob)"
+    assert here.sweep.told().waiting == (waiting,)
+    assert here.wait(10.0, others=98.0) and here.wait(1.5) and here.starts == 1, "two seconds must be quiet"
+    assert here.wait(1.0) and here.starts == 2
+    (repeated,) = here.events(CaseRepeated)
+    assert (repeated.reason, repeated.pause_s) == (MARK, 12.5)
+    assert here.sweep.told().waiting == ()
+    assert not here.finish(QUIET)
+    case = here.sweep.told().cases[0]
+    assert len(case.measured) == 20 and case.finished.environment == QUIET
+
+
+def test_without_quiet_the_disturbed_measurement_counts(begin: Callable[..., Stage]) -> None:
+    here = begin()
+    here.finish(BUSY, marks=(MARK,))
+    assert here.wait(59.0, others=98.0)
+    assert not here.wait(1.0, others=98.0)
+    assert here.texts[-1] == f"{NAME}: waited 60 s for quiet in vain; the disturbed measurement counts"
+    case = here.sweep.told().cases[0]
+    assert (here.starts, case.repeated, case.marks) == (1, (), (MARK,))
+    assert len(case.measured) == 20 and here.sweep.told().waiting == ()
+
+
+@pytest.mark.parametrize("how", ["skip", "stop"])
+def test_user_ends_a_wait_at_once(begin: Callable[..., Stage], how: str) -> None:
+    here = begin()
+    here.finish(BUSY)
+    if how == "skip":
+        here.sweep.scheduler.end(0, "skipped", "skipped by the user")
+    else:
+        here.sweep.scheduler.stop("stopped by the user")
+    assert not here.sweep.scheduler.advance()
+    assert here.sweep.outcomes() == {0: ("ok", None)} and here.sweep.told().waiting == ()
+
+
+def test_neighbors_that_come_back_end_the_repeats(begin: Callable[..., Stage]) -> None:
+    here = begin()
+    for _ in range(2):
+        assert here.finish(BUSY) and here.wait(3.0)
+    assert not here.finish(BUSY) and here.starts == 3
+
+
+def test_waits_of_a_session_together_take_a_limit_and_a_quarter_of_its_time(
+    begin: Callable[..., Stage],
+) -> None:
+    here = begin(axes=Axes(batch_size=(1, 2, 3, 4)))
+    here.finish(BUSY)
+    here.wait(60.0, others=98.0)
+    here.finish(BUSY, 1)
+    assert here.events(Waiting)[-1].most_s == pytest.approx(15.0, abs=0.1), "a quarter of the first minute"
+    here.wait(15.25, others=98.0)
+    here.finish(BUSY, 2)
+    assert here.events(Waiting)[-1].most_s == pytest.approx(3.75, abs=0.2)
+    here.wait(4.0, others=98.0)
+    here.finish(BUSY, 3)
+    assert [each.case for each in here.events(Waiting)] == [0, 1, 2]
+    assert here.texts[-1].endswith("no time is left to wait for quiet")
+
+
+def test_case_is_marked_at_once_when_no_time_to_wait_is_left(begin: Callable[..., Stage]) -> None:
+    here = begin(axes=Axes(batch_size=(1, 2)))
+    here.sweep.scheduler._waits._spent_s = 60.0
+    here.finish(BUSY)
+    assert here.texts[-1] == f"{NAME}: {MARK}; no time is left to wait for quiet"
+    assert here.sweep.outcomes() == {0: ("ok", None)} and here.sweep.running == [1]
+
+
+@pytest.mark.parametrize(
+    ("run", "retries"), [(Run(), None), (Run(wait_for_quiet_s=60.0), 0)], ids=["off", "no retries"]
+)
+def test_nothing_waits_that_must_not(begin: Callable[..., Stage], run: Run, retries: int | None) -> None:
+    here = begin(run=run, measure=Measure(retries=retries))
+    assert not here.finish(BUSY)
+    assert here.events(Waiting) == [] and here.sweep.outcomes() == {0: ("ok", None)}
+
+
+def test_shared_gpu_has_to_be_idle(begin: Callable[..., Stage]) -> None:
+    here = begin(axes=Axes(device=("cuda:0",)))
+    scheduled = here.sweep.scheduler.queue.running[0]
+    prepared = here.sweep.played[0]
+    prepared.finish(environment=SHARED, measured_s=(0.0, 1.0), gpu_uuid="GPU-3")
+    here.sweep.scheduler.advance()
+    assert scheduled.node is None and here.events(Waiting)[0].reason.endswith("shared GPU with 1 other process")
+    assert here.wait(4.0, utilization_percent=80.0) and here.starts == 1
+    assert here.wait(2.0) and here.starts == 1, "no newer reading says that it is idle"
+    assert here.wait(1.0, utilization_percent=5.0) and here.starts == 2
+
+
+COOL = {"axes": Axes(device=("cuda:0",)), "run": Run(wait_below_c=60.0)}
+
+
+def test_case_starts_once_its_gpu_is_cool_enough(begin: Callable[..., Stage]) -> None:
+    here = begin(**COOL | {"axes": Axes(device=("cuda:0",), batch_size=(1, 2))})
+    assert here.starts == 1, "nothing is known to be hot"
+    here.wait(1.0, temperature_c=71.4)
+    assert here.finish(QUIET) and here.starts == 1
+    (waiting,) = here.events(Waiting)
+    assert (waiting.case, waiting.most_s) == (1, 60.0)
+    assert waiting.reason == "waiting for a GPU below 60 °C, now at 71 °C"
+    assert here.wait(5.0, temperature_c=60.0) and here.starts == 1
+    assert here.wait(1.0, temperature_c=59.0) and here.starts == 2
+    assert not here.finish(QUIET, 1)
+
+
+def test_case_starts_anyway_on_a_gpu_that_stays_hot(begin: Callable[..., Stage]) -> None:
+    here = begin(**COOL | {"axes": Axes(device=("cuda:0",), batch_size=(1, 2))})
+    here.wait(1.0, temperature_c=80.0)
+    here.finish(QUIET)
+    assert here.wait(60.0, temperature_c=75.0) and here.starts == 2
+    assert here.texts[-1].endswith("waited 60 s for a GPU below 60 °C, now at 80 °C in vain; measuring anyway")
+
+
+def test_case_that_waits_for_a_cooler_gpu_can_be_skipped(begin: Callable[..., Stage]) -> None:
+    here = begin(**COOL | {"axes": Axes(device=("cuda:0",), batch_size=(1, 2))})
+    here.wait(1.0, temperature_c=80.0)
+    here.finish(QUIET)
+    here.sweep.scheduler.end(1, "skipped", "skipped by the user")
+    assert not here.sweep.scheduler.advance()
+    assert here.sweep.outcomes()[1] == ("skipped", "skipped by the user")
+
+
+def test_cases_on_a_cpu_do_not_wait_for_a_cooler_gpu(begin: Callable[..., Stage]) -> None:
+    here = begin(run=Run(wait_below_c=60.0), axes=Axes(batch_size=(1, 2)))
+    here.wait(1.0, temperature_c=80.0)
+    assert here.finish(QUIET) and here.starts == 2
