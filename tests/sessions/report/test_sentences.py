@@ -452,7 +452,9 @@ def test_checker_rejects_same_for_a_case_unsure_against_its_baseline(
 ) -> None:
     session = bench.session(bench.case(1, 10.0), bench.case(1, 9.5, threads=2))
     assert objections_to(session) == []
-    swapped = SimpleNamespace(SAME=Verdict.UNSURE, UNSURE=Verdict.SAME, FASTER=Verdict.FASTER)
+    swapped = SimpleNamespace(
+        SAME=Verdict.UNSURE, UNSURE=Verdict.SAME, FASTER=Verdict.FASTER, REPORTED=Verdict.REPORTED
+    )
     monkeypatch.setattr(wording, "Verdict", swapped)
     found = objections_to_report_with(session, "the same as the baseline")
     assert any("the verdict is unsure" in each for each in found)
