@@ -272,6 +272,7 @@ MACHINE = (
         "Mean number of page faults per step that the kernel served without reading a disk.",
         environment("minor_faults_per_step"),
         Figure,
+        short="Faults per step",
         charted="page faults per step",
     ),
 )

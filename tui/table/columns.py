@@ -93,6 +93,12 @@ def accepted_percent(case: CaseState) -> float | None:
     return None if accepted is None else 100 * accepted
 
 
+def _title(row: Quantity) -> str:
+    """Return a short title, such as ``first token ms``."""
+    name = (row.short or row.title).partition(",")[0].lower()
+    return f"{name} ms" if row.unit == "ms" else name
+
+
 def _ended(row: Quantity) -> Value:
     """Return the value of a quantity of the catalogue, which a case has once it has ended."""
     return lambda case, stats: row.figure(CaseData(case, computed_metrics(case)))
@@ -177,7 +183,7 @@ COLUMNS = (
     Column("tokens", "tokens/s", 10, 9),
     Column("energy", "J/1k", 8, 9),
     Column("node", "node", 12, 9, words=True),
-    *(Column(key, row.charted, max(8, len(row.charted)), 9) for key, row in CATALOGUED.items()),
+    *(Column(key, title, max(8, len(title)), 9) for key, row in CATALOGUED.items() for title in [_title(row)]),
 )
 """All columns. The user chooses which are shown, and in what order."""
 UNSORTED = ("notes", "trace")

@@ -141,7 +141,7 @@ def test_environment_shows_clocks_performance_states_and_throttling() -> None:
 
 def test_quantity_of_the_machine_is_shown_without_further_wiring() -> None:
     rows = section("Environment", CONFIG, environment=Environment(minor_faults_per_step=12_566.0))
-    assert rows == ["page faults per step 12,566"]
+    assert rows == ["faults per step 12,566"]
 
 
 def test_case_of_another_tool_shows_no_options_and_no_samples() -> None:
