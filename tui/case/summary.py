@@ -12,9 +12,9 @@ from benchtui.sessions.payloads import Compiling, Environment
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import UNKNOWN
 from benchtui.sessions.text.answers import answer_facts
-from benchtui.sessions.text.formatting import loss, memory, number
+from benchtui.sessions.text.formatting import in_sentence, loss, memory, number
 from benchtui.sessions.text.marks import remedies
-from benchtui.sessions.text.quantities import cell
+from benchtui.sessions.text.quantities import NO_COLUMNS, cell
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.case.actual_options import actual_options
 from benchtui.tui.case.distribution import percentiles
@@ -316,18 +316,14 @@ _COMPILER = View(
 )
 
 
-def _facts(view: View, case: CaseState, own: Mapping[str, tuple[str, str | None]] | None = None) -> Facts:
+def _facts(view: View, case: CaseState, own: Mapping[str, tuple[str, str | None]] = NO_COLUMNS) -> Facts:
     """Return the label and the value of each known quantity of a view, and the view's own facts."""
     data = CaseData(case)
     rows = (
-        (own or {})[row] if isinstance(row, str) else (_label(row), _value(row, data)) for row in view.rows()
+        own[row] if isinstance(row, str) else (in_sentence(row.short or row.title), _value(row, data))
+        for row in view.rows(own)
     )
     return [(label, value) for label, value in rows if value]
-
-
-def _label(row: Quantity) -> str:
-    title = row.short or row.title
-    return title if title[1:2].isupper() else title[:1].lower() + title[1:]
 
 
 def _value(row: Quantity, data: CaseData) -> str | None:
