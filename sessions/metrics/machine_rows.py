@@ -153,6 +153,14 @@ ENERGY = (
         "Lower end of its 95% interval over the rounds, from 3 rounds on.",
         lambda end: measured(f"energy_per_sample_{end}_j", "round_finished.energy.energy_j"),
     ),
+    figure(
+        "dram_j",
+        "Energy of memory modules",
+        "Energy of the machine's memory modules over the measured steps.",
+        at_end("energy.dram_j"),
+        "Memory modules",
+        exported=False,
+    ),
     words(
         "energy_source",
         "Read from",
