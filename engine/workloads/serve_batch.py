@@ -2,6 +2,7 @@
 
 import inspect
 import threading
+import weakref
 from collections.abc import Callable
 from itertools import pairwise
 from time import perf_counter
@@ -208,11 +209,13 @@ def _manager_config() -> Any:  # noqa: ANN401  (a class of transformers)
 
 def _stop_at_exit(manager: Any) -> None:  # noqa: ANN401
     """Stop the manager's thread once the main thread has ended. The process would otherwise never exit."""
+    watched = weakref.ref(manager)  # its own thread keeps it; one that has stopped must not keep its model
 
     def stop() -> None:
         threading.main_thread().join()
-        if manager.is_running():  # stopping it twice would be logged
-            manager.stop()
+        running = watched()
+        if running and running.is_running():  # stopping it twice would be logged
+            running.stop()
 
     threading.Thread(target=stop, daemon=True).start()
 

@@ -154,6 +154,14 @@ ENERGY = (
         "Lower end of its 95% interval over the rounds, from 3 rounds on.",
         lambda end: measured(f"energy_per_sample_{end}_j", "round_finished.energy.energy_j"),
     ),
+    figure(
+        "dram_j",
+        "Energy of memory modules",
+        "Energy of the machine's memory modules over the measured steps.",
+        at_end("energy.dram_j"),
+        "Memory modules",
+        exported=False,
+    ),
     words(
         "energy_source",
         "Read from",
@@ -291,6 +299,7 @@ MACHINE = (
         "Mean number of page faults per step that the kernel served without reading a disk.",
         environment("minor_faults_per_step"),
         Figure,
+        short="Faults per step",
         charted="page faults per step",
     ),
 )

@@ -1,6 +1,6 @@
 """Views of the catalogue: which quantities a table shows, in which order, and under which titles."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from typing import Any
 
 import msgspec
@@ -14,7 +14,7 @@ REST = "*"
 
 
 class View(msgspec.Struct, frozen=True):
-    """Layout of a table: quantities by key, and the table's own columns by any other name."""
+    """Layout of a table: quantities by key, and the table's own columns by name."""
 
     layout: tuple[str | Quantity, ...]
     subjects: tuple[str, ...] = ()
@@ -24,13 +24,16 @@ class View(msgspec.Struct, frozen=True):
     without: tuple[str, ...] = ()
     """Keys that would join but are left out."""
 
-    def rows(self) -> Iterator[Quantity | str]:
-        """Yield the quantities in the order of the layout, and the names of the table's own columns."""
+    def rows(self, own: Container[str] = ()) -> Iterator[Quantity | str]:
+        """Yield the quantities in the order of the layout, and the names of the table's own columns.
+
+        A name in ``own`` is a column of the table's own even if a quantity has it, too.
+        """
         for row in self.layout:
             if row == REST:
                 yield from self._joining()
             else:
-                yield BY_KEY.get(row, row) if isinstance(row, str) else row
+                yield BY_KEY.get(row, row) if isinstance(row, str) and row not in own else row
 
     def _joining(self) -> Iterator[Quantity]:
         named = {*self.without, *(row if isinstance(row, str) else row.key for row in self.layout)}

@@ -1,6 +1,6 @@
 """Views: the quantities of each table, in its order, and the titles that differ there from the catalogue.
 
-A name that isn't a key is a column of the table's own. Quantities of a view's subjects join it by themselves.
+The name of a column of the table's own may be any other. Quantities of a view's subjects join it by themselves.
 """
 
 from msgspec.structs import replace

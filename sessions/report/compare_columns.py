@@ -63,7 +63,7 @@ def _columns(view: View, letter: str) -> Columns:
     own = _OWN | {"names": _names(letter), "token rates": _token_rates(letter), "notes": (_notes(letter),)}
     return tuple(
         shown
-        for row in view.rows()
+        for row in view.rows(own)
         for shown in (
             own[row] if isinstance(row, str) else _both(letter, in_sentence(row.heading()), partial(_cell, row))
         )

@@ -203,11 +203,6 @@ def _is_reported(case: CaseState) -> bool:
     return bool(case.finished and case.finished.reported and not case.steps_measured)
 
 
-def has_reported_rate(case: CaseState) -> bool:
-    """Return whether the samples per second come from a source that kept no steps."""
-    return _reported_rate(case) is not None
-
-
 def _reported_rate(case: CaseState) -> float | None:
     """Return the samples per second reported by a source that kept no steps."""
     reported = case.finished.reported if case.finished and not case.steps_measured else None

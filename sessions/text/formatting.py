@@ -160,6 +160,10 @@ def capitalized(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:]
 
 
+_NAMES = ("Py", "Trans")
+"""Beginnings of the names that titles have: Python, PyTorch, Transformers."""
+
+
 def in_sentence(title: str) -> str:
-    """Return a title with a small first letter, unless that is a symbol or the first of an acronym."""
-    return title[:1].lower() + title[1:] if title[1:2].islower() else title
+    """Return a title with a small first letter, unless that is a symbol or begins an acronym or a name."""
+    return title[:1].lower() + title[1:] if title[1:2].islower() and not title.startswith(_NAMES) else title

@@ -1,6 +1,7 @@
 """Quantities of the catalogue as text: values, and columns of tables."""
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from benchtui.sessions.metrics.catalogue import quantity
@@ -12,6 +13,7 @@ from benchtui.sessions.text.formatting import half_width, loss, memory, number, 
 from benchtui.sessions.text.tables import Column
 
 T = TypeVar("T")
+NO_COLUMNS: Mapping[str, Any] = MappingProxyType({})
 
 
 def _words(value: object) -> str | None:
@@ -61,10 +63,10 @@ def column(row: Quantity, data: Callable[[T], CaseData]) -> Column[T]:
 
 
 def columns(
-    view: View, data: Callable[[T], CaseData], own: Mapping[str, tuple[Column[T], ...]] | None = None
+    view: View, data: Callable[[T], CaseData], own: Mapping[str, tuple[Column[T], ...]] = NO_COLUMNS
 ) -> tuple[Column[T], ...]:
     """Return the columns of a view. ``own`` has the table's own columns by their names in the layout."""
     view_columns: list[Column[T]] = []
-    for row in view.rows():
-        view_columns += (own or {})[row] if isinstance(row, str) else (column(row, data),)
+    for row in view.rows(own):
+        view_columns += own[row] if isinstance(row, str) else (column(row, data),)
     return tuple(view_columns)

@@ -20,7 +20,7 @@ from benchtui.sessions.payloads import Gpu, Model
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Config, Sweep
 from benchtui.themes.symbols import UNICODE
-from benchtui.tui.model.machine_gauges import machines_of
+from benchtui.tui.model.machines import machines_of
 from benchtui.tui.panels.gauges import gauge_lines
 
 CONFIG = Config(device="cuda:0")

@@ -19,7 +19,7 @@ Begin = Callable[..., Watched]
 
 @pytest.fixture(scope="module")
 def forked() -> Iterator[Forked]:
-    """What runs many commands without the start-up of each."""
+    """Run commands in forks of one loaded program, which saves each its start-up."""
     with Forked() as made:
         yield made
 

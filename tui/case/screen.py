@@ -300,7 +300,7 @@ class CaseScreen(PanelScreen[None]):
                     self._feed.session, case, machine, self._feed.now_s, (width, height), symbols
                 )
             case "machine":
-                return machine_lines(case, self._reached, width, symbols)
+                return machine_lines(case, computed.metrics, self._reached, width, symbols)
             case _:
                 return error_lines(case, width, symbols)
 

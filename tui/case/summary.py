@@ -12,9 +12,9 @@ from benchtui.sessions.payloads import Compiling, Environment
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import UNKNOWN
 from benchtui.sessions.text.answers import answer_facts
-from benchtui.sessions.text.formatting import loss, memory, number
+from benchtui.sessions.text.formatting import in_sentence, loss, memory, number
 from benchtui.sessions.text.marks import remedies
-from benchtui.sessions.text.quantities import cell
+from benchtui.sessions.text.quantities import NO_COLUMNS, cell
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.case.actual_options import actual_options
 from benchtui.tui.case.distribution import percentiles
@@ -47,9 +47,14 @@ def detail_lines(case: CaseState, metrics: Metrics | None, width: int, symbols: 
     )
 
 
-def machine_lines(case: CaseState, reached: Limit | None, width: int, symbols: Symbols) -> list[Line]:
+def machine_lines(
+    case: CaseState, metrics: Metrics | None, reached: Limit | None, width: int, symbols: Symbols
+) -> list[Line]:
     """Render limits, memory, energy, environment, and compiler statistics."""
-    sections = [(title, _table(facts, width)) for title, facts in _machine(case, reached, symbols).items()]
+    sections = [
+        (title, _table(facts, width))
+        for title, facts in _machine(CaseData(case, metrics), reached, symbols).items()
+    ]
     why = f"none recorded: {_why_unmeasured(case)}" if case.finished else "available once the case has ended"
     return _join_sections(sections) or [crop([(why, "muted")], width, symbols)]
 
@@ -81,7 +86,7 @@ def case_markdown(case: CaseState, metrics: Metrics | None, reached: Limit | Non
     parts = [(part.name, format.significant(part.mean_ms)) for part in _parts(metrics)]
     facts = {"figures": _figures(metrics, symbols), "step breakdown, ms": parts, "end": _outcome(case)}
     facts |= {
-        **_machine(case, reached, symbols),
+        **_machine(CaseData(case, metrics), reached, symbols),
         "error": _error(case),
         "rounds": _rounds(case),
         "model and text": _model(case),
@@ -246,8 +251,8 @@ def _parts(metrics: Metrics | None) -> tuple[Part, ...]:
     )
 
 
-def _machine(case: CaseState, reached: Limit | None, symbols: Symbols) -> dict[str, Facts]:
-    finished = case.finished
+def _machine(data: CaseData, reached: Limit | None, symbols: Symbols) -> dict[str, Facts]:
+    case, finished = data.case, data.case.finished
     if finished is None:
         return {}
     unseen = case.config.uses_cuda_graphs and finished.memory and finished.memory.peak_allocated_mb is None
@@ -257,17 +262,17 @@ def _machine(case: CaseState, reached: Limit | None, symbols: Symbols) -> dict[s
         "Limits": _limits(reached, symbols),
         "Answer": [(label, format.clean(value)) for label, value in answer_facts(case)],
         "Memory, peaks while measured": _facts(
-            _MEMORY, case, {"tensors": ("allocated", "not measurable with CUDA graphs" if unseen else None)}
+            _MEMORY, data, {"tensors": ("allocated", "not measurable with CUDA graphs" if unseen else None)}
         ),
-        "Energy": _facts(_ENERGY, case),
+        "Energy": _facts(_ENERGY, data),
         "Environment": _facts(
             _ENVIRONMENT,
-            case,
+            data,
             {"quota": ("stopped by the CPU quota", _stopped(around)), "clock": ("clock", _clock(around))},
         ),
         "Compiler": _facts(
             _COMPILER,
-            case,
+            data,
             {
                 "recorded": ("CUDA graphs", _cuda_graphs(compiling) if compiling else None),
                 "unsteady": ("unsteady steps", ", ".join(map(str, compiling.unsteady)) if compiling else None),
@@ -289,10 +294,16 @@ _MEMORY = View(
     ),
 )
 _ENERGY = View(
-    (REST,),
+    (
+        shown("mean_power_w", short="Mean power"),
+        shown("energy_j", short="Energy"),
+        shown("energy_per_sample_j", short="Per sample"),
+        shown("energy_source", short="Source"),
+        REST,
+        shown("energy_absent", short="Not measured"),
+    ),
     subjects=("energy",),
     without=(
-        "energy_per_sample_j",
         "energy_per_sample_low_j",
         "energy_per_sample_high_j",
         "samples_per_j",
@@ -316,18 +327,13 @@ _COMPILER = View(
 )
 
 
-def _facts(view: View, case: CaseState, own: Mapping[str, tuple[str, str | None]] | None = None) -> Facts:
+def _facts(view: View, data: CaseData, own: Mapping[str, tuple[str, str | None]] = NO_COLUMNS) -> Facts:
     """Return the label and the value of each known quantity of a view, and the view's own facts."""
-    data = CaseData(case)
     rows = (
-        (own or {})[row] if isinstance(row, str) else (_label(row), _value(row, data)) for row in view.rows()
+        own[row] if isinstance(row, str) else (in_sentence(row.short or row.title), _value(row, data))
+        for row in view.rows(own)
     )
     return [(label, value) for label, value in rows if value]
-
-
-def _label(row: Quantity) -> str:
-    title = row.short or row.title
-    return title if title[1:2].isupper() else title[:1].lower() + title[1:]
 
 
 def _value(row: Quantity, data: CaseData) -> str | None:

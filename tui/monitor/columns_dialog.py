@@ -6,6 +6,7 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
+from benchtui.sessions.text.formatting import in_sentence
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.styled_text import BLANK, Line, crop, line
 from benchtui.tui.shell import keymap
@@ -33,7 +34,7 @@ ABOUT = {
     "tokens": "real tokens over the time of all measured steps",
     "energy": "joules for a thousand samples",
     "accepted": "drafted tokens that the model accepted",
-    **{key: row.help[:1].lower() + row.help[1:].rstrip(".") for key, row in CATALOGUED.items()},
+    **{key: in_sentence(row.help).rstrip(".") for key, row in CATALOGUED.items()},
 }
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from benchtui.sessions.metrics.catalogue import CATALOGUE
+from benchtui.sessions.metrics.catalogue import CATALOGUE, quantity
 from benchtui.sessions.metrics.quantity import CaseData, Quantity
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.evidence import computed_metrics
@@ -87,10 +87,10 @@ def joules_per_1000(case: CaseState, stats: Distribution | None) -> float | None
     return 1000 * energy.energy_j / samples if energy and energy.energy_j is not None and samples else None
 
 
-def accepted_percent(case: CaseState) -> float | None:
-    """Return the share of drafted tokens that the model accepted, in percent; None without a draft."""
-    accepted = case.effective.draft_acceptance if case.effective else None
-    return None if accepted is None else 100 * accepted
+def _title(row: Quantity) -> str:
+    """Return a short title, such as ``first token ms``."""
+    name = (row.short or row.title).partition(",")[0].lower()
+    return f"{name} ms" if row.unit == "ms" else name
 
 
 def _ended(row: Quantity) -> Value:
@@ -98,6 +98,7 @@ def _ended(row: Quantity) -> Value:
     return lambda case, stats: row.figure(CaseData(case, computed_metrics(case)))
 
 
+ACCEPTED = quantity("draft_acceptance_percent")
 _LIVE = frozenset(
     (
         "latency_p50_ms",
@@ -122,7 +123,7 @@ VALUES: dict[str, Value] = {
     "outliers": lambda case, stats: stats.outliers if stats else None,
     "tokens": tokens_per_s,
     "energy": joules_per_1000,
-    "accepted": lambda case, stats: accepted_percent(case),
+    "accepted": _ended(ACCEPTED),
     **{key: _ended(row) for key, row in CATALOGUED.items()},
 }
 FORMATS: dict[str, Format] = {
@@ -145,7 +146,7 @@ HAS_VALUE: dict[str, Callable[[CaseState], bool]] = {
     "p99": lambda case: case.steps_measured >= LEAST_FOR_P99,
     "memory": lambda case: case.peak_memory_mb is not None,
     "power": lambda case: power_w(case) is not None,
-    "accepted": lambda case: accepted_percent(case) is not None,
+    "accepted": lambda case: ACCEPTED.figure(CaseData(case)) is not None,
     "answer": lambda case: case.comparison is not None or bool(case.answered and case.answered.comparisons),
 }
 """Whether a case has a value in a column, for default columns that are often empty."""
@@ -177,7 +178,7 @@ COLUMNS = (
     Column("tokens", "tokens/s", 10, 9),
     Column("energy", "J/1k", 8, 9),
     Column("node", "node", 12, 9, words=True),
-    *(Column(key, row.charted, max(8, len(row.charted)), 9) for key, row in CATALOGUED.items()),
+    *(Column(key, title, max(8, len(title)), 9) for key, row in CATALOGUED.items() for title in [_title(row)]),
 )
 """All columns. The user chooses which are shown, and in what order."""
 UNSORTED = ("notes", "trace")

@@ -37,6 +37,7 @@ def memory_kinds(step: Callable[[], object], device: torch.device, cache_mb: flo
 
 def _counted(device: torch.device) -> tuple[int, int, int, int]:
     """Return the bytes of weights, existing gradients, gradients that a step will allocate, optimizer state."""
+    gc.collect()  # else modules that nothing uses any more would count
     living = gc.get_objects()
     weights = [tensor for module in _of_type(living, torch.nn.Module) for tensor in _own_tensors(module)]
     tuned = list(_of_type(living, torch.optim.Optimizer))

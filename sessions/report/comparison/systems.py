@@ -8,7 +8,7 @@ from benchtui.sessions.report.overview.short_facts import facts_elsewhere
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import UNKNOWN, custom_task
 from benchtui.sessions.sweep.options import value_text
-from benchtui.sessions.text.formatting import listed
+from benchtui.sessions.text.formatting import in_sentence, listed
 from benchtui.sessions.text.tables import Table
 
 LONGEST_VALUE = 24
@@ -103,16 +103,8 @@ def difference_sentence(compared: SessionComparison, against: PairwiseComparison
 
 def _difference(difference: Difference, place: int) -> str:
     old, new = (difference.values[at] or "not recorded" for at in (0, place))
-    what = (
-        difference.what
-        if difference.what[1:2].isupper() or difference.what.startswith("Py")
-        else _lower(difference.what)
-    )
+    what = in_sentence(difference.what)
     return f"{what} ({old} → {new})" if max(map(len, (old, new))) <= LONGEST_VALUE else what
-
-
-def _lower(label: str) -> str:
-    return f"{label[:1].lower()}{label[1:]}"
 
 
 def pairing(against: PairwiseComparison) -> str:

@@ -8,6 +8,7 @@ from benchtui.sessions.compare.system_facts import SOFTWARE, Fact, facts, models
 from benchtui.sessions.sanitize import LONGEST_MESSAGE
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import custom_task
+from benchtui.sessions.text.formatting import in_sentence
 
 ELSEWHERE = ("Environment variables", "Other packages", "NUMA nodes", "CPU affinity")
 """System facts that the short form leaves out or shows elsewhere."""
@@ -85,13 +86,7 @@ def _is_gpu(label: str) -> bool:
 
 
 def _in_a_line(facts: Sequence[Fact]) -> str | None:
-    return ", ".join(text if label in IS_VALUE else f"{_lower(label)} {text}" for label, text in facts) or None
-
-
-def _lower(label: str) -> str:
-    """Return a label with a lowercase first letter, unless it is an abbreviation or a name."""
     return (
-        label
-        if label[1:2].isupper() or label.startswith(("Py", "Trans"))
-        else f"{label[:1].lower()}{label[1:]}"
+        ", ".join(text if label in IS_VALUE else f"{in_sentence(label)} {text}" for label, text in facts)
+        or None
     )

@@ -2,7 +2,7 @@
 
 ``python tests/bench/faults/kills.py --kills 100 --seed 1`` kills three of four while they measure. ``--light``
 leaves torch out of the workers, ``--victim`` kills the fork server or the worker instead, ``--resume`` has
-another engine go on with what is left. ``--rounds 2`` measures each case twice, and ``--search`` looks for its
+another engine continue. ``--rounds 2`` measures each case twice, and ``--search`` looks for its
 batch size. Exit status 1 where more was lost than the steps of the last tenth of a second of the case in hand,
 a process stayed behind, or a resumed session isn't whole at its end.
 """
@@ -117,7 +117,7 @@ def kill_at(
 
 
 def resume(path: Path, go_on: Resume, shape: Shape) -> tuple[str, ...]:
-    """Have another engine go on with what a killed one left; gives what isn't as it must be at its end."""
+    """Continue the session of a killed engine with another one; return what is wrong at its end."""
     before = Session.load(path)
     if not before.left:
         return ()

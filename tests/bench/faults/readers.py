@@ -274,7 +274,7 @@ def _screen(path: Path, dice: random.Random) -> None:
 def _section(session: Session, chosen: int) -> None:
     case = session.cases[chosen]
     known, reached = metrics(case), limit(case, session.peaks)
-    _shown(detail_lines(case, known, 80, SHOWN) + machine_lines(case, reached, 80, SHOWN))
+    _shown(detail_lines(case, known, 80, SHOWN) + machine_lines(case, known, reached, 80, SHOWN))
     _shown(error_lines(case, 80, SHOWN))
     _document(case_markdown(case, known, reached, SHOWN))
 

@@ -19,6 +19,7 @@ from benchtui.sessions.library.paths import demo_path
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.sweep import Axes, Sweep, cases
 from benchtui.tui.app import BenchtuiApp
+from benchtui.tui.live import step_statistics
 from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.navigation import ComparisonRequested
 from benchtui.tui.shell.preferences import Preferences
@@ -96,6 +97,7 @@ PICTURES = (
 
 async def draw(picture: Picture, theme: str, folder: Path) -> str:
     """Open the app, press the keys of a picture, and return the screen as an SVG."""
+    step_statistics.load()  # the app does it in a thread, after its first frame
     session, engine = picture.open(folder)
     context = replace(
         AppContext.here(),

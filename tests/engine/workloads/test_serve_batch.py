@@ -1,5 +1,6 @@
 import subprocess
 import sys
+import weakref
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -157,6 +158,10 @@ def test_settings_that_cannot_be_built_skip_the_case(
         serve("batch_size=1")
 
 
+class Stopped:
+    """A manager without a thread."""
+
+
 MANAGER = """
 import threading
 from benchtui.engine.workloads.serve_batch import _stop_at_exit
@@ -182,3 +187,11 @@ def test_manager_is_stopped_once_before_the_process_ends(last: str) -> None:
     script = (sys.executable, "-c", MANAGER + last)
     done = subprocess.run(script, capture_output=True, text=True, check=True, timeout=120)
     assert done.stdout == "stopped\n"
+
+
+def test_manager_that_has_stopped_is_not_kept_with_its_model() -> None:
+    manager = Stopped()
+    serve_batch._stop_at_exit(manager)
+    watched = weakref.ref(manager)
+    del manager
+    assert watched() is None

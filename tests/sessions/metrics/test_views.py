@@ -72,6 +72,12 @@ def test_values_are_formatted_as_their_quantity_says(bench: Any) -> None:
     assert with_unit("samples_per_s", result) == "100 samples/s"
 
 
+def test_own_column_may_have_the_name_of_a_quantity() -> None:
+    view = View(("graphs", "n"))
+    assert list(view.rows(("graphs",))) == ["graphs", BY_KEY["n"]]
+    assert list(view.rows()) == [BY_KEY["graphs"], BY_KEY["n"]]
+
+
 ONE_ROW = """
 import json
 from benchtui.sessions.metrics import machine_rows

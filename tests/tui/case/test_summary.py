@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from benchtui.sessions.analysis.roofline import limit
 from benchtui.sessions.events import CaseFinished, CasePrepared, CaseStarted, Peaks, SessionStarted, Steps
-from benchtui.sessions.payloads import Compiling, Effective, Environment, Host, Memory, Model, StepCost
+from benchtui.sessions.payloads import Compiling, Effective, Energy, Environment, Host, Memory, Model, StepCost
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
@@ -45,7 +45,7 @@ def section(title: str, config: Config, *peaks: Peaks, **end: Any) -> list[str]:
     """Return the lines of a section for an ended case with a step time of 100 ms."""
     session = ended(config, *peaks, **end)
     case = session.cases[0]
-    lines = machine_lines(case, limit(case, session.peaks), 100, UNICODE)
+    lines = machine_lines(case, metrics(case), limit(case, session.peaks), 100, UNICODE)
     text = ["".join(piece for piece, _ in line).rstrip() for line in lines]
     if title not in text:
         return []
@@ -139,9 +139,21 @@ def test_environment_shows_clocks_performance_states_and_throttling() -> None:
     assert unread == ["worker CPU 100 %"]
 
 
+def test_energy_shows_power_energy_source_and_memory_modules() -> None:
+    energy = Energy(mean_power_w=210.0, energy_j=420.0, source="counter", dram_j=12.5)
+    rows = section("Energy", CONFIG, energy=energy)
+    assert [row for row in rows if not row.startswith("per sample")] == [
+        "mean power 210 W",
+        "energy 420 J",
+        "source counter",
+        "memory modules 12.5 J",
+    ]
+    assert section("Energy", CONFIG, energy=Energy(absent="no counter")) == ["not measured no counter"]
+
+
 def test_quantity_of_the_machine_is_shown_without_further_wiring() -> None:
     rows = section("Environment", CONFIG, environment=Environment(minor_faults_per_step=12_566.0))
-    assert rows == ["page faults per step 12,566"]
+    assert rows == ["faults per step 12,566"]
 
 
 def test_case_of_another_tool_shows_no_options_and_no_samples() -> None:

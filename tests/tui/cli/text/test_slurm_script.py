@@ -7,9 +7,9 @@ import pytest
 from msgspec.structs import replace
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.tui.cli.text.slurm_script import Batch, script, slurm_time
+from benchtui.tui.cli.text.slurm_script import BatchJob, script, slurm_time
 
-PLAIN = Batch(
+PLAIN = BatchJob(
     made_by="benchtui slurm quick",
     name="quick",
     sweep=("quick",),
@@ -29,7 +29,7 @@ VARIANTS = [
 ]
 
 
-def options(batch: Batch) -> list[str]:
+def options(batch: BatchJob) -> list[str]:
     return [line.removeprefix("#SBATCH ") for line in script(batch).splitlines() if line.startswith("#SBATCH")]
 
 
@@ -98,13 +98,13 @@ def test_ray_is_started_only_for_several_nodes() -> None:
 
 
 @pytest.mark.parametrize("batch", VARIANTS, ids=range(len(VARIANTS)))
-def test_script_is_valid_bash(batch: Batch) -> None:
+def test_script_is_valid_bash(batch: BatchJob) -> None:
     done = subprocess.run(["bash", "-n"], input=script(batch), text=True, capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("batch", VARIANTS, ids=range(len(VARIANTS)))
-def test_shellcheck_reports_nothing(batch: Batch) -> None:
+def test_shellcheck_reports_nothing(batch: BatchJob) -> None:
     done = subprocess.run(
         [Path(sys.executable).with_name("shellcheck"), "--severity=warning", "-"],
         input=script(batch),
