@@ -23,6 +23,7 @@ VERDICT_ROLES: dict[Verdict, str] = {
     Verdict.REPORTED: "bright",
 }
 """Color role of a ratio, by verdict."""
+_VERDICT_SIGNS = {Verdict.UNSURE: "?", Verdict.REPORTED: "*"}
 
 ANSWER_ROLES: dict[AnswerVerdict, str] = {
     "identical": "plain",
@@ -62,7 +63,7 @@ def ratio_cell(value: float, verdict: Verdict, symbols: Symbols) -> Span:
     text = f"{ratio_text(value)}x"
     if verdict is Verdict.SAME:
         text = f"{symbols.about}{text}"
-    return (f"{text}?" if verdict is Verdict.UNSURE else text, VERDICT_ROLES[verdict])
+    return (f"{text}{_VERDICT_SIGNS.get(verdict, '')}", VERDICT_ROLES[verdict])
 
 
 def answer_span(case: CaseState, is_baseline: bool, symbols: Symbols) -> Span:

@@ -28,6 +28,7 @@ def _columns(symbols: Symbols) -> Rows:
         ),
         (f"{symbols.about}1.000x", "the same: the whole 95 % interval lies within the margin (2 %)"),
         ("1.30x?", "unsure: the interval is too wide, or a caveat applies"),
+        ("1.30x*", "as reported: the source kept no steps"),
         ("no base", "the baseline of this sequence length wasn't measured; notes say why"),
         ("accepted %", "tokens proposed by a draft that the model accepted"),
         (
