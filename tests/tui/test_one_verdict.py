@@ -347,7 +347,7 @@ def test_the_monitor_interval_equals_the_report_interval(path: Path) -> None:
     case_rows = CaseRows(session, UNICODE)
     case_rows.refresh(session.cases)
     for result in measured(session):
-        told = result.metrics.latency_ms.interval_percent
+        told = result.typical_percent
         assert case_rows.value(result.case, "interval") == (told and pytest.approx(told, rel=1e-6))
 
 

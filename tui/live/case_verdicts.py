@@ -9,7 +9,7 @@ from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baseline_of, explain_missing_baseline
 from benchtui.sessions.stats.ended_rounds import with_result
-from benchtui.sessions.stats.evidence import Evidence, aa_pair, medians_of, rounds_of
+from benchtui.sessions.stats.evidence import Evidence, aa_pair, bounds_ms, medians_of, rounds_of
 from benchtui.sessions.stats.noise import Noise, RepeatSpread, kind_of, noise_by_kind
 from benchtui.sessions.stats.ratios import latency_ratio, throughput_ratio
 from benchtui.sessions.stats.sampling import Sample, Statistic
@@ -103,6 +103,12 @@ class CaseVerdicts:
         """Return the throughput ratio of two measured cases; None without evidence."""
         one, other = self._evidence(base), self._evidence(new)
         return throughput_ratio(one, other) if one and other else None
+
+    def half_width_percent(self, case: CaseState) -> float | None:
+        """Return half of the 95% interval of a measured case's typical step, in percent of it."""
+        evidence = self._evidence(self._measured[case.index]) if case.index in self._measured else None
+        bounds = bounds_ms(evidence) if evidence else None
+        return bounds.half_width_percent if bounds else None
 
     def base_of(self, case: CaseState) -> CaseState | None:
         """Return the baseline of a case, chosen by the report's rule (``sessions.stats.baseline``)."""

@@ -133,7 +133,7 @@ class CaseRows:
             n=stats.n,
             p50_ms=stats.median,
             p99_ms=stats.p99,
-            interval_percent=stats.interval_percent,
+            interval_percent=self._half_width_percent(case, stats),
             samples_per_s=samples_per_s(case, stats),
             unit=case.task.unit,
         )
@@ -362,7 +362,14 @@ class CaseRows:
         """Return a case's metric by column; None before anything was measured."""
         if key not in VALUES or (case.finished is None and not len(case.measured)):
             return None
-        return VALUES[key](case, self.stats(case))
+        stats = self.stats(case)
+        return self._half_width_percent(case, stats) if key == "interval" else VALUES[key](case, stats)
+
+    def _half_width_percent(self, case: CaseState, stats: Distribution | None) -> float | None:
+        """Return the half-width of the interval: of a measured case, or of the steps so far of a running one."""
+        if case.has_result:
+            return self.verdicts.half_width_percent(case)
+        return stats.interval_percent if stats else None
 
     def _note(self, case: CaseState) -> str:
         parts = (self.verdicts.missing_base_reason(case, case_name), note(case, self.shared_marks))

@@ -194,7 +194,7 @@ def _option(name: str) -> Column[Row]:
 
 def _own(rows: Sequence[Row], keys: tuple[Column[Row], ...], share_of_sheet: str) -> Own:
     """Return the columns that aren't quantities of a single case, or depend on the rows."""
-    middle = "latency_mean_ms" if _only_means(rows) else "latency_p50_ms"
+    middle = "latency_mean_ms" if _only_means(rows) else "latency_typical_ms"
     return {
         "options": keys,
         "middle": (column(short(middle)[0], _data),),

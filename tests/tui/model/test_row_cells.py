@@ -17,9 +17,15 @@ def graph(found: Ratio) -> str:
 def test_every_verdict_has_a_sign_besides_its_color() -> None:
     cells = [
         ratio_cell(value, verdict, UNICODE)
-        for value, verdict in zip((2.0, 0.5, 1.0, 2.0), Verdict, strict=True)
+        for value, verdict in zip((2.0, 0.5, 1.0, 2.0, 2.0), Verdict, strict=True)
     ]
-    assert cells == [("2.00x", "good"), ("0.500x", "bad"), ("≈1.000x", "plain"), ("2.00x?", "muted")]
+    assert cells == [
+        ("2.00x", "good"),
+        ("0.500x", "bad"),
+        ("≈1.000x", "plain"),
+        ("2.00x?", "muted"),
+        ("2.00x*", "bright"),
+    ]
     assert ratio_cell(1.0, Verdict.SAME, ASCII)[0] == "~1.000x"
 
 
