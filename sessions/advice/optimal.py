@@ -147,7 +147,7 @@ def _unsure(
     tied = {row.case.index for row in near}
     others = (row for row in ranked if row.case.index not in tied)
     rivals = (UndecidedRival(row, ahead_by(row, best, metrics)) for row in others)
-    return tuple(rival for rival in rivals if rival.ratio.verdict is Verdict.UNSURE)
+    return tuple(rival for rival in rivals if rival.ratio.verdict in (Verdict.UNSURE, Verdict.REPORTED))
 
 
 def _undecided(near: list[Result], metrics: Sequence[CostMetric]) -> list[Result]:
@@ -249,13 +249,17 @@ def ahead_by(base: Result, new: Result, metrics: Sequence[CostMetric]) -> Ratio:
     parts = [metric.ratio(base, new) or Ratio(1.0) for metric in metrics]
     if len(parts) == 1:
         return parts[0]
+    inner = [part.inner or part.bounds for part in parts]
     return Ratio(
         prod(part.value for part in parts),
         _product([part.bounds for part in parts]),
         fast=_product([part.fast or part.bounds for part in parts]),
         totals=_product([part.totals or part.bounds for part in parts]),
-        same_within=parts[0].same_within if parts else 0.0,
+        inner=_product(inner) if any(part.inner for part in parts) else None,
+        same_within=max((part.same_within for part in parts), default=0.0),
         outside=tuple(dict.fromkeys(why for part in parts for why in part.outside)),
+        assumed=any(part.assumed for part in parts),
+        rounds=min((part.rounds for part in parts if part.rounds), default=0),
         reported=any(part.reported for part in parts),
         unlike_files=any(part.unlike_files for part in parts),
     )
@@ -307,7 +311,7 @@ def _missing_metric(result: Result, objective: Objective, needed: Sequence[CostM
 
 def _not_measured(session: Session, objective: Objective) -> Iterator[RejectedCase]:
     for case in session.cases:
-        if case.state != "ok" and objective.work in (None, case.config.work):
+        if not case.has_result and objective.work in (None, case.config.work):
             reason = case.finished.reason if case.finished else None
             word = None if case.state == "skipped" else outcome(case)  # a skip is explained by its reason
             yield RejectedCase(case, ": ".join(part for part in (word, reason) if part))

@@ -61,6 +61,11 @@ class Bounds(msgspec.Struct, frozen=True, gc=False):
         low, high = _exp(center - half), _exp(center + half)
         return cls(_exp(center), low, high, _exp(center - sure), _exp(center + sure))
 
+    @property
+    def half_width_percent(self) -> float | None:
+        """Half-width of the 95% interval in percent of the value."""
+        return 50 * (self.high - self.low) / self.value if self.value else None
+
     def times(self, factor: float) -> "Bounds":
         """Return the bounds multiplied by a factor, such as a change of unit."""
         value, low, high, sure_low, sure_high = self._all

@@ -23,7 +23,6 @@ VERDICT_ROLES: dict[Verdict, str] = {
     Verdict.REPORTED: "bright",
 }
 """Color role of a ratio, by verdict."""
-_VERDICT_SIGNS = {Verdict.UNSURE: "?", Verdict.REPORTED: "*"}
 
 ANSWER_ROLES: dict[AnswerVerdict, str] = {
     "identical": "plain",
@@ -60,10 +59,9 @@ def note(case: CaseState, shared: frozenset[str] = frozenset()) -> str:
 
 def ratio_cell(value: float, verdict: Verdict, symbols: Symbols) -> Span:
     """Format a ratio to the baseline with the sign and color of its verdict."""
-    text = f"{ratio_text(value)}x"
-    if verdict is Verdict.SAME:
-        text = f"{symbols.about}{text}"
-    return (f"{text}{_VERDICT_SIGNS.get(verdict, '')}", VERDICT_ROLES[verdict])
+    lead = symbols.about if verdict is Verdict.SAME else ""
+    sign = {Verdict.UNSURE: "?", Verdict.REPORTED: "*"}.get(verdict, "")
+    return (f"{lead}{ratio_text(value)}x{sign}", VERDICT_ROLES[verdict])
 
 
 def answer_span(case: CaseState, is_baseline: bool, symbols: Symbols) -> Span:

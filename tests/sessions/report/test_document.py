@@ -478,7 +478,7 @@ def test_disturbances_share_a_note_and_the_method_has_rounds_and_noise_floor(ben
     assert "Warm-up: until a window of steps is stable, not counted: stable (2 cases)" in text
     assert "Timing: throughput mode: " in text
     assert document["Every case"].columns("CPU use of other processes (%)") == [["63"], ["63"]]
-    assert len(document["CPU – FP32"].columns("p50 (ms)")) == 1, "the repetition is no choice of its own"
+    assert len(document["CPU – FP32"].columns("Step (ms)")) == 1, "the repetition is no choice of its own"
 
 
 def test_the_pieces_of_a_report_are_the_report(bench: Any) -> None:

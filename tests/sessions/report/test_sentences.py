@@ -75,11 +75,12 @@ DTYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16", "int8": "qin
 
 
 def results_of(session: Session) -> dict[str, Any]:
-    """Return what ``benchtui export --format json`` writes, and which rounds count in each case."""
+    """Return what ``benchtui export --format json`` writes, and which rounds of each case there are and count."""
     found: dict[str, Any] = json.loads(as_json(session))
     for row in found["cases"]:
-        medians = row["rounds_p50_ms"]
-        row["counted_p50_ms"] = medians and undisturbed(session.cases[row["case"]], medians)
+        medians, case = row["rounds_p50_ms"], session.cases[row["case"]]
+        row["ended_rounds"] = len(case.ends)
+        row["counted_p50_ms"] = medians and undisturbed(case, medians)
     return found
 
 

@@ -72,22 +72,24 @@ def _check_row(claim: Claim, row: dict[str, str]) -> None:
         claim.add_objection(f"unknown row: {row}")
         return
     record_choice(claim, number[1])
-    _check_figure(replace(claim, text=row[FIGURE]))
+    _check_figure(replace(claim, text=row[FIGURE]), row["Confidence"])
     _check_against(replace(claim, text=row.get(AGAINST, "")))
     replace(claim, text=row["Confidence"]).check_clause(row["Confidence"], CERTAINTY)
     _check_costs(replace(claim, text=row.get("Costs", "")))
 
 
-def _check_figure(claim: Claim) -> None:
+def _check_figure(claim: Claim, confidence: str) -> None:
     """Check ``58.6 samples/s (53.6 to 64.0), about 5.1 million samples/day``."""
     text, best = claim.text, claim.best
     if daily := re.search(r", (about [\d.,]+(?: million| billion)? samples/day)$", text):
         claim.require(claim.need == "throughput", "it isn't the need for throughput")
         check_samples_per_day(claim, daily[1])
         text = text.removesuffix(daily[0])
-    if best_of := re.search(r", best of (\d+)$", text):
-        claim.require(int(best_of[1]) > 1, "it is the only one")
-        text = text.removesuffix(best_of[0])
+    best_of = re.search(rf", best of ({NUMBER})$", text)
+    ties = re.search(rf"^indistinguishable from ({NUMBER}) others?$", confidence)
+    tied = parse_number(ties[1]) if ties else 0
+    claim.require((parse_number(best_of[1]) - 1 if best_of else 0) == tied, f"it has {tied:g} ties")
+    text = text.removesuffix(best_of[0]) if best_of else text
     if tail := re.search(rf", (p9[09]) ({NUMBER}) ms$", text):
         claim.require_value(tail[2], best[f"latency_{tail[1]}_ms"], f"its {tail[1]}")
         claim.require(tail[1] == "p99" or best["latency_p99_ms"] is None, "there is a p99")
@@ -95,13 +97,10 @@ def _check_figure(claim: Claim) -> None:
     if interval := re.search(rf" \(({NUMBER})(?: to ({NUMBER}))?\)$", text):
         names = {
             "throughput": ("samples_per_s_low", "samples_per_s_high"),
+            "latency": ("latency_typical_low_ms", "latency_typical_high_ms"),
             "energy": ("energy_per_sample_low_j", "energy_per_sample_high_j"),
         }
-        if claim.need == "latency":  # holds fresh processes, which no figure of the JSON does
-            ends = [parse_number(shown) for shown in (interval[1], interval[2] or interval[1])]
-            claim.require(ends[0] * 0.99 <= step_ms(best) <= ends[1] * 1.01, "the step lies outside")
-            names["latency"] = ()
-        for shown, name in zip((interval[1], interval[2] or interval[1]), names[claim.need], strict=False):
+        for shown, name in zip((interval[1], interval[2] or interval[1]), names[claim.need], strict=True):
             claim.require_value(shown, best[name], f"its {name}")
         text = text.removesuffix(interval[0])
     check_metrics(claim, best, text)

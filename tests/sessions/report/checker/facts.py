@@ -45,11 +45,8 @@ class Pair:
 
     def times(self, factor: float, *, at_least: bool = False) -> "Pair":
         """Return the pair scaled by a factor. Its verdict is then unknown."""
-        word, doubt = (
-            ("unsure", self.doubt)
-            if self.doubt == "no interval" or (self.doubt == "outside" and self.low is None)
-            else (None, None)
-        )
+        unbounded = self.doubt == "no interval" or (self.doubt == "outside" and self.low is None)
+        word, doubt = (self.verdict, self.doubt) if unbounded else (None, None)
         scaled = {name: getattr(self, name) for name in ("value", "low", "high", "by_all")}
         scaled = {name: None if each is None else each * factor for name, each in scaled.items()}
         return replace(self, **scaled, verdict=word, doubt=doubt, at_least=at_least and self.low is not None)
@@ -151,8 +148,8 @@ class Facts:
         return Pair(value, verdict=word, doubt=doubt, known=few, exact=few)
 
     def _with_memory(self, found: Pair, base: Row, new: Row) -> Pair:
-        # rounds that were left out have peaks too
-        return found.times((peak_mb(base) or 0.0) / (peak_mb(new) or inf), at_least=True)
+        several = max(base["ended_rounds"], new["ended_rounds"]) > 1
+        return found.times((peak_mb(base) or 0.0) / (peak_mb(new) or inf), at_least=several)
 
     def _balanced(self, base: Row, new: Row, figures: Sequence[str]) -> Pair:
         found = self.throughput(base, new)

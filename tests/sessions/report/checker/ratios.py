@@ -46,8 +46,6 @@ def check_ratio_with_interval(claim: Claim, shown: Groups) -> None:
 def check_verdict(claim: Claim, pair: Pair, *words: str) -> None:
     """Check that a ratio has one of these verdicts, or may have."""
     if pair.verdict is not None:
-        if "unsure" in words or "reported" in words:  # figures without steps are both
-            words = (*words, "unsure", "reported")
         claim.require(pair.verdict in words, f"the verdict is {pair.verdict}")
     elif pair.low is not None and pair.high is not None:
         most = 1 + 2 * MAX_MARGIN
@@ -61,7 +59,7 @@ def check_verdict(claim: Claim, pair: Pair, *words: str) -> None:
 
 
 def check_why_unsure(claim: Claim, text: str) -> None:
-    check_verdict(claim, claim.pair(), "unsure")
+    check_verdict(claim, claim.pair(), "unsure", "reported")
     claim.check_clause(text, UNSURE_REASONS)
 
 
@@ -72,6 +70,7 @@ def _check_doubt(claim: Claim, doubt: str) -> None:
 def _check_no_interval(claim: Claim, _: Groups) -> None:
     _check_doubt(claim, "no interval")
     claim.require(claim.pair().low is None, "there is an interval")
+    claim.require(claim.pair().verdict != "reported", "it is as reported")
 
 
 def _check_reported(claim: Claim, _: Groups) -> None:
