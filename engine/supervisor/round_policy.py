@@ -4,16 +4,10 @@ from collections import defaultdict
 
 import msgspec
 
-from benchtui.engine.node import energy
 from benchtui.sessions.events import CaseFinished, RoundFinished
-from benchtui.sessions.payloads import Memory
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.disturbance import (
-    contention_marks,
-    merge_round_marks,
-    neighbor_marks,
-    throttling,
-)
+from benchtui.sessions.stats.disturbance import contention_marks, neighbor_marks, throttling
+from benchtui.sessions.stats.ended_rounds import as_end, end_of_case
 from benchtui.sessions.sweep import Measure
 
 DEFAULT_RETRIES = 2
@@ -75,13 +69,7 @@ class Rounds:
             return end
         if round_index < self._rules.rounds - 1:
             return _round(end, round_index)
-        return end if len(ends) == 1 else _case(ends)
-
-
-def as_end(record: RoundFinished) -> CaseFinished:
-    """Return the end of a round as the worker reported it, restored from the recorded fields."""
-    fields = {name: getattr(record, name) for name in record.__struct_fields__ if name != "round"}
-    return CaseFinished(**fields, outcome="ok")
+        return end_of_case(ends)
 
 
 def _round(end: CaseFinished, round_index: int) -> RoundFinished:
@@ -98,24 +86,3 @@ def _round(end: CaseFinished, round_index: int) -> RoundFinished:
         compiling=end.compiling,
         marks=end.marks,
     )
-
-
-def _case(ends: list[CaseFinished]) -> CaseFinished:
-    """Return the last round's end with the highest peaks and the energy and marks of all rounds."""
-    energies = [end.energy for end in ends if end.energy]
-    return msgspec.structs.replace(
-        ends[-1],
-        memory=_peaks([end.memory for end in ends if end.memory]),
-        energy=energy.sum_energy(energies) if energies else None,
-        marks=merge_round_marks([end.marks for end in ends]),
-    )
-
-
-def _peaks(memories: list[Memory]) -> Memory | None:
-    if not memories:
-        return None
-    peaks = {}
-    for field in Memory.__struct_fields__:
-        values = [value for memory in memories if (value := getattr(memory, field)) is not None]
-        peaks[field] = max(values, default=None)
-    return Memory(**peaks)

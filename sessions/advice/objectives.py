@@ -1,7 +1,7 @@
 """Objectives of a recommendation, as costs to minimize."""
 
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import get_args
 
 import msgspec
 from msgspec.structs import replace
@@ -21,9 +21,9 @@ from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.sampling import Bounds
 from benchtui.sessions.stats.verdicts import Ratio
 from benchtui.sessions.sweep import SERVE, Work
+from benchtui.sessions.sweep import Need as Need
 
-Need = Literal["throughput", "latency", "memory", "energy", "steadiness", "balanced"]
-NEEDS: tuple[Need, ...] = ("throughput", "latency", "memory", "energy", "steadiness", "balanced")
+NEEDS: tuple[Need, ...] = get_args(Need)
 SPEED_NEEDS: tuple[Need, ...] = ("throughput", "latency")
 """Needs about speed: those that the report names first, and for which slow steps matter."""
 

@@ -83,19 +83,26 @@ class OpenQuestion(msgspec.Struct, frozen=True, kw_only=True):
     remedy: Remedy | None = None
     obstacle: Obstacle | None = None
     """Why there is no remedy; None if there is one."""
+    rounds: int | None = None
+    """Rounds of each case of a pair that would decide it without more steps per round; None if no number would,
+    or too many."""
 
 
 def open_questions(session: Session) -> tuple[OpenQuestion, ...]:
     """Return the open questions of a session: pairs of cases first, in plan order."""
     results = measured(session)
-    pairs = _merged([*_verdicts(session, results), *_choices(session, results), *_fronts(results)])
     return (
-        *pairs,
+        *open_pairs(session, results),
         *_noise(session, results),
         *_wide_intervals(session, results),
         *_timeouts(session),
         *_never_measured(session),
     )
+
+
+def open_pairs(session: Session, results: Sequence[Result]) -> list[OpenQuestion]:
+    """Return the open questions about pairs of measured cases, in plan order."""
+    return _merged([*_verdicts(session, results), *_choices(session, results), *_fronts(results)])
 
 
 _Pair = tuple[About, Result, Result, Ratio]
@@ -175,29 +182,44 @@ def _about_pair(same: Sequence[_Pair]) -> OpenQuestion:
         ratio=ratio,
         remedy=max(remedies, key=lambda remedy: (remedy.rounds or 0, remedy.steps or 0), default=None),
         obstacle=None if remedies else obstacles[0],
+        rounds=max(
+            (rounds for _, _, _, ratio in same if isinstance(rounds := _rounds(ratio), int)), default=None
+        ),
     )
 
 
 def _remedy(base: Result, new: Result, ratio: Ratio) -> Remedy | Obstacle:
     """Return the measurement that would decide an unsure ratio, or the obstacle to deciding it.
 
+    If each of several rounds was disturbed, the remedy is to repeat rounds until they are undisturbed, up to a
+    limit.
+    """
+    steps, ratio = _with_more_steps(base, new, ratio)
+    rounds = _rounds(ratio)
+    if not isinstance(rounds, int):
+        return rounds
+    repeat = bool(ratio.outside) and ratio.rounds >= LEAST_ROUNDS
+    return Remedy(ratio.rounds if repeat else rounds, steps, repeat_disturbed=repeat)
+
+
+def _rounds(ratio: Ratio) -> int | Obstacle:
+    """Return the rounds of each case that would decide an unsure ratio, or the obstacle to deciding it.
+
     With fewer than three rounds, the spread between processes is mostly an assumption, and a disturbance or a
-    disagreement between steps may come from a single process. The remedy is then a few rounds. If each of
-    several rounds was disturbed, the remedy is to repeat rounds until they are undisturbed, up to a limit.
+    disagreement between steps may come from a single process. The next step is then a few rounds.
     """
     if ratio.unlike_files:
         return "files"
-    steps, ratio = _with_more_steps(base, new, ratio)
     if ratio.rounds < LEAST_ROUNDS:
-        return Remedy(FIRST_ROUNDS, steps)
+        return FIRST_ROUNDS
     if ratio.outside:
-        return Remedy(ratio.rounds, steps, repeat_disturbed=True)
+        return max(FIRST_ROUNDS, ratio.rounds)
     if ratio.doubt is not Doubt.WIDE:
         return _CONTESTED.get(ratio.doubt or Doubt.NO_INTERVAL, "no interval")
     wanted = ratio.next_rounds
     if wanted is None:
         return "close"
-    return Remedy(wanted, steps) if wanted <= ROUNDS_WORTH else "many rounds"
+    return wanted if wanted <= ROUNDS_WORTH else "many rounds"
 
 
 def _with_more_steps(base: Result, new: Result, ratio: Ratio) -> tuple[int | None, Ratio]:

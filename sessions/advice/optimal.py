@@ -307,7 +307,7 @@ def _missing_metric(result: Result, objective: Objective, needed: Sequence[CostM
 
 def _not_measured(session: Session, objective: Objective) -> Iterator[RejectedCase]:
     for case in session.cases:
-        if case.state != "ok" and objective.work in (None, case.config.work):
+        if not case.has_result and objective.work in (None, case.config.work):
             reason = case.finished.reason if case.finished else None
             word = None if case.state == "skipped" else outcome(case)  # a skip is explained by its reason
             yield RejectedCase(case, ": ".join(part for part in (word, reason) if part))

@@ -93,7 +93,7 @@ class AlignedCase(msgspec.Struct, frozen=True):
     @property
     def lost(self) -> bool:
         """Whether the base measured the case, and the new session planned but didn't measure it."""
-        return bool(self.base and self.base.state == "ok" and self.new and self.new.state != "ok")
+        return bool(self.base and self.base.has_result and self.new and not self.new.has_result)
 
 
 class PairwiseComparison(msgspec.Struct, frozen=True):
@@ -265,8 +265,8 @@ def _rows(
         machine_speedup = _machine_speedup(before, after) if before and after and same_environment else None
         rows.append(
             AlignedCase(
-                one,
-                other,
+                before.case if before else one,
+                after.case if after else other,
                 widened_for_machine_speed(pair, machine_speedup) if pair and machine_speedup else pair,
                 machine_speedup,
             )

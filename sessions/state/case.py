@@ -72,6 +72,8 @@ class CaseState(msgspec.Struct):
     """Newest profile of its step, or why there is none."""
     between_rounds: bool = False
     """Whether the case is waiting for its next round."""
+    cut_off_state: str | None = None
+    """State of the case if this is a copy with only its ended rounds; None for the case itself."""
     lost: bool = False
     """Whether its node was lost during a round; the steps stay until the round restarts."""
     metrics: Summary | None = None
@@ -201,9 +203,21 @@ class CaseState(msgspec.Struct):
     @property
     def state(self) -> str:
         """``queued``, ``running``, or the outcome; between two rounds a case is queued again."""
+        if self.cut_off_state:
+            return self.cut_off_state
         if self.finished:
             return self.finished.outcome
         return "running" if self.started and not self.between_rounds else "queued"
+
+    @property
+    def measured_in_part(self) -> bool:
+        """Whether some of its rounds have ended, and the others were cut off or are still to come."""
+        return self.cut_off_state is not None or (bool(self.rounds) and self.state in UNFINISHED_STATES)
+
+    @property
+    def has_result(self) -> bool:
+        """Whether it ended well, or at least some of its rounds have."""
+        return self.state == "ok" or self.measured_in_part
 
     @property
     def node(self) -> str | None:

@@ -78,6 +78,8 @@ class Session:
         """Each resume of the session by another engine."""
         self.done = 0
         """Number of ended cases, whatever their outcome."""
+        self.rounds_ended = 0
+        """Number of ended rounds that another one follows, of all cases."""
         self.answer_baselines: set[int] = set()
         """Cases whose answers others were compared with."""
         self.messages: list[Message] = []
@@ -364,6 +366,7 @@ class Session:
                 case.repeated += (event,)
                 case.drop_from_round(event.round)
             case RoundFinished():
+                self.rounds_ended += 1
                 case.rounds += (event,)
                 case.between_rounds = True
                 self._remove_running(case)

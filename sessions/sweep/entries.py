@@ -20,6 +20,7 @@ from benchtui.sessions.sweep.model import (
     MOST_CELSIUS,
     WAIT_FOR_QUIET_S,
     Explain,
+    Find,
     Generate,
     Measure,
     Run,
@@ -44,6 +45,7 @@ FIELDS = {
     "timeout": "timeout_s",
     "wait_for_quiet": "wait_for_quiet_s",
     "wait_below": "wait_below_c",
+    "budget": "budget_s",
 }
 """Fields by the names of entries without a unit."""
 _NAMES = {field: name for name, field in FIELDS.items()}
@@ -399,10 +401,12 @@ TABLES: dict[str, Entries] = {
             "place": Entry(str, _place),
             "wait_for_quiet": _or_off(_duration(Meta(gt=0), "off|")),
             "wait_below": _temperature(),
+            "budget": _duration(Meta(gt=0)),
         },
     ),
     "train": fields_of(Train, {}),
     "generate": fields_of(Generate, {}),
+    "find": fields_of(Find, {}),
 }
 ENTRIES: Entries = {
     "name": Entry(Text, _text),
@@ -417,6 +421,7 @@ ENTRIES: Entries = {
     "exclude": Entry(list[_EXCLUSION.kind], _exclusions),  # type: ignore[name-defined]  # from a table
     "train": table_entry("train", TABLES["train"], Train),
     "generate": table_entry("generate", TABLES["generate"], Generate),
+    "find": table_entry("find", TABLES["find"], Find),
 }
 """All entries at the top level of a sweep file."""
 

@@ -26,6 +26,10 @@ Caches = Literal["cold", "shared"]
 ExecutorKind = Literal["local", "ray"]
 WhenLost = Literal["fail", "repeat"]
 Explain = Literal["all", "baseline", "best"]
+Need = Literal["throughput", "latency", "memory", "energy", "steadiness", "balanced"]
+"""Property of a case to optimize."""
+Answers = Literal["identical", "close", "any"]
+"""Answers to the probe that are accepted, relative to the baseline's."""
 
 SAMPLE = "sample"
 """The bundled dataset."""
@@ -163,8 +167,31 @@ class Run(Record, frozen=True, kw_only=True, omit_defaults=False):
     wait_for_quiet_s: Seconds | None = None
     """Time limit of a wait for quiet before a disturbed case is repeated; 0 doesn't wait. Null in older
     sessions, which didn't either; a sweep file without the entry has ``WAIT_FOR_QUIET_S``."""
+    budget_s: Seconds | None = None
+    """Time budget of a session whose rounds are ``auto``, in seconds from its start. Null allows as much time
+    again as the first round of all cases took, and at least a minute."""
     wait_below_c: Annotated[float, msgspec.Meta(gt=0, le=MOST_CELSIUS)] | None = None
     """Temperature below which a GPU has to be before a case starts on it; null starts at any."""
+
+
+Limit = Annotated[float, msgspec.Meta(gt=0, le=LARGEST)]
+
+
+class Find(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """Search for one case: its objective and constraints. Cases that can't win aren't measured further."""
+
+    objective: Need = "throughput"
+    max_vram_mb: Limit | None = None
+    """Maximum peak memory on the device."""
+    max_p99_ms: Limit | None = None
+    max_latency_ms: Limit | None = None
+    """Maximum typical step."""
+    max_power_w: Limit | None = None
+    min_samples_per_s: Limit | None = None
+    answers: Answers = "close"
+    """Worst accepted answer; ``any`` accepts all."""
+    steps: Size | None = None
+    """Number of steps of the job, in which compiling has to pay off; null for an endless job."""
 
 
 class Sweep(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -188,6 +215,8 @@ class Sweep(Record, frozen=True, kw_only=True, omit_defaults=False):
     """Environment variables of the measured processes, with the values of secrets masked."""
     exclude: tuple[Exclusion, ...] = ()
     """Cases to leave out of the plan."""
+    find: Find | None = None
+    """Search for the best case with rounds ``auto``; null measures all cases alike."""
 
     @property
     def planned(self) -> int:

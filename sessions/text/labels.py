@@ -5,9 +5,11 @@ from operator import attrgetter
 from typing import Protocol
 
 from benchtui.sessions.analysis.applied_options import was_applied
+from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.sweep import UNKNOWN, Config
 from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, READ_BACK, Option, value_text
+from benchtui.sessions.text.formatting import count
 
 PRECISIONS = {
     "fp32": "FP32",
@@ -135,3 +137,11 @@ def _phrase(option: Option, value: str | int) -> str:
     """Return a value in words, in the singular if it is 1."""
     text = option.phrase.format(value) if value else option.phrase.replace(":,", "").format(value_text(value))
     return text.removesuffix("s") if value == 1 else text
+
+
+def measured_amount(session: Session, noun: str, verb: str = "") -> str:
+    """Return how many of the cases were measured, and how many of them only in the rounds that have ended."""
+    measured = sum(case.has_result for case in session.cases)
+    in_part = sum(case.measured_in_part for case in session.cases)
+    part = f", {in_part:,} of them in some rounds only" if in_part else ""
+    return f"{measured:,} of {count(len(session.cases), noun)}{verb}{part}"

@@ -46,12 +46,14 @@ class BestCases:
         self._count = 0
 
     def add_ended(self, case: CaseState) -> None:
-        """Record a case that has ended."""
-        rate = self._rate(case) if case.state == "ok" and not case.config.repeat else None
+        """Record a case that has ended, or its ended rounds."""
+        work = case.config.work
+        rates = self._rates.setdefault(work, {})
+        self._count -= rates.pop(case.index, None) is not None
+        rate = self._rate(case) if case.has_result and not case.config.repeat else None
         if rate is None or not isfinite(rate):
             return
-        work = case.config.work
-        self._rates.setdefault(work, {})[case.index] = (rate, case)
+        rates[case.index] = (rate, case)
         self._count += 1
         self.best_rate = max(rate, self.best_rate or 0.0)
         self._widen_span(work, rate)
@@ -89,7 +91,7 @@ class BestCases:
         """Yield the best case of each work that clearly has one, and None after each compared pair."""
         if self._count > MOST_COMPARED:
             return
-        for rates in self._rates.values():
+        for rates in filter(None, self._rates.values()):
             ranked = sorted(rates.values(), key=lambda entry: -entry[0])
             leader, others = ranked[0][1], [case for _, case in ranked[1:]]
             sure = bool(others)

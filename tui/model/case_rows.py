@@ -101,7 +101,9 @@ class CaseRows:
         self.cut_off = False
         """Whether the recording ends here: running cases are incomplete."""
         self.verdicts = CaseVerdicts(session, judging)
-        """Verdicts of the cases that have ended."""
+        """Verdicts of the measured cases."""
+        self._so_far: dict[int, CaseState] = {}
+        """Cases whose rounds haven't all ended, with only those that have."""
         self.best = BestCases(self.verdicts, self.rate, self.stats)
         self._columns_with_values: set[str] = set()
         """Often empty columns in which an ended case has a value."""
@@ -217,6 +219,7 @@ class CaseRows:
 
     def value(self, case: CaseState, key: str) -> float | str | None:
         """Return a case's value in a column, in the column's unit; None if unknown."""
+        case = self._shown(case)
         if key == "node":
             return case.node
         if key in ("case", "state"):
@@ -225,9 +228,13 @@ class CaseRows:
             return distance(case.comparison)
         return self._ratio(case) if key == "base" else self._metric(case, key)
 
+    def _shown(self, case: CaseState) -> CaseState:
+        """Return a case as the table shows it: with its ended rounds, unless it is being measured."""
+        return self._so_far.get(case.index, case) if case.state != "running" or self.cut_off else case
+
     def row(self, index: int) -> TableRow:
         """Return a case's table row, rebuilt only if the case has changed."""
-        case = self._session.cases[index]
+        case = self._shown(self._session.cases[index])
         stats = self.stats(case)
         steps = (len(case.warmup), len(case.measured), stats and stats.n)
         answer = (case.comparison, index in self._session.answer_baselines)
@@ -240,7 +247,7 @@ class CaseRows:
 
     def refresh(self, ended: Iterable[CaseState]) -> None:
         """Record ended cases and discard all rows, since their baseline may have changed."""
-        self.add_ended(ended)
+        self.add_ended([*ended, *self.verdicts.with_new_rounds()])
         self.best.compare_again()
         self.find_best()
         self._rows.clear()
@@ -252,14 +259,17 @@ class CaseRows:
             self._rows.pop(index, None)
 
     def add_ended(self, ended: Iterable[CaseState]) -> None:
-        """Record ended cases while more are expected. Rows are kept."""
+        """Record ended cases, or cases with ended rounds, while more are expected. Rows are kept."""
         for case in ended:
-            self.verdicts.add_ended(case)
-            self.best.add_ended(case)
+            result = self.verdicts.add_ended(case)
+            self._so_far.pop(case.index, None)
+            if result is not None and result is not case:
+                self._so_far[case.index] = result
+            self.best.add_ended(result or case)
             self._columns_with_values |= columns_with_value(case)
             if case.state == "ok" and case.finished is not None:
                 self._memory.learn(case.config, case.finished.memory)
-            if case.prepared is not None:
+            if case.prepared is not None and case.finished is not None:
                 marks = frozenset(case.marks)
                 self._common = marks if self._common is None else self._common & marks
 
@@ -283,7 +293,9 @@ class CaseRows:
         """Return a case's throughput in samples/s, computed without sorting its steps."""
         if metrics := computed_metrics(case):
             return metrics.samples_per_s
-        return rate(case, len(case.measured), self._sum(case, "", case.measured.wall_ms))
+        steps_ms = case.measured.wall_ms
+        total_ms = sum(steps_ms) if case.cut_off_state else self._sum(case, "", steps_ms)
+        return rate(case, len(steps_ms), total_ms)
 
     def _signs_for(self, case: CaseState, stats: Distribution | None) -> Signs:
         seen = (
@@ -381,9 +393,9 @@ class CaseRows:
         base = self.verdicts.base_of(case)
         if base is None:
             return None
-        if case.state == "ok":
+        if case.has_result:
             ratio = self.verdicts.verdict(case)
-            return 1.0 if base is case else ratio.value if ratio else None
+            return 1.0 if self.verdicts.is_base(case) else ratio.value if ratio else None
         own, other = ((stats := self.stats(compared_case)) and stats.median for compared_case in (case, base))
         sizes = case.samples_per_step, base.samples_per_step
         return other / own * sizes[0] / sizes[1] if own and other and all(sizes) else None

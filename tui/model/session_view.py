@@ -235,7 +235,7 @@ class View:
         """Cached histogram, likewise."""
         self._processed = 0
         """Number of ended cases already processed."""
-        self._seen: tuple[int, int, bool, bool] | None = None
+        self._seen: tuple[int, int, int, bool, bool] | None = None
         self._summarized: object = None
         """State for which the summary was made; None if there is none."""
         self._best: tuple[float, CaseState] | None = None
@@ -259,7 +259,7 @@ class View:
         self._last = self._last_ended()
         self._add_ended(feed.ended[self._processed :])
         over = self.session.finished is not None or feed.cut_off
-        now = (feed.done, len(self.session.cases), over, loaded())
+        now = (feed.done, self.session.rounds_ended, len(self.session.cases), over, loaded())
         if now != self._seen and (feed.caught_up or not self._seen):
             self._seen = now
             self.case_rows.cut_off = feed.cut_off

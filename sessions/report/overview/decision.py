@@ -12,8 +12,8 @@ from benchtui.sessions.report.sections.recommendations import BALANCED, OPTIMA, 
 from benchtui.sessions.state.case import STATE_WORDS
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Work
-from benchtui.sessions.text.formatting import count, listed, number
-from benchtui.sessions.text.labels import case_label
+from benchtui.sessions.text.formatting import listed, number
+from benchtui.sessions.text.labels import case_label, measured_amount
 from benchtui.sessions.text.tables import Column, Table, table
 from benchtui.sessions.text.wording import (
     MILLION,
@@ -45,7 +45,7 @@ class DecisionSection(msgspec.Struct, frozen=True):
 def decision(session: Session, choices: Sequence[Recommendation]) -> DecisionSection:
     """Return the case to run for each need. Without a measured case, the section only counts cases."""
     shown = _with_alternatives(choices)
-    grouped = any(case.config.group for case in session.cases if case.state == "ok")
+    grouped = any(case.config.group for case in session.cases if case.has_result)
     nothing = NO_CHOICE if grouped and not choices else None
     runs = (_run(shown, "throughput"), _run(shown, "latency"))
     lines = (*runs, *suspects(shown), nothing, completeness(session))
@@ -68,11 +68,11 @@ def _with_alternatives(choices: Sequence[Recommendation]) -> list[Recommendation
 
 def completeness(session: Session) -> str:
     """Return how many cases were measured, and how the others ended."""
-    tally = Counter(case.state for case in session.cases)
-    others = [f"{amount:,} {STATE_WORDS.get(state, state)}" for state, amount in tally.items() if state != "ok"]
+    tally = Counter(case.state for case in session.cases if not case.has_result)
+    others = [f"{amount:,} {STATE_WORDS.get(state, state)}" for state, amount in tally.items()]
     rest = f"; {listed(others)}" if others else ""
     noun = "case" if session.start.source else "planned case"
-    return f"Measured: {tally['ok']:,} of {count(len(session.cases), noun)}{rest}."
+    return f"Measured: {measured_amount(session, noun)}{rest}."
 
 
 def _run(choices: Sequence[Recommendation], need: Need) -> str | None:

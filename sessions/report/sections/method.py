@@ -12,7 +12,6 @@ from benchtui.sessions.sanitize import visible
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import simulation_source
-from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.stats.noise import Noise, kind_of
 from benchtui.sessions.stats.quantiles import LEAST_FOR_P90, LEAST_FOR_P99
 from benchtui.sessions.stats.ratios import latency_ratio
@@ -41,7 +40,7 @@ def method(session: Session, results: Sequence[Result]) -> tuple[Fact, ...]:
         ("Warm-up", _warm_up(session)),
         ("Stop rule", _stop_rule(sweep.measure, _minimum(sweep, lambda rules: rules.min_time_s))),
         ("Measuring ended by", _tally(_ending(case.finished.stop) for case in cases if case.finished)),
-        ("Rounds", _rounds(session)),
+        ("Rounds", _rounds(session, results)),
         ("Noise floor", _noise_floor(session, noise)),
         ("Environment variables", ", ".join(f"{name}={text}" for name, text in sweep.env.items()) or None),
         ("Energy and power", _energy(session.cases)),
@@ -318,16 +317,11 @@ def _minimum(sweep: Sweep, minimum_s: Callable[[Measure], float | None]) -> str:
     return f" and at least {longest_s:g} s{only}" if longest_s else ""
 
 
-def _rounds(session: Session) -> str | None:
+def _rounds(session: Session, results: Sequence[Result]) -> str | None:
     measure = session.start.sweep.measure
     if measure.rounds == 1:
         return None
-    spreads = [
-        spread
-        for case in session.cases
-        if case.state == "ok" and (figures := metrics(case))
-        if (spread := figures.between_rounds_percent) is not None
-    ]
+    spreads = [spread for result in results if (spread := result.metrics.between_rounds_percent) is not None]
     worst = f"; their medians differ by up to {percentage(max(spreads))}%" if spreads else ""
     return f"{measure.rounds:,} of every case, in alternating order{worst}"
 

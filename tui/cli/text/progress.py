@@ -7,8 +7,6 @@ from pathlib import Path
 import msgspec
 
 from benchtui.engine.client import Engine
-from benchtui.sessions.advice.objectives import Objective
-from benchtui.sessions.advice.optimal import decide
 from benchtui.sessions.analysis.roofline import limit
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.estimates.memory import MemoryForecast
@@ -38,9 +36,7 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import labeled
 from benchtui.sessions.stats.case_metrics import Metrics, metrics
-from benchtui.sessions.stats.results import by_work, measured
 from benchtui.sessions.text.formatting import count, half_width, loss, memory, number, time_ms
-from benchtui.sessions.text.wording import confidence, figure
 from benchtui.tui.cli.schema.records import MeasuredCaseJson
 from benchtui.tui.drawing.format import counted
 from benchtui.tui.replay.player import ReplayTarget
@@ -285,27 +281,13 @@ def summary_line(session: Session, path: Path, engine: Engine | None = None) -> 
     if session.cut_off and "running" in counts:
         counts["unfinished"] = counts.pop("running")
     outcomes = ", ".join(f"{count} {state}" for state, count in counts.items())
-    path = _current_path(session, path)
+    path = recorded_path(session, path)
     resume = f"; resume: benchtui run --resume {shell_word(str(path))}" if session.left else ""
     cases = count(len(session.cases), "case")
     return f"{cases}: {outcomes}{_cut_off_text(session, engine)}; session {path}{resume}"
 
 
-def best_lines(session: Session, path: Path) -> list[str]:
-    """Name the case that the report recommends for throughput in each work, and the report's command."""
-    choices = (
-        decide(session, Objective("throughput", work=work), rows)
-        for work, rows in by_work(measured(session)).items()
-    )
-    lines = [
-        f"best: {choice.best.name}  {figure(choice.best, 'throughput')}, {confidence(choice)}"
-        for choice in choices
-        if choice.best
-    ]
-    return [*lines, f"report: benchtui export {shell_word(str(_current_path(session, path)))}"] if lines else []
-
-
-def _current_path(session: Session, path: Path) -> Path:
+def recorded_path(session: Session, path: Path) -> Path:
     """Return the file that has the whole session: a rescue file if other processes damaged the original."""
     return current_path(path, session.started.id) if session.started else path
 

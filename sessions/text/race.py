@@ -1,0 +1,19 @@
+"""Words for a race: why a case isn't measured further."""
+
+from benchtui.sessions.advice.race import Settled
+from benchtui.sessions.stats.verdicts import Verdict
+from benchtui.sessions.text.formatting import ratio_text
+
+
+def settled_text(settled: Settled) -> str:
+    """Return why a case isn't measured further: ``not measured further: 2.1x slower, sure``."""
+    return f"not measured further: {_reason(settled)}"
+
+
+def _reason(settled: Settled) -> str:
+    ratio = settled.ratio
+    if ratio.verdict is Verdict.SAME:
+        return f"the same within {100 * ratio.same_within:.2g}%"
+    slower = ratio.value < 1
+    factor = ratio_text(1 / ratio.value if slower else ratio.value)
+    return f"{factor}x {'slower' if slower else 'faster'}, sure"

@@ -1,0 +1,148 @@
+"""Which cases get another round, and when a race ends."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from benchtui.sessions.advice.open_questions import open_questions
+from benchtui.sessions.advice.race import cost, plan_rounds
+from benchtui.sessions.events import CaseFinished, CaseStarted, RoundFinished, SessionStarted, Steps
+from benchtui.sessions.payloads import Host, ProcessSpread
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.sweep import Config, Run, Sweep
+from benchtui.sessions.text.race import settled_text
+
+ROUND_S = 2.0
+Rounds = Sequence[float | Sequence[float]]
+"""Rounds of a case: 30 nearly equal steps of this time, or all of its steps."""
+PRECISIONS = ("fp32", "tf32", "bf16", "fp16")
+
+
+def session_of(*cases: Rounds | str, spread: float | None = 0.001, budget_s: float | None = None) -> Session:
+    """Return a session of cases with rounds of these medians, or with another outcome; empty ones wait."""
+    configs = tuple(
+        Config(device="cpu", precision=PRECISIONS[place % 4], threads=1 + place // 4)
+        for place in range(len(cases))
+    )
+    session = Session()
+    recorded = {} if spread is None else {"cpu": ProcessSpread(between=spread, freedom=12.0)}
+    sweep = Sweep(name="hand", model="tiny", run=Run(budget_s=budget_s))
+    session.apply(
+        SessionStarted(
+            t=0.0,
+            id="a",
+            created="",
+            sweep=sweep,
+            plan=configs,
+            host=Host(platform=""),
+            process_spread=recorded,
+        )
+    )
+    t = 0.0
+    for turn in range(max(len(case) if not isinstance(case, str) else 1 for case in cases)):
+        for index, case in enumerate(cases):
+            t = _run(session, index, turn, case, t)
+    return session
+
+
+def _run(session: Session, index: int, turn: int, case: Rounds | str, t: float) -> float:
+    """Apply the events of one round of a case, and return the time of its end."""
+    if turn >= (1 if isinstance(case, str) else len(case)):
+        return t
+    end = t + ROUND_S
+    session.apply(CaseStarted(t=t, case=index, round=turn, config=session.cases[index].config))
+    if isinstance(case, str):
+        session.apply(CaseFinished(t=end, case=index, outcome=case))  # type: ignore[arg-type]
+        return end
+    shown = case[turn]
+    times = [shown * (1 + 0.0001 * step) for step in range(30)] if isinstance(shown, float) else list(shown)
+    session.apply(Steps(t=end, case=index, phase="measure", round=turn, wall_ms=times))
+    span = (t, end)
+    if turn + 1 == len(case):
+        session.apply(CaseFinished(t=end, case=index, outcome="ok", measured_s=span))
+    else:
+        session.apply(RoundFinished(t=end, case=index, round=turn, measured_s=span))
+    return end
+
+
+def test_each_case_gets_a_first_round_in_plan_order() -> None:
+    plan = plan_rounds(session_of((), (), ()))
+    assert plan.rounds == (0, 1, 2) and plan.ended is None
+
+
+def test_race_ends_once_every_question_is_decided() -> None:
+    session = session_of((10.0, 10.0, 10.0), (20.0, 20.0, 20.0))
+    plan = plan_rounds(session)
+    assert (plan.rounds, plan.questions, plan.ended) == ((), (), "every question is decided")
+    assert open_questions(session) == ()
+
+
+def test_rounds_go_to_the_rivals_only() -> None:
+    plan = plan_rounds(session_of((20.0,), (10.0,), (10.1,), (30.0,), spread=0.01))
+    assert sorted(plan.rounds) == [1, 2] and plan.ended is None
+    assert {each.case for each in plan.settled} == {0, 3}
+
+
+def test_settled_case_says_why() -> None:
+    plan = plan_rounds(session_of((20.0,), (10.0,), (10.1,), (30.0,), spread=0.01))
+    texts = {each.case: settled_text(each) for each in plan.settled}
+    assert texts[0].startswith("not measured further: 2.0") and texts[0].endswith("x slower, sure")
+    same = plan_rounds(session_of((10.0,) * 5, (10.0,) * 5))
+    assert settled_text(same.settled[0]) == "not measured further: the same within 2%"
+
+
+def test_plan_in_the_middle_of_a_wave_continues_it() -> None:
+    plan = plan_rounds(session_of((10.0, 10.0), (10.1,), (40.0,), spread=0.01))
+    assert plan.rounds == (1,)
+
+
+def test_cases_that_did_not_succeed_get_no_rounds() -> None:
+    plan = plan_rounds(session_of((10.0,), "oom", "failed", (10.1,), spread=0.01))
+    assert sorted(plan.rounds) == [0, 3]
+
+
+def test_unknown_spread_is_measured_with_a_few_repeats() -> None:
+    plan = plan_rounds(session_of(*[(10.0 + 0.01 * place,) for place in range(30)], spread=None))
+    assert 12 <= len(plan.rounds) <= 14
+
+
+def test_spent_budget_ends_the_race_and_says_what_stays_open() -> None:
+    session = session_of((10.0,), (10.1,), spread=0.01, budget_s=4.0)
+    plan = plan_rounds(session)
+    assert plan.rounds == () and plan.ended is not None and "budget" in plan.ended
+    price = cost(plan.questions[0])
+    assert price is not None and price.rounds == 8 and price.seconds == 8 * ROUND_S
+
+
+def test_plan_fits_the_budget_but_for_its_last_round() -> None:
+    cases = [(10.0 + 0.01 * place,) for place in range(10)]
+    plan = plan_rounds(session_of(*cases, spread=0.01, budget_s=10 * ROUND_S + 2.5 * ROUND_S))
+    assert len(plan.rounds) == 3
+
+
+def test_budget_defaults_to_a_minute_more_than_the_first_pass() -> None:
+    session = session_of((10.0,), (10.1,), spread=0.01)
+    session.now_s = 63.9
+    assert plan_rounds(session).rounds
+    session.now_s = 64.0
+    assert plan_rounds(session).rounds == ()
+
+
+def test_question_that_no_rounds_decide_ends_the_race() -> None:
+    two_paces = [10.0, 14.0, 14.0] * 200
+    plan = plan_rounds(session_of((10.0,) * 3, (two_paces,) * 3, (40.0,) * 3))
+    assert plan.rounds == () and plan.questions
+    assert plan.ended == "more rounds wouldn't decide the open questions"
+
+
+def test_running_case_gets_no_round() -> None:
+    session = session_of((10.0,), (10.1,), spread=0.01)
+    session.cases[0] = replace_running(session, 0)
+    plan = plan_rounds(session)
+    assert 0 not in plan.rounds and plan.ended is None
+
+
+def replace_running(session: Session, index: int) -> Any:
+    case = session.cases[index].reset_for_resume()
+    case.started = CaseStarted(t=9.0, case=index, config=case.config)
+    case.between_rounds = False
+    return case
