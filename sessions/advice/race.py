@@ -21,8 +21,6 @@ from benchtui.sessions.stats.ratios import comparison
 from benchtui.sessions.stats.results import Result, by_work, measured
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
 
-LEAST_BUDGET_S = 60.0
-"""Minimum time for the rounds after the first pass, in seconds, unless the sweep sets a budget."""
 _IMPORTANCE: tuple[About, ...] = ("best throughput", "best latency", "verdict", "front")
 """Subjects of questions about pairs, most important first."""
 
@@ -83,12 +81,7 @@ def plan_rounds(session: Session) -> RacePlan:
 
 def seconds_left(session: Session) -> float:
     """Return the rest of the budget, in seconds of the session's time; negative if more was spent."""
-    budget_s = session.start.sweep.run.budget_s
-    if budget_s is None:
-        ends = (case.ends[0].t for case in session.cases if case.ends and case.state != "skipped")
-        first_pass_s = max(ends, default=0.0)
-        budget_s = first_pass_s + max(first_pass_s, LEAST_BUDGET_S)
-    return budget_s - session.now_s
+    return session.budget_s - session.budget_spent_s
 
 
 def round_s(case: CaseState) -> float:

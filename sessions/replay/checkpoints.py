@@ -27,7 +27,9 @@ class RecordedSession(Session):
 
     def apply(self, event: AnyRecord) -> None:
         """Apply one event."""
-        if isinstance(event, CaseRepeated):
+        if isinstance(event, CaseRepeated) or (
+            isinstance(event, CaseFinished) and event.not_measured_further is not None
+        ):
             self._case(event.case).copy_columns()  # drops steps that checkpoints refer to
         super().apply(event)
 

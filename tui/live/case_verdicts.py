@@ -54,7 +54,7 @@ class CaseVerdicts:
         """
         if case.index in self._measured:  # its former rounds don't count
             self._forget(case)
-        result, self._noise = with_result(case, self._session.start.sweep.measure.rounds), None
+        result, self._noise = with_result(case, self._session.start.sweep.measure.planned_rounds), None
         if result is not None:
             self._measured[case.index] = self._unsummed[case.index] = result
             if case.config.repeat:
