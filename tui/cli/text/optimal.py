@@ -8,6 +8,7 @@ import msgspec
 from benchtui.sessions.advice.constraints import KINDS, NONE, VERDICTS, Constraints, Relaxation
 from benchtui.sessions.advice.objectives import Need, job_ms
 from benchtui.sessions.advice.optimal import Decision
+from benchtui.sessions.advice.snippet import no_snippet_reason, snippet
 from benchtui.sessions.export.case_rows import case_row
 from benchtui.sessions.export.case_schema import CaseRow
 from benchtui.sessions.files import visible_json
@@ -149,6 +150,10 @@ class DecisionJson(msgspec.Struct, frozen=True, kw_only=True):
     left_out: tuple[LeftOutJson, ...]
     relaxed: tuple[RelaxedJson, ...]
     """Constraints that alone exclude all cases, the nearest miss first."""
+    snippet: str | None
+    """Best case as code that runs it with transformers."""
+    no_snippet: str | None
+    """Why there is no such code. Null if there is."""
 
 
 def document(session: Session, decision: Decision) -> DecisionJson:
@@ -190,6 +195,8 @@ def document(session: Session, decision: Decision) -> DecisionJson:
             RelaxedJson(constraint=item.field, value=item.value, case=item.result.name)
             for item in decision.relaxations
         ),
+        snippet=snippet(session, decision.best.case) if decision.best else None,
+        no_snippet=no_snippet_reason(session, decision.best.case) if decision.best else "no best case",
     )
 
 
