@@ -21,7 +21,7 @@ from benchtui.sessions.events import (
     RoundFinished,
 )
 from benchtui.sessions.payloads import AnswerComparison, Effective, Energy, Memory
-from benchtui.sessions.state.columns import Columns, Sizes
+from benchtui.sessions.state.columns import Columns
 from benchtui.sessions.state.file_names import change_marks
 from benchtui.sessions.state.simulation import SIMULATED
 from benchtui.sessions.sweep import Config, Task, task_named
@@ -115,26 +115,20 @@ class CaseState(msgspec.Struct):
             self._columns[phase] = Columns()
         return self._columns[phase]
 
-    def sizes(self) -> dict[Phase, Sizes]:
-        """Return the current size of each phase's columns."""
-        return {phase: columns.sizes() for phase, columns in (self._columns or {}).items()}
-
-    def prefix(self, sizes: dict[Phase, Sizes]) -> CaseState:
-        """Return a copy with only the steps that it had when its columns had these sizes."""
+    def snapshot(self) -> CaseState:
+        """Return a copy that stays as it is when steps are added or dropped."""
         copied = copy(self)
-        copied._columns = {phase: self.columns(phase).prefix(sizes[phase]) for phase in sizes} or None
+        copied._columns = {phase: columns.copy() for phase, columns in (self._columns or {}).items()} or None
         return copied
 
     def reset_for_resume(self) -> CaseState:
         """Return the case reset for a resume: finished rounds are kept, everything after them is dropped."""
         round_index = len(self.rounds)
-        case = copy(self)
+        case = self.snapshot()
         case.finished, case.metrics, case.between_rounds, case.lost = None, None, round_index > 0, False
         if not round_index:
             case.started = case.prepared = case.answered = case.comparison = case.explained = None
-        if case._columns is not None:
-            case.copy_columns()
-            case.drop_from_round(round_index)
+        case.drop_from_round(round_index)
         return case
 
     def drop_from_round(self, round_index: int) -> None:
@@ -174,10 +168,6 @@ class CaseState(msgspec.Struct):
         return structs.replace(
             whole, energy_j=sum(each for place, each in enumerate(joules) if place not in rounds)
         )
-
-    def copy_columns(self) -> None:
-        """Replace the columns with copies, because other objects may share them."""
-        self._columns = self.prefix(self.sizes())._columns
 
     def drop_steps(self) -> None:
         """Drop all steps, which are no longer needed."""

@@ -465,7 +465,7 @@ class Session:
                 )
 
     def _changeable(self, index: int) -> CaseState:
-        """Return a case to change. An ended case is copied first, because replay checkpoints share it."""
+        """Return a case to change. An ended case is copied first, because a replay shares it."""
         case = self._case(index)
         if case.finished:
             case = self.cases[index] = copy(case)

@@ -1,9 +1,9 @@
 """A session with the values of the reference report renders those values."""
 
-import importlib.util
 from pathlib import Path
 from typing import Any
 
+import make_comprehensive_report
 import pytest
 
 from benchtui.sessions.importers import registry, session_writer
@@ -161,13 +161,7 @@ def test_choices_and_options_have_metrics_and_their_certainty(document: Any) -> 
 
 
 def test_fixture_matches_the_output_of_its_script(tmp_path: Path) -> None:
-    script = FIXTURES / "make_comprehensive_report.py"
-    spec = importlib.util.spec_from_file_location("make_comprehensive_report", script)
-    assert spec is not None
-    assert spec.loader is not None
-    made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
-    made.write(tmp_path / "again.json")
+    make_comprehensive_report.write(tmp_path / "again.json")
     assert read(tmp_path / "again.json") == read(FIXTURES / "comprehensive-report.json")
 
 

@@ -1,6 +1,6 @@
 """Writes the session that `benchtui demo` plays: a simulated sweep on a server with four H100 GPUs.
 
-    PYTHONPATH=tests python -m simulated.make_demo
+    PYTHONPATH=tests/bench python -m simulated.make_demo
 
 Nothing is measured: every screen and export of it says SIMULATED. The same seed writes the same file. Tests
 make servers with other numbers of GPUs.
