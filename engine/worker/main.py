@@ -190,7 +190,7 @@ class _Case:
         watch = CompileWatch(self._job.config.uses_cuda_graphs) if self._job.config.compile != "off" else None
         warmup_stop = warm_up(workload, device, rules, self._recorder("warmup"), watch)
         recorder = self._recorder("measure")
-        measured = measure(workload, device, rules, recorder, watch)
+        measured = measure(workload, device, rules, recorder, watch, self._job.enough_percent)
         step_s = (measured.end_s - measured.begin_s) / recorder.added
         padded_tokens = median_low(sizes.elements()) if (sizes := recorder.padded_tokens) else None
         return self._ended_well(device, workload, measured, warmup_stop), TypicalStep(step_s, padded_tokens)
