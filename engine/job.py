@@ -43,6 +43,8 @@ class Job(Record, frozen=True, kw_only=True):
     """Error of the round that suffices for ``iterations = "auto"``, in percent of the median."""
     baseline: AnsweredCase | None = None
     """Measured case that this case's answer is compared with; null if it hasn't been measured yet."""
+    spot_check: bool = False
+    """Whether the case answers even if one that differs only in size has: none of these is larger."""
     explain: bool = False
     """Whether to profile the case's step instead of measuring the case."""
     trace: str = ""

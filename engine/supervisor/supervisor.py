@@ -18,6 +18,7 @@ from benchtui.engine.event_loop import EventLoop
 from benchtui.engine.executor import Execution, Executor, ExecutorContext, Node, PreflightTask, RunnerEvent
 from benchtui.engine.job import Job
 from benchtui.engine.node.preflight import peak_keys
+from benchtui.engine.supervisor.answer_baselines import is_largest
 from benchtui.engine.supervisor.case_queue import ScheduledRound
 from benchtui.engine.supervisor.command_handler import execute
 from benchtui.engine.supervisor.control_server import ControlServer
@@ -230,6 +231,7 @@ class Supervisor:
             round=round_index,
             enough_percent=enough_percent(self._process_spread, config.device),
             baseline=self._secrets.revealed(baseline),
+            spot_check=is_largest(config, self._scheduler.queue.cases),
             explain=explain,
         )
 
