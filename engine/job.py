@@ -39,8 +39,12 @@ class Job(Record, frozen=True, kw_only=True):
     scratch: str
     """Folder for compiler caches, removed at the end of the session. The node puts it in its scratch folder."""
     round: int = 0
+    enough_percent: float = 0.0
+    """Error of the round that suffices for ``iterations = "auto"``, in percent of the median."""
     baseline: AnsweredCase | None = None
     """Measured case that this case's answer is compared with; null if it hasn't been measured yet."""
+    spot_check: bool = False
+    """Whether the case answers even if one that differs only in size has: none of these is larger."""
     explain: bool = False
     """Whether to profile the case's step instead of measuring the case."""
     trace: str = ""

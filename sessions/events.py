@@ -334,10 +334,15 @@ class CaseRepeated(Event, tag="case_repeated", frozen=True, kw_only=True):
 
 
 class Answered(Event, tag="answered", frozen=True, kw_only=True):
-    """A case answered the probe, after its measured steps in its first round; it ends in a later event."""
+    """A case answered the probe, after its measured steps in its first round; it ends in a later event.
+
+    A case that differs only in size from one that has been compared shares that comparison, without an answer.
+    """
 
     case: Count
     answer: Answer | None = None
+    shared_with: Count | None = None
+    """Case whose comparison it shares; null if it answered itself."""
     absent: str | None = None
     """Why it has no answer."""
     comparisons: tuple[AnswerComparison, ...] = ()

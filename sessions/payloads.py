@@ -371,6 +371,8 @@ class Answer(Record, frozen=True, kw_only=True):
     """Positions (logits), tokens, losses or values in the output."""
     digest: str
     """SHA-256 of the values, truncated to what distinguishes outputs of the same kind; equal for equal bits."""
+    shortened: str | None = None
+    """What the probe consisted of if the case was too slow for all of it; null for a whole probe."""
 
 
 class AnswerComparison(Record, frozen=True, kw_only=True):

@@ -1,11 +1,24 @@
-"""Answer baselines: the measured case that a case's answer to the probe is compared with."""
+"""Answer baselines: what a case's answer to the probe is compared with, and which cases must answer."""
 
 from collections.abc import Iterable
 
 from benchtui.engine.job import AnsweredCase
+from benchtui.sessions.analysis.answers import numerics
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import answer_baseline
-from benchtui.sessions.sweep import Config, Sweep
+from benchtui.sessions.sweep import Case, Config, Sweep
+
+
+def is_largest(config: Config, planned: Iterable[Case]) -> bool:
+    """Return whether no planned case that differs only in size is larger."""
+    size, own = _size(config), numerics(config)
+    return not any(
+        _size(case.config) > size for case in planned if not case.skip and numerics(case.config) == own
+    )
+
+
+def _size(config: Config) -> tuple[int, int]:
+    return config.sequence_length, config.batch_size
 
 
 class AnswerBaselines:

@@ -18,6 +18,7 @@ from benchtui.engine.event_loop import EventLoop
 from benchtui.engine.executor import Execution, Executor, ExecutorContext, Node, PreflightTask, RunnerEvent
 from benchtui.engine.job import Job
 from benchtui.engine.node.preflight import peak_keys
+from benchtui.engine.supervisor.answer_baselines import is_largest
 from benchtui.engine.supervisor.case_queue import ScheduledRound
 from benchtui.engine.supervisor.command_handler import execute
 from benchtui.engine.supervisor.control_server import ControlServer
@@ -30,6 +31,7 @@ from benchtui.engine.telemetry.gpu.visible_gpus import VARIABLE, visible_gpus
 from benchtui.engine.versions import commit, untested
 from benchtui.sessions.analysis.roofline import PeakKey
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.estimates.stop_limits import enough_percent
 from benchtui.sessions.events import (
     NodeJoined,
     NodeLost,
@@ -94,6 +96,9 @@ class Supervisor:
             self._secrets = Secrets(sweep, os.environ)
             self._sweep = _expand_wildcards(executor.nodes, self._secrets.recorded(sweep))
             self._id = session_id
+            self._process_spread = (
+                resumable.session.start.process_spread if resumable else self._earlier_spread()
+            )
             self._loop = EventLoop()
             self._other_engines = client.running()
             # create the socket before the file, so that no session is left that nobody can reach
@@ -224,7 +229,9 @@ class Supervisor:
             zero_s=self._log.zero_s,
             scratch=self._rounds.scratch(index),
             round=round_index,
+            enough_percent=enough_percent(self._process_spread, config.device),
             baseline=self._secrets.revealed(baseline),
+            spot_check=is_largest(config, self._scheduler.queue.cases),
             explain=explain,
         )
 
@@ -375,7 +382,7 @@ class Supervisor:
             host=self._executor.host,
             version=VERSION,
             commit=commit(),
-            process_spread=self._earlier_spread(),
+            process_spread=self._process_spread,
         )
 
     def _earlier_spread(self) -> dict[str, ProcessSpread]:

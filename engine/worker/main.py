@@ -29,7 +29,7 @@ from benchtui.engine.worker import answers, isolation
 from benchtui.engine.worker.environment import missing_preloads
 from benchtui.engine.worker.explain.compiler_log import CompilerLog, show_fused_kernels
 from benchtui.engine.worker.explain.profiling import profile_step
-from benchtui.engine.worker.step_cost import TypicalStep, count_waits, measure_step_cost
+from benchtui.engine.worker.step_cost import TypicalStep, count_waits, measure_step_cost, stored_or
 from benchtui.engine.worker.timed_loop import MeasuredPhase, Recorder, measure, warm_up
 from benchtui.engine.workloads.base import Workload
 from benchtui.engine.workloads.own import task as own
@@ -80,14 +80,14 @@ class _Case:
         self._pid = os.getpid()
 
     def run(self) -> None:
-        """Run the job, always send an outcome, then count the step's cost if the case was measured."""
+        """Run the job, always send an outcome, then report the step's cost if the case was measured."""
         if self._job.explain:
             self._report(self._explain)
         elif measured := self._report(self._prepare_and_measure):
-            device, workload, ended, typical = measured
+            device, workload, typical = measured
             self._answer(workload, typical)
-            if ended.work:
-                self._emit(StepCostReport(work=self._step_cost(device, workload, typical)))
+            cost = stored_or(self._job, typical, lambda: self._step_cost(device, workload, typical))
+            self._emit(StepCostReport(work=cost))
 
     def _report(self, work: Callable[[], T]) -> T | None:
         """Run work that sends its own outcome, and return its result. If it raises, send the outcome here."""
@@ -101,11 +101,11 @@ class _Case:
             self._failed(error)
         return None
 
-    def _prepare_and_measure(self) -> tuple[Device, Workload, CaseFinished, TypicalStep]:
+    def _prepare_and_measure(self) -> tuple[Device, Workload, TypicalStep]:
         device, workload = self._prepare()
         ended, typical = self._measure(device, workload)
         self._emit(ended)
-        return device, workload, ended, typical
+        return device, workload, typical
 
     def _explain(self) -> None:
         """Prepare, warm up and profile the step. Nothing else is reported for the case."""
@@ -190,7 +190,7 @@ class _Case:
         watch = CompileWatch(self._job.config.uses_cuda_graphs) if self._job.config.compile != "off" else None
         warmup_stop = warm_up(workload, device, rules, self._recorder("warmup"), watch)
         recorder = self._recorder("measure")
-        measured = measure(workload, device, rules, recorder, watch)
+        measured = measure(workload, device, rules, recorder, watch, self._job.enough_percent)
         step_s = (measured.end_s - measured.begin_s) / recorder.added
         padded_tokens = median_low(sizes.elements()) if (sizes := recorder.padded_tokens) else None
         return self._ended_well(device, workload, measured, warmup_stop), TypicalStep(step_s, padded_tokens)
@@ -214,7 +214,7 @@ class _Case:
             memory=memory,
             environment=measured.environment,
             compiling=measured.compiling,
-            work=STEP_COST_PENDING if job.round == job.sweep.measure.rounds - 1 else None,
+            work=STEP_COST_PENDING,
         )
 
     def _answer(self, workload: Workload, typical: TypicalStep) -> None:

@@ -6,12 +6,15 @@ why a metric is absent.
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
+from hashlib import sha256
 from math import prod
+from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
 
+import msgspec
 import torch
 from msgspec.structs import replace
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -19,15 +22,18 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from benchtui.engine.devices.base import Device, Lap, ProfiledSteps, no_lap
 from benchtui.engine.devices.cuda import PLAIN_STEPS
-from benchtui.engine.job import SEARCH_S, STEP_COST_S
+from benchtui.engine.job import SEARCH_S, STEP_COST_S, Job
 from benchtui.engine.models import attention, compilation
 from benchtui.engine.worker.failure import result_or_reason
 from benchtui.engine.workloads.base import Workload
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import Effective, StepCost
+from benchtui.sessions.sweep import Config, custom_task
 
 Step = Callable[[Lap], object]
 
+STORED = "costs"
+"""Name of the folder of counted costs, next to the scratch folders of the cases."""
 LONGEST_STEP_S = 12.0
 """Longest step that is counted. A longer extra step would take noticeable time."""
 BUSY_STEPS = 3
@@ -60,6 +66,33 @@ class TypicalStep(NamedTuple):
     """Mean time of a step."""
     padded_tokens: int | None = None
     """Median number of tokens per step, including padding. None if the task has none."""
+
+
+def stored_or(job: Job, typical: TypicalStep, count: Callable[[], StepCost]) -> StepCost:
+    """Return the stored cost of this shape, or count and store it."""
+    name = sha256(msgspec.json.encode(_shape(job))).hexdigest()
+    path = Path(job.scratch).parent / STORED / f"{name}.json"
+    with suppress(OSError, msgspec.MsgspecError):
+        cost = msgspec.json.decode(path.read_bytes(), type=StepCost)
+        return replace(cost, typical_padded_tokens=typical.padded_tokens)
+    cost = count()
+    with suppress(OSError):  # perhaps the disk is full
+        path.parent.mkdir(parents=True, exist_ok=True)
+        new = path.with_suffix(f".{job.case}")
+        new.write_bytes(msgspec.json.encode(cost))
+        new.replace(path)
+    return cost
+
+
+def _shape(job: Job) -> Config:
+    """Return the options that decide the cost of a step.
+
+    Threads and environment variables may change the busy time on a GPU, and all of a step of the user's.
+    """
+    config = replace(job.config, repeat=0)
+    if config.device != "cpu" or custom_task(job.sweep.task):
+        return config
+    return replace(config, threads=0, tokenizer_threads=0, env="")
 
 
 def count_waits(work: StepCost, workload: Workload, device: Device, step_s: float) -> StepCost:

@@ -15,6 +15,7 @@ from benchtui.sessions.estimates.stop_limits import (
     AUTO_HOST_PERCENT,
     AUTO_MOST_STEPS,
     CHECK_MS,
+    NOISY_MS,
     TIME_LIMIT,
     least_steps,
     longest_s,
@@ -73,10 +74,13 @@ class RunningSpread(msgspec.Struct):
 class StopRule:
     """Rule that decides when measuring ends, and why."""
 
-    def __init__(self, rules: Measure) -> None:
+    def __init__(self, rules: Measure, enough_percent: float) -> None:
+        """``enough_percent`` is the error of the median that suffices for ``iterations = "auto"``."""
         self._rules = rules
+        self._enough_percent = enough_percent
         self._min_steps = least_steps(rules)
         self._max_s = longest_s(rules)
+        self._by_count = not (rules.until_auto or rules.until_error or rules.until_percent is not None)
         self._measured_ms = self._checked_ms = self._device_ms = 0.0
         self._steps = self._checked_steps = 0
         self._host, self._device = RunningSpread(), RunningSpread()
@@ -89,7 +93,7 @@ class StopRule:
         self._steps += 1
         self._measured_ms += time.wall_ms
         self._device_ms += time.device_or_host_ms
-        if self._rules.until_auto or self._rules.until_percent is not None:
+        if not self._by_count:
             self._host.add(time.wall_ms)
             if time.device_ms is not None:
                 self._device.add(time.device_ms)
@@ -100,12 +104,14 @@ class StopRule:
             return None
         if self._rules.until_auto:
             return self._auto_reason()
-        if self._rules.until_percent is None:
+        if self._rules.until_error:
+            return self._error_reason()
+        if self._by_count:
             return steps_reason(self._rules.iterations, self._steps, self._rules.min_time_s)
         if self._measured_ms - self._checked_ms < CHECK_MS:
             return None
         self._checked_ms = self._measured_ms
-        return self._narrow_reason(self._rules.until_percent)
+        return self._narrow_reason(self._rules.until_percent or 0.0)
 
     def _limit_reason(self, elapsed_s: float) -> str | None:
         if self._max_s is not None and elapsed_s >= self._max_s:
@@ -115,7 +121,7 @@ class StopRule:
         return None
 
     def _auto_reason(self) -> str | None:
-        timed = self._device if len(self._device.times_ms) == self._steps else self._host
+        timed = self._timed
         if timed.mean * self._steps < CHECK_MS:
             return None
         if enough := self._narrow_reason(AUTO_HOST_PERCENT) if timed is self._host else self._steady_reason():
@@ -125,6 +131,30 @@ class StopRule:
             return f"inherently noisy: deviation settled at {100 * noise:.1f}% after {self._steps} steps"
         return None
 
+    def _error_reason(self) -> str | None:
+        """Return why the error suffices, or why a noisy round ends nevertheless."""
+        if self._measured_ms < CHECK_MS or not self._check_due():
+            return None
+        error = self._timed.interval_percent
+        enough = f"±{self._enough_percent:.2g}%, the spread between processes, after {self._steps} steps"
+        if error is not None and error <= self._enough_percent:
+            return f"error of the median within {enough}"
+        if self._steps >= self._rules.iterations and self._measured_ms >= NOISY_MS:
+            return f"error of the median still above {enough}"
+        return None
+
+    def _check_due(self) -> bool:
+        """Whether enough steps have been added since the last check to sort all of them again."""
+        if self._steps < CHECK_GROWTH * self._checked_steps:
+            return False
+        self._checked_steps = self._steps
+        return True
+
+    @property
+    def _timed(self) -> RunningSpread:
+        """Times on the device if it has a clock of its own, otherwise on the host."""
+        return self._device if len(self._device.times_ms) == self._steps else self._host
+
     def _steady_reason(self) -> str | None:
         noise = self._device.relative_std
         if noise is None or 100 * noise >= AUTO_DEVICE_PERCENT:
@@ -132,9 +162,8 @@ class StopRule:
         return f"standard deviation below {AUTO_DEVICE_PERCENT:g}% after {self._steps} steps"
 
     def _narrow_reason(self, until_percent: float) -> str | None:
-        if self._steps < CHECK_GROWTH * self._checked_steps:
+        if not self._check_due():
             return None
-        self._checked_steps = self._steps
         width = self._host.interval_percent
         if width is None or width > until_percent:
             return None

@@ -18,6 +18,7 @@ from benchtui.engine.worker.environment import EnvironmentProbe
 from benchtui.engine.worker.stop_rule import StopRule
 from benchtui.engine.worker.warmup import MOST_COLD, warmed_up
 from benchtui.engine.workloads.base import StepCounts, Workload
+from benchtui.sessions.estimates.stop_limits import least_steps
 from benchtui.sessions.events import Phase, Steps
 from benchtui.sessions.payloads import Compiling, Environment
 from benchtui.sessions.sweep import Measure
@@ -116,15 +117,20 @@ def warm_up(
 
 
 def measure(
-    workload: Workload, device: Device, rules: Measure, record: Recorder, watch: CompileWatch | None = None
+    workload: Workload,
+    device: Device,
+    rules: Measure,
+    record: Recorder,
+    watch: CompileWatch | None = None,
+    enough_percent: float = 0.0,
 ) -> MeasuredPhase:
-    """Run measured steps until the stop rule ends them."""
+    """Run measured steps until the stop rule ends them; ``enough_percent`` is an error that it may accept."""
     workload.begin_measuring()
     gc.collect()
     device.reset_memory_peaks()
     if watch:
         watch.begin_measuring()
-    rule, probe = StopRule(rules), EnvironmentProbe()
+    rule, probe = StopRule(rules, enough_percent), EnvironmentProbe()
     begin_s, stop = monotonic(), None
     while stop is None:
         for time in _steps(workload, device, record, _block(rules, record.added)):
@@ -141,7 +147,7 @@ def _block(rules: Measure, done: int) -> int:
     """Number of steps to run without synchronizing between them."""
     if rules.mode == "latency":
         return 1
-    remaining = rules.iterations - done
+    remaining = least_steps(rules) - done
     return min(THROUGHPUT_BLOCK, remaining) if remaining > 0 else THROUGHPUT_BLOCK
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Sequence, Set
 from statistics import fmean, quantiles
 
+from benchtui.sessions.estimates.stop_limits import LEAST_WARMUP_STEPS, SETTLED_MS
 from benchtui.sessions.sweep import Measure
 
 WINDOW = 8
 """Number of steps that must be stable. The rule is pyperf's, which uses 20; slow models can't afford that."""
-MIN_STEPS = 3
 MAX_STEPS = 50
 MAX_MS = 15_000.0
 """Maximum number of steps, and maximum time of all steps in which nothing is compiled."""
@@ -32,13 +32,16 @@ def warmed_up(
         return None
     if not rules.warmup_auto:
         return steps_reason(rules.warmup, n, rules.min_warmup_s) if n >= rules.warmup else None
-    if n < MIN_STEPS:
+    if n < LEAST_WARMUP_STEPS:
         return None
     if stable(times_ms[-WINDOW:]):
         return f"stable over the last {WINDOW} of {n} steps"
+    warm_ms = sum(time_ms for step, time_ms in enumerate(times_ms) if step not in cold)
+    if warm_ms >= SETTLED_MS and not cold & {n - 1, n - 2} and _equal(*times_ms[-2:]):
+        return f"the last 2 of {n} steps are within {QUARTILES_WITHIN:.0%}"
     if n >= MAX_STEPS:
         return f"not stable after {n} steps, the maximum"
-    if sum(time_ms for step, time_ms in enumerate(times_ms) if step not in cold) >= MAX_MS:
+    if warm_ms >= MAX_MS:
         return f"not stable after {n} steps and {MAX_MS / 1000:g} s, the maximum"
     return None
 
@@ -58,11 +61,15 @@ def stable(window_ms: Sequence[float]) -> bool:
     return _alike(window_ms[: WINDOW // 2], window_ms[WINDOW // 2 :])
 
 
+def _equal(before_ms: float, after_ms: float) -> bool:
+    return abs(_change(before_ms, after_ms)) <= QUARTILES_WITHIN
+
+
 def _alike(before: Sequence[float], after: Sequence[float]) -> bool:
     (low, _, high), (low_after, _, high_after) = _quartiles(before), _quartiles(after)
     return (
-        abs(_change(low, low_after)) <= QUARTILES_WITHIN
-        and abs(_change(high, high_after)) <= QUARTILES_WITHIN
+        _equal(low, low_after)
+        and _equal(high, high_after)
         and MEAN_FALLS <= _change(fmean(before), fmean(after)) <= MEAN_RISES
     )
 

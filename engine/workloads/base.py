@@ -31,6 +31,8 @@ class Output(msgspec.Struct, frozen=True):
     kind: AnswerKind
     values: torch.Tensor
     """On the host; shapes are those of ``sessions.analysis.answers.Values``."""
+    shortened: str | None = None
+    """What the probe consisted of if the step is too slow for all of it."""
 
 
 class Workload(Protocol):

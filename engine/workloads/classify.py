@@ -38,4 +38,4 @@ class Classify(NetworkTask):
         for batch in self._probe(step_s):
             with torch.inference_mode(), self._autocast():
                 logits.append(self._forward(**batch.inputs).logits[: batch.rows].float().cpu())
-        return Output("logits", torch.cat(logits))
+        return Output("logits", torch.cat(logits), self._shortened)

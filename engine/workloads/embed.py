@@ -59,7 +59,7 @@ class Embed(NetworkTask):
                 hidden = self._hidden_states(batch.inputs)
                 pooled = pool(hidden, batch.inputs.get("attention_mask"), self._pooling)
             vectors.append(pooled[: batch.rows].float().cpu())
-        return Output("embeddings", torch.cat(vectors))
+        return Output("embeddings", torch.cat(vectors), self._shortened)
 
     def _hidden_states(self, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
         hidden: torch.Tensor = self._forward(**inputs, **self._options).last_hidden_state

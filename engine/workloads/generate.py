@@ -13,7 +13,7 @@ from benchtui.engine.devices.base import Device, Lap, no_lap
 from benchtui.engine.models import drafts
 from benchtui.engine.workloads.base import Output
 from benchtui.engine.workloads.inputs.batches import Side
-from benchtui.engine.workloads.transformer_task import NetworkTask, StepOutput
+from benchtui.engine.workloads.transformer_task import LONGEST_ANSWER_S, NetworkTask, StepOutput
 from benchtui.sessions.errors import CaseSkippedError
 from benchtui.sessions.payloads import Effective
 from benchtui.sessions.sweep import Config, Sweep
@@ -36,6 +36,8 @@ class Generate(NetworkTask):
     _cache_type: str | None = None
     _drafting: drafts.Drafting | None = None
     _generated_tokens = 0
+    _probe_tokens = 1
+    """Tokens generated for each prompt of the probe."""
 
     def __init__(self, sweep: Sweep, config: Config, device: Device) -> None:
         """Load model and batches. Raises BenchtuiError if either is unavailable."""
@@ -69,11 +71,21 @@ class Generate(NetworkTask):
             ids, mask = batch.inputs["input_ids"], batch.inputs.get("attention_mask")
             with torch.inference_mode(), self._autocast():
                 if self._drafting:
-                    generated = self._drafting.generate(ids, mask, self.new_tokens or 1)
+                    generated = self._drafting.generate(ids, mask, self._probe_tokens)
                 else:
-                    generated, _ = self._generate(ids, mask, no_lap)
+                    generated, _ = self._generate(ids, mask, no_lap, self._probe_tokens)
             tokens.append(generated[: batch.rows].cpu())
-        return Output("tokens", torch.cat(tokens))
+        return Output("tokens", torch.cat(tokens), self._shortened)
+
+    def _begin_probe(self, step_s: float) -> int:
+        """Generate fewer tokens if a single batch would take too long."""
+        wanted = self.new_tokens or 1
+        self._probe_tokens = wanted if step_s <= LONGEST_ANSWER_S else int(wanted * LONGEST_ANSWER_S / step_s)
+        if self._probe_tokens in (0, wanted):
+            return super()._begin_probe(step_s)
+        rows = super()._begin_probe(step_s * self._probe_tokens / wanted)
+        self._shortened = f"{self._probe_tokens} of {wanted} new tokens for {rows} of {self.probe_rows} inputs"
+        return rows
 
     def begin_measuring(self) -> None:
         """Return to the first batch, and count drafted tokens from here on."""
@@ -114,13 +126,15 @@ class Generate(NetworkTask):
         self._generated_tokens, self._cache_type = tokens.shape[1], "dynamic"
         return StepOutput((mask,))
 
-    def _generate(self, ids: torch.Tensor, mask: torch.Tensor | None, lap: Lap) -> tuple[torch.Tensor, Any]:
+    def _generate(
+        self, ids: torch.Tensor, mask: torch.Tensor | None, lap: Lap, new_tokens: int | None = None
+    ) -> tuple[torch.Tensor, Any]:
         """Return the new tokens (batch, new_tokens) and the KV cache. Without padding the mask is None."""
         padding = self._padding_inputs(mask)
         output = self._prefill(ids, padding)
         tokens = [_likeliest(output)]
         lap("prefill")
-        for following in self._decode_inputs(ids, padding):
+        for following in self._decode_inputs(ids, padding, (new_tokens or self.new_tokens or 1) - 1):
             output = self._decode(tokens[-1], output.past_key_values, following)
             tokens.append(_likeliest(output))
         lap("decode")
@@ -140,9 +154,8 @@ class Generate(NetworkTask):
             torch.compiler.cudagraph_mark_step_begin()
         return self._forward(input_ids=token, past_key_values=cache, use_cache=True, **padding)
 
-    def _decode_inputs(self, ids: torch.Tensor, padding: Padding) -> Iterator[Padding]:
+    def _decode_inputs(self, ids: torch.Tensor, padding: Padding, passes: int) -> Iterator[Padding]:
         """Iterate over the padding inputs of each pass after the prefill."""
-        passes = (self.new_tokens or 1) - 1
         if self._static_cache is None:
             return _growing(padding, passes)
         mask = padding.get("attention_mask", torch.ones_like(ids))

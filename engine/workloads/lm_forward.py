@@ -37,7 +37,7 @@ class LmForward(NetworkTask):
             per_row = max(1, min(POSITIONS, MOST_VALUES // whole.shape[-1]) // self.probe_rows)
             for row, mask in batch.samples:
                 logits.append(whole[row, spaced(mask, per_row)].float().cpu())
-        return Output("logits", torch.cat(logits))
+        return Output("logits", torch.cat(logits), self._shortened)
 
 
 def spaced(mask: torch.Tensor, count: int) -> list[int]:

@@ -83,11 +83,11 @@ class ServeBatch(NetworkTask):
 
     def answer(self, step_s: float) -> Output:
         """Return the tokens generated for the first prompts, with shape (prompts, new tokens)."""
-        self._begin_probe(step_s)
+        rows = self._begin_probe(step_s)
         prompts: list[list[int]] = []
-        while len(prompts) < self.probe_rows:
+        while len(prompts) < rows:
             prompts += self._prompts(no_lap)
-        return Output("tokens", torch.tensor(self._serve(prompts[: self.probe_rows]).generated))
+        return Output("tokens", torch.tensor(self._serve(prompts[:rows]).generated), self._shortened)
 
     def read_back(self) -> Effective:
         """Read the applied options back. Paged attention is reported by the name of its implementation."""

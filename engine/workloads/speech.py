@@ -67,7 +67,7 @@ class Speech(NetworkTask):
                     logits = self._forward(**batch.inputs).logits[: batch.rows]
                     frames = spaced(torch.ones(logits.shape[1]), POSITIONS // self.probe_rows)
                     answers.append(logits[:, frames].flatten(0, 1).float().cpu())
-        return Output("tokens" if self._decodes else "logits", torch.cat(answers))
+        return Output("tokens" if self._decodes else "logits", torch.cat(answers), self._shortened)
 
     def _generate(self, inputs: Inputs, lap: Lap) -> torch.Tensor:
         """Return the likeliest tokens of each clip, with shape (batch, new_tokens)."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from itertools import cycle
-from math import ceil
 from types import FunctionType
 from typing import Any
 
@@ -61,6 +60,8 @@ class NetworkTask:
     """Whether each sample is a prompt, followed by new tokens."""
     probe_rows = 4
     """Number of rows at the start of the data set that form the probe."""
+    _shortened: str | None = None
+    """What the probe consists of if there isn't time for all of it."""
 
     def __init__(self, sweep: Sweep, config: Config, device: Device, auto: Any) -> None:  # noqa: ANN401  (one of transformers' Auto classes)
         """Load network and batches. Raises BenchtuiError if either is unavailable.
@@ -160,21 +161,30 @@ class NetworkTask:
         raise BenchtuiError("this task has no answer to compare")
 
     def _probe(self, step_s: float) -> Iterator[ProbeBatch]:
-        """Yield batches with the first rows of the data set. Raises BenchtuiError if that takes too long."""
-        self._begin_probe(step_s)
-        for done in range(0, self.probe_rows, self._config.batch_size):
+        """Yield batches with the first rows of the data set. Raises BenchtuiError if one takes too long."""
+        rows = self._begin_probe(step_s)
+        for done in range(0, rows, self._config.batch_size):
             mask, inputs = self._next(no_lap)
-            yield ProbeBatch(min(self.probe_rows - done, self._config.batch_size), mask, inputs)
+            yield ProbeBatch(min(rows - done, self._config.batch_size), mask, inputs)
 
-    def _begin_probe(self, step_s: float) -> None:
-        """Return to the first batch. Raises BenchtuiError if passes over the probe would take too long."""
-        passes = ceil(self.probe_rows / self._config.batch_size)
-        if passes * step_s > LONGEST_ANSWER_S:
+    def _begin_probe(self, step_s: float) -> int:
+        """Return to the first batch. Return the number of rows that there is time for.
+
+        Raises BenchtuiError if a single batch would take too long.
+        """
+        passes = (
+            int(LONGEST_ANSWER_S / step_s) if step_s > LONGEST_ANSWER_S / self.probe_rows else self.probe_rows
+        )
+        if not passes:
             raise BenchtuiError(
-                f"the probe would take {passes * step_s:.0f} s; at most {LONGEST_ANSWER_S:g} s are spent on it"
+                f"the probe would take {step_s:.0f} s; at most {LONGEST_ANSWER_S:g} s are spent on it"
             )
+        rows = min(self.probe_rows, passes * self._config.batch_size)
+        if rows < self.probe_rows:
+            self._shortened = f"{rows} of {self.probe_rows} inputs"
         self._batches.rewind()
         self._draw = self._batches.draw
+        return rows
 
     def _extend(self, network: Any) -> Any:  # noqa: ANN401  (a model of transformers)
         """Return the network with the layers that the task adds before compilation."""

@@ -76,6 +76,7 @@ def _rules(rules: Measure, remedies: Sequence[Remedy], axes: Axes) -> Measure:
         rules,
         **times,
         iterations=max(steps, rules.iterations),
+        iterations_auto=rules.iterations_auto and not steps,
         retries=max(rules.retries or 0, DISTURBED_RETRIES) if repeat else rules.retries,
         aa=rules.aa or any(remedy.aa for remedy in remedies),
         explain=(),

@@ -8,12 +8,13 @@ from typing import Any
 
 import msgspec
 import numpy
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import AnswerComparison, AnswerKind, AnswerVerdict
 from benchtui.sessions.stats.quantiles import LEAST_FOR_P99, percentile
-from benchtui.sessions.sweep import Config
+from benchtui.sessions.sweep import Config, custom_task
 from benchtui.sessions.sweep.options import FOUR_BITS
 
 Values = NDArray[Any]
@@ -51,6 +52,24 @@ LEAST_CORRELATED = 8
 """Minimum number of values or tokens for an answer to be called unrelated."""
 
 
+def numerics(config: Config) -> Config:
+    """Return the options that decide what a case computes: all but its size and the tokenizer's threads."""
+    return replace(config, batch_size=1, sequence_length=1, tokenizer_threads=0)
+
+
+def can_share(task: str) -> bool:
+    """Return whether cases of equal numerics answer alike.
+
+    Training sees other samples at another size, and a step of the user's may do anything.
+    """
+    return task != "lm-train" and custom_task(task) is None
+
+
+def is_acceptable(compared: AnswerComparison) -> bool:
+    """Return whether an answer is within the limits."""
+    return compared.verdict in ("identical", "close")
+
+
 def tolerance(*configs: Config) -> Tolerance:
     """Return the limits for two cases: those of the coarser precision or quantization."""
     precisions = {config.precision for config in configs}
@@ -80,8 +99,15 @@ def compare(kind: AnswerKind, base: Values, mine: Values, limits: Tolerance) -> 
 
 
 def _common_part(kind: AnswerKind, base: Values, mine: Values) -> tuple[Values, Values]:
-    """Truncate tokens and losses to their common length, because later ones don't affect earlier ones."""
-    if kind not in ("tokens", "losses"):
+    """Truncate to the common inputs, because a slow case answers fewer; they don't affect each other.
+
+    Tokens and losses are also truncated to their common length: later ones don't affect earlier ones.
+    """
+    if kind == "values" or base.ndim != mine.ndim:
+        return base, mine
+    rows = min(len(base), len(mine))
+    base, mine = base[:rows], mine[:rows]
+    if kind != "tokens":
         return base, mine
     length = min(base.shape[-1], mine.shape[-1])
     return base[..., :length], mine[..., :length]

@@ -11,7 +11,14 @@ from operator import attrgetter
 import msgspec
 from msgspec.structs import replace
 
-from benchtui.sessions.estimates.stop_limits import CHECK_MS, least_steps, longest_s, wanted_percent
+from benchtui.sessions.estimates.stop_limits import (
+    CHECK_MS,
+    LEAST_WARMUP_STEPS,
+    SETTLED_MS,
+    least_steps,
+    longest_s,
+    wanted_percent,
+)
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import Columns
 from benchtui.sessions.stats.evidence import computed_metrics
@@ -92,9 +99,9 @@ class StepTimeModel:
         return Estimate(min(preparation_s + steps_s, measure.timeout_s), step.rough)
 
     def steps_per_round(self, measure: Measure) -> float:
-        """Return the measured steps of a round: as planned, or the mean so far if the spread ends a round."""
-        if not measure.until_auto and measure.until_percent is None:
-            return measure.iterations
+        """Return the measured steps of a round: as planned, or the mean so far if a narrow interval ends it."""
+        if measure.until_error or not _by_spread(measure):
+            return least_steps(measure)
         return max(least_steps(measure), self._measured / max(self._rounds, 1))
 
 
@@ -148,6 +155,8 @@ def _steps_needed(done: RoundSoFar, measure: Measure) -> StepsLeft:
     least = max(0, least_steps(measure) - done.steps)
     wanted = wanted_percent(measure, done.on_host)
     settling = max(least, SETTLING_STEPS - done.steps, 1)
+    if measure.until_error:
+        return StepsLeft(max(least, 1), rough=True)
     if wanted is None:
         return StepsLeft(settling if measure.until_auto else least, rough=measure.until_auto)
     if done.interval_percent is None:
@@ -258,7 +267,10 @@ def _last_round(columns: Columns) -> array[float]:
 def warmup_s(measure: Measure, step_s: float) -> float:
     """Return the time of the warm-up: its steps, or its minimum time after the first step."""
     minimum_s = measure.min_warmup_s or 0.0
-    return max(measure.warmup * step_s, minimum_s + step_s if minimum_s else 0.0)
+    steps_s = measure.warmup * step_s
+    if measure.warmup_auto:
+        steps_s = max(LEAST_WARMUP_STEPS * step_s, min(steps_s, SETTLED_MS / 1000))
+    return max(steps_s, minimum_s + step_s if minimum_s else 0.0)
 
 
 def measuring_s(steps: float, step_s: float, measure: Measure) -> float:
@@ -269,8 +281,12 @@ def measuring_s(steps: float, step_s: float, measure: Measure) -> float:
 
 
 def _min_measuring_s(measure: Measure) -> float:
-    by_spread = measure.until_auto or measure.until_percent is not None
-    return max(measure.min_time_s or 0.0, CHECK_MS / 1000 if by_spread else 0.0)
+    return max(measure.min_time_s or 0.0, CHECK_MS / 1000 if _by_spread(measure) else 0.0)
+
+
+def _by_spread(measure: Measure) -> bool:
+    """Whether the spread of the steps ends a round, not their number."""
+    return measure.until_auto or measure.until_error or measure.until_percent is not None
 
 
 def _groups(config: Config) -> tuple[Group, ...]:

@@ -1,9 +1,21 @@
 """Parameters of the stop rules, which the worker applies and the ETA assumes."""
 
+from collections.abc import Mapping
+
+from benchtui.sessions.payloads import ProcessSpread
+from benchtui.sessions.stats.noise import PACES, noise_by_kind
 from benchtui.sessions.sweep import Measure
 
 CHECK_MS = 500.0
 """Minimum measured time before the width of an interval counts."""
+LEAST_WARMUP_STEPS = 3
+"""Minimum steps of ``warmup = "auto"``."""
+SETTLED_MS = 500.0
+"""Time of the warm-up from which two equal steps end it: a window of eight takes longer if steps are slow."""
+LEAST_STEPS = 6
+"""Minimum steps of ``iterations = "auto"``. Fewer have no 95% interval of the median."""
+NOISY_MS = 2000.0
+"""Minimum measured time before ``iterations = "auto"`` gives up on a noisy round."""
 AUTO_LEAST_STEPS = 10
 AUTO_MOST_STEPS = 10_000
 AUTO_MOST_S = 60.0
@@ -32,7 +44,19 @@ def longest_s(rules: Measure) -> float | None:
 
 def least_steps(rules: Measure) -> int:
     """Return the minimum measured steps of a round before anything but a limit ends it."""
+    if rules.until_error:
+        return LEAST_STEPS
     return max(rules.iterations, AUTO_LEAST_STEPS if rules.until_auto else 0)
+
+
+def enough_percent(earlier: Mapping[str, ProcessSpread], device: str) -> float:
+    """Return the error of a round, in percent of its median, below which more steps decide little.
+
+    It is the spread between processes that is known of the machine. One that isn't known, or that comes from
+    processes at distinct paces, is replaced by the largest spread around a single pace.
+    """
+    noise = noise_by_kind({}, None, dict(earlier))
+    return 100 * min(noise[device.partition(":")[0]].between, PACES)
 
 
 def wanted_percent(rules: Measure, on_host: bool) -> float | None:

@@ -13,6 +13,15 @@ from benchtui.sessions.metrics.quantity import (
 )
 from benchtui.sessions.metrics.readings import answer, as_text, computed, in_percent, of_case, ratio
 
+
+def _of_answer(field: str) -> Reading:
+    """Read a field of the case's own answer."""
+    return Reading(
+        f"answered.answer.{field}",
+        lambda data: getattr(data.case.answered.answer, field, None) if data.case.answered else None,
+    )
+
+
 BASELINE = (
     amount(
         "baseline",
@@ -117,14 +126,23 @@ ANSWER = (
         "lower",
         "share",
     ),
+    amount(
+        "answer_shared_with",
+        "Answer shared with case",
+        "Number of the case whose comparison is shared, because only sizes differ.",
+        Reading("answered.shared_with", lambda data: getattr(data.case.answered, "shared_with", None)),
+    ),
+    words(
+        "answer_shortened",
+        "Shortened probe",
+        "What the probe consisted of if the case was too slow for all of it.",
+        _of_answer("shortened"),
+    ),
     words(
         "answer_digest",
         "Digest of the answer",
         "Hash of the output's bits, comparable between sessions.",
-        Reading(
-            "answered.answer.digest",
-            lambda data: getattr(data.case.answered.answer, "digest", None) if data.case.answered else None,
-        ),
+        _of_answer("digest"),
     ),
     words(
         "answer_absent",

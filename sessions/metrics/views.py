@@ -181,9 +181,17 @@ ANSWERS = View(
         "answer_largest_difference",
         REST,
         "compared with",
+        "shared with",
     ),
     subjects=("answer",),
-    without=("answer", "answer_baseline", "answer_digest", "answer_absent"),
+    without=(
+        "answer",
+        "answer_baseline",
+        "answer_shared_with",
+        "answer_shortened",
+        "answer_digest",
+        "answer_absent",
+    ),
 )
 COMPARED_SHORT = View(
     ("names", shown("latency_typical_ms", title="ms"), "ratio", *short("samples_per_s"), "answer", "notes")

@@ -1,6 +1,7 @@
 """Sweep definition: axes, measurement rules, and the ordered plan of cases."""
 
 from benchtui.sessions.sweep.model import (
+    MEASURE_DEFAULTS,
     MOST_CASES,
     MOST_ROUNDS,
     SAMPLE,
@@ -50,6 +51,7 @@ from benchtui.sessions.sweep.tasks import SERVE, TASKS, Task, task_named
 
 __all__ = [
     "LARGEST",
+    "MEASURE_DEFAULTS",
     "MOST_CASES",
     "MOST_ROUNDS",
     "MOST_THREADS",

@@ -50,7 +50,12 @@ FIELDS = {
 }
 """Fields by the names of entries without a unit."""
 _NAMES = {field: name for name, field in FIELDS.items()}
-_AUTOMATIC = {"warmup": "warmup_auto", "until_percent": "until_auto", "rounds": "rounds_auto"}
+_AUTOMATIC = {
+    "warmup": "warmup_auto",
+    "iterations": "iterations_auto",
+    "until_percent": "until_auto",
+    "rounds": "rounds_auto",
+}
 _COUNTS = {"min_warmup_s": "warmup", "min_time_s": "iterations"}
 """Count of steps that belongs to each minimum time."""
 
@@ -343,8 +348,10 @@ def _axes(**entries: Any) -> options.Axes:  # noqa: ANN401  (each entry was vali
 def _measure(**entries: Any) -> Measure:  # noqa: ANN401  (each entry was validated before)
     """Build the measurement rules; an entry of ``auto`` sets a separate field.
 
-    If the sweep states a count, that number of steps runs: the minimum time defaults to 0.
+    If the sweep states a count, that number of steps runs: the minimum time defaults to 0. Otherwise, rules
+    decide when warm-up and measuring end.
     """
+    entries = dict.fromkeys(_COUNTS.values(), AUTO) | entries
     automatic = {field: flag for field, flag in _AUTOMATIC.items() if entries.get(field) == AUTO}
     said = {field: value for field, value in entries.items() if field not in automatic}
     minimum = {field: 0.0 if count in said else None for field, count in _COUNTS.items()}
@@ -385,6 +392,7 @@ _MEASURE = fields_of(
     Measure,
     {
         "warmup": _or_auto(typed_entry(options.Count | Literal["auto"])),
+        "iterations": _or_auto(typed_entry(options.Size | Literal["auto"])),
         "min_warmup": _or_auto(_duration(Meta(ge=0), "auto|"), None),
         "min_time": _or_auto(_duration(Meta(ge=0), "auto|"), None),
         "until": _or_auto(_share(Meta(gt=0), 'width in percent, such as "1%"', "auto|")),

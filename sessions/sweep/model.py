@@ -81,7 +81,11 @@ class Measure(Record, frozen=True, kw_only=True, omit_defaults=False):
     """Minimum time of the warm-up after its first step, in seconds on the device. If null, it depends on the
     device, see ``for_device``. The default applies to older sessions, which have no such entry."""
     iterations: Size = 20
-    """Measured steps; with ``until_percent`` or ``until_auto``, the minimum number."""
+    """Measured steps; with ``until_percent`` or ``until_auto``, the minimum number; with ``iterations_auto``,
+    the number after which a noisy round ends."""
+    iterations_auto: bool = False
+    """Measure until the error of the round is below the spread between processes. The default applies to older
+    sessions, which measured a fixed number of steps. ``until_percent`` and ``until_auto`` come first."""
     min_time_s: Seconds | None = 0.0
     """Minimum measured time of a round, in seconds on the device, unless ``max_time_s`` ends it. Null and the
     default mean the same as for ``min_warmup_s``."""
@@ -128,7 +132,14 @@ class Measure(Record, frozen=True, kw_only=True, omit_defaults=False):
     @property
     def by_count(self) -> bool:
         """Whether only the number of steps ends a round. Valid for the rules on one device."""
-        return not (self.until_auto or self.until_percent is not None or self.min_time_s)
+        return not (
+            self.until_auto or self.until_percent is not None or self.iterations_auto or self.min_time_s
+        )
+
+    @property
+    def until_error(self) -> bool:
+        """Whether the spread between processes says when a round has enough steps."""
+        return self.iterations_auto and not self.until_auto and self.until_percent is None
 
     def for_device(self, device: str) -> "Measure":
         """Return the rules for a device. Minimum times replace null: those of a GPU, or 0 on a CPU."""
@@ -139,6 +150,10 @@ class Measure(Record, frozen=True, kw_only=True, omit_defaults=False):
             min_warmup_s=warmup_s if self.min_warmup_s is None else self.min_warmup_s,
             min_time_s=time_s if self.min_time_s is None else self.min_time_s,
         )
+
+
+MEASURE_DEFAULTS = Measure(warmup_auto=True, iterations_auto=True, min_warmup_s=None, min_time_s=None)
+"""Rules of a sweep file that states none. The defaults of ``Measure`` are those of older sessions."""
 
 
 class Train(Record, frozen=True, kw_only=True, omit_defaults=False):

@@ -11,7 +11,7 @@ from benchtui.sessions.sanitize import escape_unprintable, quoted
 from benchtui.sessions.secrets import MASK, masked, masked_variable
 from benchtui.sessions.sweep import named_values, ranges, toml_reader
 from benchtui.sessions.sweep.entries import FIELDS, Table
-from benchtui.sessions.sweep.model import WAIT_FOR_QUIET_S, Run, Sweep, custom_task
+from benchtui.sessions.sweep.model import MEASURE_DEFAULTS, WAIT_FOR_QUIET_S, Run, Sweep, custom_task
 from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, Axes, Exclusion, Record
 from benchtui.sessions.sweep.ranges import AT_MOST, AUTO
 
@@ -117,7 +117,8 @@ def table_of(sweep: Sweep) -> Table:
 
 def default_table() -> Table:
     """Return the entries of a sweep that states none. Minimum times have no fixed default and are omitted."""
-    table = table_of(Sweep(name="", model="", run=Run(wait_for_quiet_s=WAIT_FOR_QUIET_S)))
+    run = Run(wait_for_quiet_s=WAIT_FOR_QUIET_S)
+    table = table_of(Sweep(name="", model="", measure=MEASURE_DEFAULTS, run=run))
     return table | {"measure": {name: item for name, item in table["measure"].items() if name not in _IMPLIED}}
 
 

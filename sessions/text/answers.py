@@ -61,6 +61,12 @@ def answer_note(comparison: AnswerComparison) -> str | None:
     )
 
 
+def shared_text(case: CaseState) -> str | None:
+    """Name the case whose comparison this one shares; None if it answered itself."""
+    shared = case.answered.shared_with if case.answered else None
+    return None if shared is None else f"case {shared + 1}, which differs only in size"
+
+
 _KINDS = {
     "logits": "logits at {} positions",
     "tokens": "{} tokens",
@@ -75,11 +81,13 @@ def answer_facts(case: CaseState) -> list[tuple[str, str]]:
     answer, comparison = case.answered.answer if case.answered else None, case.comparison
     facts = {
         "verdict": comparison.verdict.upper() if comparison and comparison.verdict else None,
+        "shared with": shared_text(case),
         "compared with": f"case {comparison.baseline + 1}" if comparison else None,
         **(_figures(comparison) if comparison else {}),
         "output": _KINDS[answer.kind].format(f"{answer.amount:,}") if answer else None,
+        "probe": answer.shortened if answer else None,
         "digest": answer.digest if answer else None,
-        "weights": "random, so differences prove little" if answer and _random(case) else None,
+        "weights": "random, so differences prove little" if case.answered and _random(case) else None,
         "not compared": case.answer_absent,
     }
     return [(label, value) for label, value in facts.items() if value]

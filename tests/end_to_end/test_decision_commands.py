@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.sweep import Measure
+from benchtui.sessions.sweep import MEASURE_DEFAULTS
 from benchtui.sessions.sweep.toml_reader import load_sweep
 from benchtui.tui.cli.advice.optimal import requested_sweep
 
@@ -109,7 +109,7 @@ def test_sweep_from_a_table_without_a_dataset_is_rejected_unwritten(benchtui: Ru
     assert not (home / "best.toml").exists()
     sweep = requested_sweep(None, ("dataset=sample",), optimal_from=str(home / "gpt2.json"), need="throughput")
     assert (sweep.dataset, sweep.axes.precision) == ("sample", ("amp-fp16",))
-    assert sweep.measure == Measure(min_warmup_s=None, min_time_s=None)  # not the steps of the script
+    assert sweep.measure == MEASURE_DEFAULTS  # not the steps of the script
 
 
 def test_sweep_from_lines_without_options_names_all_that_is_missing(benchtui: Run, home: Path) -> None:

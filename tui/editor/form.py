@@ -97,7 +97,9 @@ _DESCRIBED = (
     FormField("dataset", "sample: bundled text; synthetic: random token ids; hub id, file or folder"),
     *map(_of_axis, OPTIONS),
     FormField("measure.warmup", "uncounted steps; auto: until step times are stable"),
-    FormField("measure.iterations", "measured steps; the minimum if until is set"),
+    FormField(
+        "measure.iterations", "measured steps; the minimum if until is set; auto: until their error is small"
+    ),
     FormField(
         "measure.min_warmup",
         "minimum time of the warm-up; auto: 1 s on a GPU, as without an entry unless warmup is a number",

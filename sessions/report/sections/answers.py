@@ -1,6 +1,7 @@
 """Answers: the cost of each case's speed, as the difference of its output from the baseline's."""
 
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
@@ -22,6 +23,10 @@ from benchtui.sessions.text.wording import MOST_NAMES
 INTRODUCTION = (
     "After its measured steps, each case answered the same probe. Figures compare its output with the"
     " baseline's; a divergence (KL) is in nats."
+)
+SHARED = (
+    "Cases that differ only in batch size or sequence length share an answer, of the case in the last column;"
+    " the largest one answered as well, as a spot check."
 )
 RANDOM_WEIGHTS = (
     "The weights are random, so these figures prove little: the logits of a trained model differ in size and"
@@ -45,6 +50,8 @@ class Row(msgspec.Struct, frozen=True):
     """Baseline of the speedup."""
     against: str | None
     """Case whose answer it was compared with; None if all cases share one."""
+    shared: str | None
+    """Case whose comparison it shares; None if it answered itself."""
 
 
 def answers(session: Session, results: Sequence[Result], varying: Collection[str]) -> AnswersSection | None:
@@ -53,9 +60,16 @@ def answers(session: Session, results: Sequence[Result], varying: Collection[str
     if not compared:
         return None
     case: Column[Row] = Column("Case", lambda row: case_name(row.result.config, varying), right=False)
-    sentences = [INTRODUCTION, *([RANDOM_WEIGHTS] if _random(session) else []), *_absent(results)]
+    rows = _rows(session, results, varying)
+    sentences = [
+        INTRODUCTION,
+        *([SHARED] if any(row.shared for row in rows) else []),
+        *([RANDOM_WEIGHTS] if _random(session) else []),
+        *_shortened(results),
+        *_absent(results),
+    ]
     figures = columns(ANSWERS, lambda row: CaseData.of(row.result), {"label": (case,)} | _OWN)
-    return AnswersSection(tuple(sentences), table(figures, _rows(session, results, varying)))
+    return AnswersSection(tuple(sentences), table(figures, rows))
 
 
 def suspects(choices: Sequence[Recommendation]) -> list[str]:
@@ -87,10 +101,18 @@ def _rows(session: Session, results: Sequence[Result], varying: Collection[str])
             comparison,
             bases.get(result.config.work),
             case_name(session.cases[comparison.baseline].config, varying) if several else None,
+            _shared(session, result, varying),
         )
         for result in results
         if (comparison := result.case.comparison) and comparison.verdict
     ]
+
+
+def _shared(session: Session, result: Result, varying: Collection[str]) -> str | None:
+    answered = result.case.answered
+    if answered is None or answered.shared_with is None:
+        return None
+    return case_name(session.cases[answered.shared_with].config, varying)
 
 
 def _random(session: Session) -> bool:
@@ -101,12 +123,21 @@ def _random(session: Session) -> bool:
 
 def _absent(results: Sequence[Result]) -> list[str]:
     """Count the cases without a comparison by reason."""
-    reasons: dict[str, int] = {}
-    for result in results:
-        if reason := result.case.answer_absent:
-            reasons[reason] = reasons.get(reason, 0) + 1
-    named = [f"{count(amount, 'case')} ({reason})" for reason, amount in list(reasons.items())[:MOST_NAMES]]
-    return [f"Not compared: {listed(named)}."] if named else []
+    return _counted("Not compared", (result.case.answer_absent for result in results))
+
+
+def _shortened(results: Sequence[Result]) -> list[str]:
+    """Count the cases that answered only a part of the probe, by that part."""
+    answered = (result.case.answered for result in results)
+    answers = (event.answer for event in answered if event)
+    return _counted("Too slow for the whole probe", (answer.shortened for answer in answers if answer))
+
+
+def _counted(title: str, texts: Iterable[str | None]) -> list[str]:
+    """Count equal texts in a sentence; no sentence without any."""
+    amounts = Counter(text for text in texts if text)
+    named = [f"{count(amount, 'case')} ({text})" for text, amount in list(amounts.items())[:MOST_NAMES]]
+    return [f"{title}: {listed(named)}."] if named else []
 
 
 def _speedup(row: Row) -> str | None:
@@ -118,4 +149,5 @@ _OWN: dict[str, tuple[Column[Row], ...]] = {
     "speedup over the baseline": (Column("Throughput against the baseline (×)", _speedup),),
     "verdict on the answer": (Column("Answer", lambda row: (row.found.verdict or "").upper(), right=False),),
     "compared with": (Column("Compared with", lambda row: row.against, right=False),),
+    "shared with": (Column("Answer of", lambda row: row.shared, right=False),),
 }

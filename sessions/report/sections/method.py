@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from benchtui.sessions.analysis.applied_options import has_no_part, was_applied
 from benchtui.sessions.analysis.roofline import context_power_w
 from benchtui.sessions.compare.system_facts import Fact, facts
+from benchtui.sessions.estimates.stop_limits import CHECK_MS, LEAST_STEPS, NOISY_MS
 from benchtui.sessions.payloads import Data, Effective
 from benchtui.sessions.sanitize import visible
 from benchtui.sessions.state.case import CaseState
@@ -306,7 +307,7 @@ def _warm_up(session: Session) -> str:
     if not measure.warmup_auto:
         return f"{count(measure.warmup, 'step')}{minimum} a case, not counted"
     ended = _tally(case.finished.warmup_stop for case in session.cases if case.finished)
-    return f"until a window of steps is stable{minimum}, not counted{f': {ended}' if ended else ''}"
+    return f"until steps are stable{minimum}, not counted{f': {ended}' if ended else ''}"
 
 
 def _minimum(sweep: Sweep, minimum_s: Callable[[Measure], float | None]) -> str:
@@ -353,7 +354,13 @@ def _stop_rule(measure: Measure, minimum: str) -> str:
     steps = count(measure.iterations, "step")
     until = measure.until_percent
     limit = measure.max_time_s
-    if measure.until_auto:
+    if measure.until_error:
+        rule = (
+            "the error of the median is within the spread between processes, after at least"
+            f" {LEAST_STEPS} steps and {CHECK_MS / 1000:g} s; a noisy round ends after {steps}"
+            f" and {NOISY_MS / 1000:g} s"
+        )
+    elif measure.until_auto:
         rule = f"the spread is narrow enough or settled, after at least {steps}"
     elif until is None:
         rule = steps
@@ -375,7 +382,7 @@ def _ending(stop: str | None) -> str | None:
     if stop is None:
         return None
     by_time = re.fullmatch(r"\d+ steps, for at least (.+ s)", stop)
-    return f"the minimum time of {by_time[1]}" if by_time else re.sub(r" after \d+ steps$", "", stop)
+    return f"the minimum time of {by_time[1]}" if by_time else re.sub(r",? after \d+ steps$", "", stop)
 
 
 def _tally(words: Iterable[str | None]) -> str | None:

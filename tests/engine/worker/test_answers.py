@@ -12,6 +12,7 @@ from benchtui.engine.models import loading
 from benchtui.engine.worker import answers
 from benchtui.engine.workloads.base import Output
 from benchtui.engine.workloads.registry import make_workload
+from benchtui.sessions.analysis.answers import EXACT, compare
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Answered
 from benchtui.sessions.payloads import AnswerComparison
@@ -34,14 +35,16 @@ class Fixed:
 
 @pytest.fixture
 def ask(tmp_path: Path) -> Callable[..., Answered | None]:
-    """Let a case answer with some values."""
+    """Let a case answer with some values, by itself unless ``spot_check`` is False."""
 
     def answered(case: int, values: Any, named: Baseline | None = None, **options: Any) -> Answered | None:
+        options.setdefault("spot_check", True)
+        names = ("batch_size", "precision", "sequence_length", "tokenizer_threads", "threads")
         job = Job(
             case=case,
             config=Config(
                 device="cpu",
-                **{name: options.pop(name) for name in ("batch_size", "precision") if name in options},
+                **{name: options.pop(name) for name in names if name in options},
             ),
             sweep=Sweep(
                 name="s", model="m", measure=Measure(baseline=named), task=options.pop("task", "classify")
@@ -81,6 +84,68 @@ def test_cases_wait_for_a_baseline_that_answers_last(ask: Any, tmp_path: Path) -
 def test_earlier_case_of_the_plan_becomes_the_baseline_once_it_has_answered(ask: Any) -> None:
     assert verdicts(ask(3, VALUES)) == {}
     assert verdicts(ask(1, VALUES)) == {3: (1, "identical")}
+
+
+def share(ask: Any, case: int, values: Any = VALUES, **options: Any) -> Answered:
+    """Let a case share its answer if it can."""
+    answered: Answered = ask(case, values, Baseline(batch_size=1), spot_check=False, **options)
+    return answered
+
+
+def test_sizes_share_the_first_comparison(ask: Any) -> None:
+    """The baseline answers for itself, and so does the first case that is compared with it."""
+    assert share(ask, 0).shared_with is None
+    assert verdicts(share(ask, 1, VALUES + 1e-9, batch_size=2)) == {1: (0, "close")}
+    third = share(ask, 2, ZeroDivisionError(), batch_size=4, tokenizer_threads=2)
+    assert (third.answer, third.shared_with, verdicts(third)) == (None, 1, {2: (0, "close")})
+
+
+def test_later_rounds_do_not_share_again(ask: Any) -> None:
+    for case, size in enumerate((1, 2, 4)):
+        share(ask, case, batch_size=size)
+    assert share(ask, 2, batch_size=4, round=1) is None
+
+
+@pytest.mark.parametrize(
+    "options", [{"precision": "bf16"}, {"threads": 1}, {"task": "lm-train"}, {"task": "s.py:f"}]
+)
+def test_other_numerics_answer_for_themselves(ask: Any, options: dict[str, Any]) -> None:
+    task = {"task": options["task"]} if "task" in options else {}
+    for case, size in enumerate((1, 2)):
+        share(ask, case, batch_size=size, **task)
+    assert share(ask, 2, batch_size=4, **options).shared_with is None
+
+
+def test_baseline_of_another_length_answers_for_itself(ask: Any) -> None:
+    for case, size in enumerate((1, 2)):
+        share(ask, case, batch_size=size)
+    assert share(ask, 2, sequence_length=256).shared_with is None
+    assert share(ask, 3, sequence_length=256, batch_size=2).shared_with == 1
+
+
+def test_spot_check_answers_for_itself(ask: Any) -> None:
+    for case, size in enumerate((1, 2, 4)):
+        share(ask, case, batch_size=size)
+    assert verdicts(ask(3, VALUES + 1e-9, Baseline(batch_size=1), batch_size=8)) == {3: (0, "close")}
+
+
+def test_contradicting_spot_check_withdraws_what_was_shared(ask: Any) -> None:
+    for case, size in enumerate((1, 2, 4)):
+        share(ask, case, batch_size=size)
+    check = ask(3, VALUES.flip(0), Baseline(batch_size=1), batch_size=8)
+    assert verdicts(check) == {3: (0, "broken"), 2: (0, None)}
+    assert check.comparisons[1].absent == (
+        "it was to share the answer of case 2, but case 4, which differs only in size, answers differently"
+    )
+    assert verdicts(share(ask, 2, batch_size=4, round=1)) == {2: (0, "identical")}
+
+
+def test_shortened_probe_is_compared_with_the_start_of_a_whole_one() -> None:
+    tokens = numpy.arange(40).reshape(4, 10)
+    figures = compare("tokens", tokens, tokens[:1, :3], EXACT)
+    assert figures == {"equal_tokens": 1.0, "first_difference": None, "verdict": "identical"}
+    logits = numpy.random.default_rng(0).normal(size=(16, 5))
+    assert compare("logits", logits, logits[:3], EXACT)["verdict"] == "identical"
 
 
 def test_case_answers_once_however_many_rounds_it_has(ask: Any) -> None:
@@ -254,5 +319,23 @@ def test_batch_size_does_not_change_the_probe(lm_sweep: Callable[..., Sweep], si
 
 
 def test_slow_case_is_not_asked(lm_sweep: Callable[..., Sweep]) -> None:
-    with pytest.raises(BenchtuiError, match="the probe would take 40 s; at most 15 s are spent on it"):
-        made(lm_sweep()).answer(10.0)
+    with pytest.raises(BenchtuiError, match="the probe would take 20 s; at most 15 s are spent on it"):
+        made(lm_sweep()).answer(20.0)
+
+
+def test_slow_case_answers_fewer_inputs(lm_sweep: Callable[..., Sweep]) -> None:
+    workload = made(lm_sweep("batch_size=1"))
+    whole, part = workload.answer(0.01), workload.answer(5.0)
+    assert (whole.shortened, part.shortened) == (None, "3 of 4 inputs")
+    numpy.testing.assert_array_equal(whole.values[: len(part.values)].numpy(), part.values.numpy())
+    assert len(part.values) == 3 * len(whole.values) // 4
+
+
+@pytest.mark.parametrize("options", [(), ("cache=static",), ("draft=lookup:2",)])
+def test_slow_generation_answers_fewer_tokens(lm_sweep: Callable[..., Sweep], options: tuple[str, ...]) -> None:
+    workload = made(lm_sweep("task=generate", "batch_size=1", "new_tokens=8", *options))
+    whole, part = workload.answer(0.01), workload.answer(40.0)
+    assert (whole.shortened, part.shortened) == (None, "3 of 8 new tokens for 1 of 4 inputs")
+    assert whole.values[:1, :3].tolist() == part.values.tolist()
+    with pytest.raises(BenchtuiError, match="the probe would take 200 s"):
+        workload.answer(200.0)

@@ -5,15 +5,19 @@ from msgspec.structs import replace
 
 from benchtui.engine.devices.base import StepTime
 from benchtui.engine.worker.stop_rule import AUTO_MOST_STEPS, RunningSpread, StopRule, longest_s
+from benchtui.sessions.estimates.stop_limits import enough_percent
+from benchtui.sessions.payloads import ProcessSpread
 from benchtui.sessions.stats.distribution import distribution
-from benchtui.sessions.sweep import Measure
+from benchtui.sessions.sweep import MEASURE_DEFAULTS, Measure
 
 AUTO = Measure(iterations=10, until_auto=True)
 
 
-def stopped(rules: Measure, times_ms: list[float], device: bool = False) -> tuple[int, str | None]:
+def stopped(
+    rules: Measure, times_ms: list[float], device: bool = False, enough_percent: float = 5.0
+) -> tuple[int, str | None]:
     """After how many of these steps measuring ends, and why."""
-    rule, elapsed_s = StopRule(rules), 0.0
+    rule, elapsed_s = StopRule(rules, enough_percent), 0.0
     for n, time_ms in enumerate(times_ms, 1):
         elapsed_s += time_ms / 1000
         if reason := rule.reason(StepTime(time_ms, time_ms if device else None, {}), elapsed_s):
@@ -52,6 +56,47 @@ def test_unreachable_interval_width_ends_before_the_case_timeout() -> None:
     assert longest_s(Measure(until_auto=True)) == 60.0
     assert longest_s(Measure(until_auto=True, max_time_s=7.0)) == 7.0
     assert longest_s(Measure()) is None
+
+
+def test_slow_round_ends_after_six_steps_with_a_small_error() -> None:
+    reason = "error of the median within ±5%, the spread between processes, after 6 steps"
+    assert stopped(MEASURE_DEFAULTS, [480.0, 485.0] * 20) == (6, reason)
+
+
+def test_short_round_is_measured_for_half_a_second() -> None:
+    assert stopped(MEASURE_DEFAULTS, [20.0, 20.1] * 20)[0] == 25
+
+
+def test_round_goes_on_while_its_error_is_above_the_spread() -> None:
+    few, reason = stopped(MEASURE_DEFAULTS, around(200.0, 0.06, 40), enough_percent=5.0)
+    more, later = stopped(MEASURE_DEFAULTS, around(200.0, 0.06, 40), enough_percent=3.0)
+    assert 6 <= few < more <= 20
+    assert reason is not None and "within ±5%" in reason
+    assert later is not None and "within ±3%" in later
+
+
+def test_noisy_round_ends_after_twenty_steps_and_two_seconds() -> None:
+    n, reason = stopped(MEASURE_DEFAULTS, [100.0, 300.0] * 500)
+    assert n == 20
+    assert reason == "error of the median still above ±5%, the spread between processes, after 20 steps"
+    assert 100 <= stopped(MEASURE_DEFAULTS, [10.0, 30.0] * 500)[0] <= 102
+
+
+def test_stated_count_stays_exact_whatever_the_error() -> None:
+    assert stopped(Measure(iterations=20), [480.0, 485.0] * 20) == (20, "20 steps")
+
+
+def test_minimum_time_on_a_device_comes_on_top() -> None:
+    rules = MEASURE_DEFAULTS.for_device("cuda:0")
+    assert stopped(rules, [100.0, 100.1] * 40, device=True)[0] == 25
+
+
+def test_enough_is_the_recorded_spread_or_that_of_one_pace() -> None:
+    spread = ProcessSpread(between=0.02, freedom=30.0)
+    assert enough_percent({"cpu": spread}, "cpu") == pytest.approx(2.0)
+    assert enough_percent({"cpu": spread}, "cuda:1") == pytest.approx(5.0)
+    assert enough_percent({"cpu": replace(spread, freedom=2.0)}, "cpu") == pytest.approx(5.0)
+    assert enough_percent({"cpu": replace(spread, between=0.2)}, "cpu") == pytest.approx(5.0)
 
 
 def test_auto_needs_ten_steps_and_half_a_second() -> None:
@@ -116,7 +161,7 @@ def test_fixed_steps_go_on_for_the_minimum_time() -> None:
 
 
 def test_minimum_time_counts_the_time_of_the_device() -> None:
-    rule, steps = StopRule(GPU), 1
+    rule, steps = StopRule(GPU, 5.0), 1
     while rule.reason(StepTime(50.0, 5.0, {}), steps * 0.05) is None:
         steps += 1
     assert steps == 500

@@ -106,6 +106,7 @@ def test_answers_are_columns(bench: Any) -> None:
     assert (second["answer"], second["answer_digest"], second["answer_baseline"]) == ("different", "b", "0")
     assert [second[f"answer_{name}"] for name in figures] == ["0.25", "0.5", "3"]
     assert (third["answer_absent"], third["answer_digest"]) == ("slow", "")
+    assert (first["answer_shared_with"], second["answer_shortened"]) == ("", "")
     jsonschema.validate(json.loads(case_export.as_json(session)), case_export.json_schema())
 
 

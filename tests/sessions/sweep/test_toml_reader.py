@@ -6,7 +6,18 @@ import pytest
 from msgspec.structs import replace
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.sweep import Axes, Baseline, Config, Generate, Measure, Run, Sweep, Train, cases
+from benchtui.sessions.sweep import (
+    MEASURE_DEFAULTS,
+    Axes,
+    Baseline,
+    Config,
+    Generate,
+    Measure,
+    Run,
+    Sweep,
+    Train,
+    cases,
+)
 from benchtui.sessions.sweep.model import GPU_MIN_TIME_S, GPU_MIN_WARMUP_S
 from benchtui.sessions.sweep.toml_reader import load_sweep, parse_sweep, preset_names, validate_config
 from benchtui.sessions.sweep.toml_writer import toml_of
@@ -45,7 +56,7 @@ activation_checkpointing = true
 [generate]
 new_tokens = 8
 """
-BY_DEVICE = Measure(min_warmup_s=None, min_time_s=None)
+BY_DEVICE = MEASURE_DEFAULTS
 PLAIN = Sweep(name="sweep", model="m", measure=BY_DEVICE, run=Run(wait_for_quiet_s=60.0))
 HOSTILE = [
     "true",

@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from benchtui.sessions.events import Answered
 from benchtui.sessions.payloads import AnswerComparison
 from benchtui.sessions.text.answers import answer_cell, answer_facts, answer_note, distance
 
@@ -76,3 +77,11 @@ def test_figures_of_an_untrusted_file_are_formatted(name: str, value: float) -> 
     found = compared(verdict="close", **{name: value})
     assert answer_cell(found) and answer_note(found)
     assert 1 <= (distance(found) or 0.0) <= 2
+
+
+def test_facts_name_the_case_that_answered(bench: Any) -> None:
+    compared = AnswerComparison(case=1, baseline=0, verdict="close", kl_mean=1e-3)
+    shared = Answered(t=1.0, case=1, shared_with=2, comparisons=(compared,))
+    session = bench.session(bench.case(1, 10.0), bench.case(2, 10.0), bench.case(4, 10.0), more=[shared])
+    assert dict(answer_facts(session.cases[1]))["shared with"] == "case 3, which differs only in size"
+    assert "shared with" not in dict(answer_facts(session.cases[0]))

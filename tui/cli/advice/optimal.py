@@ -18,7 +18,7 @@ from benchtui.sessions.advice.snippet import no_snippet_reason, snippet
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import AnswerVerdict
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.sweep import UNKNOWN, Measure, Sweep, Work, toml_writer
+from benchtui.sessions.sweep import MEASURE_DEFAULTS, UNKNOWN, Sweep, Work, toml_writer
 from benchtui.sessions.sweep.options import AXES
 from benchtui.sessions.sweep.ranges import parse_quantity
 from benchtui.sessions.sweep.toml_reader import load_sweep, parse_sweep
@@ -239,7 +239,7 @@ def _sweep_text(session: Session, objectives: Sequence[Objective], overrides: tu
     if session.start.source:
         _require_known(session.start.source, sweep, overrides)
         # The other tool's step counts don't apply to a measurement here.
-        sweep = structs.replace(sweep, measure=Measure(min_warmup_s=None, min_time_s=None))
+        sweep = structs.replace(sweep, measure=MEASURE_DEFAULTS)
     text = toml_writer.toml_of(sweep)
     parse_sweep(text, f"{best.name}: can't be run again", overrides)
     return text

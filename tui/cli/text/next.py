@@ -112,7 +112,8 @@ def sweep_text(sweep: Sweep) -> str:
     rules = sweep.measure
     rounds = count(rules.rounds, "round")
     again = ", and the baseline again" if rules.aa else ""
-    return f"{count(_case_count(sweep), 'case')} in {rounds} of {count(rules.iterations, 'step')}{again}"
+    steps = "" if rules.until_error else f" of {count(rules.iterations, 'step')}"
+    return f"{count(_case_count(sweep), 'case')} in {rounds}{steps}{again}"
 
 
 def text(question: OpenQuestion) -> str:

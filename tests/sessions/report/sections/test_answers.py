@@ -3,9 +3,9 @@ from typing import Any
 import msgspec
 
 from benchtui.sessions.events import Answered
-from benchtui.sessions.payloads import AnswerComparison
+from benchtui.sessions.payloads import Answer, AnswerComparison
 from benchtui.sessions.report.document import markdown
-from benchtui.sessions.report.sections.answers import RANDOM_WEIGHTS
+from benchtui.sessions.report.sections.answers import RANDOM_WEIGHTS, SHARED
 from benchtui.sessions.state.session import Session
 
 from ..test_sentences import objections_to
@@ -74,3 +74,21 @@ def test_every_number_of_the_table_follows_from_the_results(bench: Any) -> None:
     assert objections_to_table(session, report) == []
     wrong = report.replace(table, table.replace("98.4", "98.5").replace("DIFFERENT", "CLOSE"))
     assert len(objections_to_table(session, wrong)) == 2
+
+
+def test_shared_and_shortened_answers_are_named(bench: Any) -> None:
+    compared = AnswerComparison(case=2, baseline=0, verdict="close", kl_mean=1e-3)
+    answered = (
+        bench.answered(0),
+        bench.answered(1, verdict="close", kl_mean=1e-3),
+        Answered(t=2.0, case=2, shared_with=1, comparisons=(compared,)),
+    )
+    answer = Answer(kind="tokens", amount=3, digest="d", shortened="3 of 8 new tokens for 1 of 4 inputs")
+    cases = [bench.case(size, 10.0) for size in (1, 2, 4, 8)]
+    text = markdown(bench.session(*cases, more=[*answered, Answered(t=3.0, case=3, answer=answer)]))
+    section = text.partition("## What the speed costs")[2].partition("\n## ")[0]
+    assert SHARED in section
+    assert "Too slow for the whole probe: 1 case (3 of 8 new tokens for 1 of 4 inputs)." in section
+    header, _, *body = [line for line in section.splitlines() if line.startswith("|")]
+    assert header.split("|")[-2].strip() == "Answer of"
+    assert [line.split("|")[-2].strip() for line in body] == ["–", "cpu fp32 bs=2"]
