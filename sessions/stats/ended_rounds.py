@@ -3,7 +3,6 @@
 from __future__ import annotations  # CaseState is only a type here
 
 from collections.abc import Iterable, Sequence
-from copy import copy
 from typing import TYPE_CHECKING, get_args
 
 from msgspec.structs import replace
@@ -67,8 +66,7 @@ def with_result(case: CaseState, planned: int | None) -> CaseState | None:
     """
     if not case.measured_in_part:
         return case if case.state == "ok" else None
-    so_far, ended = copy(case), len(case.rounds)
-    so_far.copy_columns()
+    so_far, ended = case.snapshot(), len(case.rounds)
     so_far.drop_from_round(ended)
     end = end_of_case([as_end(round_) for round_ in case.rounds])
     amount = (f"{ended} of {planned} rounds",) if planned else ()

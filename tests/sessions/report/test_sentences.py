@@ -75,7 +75,7 @@ DTYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16", "int8": "qin
 
 
 def results_of(session: Session) -> dict[str, Any]:
-    """Return what ``benchtui export --format json`` writes, and which rounds of each case there are and count."""
+    """Return what ``benchtui export --format json`` writes, with the rounds of each case."""
     found: dict[str, Any] = json.loads(as_json(session))
     for row in found["cases"]:
         medians, case = row["rounds_p50_ms"], session.cases[row["case"]]
