@@ -35,8 +35,15 @@ class Objective(msgspec.Struct, frozen=True):
     constraints: Constraints = NONE
     steps: int | None = None
     """Length of the job in steps, to which the cold cost is added once; None for an endless job."""
+    any_answer: bool = False
+    """Whether to consider cases of trained weights whose answers aren't the baseline's."""
     work: Work | None = None
     """Work of the cases to choose from. None selects all cases, which must then share their work."""
+
+    @property
+    def keeps_answers(self) -> bool:
+        """Whether a case that changes the answer isn't considered. A limit on the divergence replaces that."""
+        return not self.any_answer and self.constraints.kl is None
 
 
 class CostMetric(msgspec.Struct, frozen=True):
@@ -71,7 +78,7 @@ def cost_metrics(objective: Objective, results: Sequence[Result]) -> tuple[CostM
         case "energy":
             return (ENERGY,)
         case "steadiness":
-            return (JITTER,)
+            return (SLOW_STEPS,)
         case "balanced":
             return shared_metrics((sample, step, PEAK_MEMORY, ENERGY), results)
 
@@ -144,4 +151,4 @@ SAMPLE_TIME = CostMetric(_cost("time_per_sample_ms"), throughput_ratio, "through
 STEP_TIME = CostMetric(_cost("latency_typical_ms"), latency_ratio, "step time not measured")
 PEAK_MEMORY = CostMetric(_cost("peak_memory_mb"), memory_ratio, "peak memory not measured")
 ENERGY = CostMetric(_cost("energy_per_sample_j"), energy_ratio, "energy not measured")
-JITTER = CostMetric(_cost("jitter_percent"), steadiness_ratio, "jitter unknown")
+SLOW_STEPS = CostMetric(_cost("p90_over_p50_percent"), steadiness_ratio, "no p90: it needs 20 steps")

@@ -46,12 +46,11 @@ class RejectedCase(msgspec.Struct, frozen=True):
     reason: str
 
 
-class UndecidedRival(msgspec.Struct, frozen=True):
-    """A case that isn't surely worse than the best, though too far behind to be a tie."""
+class Rival(msgspec.Struct, frozen=True):
+    """Another case than the recommended one, and the ratio between them."""
 
     result: Result
     ratio: Ratio
-    """Ratio of the best case to it; above 1."""
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -65,12 +64,18 @@ class Decision(msgspec.Struct, frozen=True):
     ties: tuple[Result, ...] = ()
     """Other cases that can't be distinguished from the best, nearest first: SAME, or behind by a small
     lead that isn't established."""
+    open_ties: bool = False
+    """Whether one of them isn't surely the same as the best."""
     leader: Result | None = None
     """The case with the best metric, if a simpler one was chosen instead; else None."""
-    unsure: tuple[UndecidedRival, ...] = ()
-    """Further cases that aren't surely worse than the best, nearest first."""
+    unsure: tuple[Rival, ...] = ()
+    """Further cases, too far behind to be ties, that aren't surely worse than the best, nearest first. The
+    ratio is that of the best case to it, above 1."""
     tail: Tail | None = None
     """Percentile at which the best case's slow steps are longer than the runner-up's; None if there is none."""
+    changing: tuple[Rival, ...] = ()
+    """Better cases that aren't recommended because their answers aren't the baseline's, best first. The
+    ratio is that of the case to the best one, above 1."""
     fit: tuple[Result, ...] = ()
     """Cases that meet the constraints."""
     rejected: tuple[RejectedCase, ...] = ()
@@ -93,6 +98,14 @@ class Decision(msgspec.Struct, frozen=True):
         sure = self.verdict is Verdict.FASTER and not self.ties and not self.unsure
         return sure and self.tail is None
 
+    @property
+    def established(self) -> bool:
+        """Whether the best case surely is the best, or the same as the best."""
+        if self.runner_up is None:
+            return True
+        sure = not self.unsure and self.verdict in (Verdict.FASTER, Verdict.SAME)
+        return sure and not self.open_ties
+
 
 def decide(
     session: Session,
@@ -108,10 +121,41 @@ def decide(
     needed = _needed(objective)
     reasons = [(row, _reasons(row, objective, needed)) for row in rows]
     rejected = (*_unfit(reasons), *_not_measured(session, objective))
-    fit = tuple(row for row, against in reasons if not against)
-    if not fit:
+    able = tuple(row for row, against in reasons if not against)
+    if not able:
         return Decision(objective, rejected=rejected, relaxations=_relaxations(rows, objective, needed))
-    return replace(_choose(fit, objective, cost_metrics(objective, fit)), rejected=rejected)
+    fit = keeping_answers(able) if objective.keeps_answers else able
+    metrics = cost_metrics(objective, fit)
+    choice = _choose(fit, objective, metrics)
+    changing = _changing(able, fit, choice, metrics)
+    return replace(choice, rejected=(*rejected, *_with_other_answers(able, fit)), changing=changing)
+
+
+def keeping_answers(rows: tuple[Result, ...]) -> tuple[Result, ...]:
+    """Return the cases that don't change the baseline's answer; all of them if no others remain."""
+    return tuple(row for row in rows if not row.case.changes_answer) or rows
+
+
+def _changing(
+    able: Sequence[Result], fit: Sequence[Result], choice: Decision, metrics: Sequence[CostMetric]
+) -> tuple[Rival, ...]:
+    """Return the cases left out because of their answers that would be better than the recommended one."""
+    best, kept = choice.best, {row.case.index for row in fit}
+    if best is None or not all(metric.cost(row) for row in able for metric in metrics):
+        return ()
+    others = sorted(
+        (row for row in able if row.case.index not in kept), key=lambda row: total_cost(row, metrics)
+    )
+    rivals = (Rival(row, ahead_by(best, row, metrics)) for row in others)
+    return tuple(rival for rival in rivals if rival.ratio.value > 1 and rival.ratio.verdict is not Verdict.SAME)
+
+
+def _with_other_answers(able: Iterable[Result], fit: Iterable[Result]) -> Iterator[RejectedCase]:
+    kept = {row.case.index for row in fit}
+    for row in able:
+        if row.case.index not in kept and row.case.comparison:
+            verdict = (row.case.comparison.verdict or "").upper()
+            yield RejectedCase(row.case, f"answer {verdict}; --answer any includes it")
 
 
 def _choose(fit: Sequence[Result], objective: Objective, metrics: Sequence[CostMetric]) -> Decision:
@@ -121,12 +165,14 @@ def _choose(fit: Sequence[Result], objective: Objective, metrics: Sequence[CostM
     near = _undecided(_near_the_leader(costs, metrics), metrics)
     best = simplest(near)
     runner_up = next((row for row in ranked if row is not best), None)
+    ties = tuple(row for row in near if row is not best)
     return Decision(
         objective,
         best=best,
         runner_up=runner_up,
         ahead=ahead_by(runner_up, best, metrics) if runner_up else None,
-        ties=tuple(row for row in near if row is not best),
+        ties=ties,
+        open_ties=any(ahead_by(row, best, metrics).verdict is not Verdict.SAME for row in ties),
         leader=None if ranked[0] is best else ranked[0],
         unsure=_unsure(ranked, near, best, metrics),
         tail=longer_tail(best, runner_up, objective.need) if runner_up else None,
@@ -142,11 +188,11 @@ def _near_the_leader(costs: Sequence[tuple[float, Result]], metrics: Sequence[Co
 
 def _unsure(
     ranked: Iterable[Result], near: Iterable[Result], best: Result, metrics: Sequence[CostMetric]
-) -> tuple[UndecidedRival, ...]:
+) -> tuple[Rival, ...]:
     """Return the cases, other than ``near``, that can't be distinguished from the best."""
     tied = {row.case.index for row in near}
     others = (row for row in ranked if row.case.index not in tied)
-    rivals = (UndecidedRival(row, ahead_by(row, best, metrics)) for row in others)
+    rivals = (Rival(row, ahead_by(row, best, metrics)) for row in others)
     return tuple(rival for rival in rivals if rival.ratio.verdict in (Verdict.UNSURE, Verdict.REPORTED))
 
 

@@ -113,6 +113,15 @@ LATENCY = (
         better="lower",
     ),
     figure(
+        "p90_over_p50_percent",
+        "Slow steps, p90 over p50",
+        "Time by which p90 exceeds p50, in percent of p50; by it, steadiness is compared.",
+        latency("tail_percent"),
+        "p90 over p50",
+        format="percent",
+        better="lower",
+    ),
+    figure(
         "jitter_percent",
         "Jitter, std/mean",
         "Standard deviation relative to the mean.",

@@ -252,6 +252,17 @@ class CaseState(msgspec.Struct):
         return reason or (self.answered.absent if self.answered else None)
 
     @property
+    def has_other_answer(self) -> bool:
+        """Whether its answer was compared and isn't its baseline's."""
+        return self.comparison is not None and self.comparison.verdict in ("different", "broken")
+
+    @property
+    def changes_answer(self) -> bool:
+        """Whether it has trained weights and another answer. Of random weights, that proves little."""
+        trained = self.prepared is not None and self.prepared.model.weights != "random"
+        return trained and self.has_other_answer
+
+    @property
     def peak_memory_mb(self) -> float | None:
         """Highest peak that was read: memory of the device, or of the worker for a case on the CPU."""
         return peak_mb(self.config.device, self.finished.memory if self.finished else None)

@@ -63,7 +63,7 @@ class Result(msgspec.Struct, frozen=True):
 
     @property
     def typical_low_ms(self) -> float | None:
-        """Lower end of the typical step's 95% interval, which holds fresh processes; None without bounds."""
+        """Lower end of the typical step's 95% interval, with fresh processes; None if nothing bounds it."""
         return self._typical_bounds.low if self._typical_bounds else None
 
     @property

@@ -38,8 +38,8 @@ class Sample(msgspec.Struct, frozen=True, gc=False):
     low: Statistic | None
     """First quartile; None if no steps were kept."""
     mean: Statistic
-    jitter: float | None = None
-    """Standard deviation of the steps over their mean; None for fewer than two, or if none were kept."""
+    tail: float | None = None
+    """Time by which p90 exceeds the median, as a share of it; None below 20 steps, or if none were kept."""
     extremes_ms: tuple[float, float] | None = None
     """Shortest and longest step; None if no steps were kept."""
 

@@ -92,7 +92,8 @@ class BestCases:
         if self._count > MOST_COMPARED:
             return
         for rates in filter(None, self._rates.values()):
-            ranked = sorted(rates.values(), key=lambda entry: -entry[0])
+            keeping = [entry for entry in rates.values() if not self._verdicts.changes_answer(entry[1])]
+            ranked = sorted(keeping or rates.values(), key=lambda entry: -entry[0])
             leader, others = ranked[0][1], [case for _, case in ranked[1:]]
             sure = bool(others)
             for other in others:

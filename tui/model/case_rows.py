@@ -366,7 +366,7 @@ class CaseRows:
         return self._half_width_percent(case, stats) if key == "interval" else VALUES[key](case, stats)
 
     def _half_width_percent(self, case: CaseState, stats: Distribution | None) -> float | None:
-        """Return the half-width of the interval: of a case, or of the steps of a running one."""
+        """Return the half-width of the interval of a measured case, or of the steps so far of a running one."""
         if case.has_result:
             return self.verdicts.half_width_percent(case)
         return stats.interval_percent if stats else None

@@ -70,8 +70,8 @@ def test_report_of_a_fully_measured_cpu_session(bench: Any, read: Read) -> None:
     assert document.titles[1:3] == ["Benchmark report: tiny", "Decision"]
     assert len(title(document).paragraphs) == 1
     assert document["Decision"].paragraphs[:3] == [
-        "For throughput, run cpu fp32 seq=32 bs=8 (152 samples/s) and cpu fp32 seq=128 bs=8 (37.9 samples/s).",
-        "For latency, run cpu fp32 seq=32 bs=1 (median 10.0 ms) and cpu fp32 seq=128 bs=1 (median 40.0 ms).",
+        "For throughput, run cpu fp32 bs=8 seq=32 (152 samples/s) and cpu fp32 bs=8 seq=128 (37.9 samples/s).",
+        "For latency, run cpu fp32 bs=1 seq=32 (median 10.0 ms) and cpu fp32 bs=1 seq=128 (median 40.0 ms).",
         "Measured: 8 of 8 planned cases.",
     ]
     row = document.need("Maximum throughput, 128 tokens")
@@ -82,9 +82,9 @@ def test_report_of_a_fully_measured_cpu_session(bench: Any, read: Read) -> None:
         document["Choices in detail"]
         .paragraphs[1]
         .startswith(
-            "Maximum throughput, 128 tokens: cpu fp32 seq=128 bs=8: 37.9 samples/s, 1.52 × (1.42 to 1.62) "
-            "the throughput of the baseline, cpu fp32 seq=128 bs=1 (25.0 samples/s). "
-            "The next, cpu fp32 seq=128 bs=4 (33.0 samples/s), is 12.9 % behind (6.84 to 18.7 %)."
+            "Maximum throughput, 128 tokens: cpu fp32 bs=8 seq=128: 37.9 samples/s, 1.52 × (1.42 to 1.62) "
+            "the throughput of the baseline, cpu fp32 bs=1 seq=128 (25.0 samples/s). "
+            "The next, cpu fp32 bs=4 seq=128 (33.0 samples/s), is 12.9 % behind (6.84 to 18.7 %)."
         )
     )
     assert [section.title for section in document.under("Performance metrics")] == [

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Sequence
 from math import inf
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Literal, TypedDict, Unpack
 
 import click
 from msgspec import structs
@@ -64,8 +64,8 @@ objective_option = click.option(
     type=click.Choice(["throughput", "latency", "memory", "energy", "steadiness", "balanced"]),
     default="throughput",
     show_default=True,
-    help="What to optimize: samples/s, step time, samples/s per MB of peak memory, joules per sample, the"
-    " spread of step times relative to their mean, or the product of time per sample, step time, peak memory"
+    help="What to optimize: samples/s, step time, samples/s per MB of peak memory, joules per sample,"
+    " p90 relative to p50 of the step times, or the product of time per sample, step time, peak memory"
     " and joules.",
 )
 _size = _quantity("size", _SIZES_MB, "8GB")
@@ -94,7 +94,7 @@ class _Limits(TypedDict):
     latency_ms: float | None
     power_w: float | None
     kl: float | None
-    answer: AnswerVerdict | None
+    answer: AnswerVerdict | Literal["any"] | None
 
 
 @click.command()
@@ -112,8 +112,9 @@ class _Limits(TypedDict):
 )
 @click.option(
     "--answer",
-    type=click.Choice(["identical", "close"]),
-    help="Consider only cases that answer the probe as the baseline does, at least so far.",
+    type=click.Choice(["identical", "close", "any"]),
+    help="Consider only cases that answer the probe as the baseline does, at least so far. By default, cases of"
+    " trained weights with other answers are left out; with any, they may be recommended.",
 )
 @click.option(
     "--steps",
@@ -156,7 +157,8 @@ def optimal(
         raise click.UsageError("--snippet, --json and --toml - all print to standard output; use one of them")
     loaded = sessions.load(session)
     loaded.judge_by(verdict_settings({"baseline": baseline, "same_within": same_within}))
-    objectives = _objectives(Objective(need, Constraints(**limits), steps), loaded, length, model)
+    objective = Objective(need, _constraints(limits), steps, any_answer=limits["answer"] == "any")
+    objectives = _objectives(objective, loaded, length, model)
     decisions = [decide(loaded, objective) for objective in objectives]
     best = any(decision.best for decision in decisions)
     text = _sweep_text(loaded, objectives) if toml_path and best else None
@@ -173,6 +175,17 @@ def optimal(
     if text is not None and toml_path is not None:
         write_document(text, None if toml_path == "-" else Path(toml_path), over=False)
     sys.exit(0 if all(decision.best for decision in decisions) else FAILED)
+
+
+def _constraints(limits: _Limits) -> Constraints:
+    return Constraints(
+        vram_mb=limits["vram_mb"],
+        p99_ms=limits["p99_ms"],
+        latency_ms=limits["latency_ms"],
+        power_w=limits["power_w"],
+        kl=limits["kl"],
+        answer=None if limits["answer"] == "any" else limits["answer"],
+    )
 
 
 class BestCaseOptions(TypedDict):

@@ -23,6 +23,7 @@ from benchtui.sessions.sweep import Work
 from benchtui.sessions.text.formatting import memory, number, ratio_text, time_ms
 from benchtui.sessions.text.quantities import with_unit
 from benchtui.sessions.text.wording import (
+    changing_text,
     confidence,
     costs,
     ratio_with_interval,
@@ -106,6 +107,17 @@ class UnsureJson(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
+class ChangingJson(msgspec.Struct, frozen=True, kw_only=True):
+    """Better case that isn't recommended because its answer isn't the baseline's."""
+
+    case: int
+    name: str
+    ahead: RatioJson | None
+    """How many times as good it is as the best case."""
+    answer: str | None
+    """Verdict on its answer: ``different`` or ``broken``."""
+
+
 class RelaxedJson(msgspec.Struct, frozen=True, kw_only=True):
     """Constraint that alone excludes all cases."""
 
@@ -143,6 +155,8 @@ class DecisionJson(msgspec.Struct, frozen=True, kw_only=True):
     """Cases that can't be distinguished from the best."""
     unsure: tuple[UnsureJson, ...]
     """Further cases that aren't surely worse, nearest first."""
+    changing: tuple[ChangingJson, ...]
+    """Better cases with other answers, best first."""
     confidence: str | None
     """How certain it is that the best case is the best, in a few words. Null without a best case."""
     front: tuple[CaseRow, ...]
@@ -184,6 +198,15 @@ def document(session: Session, decision: Decision) -> DecisionJson:
                 reason=why_unsure(each.ratio) or "",
             )
             for each in decision.unsure
+        ),
+        changing=tuple(
+            ChangingJson(
+                case=rival.result.case.index,
+                name=rival.result.name,
+                ahead=ratio_json(rival.ratio),
+                answer=rival.result.case.comparison.verdict if rival.result.case.comparison else None,
+            )
+            for rival in decision.changing
         ),
         confidence=confidence(decision) if decision.best else None,
         front=tuple(case_row(result.case, result) for result in decision.front),
@@ -238,6 +261,10 @@ def _against_next(decision: Decision) -> Iterator[str]:
         yield f"  but its {decision.tail.name} is longer: {shown}"
     yield f"  confidence: {confidence(decision)}"
     yield from _listed(
+        "  better, with other answers (--answer any chooses among them):",
+        [changing_text(rival, rival.result.name) for rival in decision.changing],
+    )
+    yield from _listed(
         "  not distinguished from:",
         [
             f"{each.result.name}: {ratio_text(each.ratio.value)} ×, {why_unsure(each.ratio)}"
@@ -255,7 +282,7 @@ def _against_baseline(session: Session, best: Result) -> Iterator[str]:
     if baseline is None:
         reason = explain_missing_baseline(best.config, session.cases, named)
         yield f"  no ratio to a baseline: {reason}; choose one: --baseline precision=fp32"
-    own = next(row for row in rows if row.case is best.case)
+    own = next(row for row in rows if row.case.index == best.case.index)
     ratio = throughput_ratio(baseline, own) if baseline and baseline is not own else None
     if baseline and ratio:
         multiple = ratio_with_interval(ratio)

@@ -222,11 +222,13 @@ def _check_costs(claim: Claim, text: str, row: Row, base: Row | None) -> None:
 
 def check_all_costs(claim: Claim, text: str, row: Row, base: Row | None) -> None:
     """Require that no cost is omitted."""
-    if row["compile"] not in DEFAULTS and row["cold_cost_ms"] is not None and row["compiled"] is not False:
+    alike = {option: base is not None and base[option] == row[option] for option in ("compile", "precision")}
+    compiled = row["compile"] not in DEFAULTS and row["cold_cost_ms"] is not None
+    if compiled and row["compiled"] is not False and not alike["compile"]:
         claim.require("s of compile time" in text, "the time of compiling isn't told")
     if row["answer"]:
         claim.require(row["answer"] == "identical" or "answers " in text, "nothing is said of its answer")
-    elif row["precision"] not in (None, *DEFAULTS):
+    elif row["precision"] not in (None, *DEFAULTS) and not alike["precision"]:
         claim.require(f"{row['precision']}: accuracy not measured here" in text, "nothing is said of accuracy")
     peaks = peak_mb(row), peak_mb(base) if base and comparable_memory(row, base) else None
     more = peaks[0] and peaks[1] and peaks[0] / peaks[1] - 1 >= MIN_EXTRA_MEMORY
