@@ -256,6 +256,14 @@ class Session:
         """Measured cases that wait until further rounds are planned, or until the rounds end."""
         return [case for case in self.cases if case.state == "queued" and self._awaits_plan(case)]
 
+    @property
+    def with_first_rounds(self) -> int:
+        """Number of cases that haven't ended only because they may get further rounds."""
+        rules = self.start.sweep.measure
+        if not rules.rounds_auto:
+            return 0
+        return sum(case.finished is None and len(case.rounds) >= rules.rounds for case in self.cases)
+
     def _awaits_plan(self, case: CaseState) -> bool:
         rules = self.start.sweep.measure
         return rules.rounds_auto and len(case.rounds) >= rules.rounds and not case.round_planned

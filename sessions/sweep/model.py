@@ -121,6 +121,11 @@ class Measure(Record, frozen=True, kw_only=True, omit_defaults=False):
         return None if self.rounds_auto else self.rounds
 
     @property
+    def repeats(self) -> bool:
+        """Whether cases may have several rounds."""
+        return self.rounds > 1 or self.rounds_auto
+
+    @property
     def planned_steps(self) -> int:
         """Measured steps of a case over all rounds, unless another rule ends or extends it."""
         return self.iterations * self.rounds

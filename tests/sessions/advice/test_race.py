@@ -8,7 +8,7 @@ from benchtui.sessions.advice.race import cost, plan_rounds
 from benchtui.sessions.events import CaseFinished, CaseStarted, RoundFinished, SessionStarted, Steps
 from benchtui.sessions.payloads import Host, ProcessSpread
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.sweep import Config, Run, Sweep
+from benchtui.sessions.sweep import Config, Find, Run, Sweep
 from benchtui.sessions.text.race import settled_text
 
 ROUND_S = 2.0
@@ -17,7 +17,12 @@ Rounds = Sequence[float | Sequence[float]]
 PRECISIONS = ("fp32", "tf32", "bf16", "fp16")
 
 
-def session_of(*cases: Rounds | str, spread: float | None = 0.001, budget_s: float | None = None) -> Session:
+def session_of(
+    *cases: Rounds | str,
+    spread: float | None = 0.001,
+    budget_s: float | None = None,
+    find: Find | None = None,
+) -> Session:
     """Return a session of cases with rounds of these medians, or with another outcome; empty ones wait."""
     configs = tuple(
         Config(device="cpu", precision=PRECISIONS[place % 4], threads=1 + place // 4)
@@ -25,7 +30,7 @@ def session_of(*cases: Rounds | str, spread: float | None = 0.001, budget_s: flo
     )
     session = Session()
     recorded = {} if spread is None else {"cpu": ProcessSpread(between=spread, freedom=12.0)}
-    sweep = Sweep(name="hand", model="tiny", run=Run(budget_s=budget_s))
+    sweep = Sweep(name="hand", model="tiny", run=Run(budget_s=budget_s), find=find)
     session.apply(
         SessionStarted(
             t=0.0,
@@ -106,7 +111,7 @@ def test_unknown_spread_is_measured_with_a_few_repeats() -> None:
 
 
 def test_spent_budget_ends_the_race_and_says_what_stays_open() -> None:
-    session = session_of((10.0,), (10.1,), spread=0.01, budget_s=4.0)
+    session = session_of((10.0,), (10.1,), spread=0.01, budget_s=4.0, find=Find())
     plan = plan_rounds(session)
     assert plan.rounds == () and plan.ended is not None and "budget" in plan.ended
     price = cost(plan.questions[0])
@@ -115,12 +120,12 @@ def test_spent_budget_ends_the_race_and_says_what_stays_open() -> None:
 
 def test_plan_fits_the_budget_but_for_its_last_round() -> None:
     cases = [(10.0 + 0.01 * place,) for place in range(10)]
-    plan = plan_rounds(session_of(*cases, spread=0.01, budget_s=10 * ROUND_S + 2.5 * ROUND_S))
+    plan = plan_rounds(session_of(*cases, spread=0.01, budget_s=12.5 * ROUND_S, find=Find()))
     assert len(plan.rounds) == 3
 
 
 def test_budget_defaults_to_a_minute_more_than_the_first_pass() -> None:
-    session = session_of((10.0,), (10.1,), spread=0.01)
+    session = session_of((10.0,), (10.1,), spread=0.01, find=Find())
     session.now_s = 63.9
     assert plan_rounds(session).rounds
     session.now_s = 64.0
