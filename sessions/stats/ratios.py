@@ -28,6 +28,7 @@ from benchtui.sessions.stats.evidence import (
     by_turns,
     counted_rounds,
     difference,
+    others_of_pair,
     turns_of,
 )
 from benchtui.sessions.stats.noise import BETWEEN_SESSIONS, Spread
@@ -220,9 +221,10 @@ def _ratio(base: Sampled, new: Sampled) -> Ratio:
     """Build a ratio of steps with all of its bounds."""
     turns = turns_of(base, new)
     sides = turns or (counted_rounds(base), counted_rounds(new))
-    estimate = by_turns if turns else difference
+    others = None if turns else others_of_pair(base, new)
     typical, low, mean = (
-        estimate(base, new, figures) for figures in zip(*map(statistics_of, sides), strict=True)
+        difference(base, new, figures, others) if others else by_turns(base, new, figures)
+        for figures in zip(*map(statistics_of, sides), strict=True)
     )
     margin, rounds = max(base.noise.margin, new.noise.margin), min(map(len, sides))
     if typical is None and (separate := _if_all_steps_differ(base, new)):

@@ -54,6 +54,9 @@ MOST_RETRIES = 10
 LEAST_BUDGET_S = 60.0
 """Minimum budget for further rounds, unless the sweep sets one. It also decides comparisons of short cases."""
 
+SEARCH_SHARE = 0.5
+"""Time for the further rounds of a search over that of its first rounds, unless the sweep sets a budget."""
+
 MOST_CELSIUS = 150.0
 WAIT_FOR_QUIET_S = 60.0
 """Time limit of a wait for quiet, unless a sweep file sets it."""
