@@ -18,13 +18,14 @@ from benchtui.sessions.journal.reader import read
 from benchtui.sessions.payloads import Energy, Host, Memory, StepCost
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import measured
+from benchtui.sessions.stats.sampling import Bounds
 from benchtui.sessions.stats.verdicts import Ratio
 from benchtui.sessions.sweep import Axes, Config, Find, Measure, Run
 
 Begin = Callable[..., Any]
 Policy = Callable[[Session], RacePlan]
 AUTO = Measure(rounds_auto=True)
-SLOW = Settled(case=2, against=0, ratio=Ratio(value=1 / 2.1))
+SLOW = Settled(case=2, against=0, ratio=Ratio(1 / 2.1, Bounds(*[1 / 2.1] * 5)))
 
 
 def until(rounds: int, *cases: int) -> Policy:
