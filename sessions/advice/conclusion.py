@@ -50,12 +50,22 @@ class Conclusion(msgspec.Struct, frozen=True, kw_only=True):
     """Open questions about cases of this work."""
 
     @property
+    def contests(self) -> tuple[OpenQuestion, ...]:
+        """Open questions about which case is the best."""
+        subject = _BEST.get(self.choice.objective.need)
+        return tuple(question for question in self.open if subject in question.about)
+
+    @property
     def decided(self) -> bool:
         """Whether no other case may turn out to be better."""
-        subject = _BEST.get(self.choice.objective.need)
-        if subject is None:
-            return self.choice.runner_up is None or self.choice.clear
-        return not any(subject in question.about for question in self.open)
+        if self.choice.objective.need in _BEST:
+            return not self.contests
+        return self.choice.runner_up is None or self.choice.clear
+
+    @property
+    def starred(self) -> bool:
+        """Whether the case is marked as the one to run: decided, and chosen from several."""
+        return self.decided and self.choice.runner_up is not None
 
     @property
     def rival(self) -> tuple[Result, Ratio] | None:
