@@ -49,14 +49,8 @@ def headline(conclusion: Conclusion, name: NameOf, where: str = "") -> str:
     place = f" at {where}" if where else ""
     if conclusion.decided:
         return f"run{place} {run}"
-    others = count(rivals(conclusion), "other")
+    others = count(len(conclusion.rivals), "other")
     return f"not decided{place}: {others} may be as good or better; so far {run}"
-
-
-def rivals(conclusion: Conclusion) -> int:
-    """Count the cases that may be better than the best one."""
-    others = len(conclusion.choice.ties) + len(conclusion.choice.unsure)
-    return len(conclusion.contests) or others
 
 
 def figures(result: Result) -> str:

@@ -109,14 +109,10 @@ class AnswerText:
         )
 
     def _certainty(self, work: Conclusion) -> str:
-        from benchtui.sessions.text.conclusion import rivals
         from benchtui.sessions.text.wording import confidence
 
-        return (
-            confidence(work.choice)
-            if work.decided
-            else f"{count(rivals(work), 'other')} may be as good or better"
-        )
+        others = count(len(work.rivals), "other")
+        return confidence(work.choice) if work.decided else f"{others} may be as good or better"
 
     def _figures(self, work: Conclusion) -> tuple[str, ...]:
         from benchtui.sessions.text.conclusion import costs_per_step, headline_figure
@@ -135,7 +131,7 @@ class AnswerText:
     def _rivals(self, work: Conclusion) -> Iterator[Rival]:
         from benchtui.sessions.text.wording import ratio_with_interval
 
-        for question in work.contests:
+        for question in work.rivals:
             ratio = question.ratio
             other = next(case for case in question.cases if case.index != work.best.case.index)
             if ratio is None:
