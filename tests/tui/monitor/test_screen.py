@@ -211,12 +211,12 @@ async def test_gauges_of_an_ended_session_are_marked_as_old(story: Any, engine: 
 
 
 async def test_a_finished_session_shows_its_outcome_and_next_steps(story: Any, opened: Any) -> None:
-    story.begin().case(0).case(1, 18.0).finish(2, "skipped", reason="no").end()
+    story.begin().case(0).case(1, 19.0).finish(2, "skipped", reason="no").end()
     async with opened(story.path) as seen:
         await seen.settle()
         assert verdict(seen) == "completed  2 ok · 1 skipped  in 3 s"
         answer = seen.panel("answer")
-        assert answer[0].startswith(" ≈ bs 2   111 samples/s   1.11x? base (")
+        assert answer[0].startswith(" ≈ bs 1   99.8 samples/s   10.0 ms per step   ")
         assert any("M measure what is open   Y copy the report" in line for line in answer)
         assert "bs 2" in seen.panel("current")[0]
         assert seen.panel("heading")[0].endswith("completed")
