@@ -104,10 +104,6 @@ class CaseVerdicts:
         one, other = self._evidence(base), self._evidence(new)
         return throughput_ratio(one, other) if one and other else None
 
-    def changes_answer(self, case: CaseState) -> bool:
-        """Return whether a case answers otherwise than its baseline, as is known by now."""
-        return self._session.cases[case.index].changes_answer
-
     def half_width_percent(self, case: CaseState) -> float | None:
         """Return half of the 95% interval of a measured case's typical step, in percent of it."""
         evidence = self._evidence(self._measured[case.index]) if case.index in self._measured else None

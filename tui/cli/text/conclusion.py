@@ -35,8 +35,8 @@ class ConclusionJson(Record, frozen=True, kw_only=True):
     decision: optimal.DecisionJson
     decided: bool
     """Whether no other case may turn out to be better."""
-    rivals: int
-    """Number of cases that may be better."""
+    rivals: tuple[QuestionJson, ...]
+    """Cases that may be better, each with the best one."""
     baseline: CaseRow | None
     no_baseline: str | None
     """Why there is no baseline."""
@@ -120,7 +120,7 @@ def _document(session: Session, conclusion: Conclusion) -> ConclusionJson:
     return ConclusionJson(
         decision=optimal.document(session, conclusion.choice),
         decided=conclusion.decided,
-        rivals=0 if conclusion.decided else wording.rivals(conclusion),
+        rivals=tuple(map(question_json, conclusion.rivals)),
         baseline=case_row(base.case, base) if base else None,
         no_baseline=conclusion.no_baseline or None,
         against_baseline=ratio_json(conclusion.against_baseline),
