@@ -3,6 +3,7 @@
 import platform
 import signal
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Unpack
@@ -76,10 +77,18 @@ def run(
     results), 1 if a case failed or none was measured, 2 for invalid usage or input, 3 with --strict if a device
     was missing, 130 if interrupted.
     """
+    run_to_end(lambda: _start_or_resume(sweep, overrides, session_path, options), as_json, strict=strict)
+
+
+def run_to_end(start: Callable[[], "Engine | None"], as_json: bool, *, strict: bool = False) -> None:
+    """Start an engine, follow it and print the answer, then exit with the sweep's status.
+
+    Return if there is no engine because nothing is left to run.
+    """
     early: list[int] = []
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda number, _: early.append(number))
-    engine = _start_or_resume(sweep, overrides, session_path, options)
+    engine = start()
     if engine is None:
         return
     for number in (signal.SIGINT, signal.SIGTERM):

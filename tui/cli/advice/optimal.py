@@ -68,9 +68,9 @@ objective_option = click.option(
     " spread of step times relative to their mean, or the product of time per sample, step time, peak memory"
     " and joules.",
 )
-_size = _quantity("size", _SIZES_MB, "8GB")
-_time = _quantity("time", _TIMES_MS, "50ms")
-_power = _quantity("power", _POWERS_W, "300W")
+parse_size = _quantity("size", _SIZES_MB, "8GB")
+parse_time = _quantity("time", _TIMES_MS, "50ms")
+parse_power = _quantity("power", _POWERS_W, "300W")
 
 
 def _divergence(_context: click.Context, _parameter: click.Parameter, text: str | None) -> float | None:
@@ -100,10 +100,14 @@ class _Limits(TypedDict):
 @click.command()
 @click.argument("session", shell_complete=complete_session)
 @objective_option
-@click.option("--max-vram", "vram_mb", callback=_size, help="Maximum peak memory on the device, such as 8GB.")
-@click.option("--max-p99", "p99_ms", callback=_time, help="Maximum p99 of the step time, such as 50ms.")
-@click.option("--max-latency", "latency_ms", callback=_time, help="Maximum median step time, such as 50ms.")
-@click.option("--max-power", "power_w", callback=_power, help="Maximum mean power, such as 300W.")
+@click.option(
+    "--max-vram", "vram_mb", callback=parse_size, help="Maximum peak memory on the device, such as 8GB."
+)
+@click.option("--max-p99", "p99_ms", callback=parse_time, help="Maximum p99 of the step time, such as 50ms.")
+@click.option(
+    "--max-latency", "latency_ms", callback=parse_time, help="Maximum median step time, such as 50ms."
+)
+@click.option("--max-power", "power_w", callback=parse_power, help="Maximum mean power, such as 300W.")
 @click.option(
     "--max-kl",
     "kl",
