@@ -33,8 +33,6 @@ from benchtui.sessions.stats.verdicts import Doubt, Ratio, Tail, Verdict, compar
 from benchtui.sessions.sweep import UNKNOWN, Axes, Config, Sweep, Work
 from benchtui.sessions.sweep.options import AXES, CHOICES
 
-NEAR = 0.1
-"""Largest lead, as a share, to give up for a simpler case if the lead isn't established."""
 MOST_TRIES = 20
 """Maximum number of simpler cases to compare with all others before choosing the one with the best metric."""
 
@@ -118,7 +116,7 @@ def _choose(fit: Sequence[Result], objective: Objective, metrics: Sequence[CostM
     """Choose from the cases that meet the constraints. There must be at least one."""
     costs = sorted(((total_cost(row, metrics), row) for row in fit), key=lambda entry: entry[0])
     ranked = [row for _, row in costs]
-    near = _undecided(_near_the_leader(costs, metrics), metrics)
+    near = _undecided(_near_the_leader(costs, metrics, objective.near), metrics)
     best = simplest(near)
     runner_up = next((row for row in ranked if row is not best), None)
     return Decision(
@@ -134,10 +132,13 @@ def _choose(fit: Sequence[Result], objective: Objective, metrics: Sequence[CostM
     )
 
 
-def _near_the_leader(costs: Sequence[tuple[float, Result]], metrics: Sequence[CostMetric]) -> list[Result]:
+def _near_the_leader(
+    costs: Sequence[tuple[float, Result]], metrics: Sequence[CostMetric], near: float
+) -> list[Result]:
     """Return the leader of cases sorted by cost, and the cases that may be indistinguishable from it."""
     least, leader = costs[0]
-    return [leader, *(row for cost, row in costs[1:] if _near(cost, row, least, leader, metrics))]
+    candidates = [(cost / least, row) for cost, row in costs[1:] if cost < (1 + near) * least]
+    return [leader, *(row for behind, row in candidates if _near(behind, row, leader, metrics, near))]
 
 
 def _unsure(
@@ -188,13 +189,14 @@ def total_cost(row: Result, metrics: Sequence[CostMetric]) -> float:
     return prod(metric.cost(row) or 0.0 for metric in metrics)
 
 
-def _near(cost: float, row: Result, least: float, leader: Result, metrics: Sequence[CostMetric]) -> bool:
-    """Return whether the leader's lead over a case is negligible, by its metrics and its typical steps."""
-    if cost >= (1 + NEAR) * least:
-        return False
+def _near(behind: float, row: Result, leader: Result, metrics: Sequence[CostMetric], near: float) -> bool:
+    """Return whether the leader's lead over a case is negligible, by its metrics and its typical steps.
+
+    ``behind`` is the cost of the case over that of the leader.
+    """
     ahead = ahead_by(row, leader, metrics)
-    most = 1 + (SAME_WITHIN if ahead.doubt is Doubt.NO_INTERVAL else NEAR)
-    return ahead.verdict is not Verdict.FASTER and cost < most * least and ahead.value < most
+    most = 1 + (SAME_WITHIN if ahead.doubt is Doubt.NO_INTERVAL else near)
+    return ahead.verdict is not Verdict.FASTER and behind < most and ahead.value < most
 
 
 def longer_tail(best: Result, other: Result, need: Need) -> Tail | None:

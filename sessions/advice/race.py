@@ -7,21 +7,48 @@ is left alone. Which questions are open, and how many rounds would decide them, 
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from math import ceil
 
 import msgspec
+from msgspec.structs import replace
 
-from benchtui.sessions.advice.objectives import SPEED_NEEDS, Objective
-from benchtui.sessions.advice.open_questions import About, OpenQuestion, open_pairs, open_questions
-from benchtui.sessions.advice.optimal import decide
+from benchtui.sessions.advice.elimination import (
+    Unmeasured,
+    best_cases,
+    contests,
+    find_objective,
+    gains,
+    unproven,
+)
+from benchtui.sessions.advice.open_questions import (
+    ROUNDS_WORTH,
+    UNTESTED,
+    About,
+    Obstacle,
+    OpenQuestion,
+    merged,
+    open_pairs,
+    other_questions,
+    speed_decisions,
+)
+from benchtui.sessions.advice.optimal import Decision
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baselines
 from benchtui.sessions.stats.noise import LEAST_KNOWN, kind_of
 from benchtui.sessions.stats.ratios import comparison
-from benchtui.sessions.stats.results import Result, by_work, measured
-from benchtui.sessions.stats.verdicts import Ratio, Verdict
+from benchtui.sessions.stats.results import Result, measured
+from benchtui.sessions.stats.verdicts import Ratio
+from benchtui.sessions.sweep import MOST_ROUNDS, Find
 
-_IMPORTANCE: tuple[About, ...] = ("best throughput", "best latency", "verdict", "front")
+CLOSE: tuple[Obstacle, ...] = ("close", "many rounds")
+"""Reasons against further rounds that a search ignores: they show at least which of two cases may be better."""
+LEAST_CONTENDERS = 4
+"""Rivals of the best case that all get rounds in a search. Of more, only the better half does."""
+LOOKS_PER_REPEAT = 2
+"""Cases without a round, per repeat that is missing to know the spread between processes, from which a search
+measures that spread first."""
+_IMPORTANCE: tuple[About, ...] = ("best", "best throughput", "best latency", "verdict", "front")
 """Subjects of questions about pairs, most important first."""
 
 
@@ -62,21 +89,88 @@ class RacePlan(msgspec.Struct, frozen=True):
 def plan_rounds(session: Session) -> RacePlan:
     """Return the rounds to measure next, and what is decided so far.
 
-    Meant to be called again after each round: a plan made in the middle of a wave continues it.
+    Meant to be called again after each wave. Called in the middle of one, it continues it.
     """
-    left_s = seconds_left(session)
-    first = _first_looks(session)
-    if first and left_s > 0:
-        return RacePlan(_affordable(session, first, left_s))
+    find = session.start.sweep.find
+    return _plan(session) if find is None else _search(session, find)
+
+
+def _plan(session: Session) -> RacePlan:
+    """Plan the rounds that decide the comparisons of all cases."""
+    looks = [case.index for case in _unmeasured(session)]
+    if looks and seconds_left(session) > 0:
+        return RacePlan(_affordable(session, looks))
     results = measured(session)
-    pairs = sorted(open_pairs(session, results), key=_importance)
-    settled = tuple(_settled(session, results, pairs))
-    wave = _wave(session, results, pairs) if left_s > 0 else []
-    rounds = _affordable(session, wave, left_s)
-    if rounds or any(case.state == "running" for case in session.cases):
-        return RacePlan(rounds, settled=settled, questions=tuple(pairs))
-    questions = tuple(sorted(open_questions(session), key=_importance))
-    return RacePlan(settled=settled, questions=questions, ended=_end(session, pairs, left_s))
+    decisions = speed_decisions(session, results)
+    pairs = sorted(open_pairs(session, results, decisions), key=_importance)
+    chosen = pairs if _missing_repeats(results) else _decidable(session, pairs)
+    return _race(session, results, decisions, pairs, chosen)
+
+
+def _search(session: Session, find: Find) -> RacePlan:
+    """Plan the rounds that find the best case for an objective."""
+    results = measured(session)
+    objective = find_objective(session, find)
+    decisions = best_cases(session, objective, results)
+    pairs = sorted(merged([*contests(decisions), *gains(session, decisions, results)]), key=_lead)
+    unmeasured = Unmeasured(session, _unmeasured(session), results)
+    dropped = unmeasured.dropped(objective, decisions)
+    looks = unmeasured.ordered(dropped)
+    plan = _race(session, results, decisions, pairs, _contenders(pairs), looks)
+    if looks and session.start.sweep.run.budget_s is not None and seconds_left(session) <= 0:
+        dropped |= dict.fromkeys(looks, "the budget is spent")
+    elif looks and not (plan.rounds and _spread_first(unmeasured, results, looks)):
+        plan = replace(plan, rounds=tuple(looks), ended=None)
+    elif plan.ended and (again := _affordable(session, _again(unproven(decisions, objective)))):
+        plan = replace(plan, rounds=again, ended=None)
+    settled = tuple(case for case in plan.settled if case.case not in plan.rounds)
+    return replace(plan, dropped=tuple(dropped.items()), settled=settled)
+
+
+def _again(rows: Iterable[Result]) -> list[int]:
+    """Return the cases that get another round, without those that have too many."""
+    return list(dict.fromkeys(row.case.index for row in rows if len(row.rounds) < ROUNDS_WORTH))
+
+
+def _lead(question: OpenQuestion) -> tuple[bool, float]:
+    """Return the sort key of a question of a search: the nearest rivals of the best case come first."""
+    return question.about == ("verdict",), question.ratio.value if question.ratio else 1.0
+
+
+def _contenders(pairs: Sequence[OpenQuestion]) -> Sequence[OpenQuestion]:
+    """Return the questions of the better half of the rivals. The others may leave without further rounds."""
+    open_pairs = [question for question in pairs if question.rounds or question.obstacle in CLOSE]
+    return open_pairs[: max(LEAST_CONTENDERS, len(open_pairs) // 2)]
+
+
+def _spread_first(unmeasured: Unmeasured, results: Sequence[Result], looks: Sequence[int]) -> bool:
+    """Return whether to repeat cases before the first look at others.
+
+    If the spread between processes isn't known, a few repeats pay off: they show which others can't win.
+    """
+    missing = _missing_repeats(results)
+    return 0 < missing * LOOKS_PER_REPEAT < len(looks) and not unmeasured.near_baseline()
+
+
+def _race(
+    session: Session,
+    results: Sequence[Result],
+    decisions: Sequence[Decision],
+    pairs: Sequence[OpenQuestion],
+    chosen: Iterable[OpenQuestion],
+    looks: Sequence[int] = (),
+) -> RacePlan:
+    """Plan the rounds for the chosen questions about pairs, and say why the race is over if there are none."""
+    rounds = _affordable(session, _wave(session, results, chosen))
+    settled = tuple(_settled(session, results, decisions, pairs))
+    going_on = rounds or any(case.state == "running" for case in session.cases)
+    others = () if going_on else other_questions(session, results)
+    return RacePlan(
+        rounds,
+        settled=settled,
+        questions=(*pairs, *others),
+        ended=None if going_on else _end(session, pairs, looks),
+    )
 
 
 def seconds_left(session: Session) -> float:
@@ -88,7 +182,9 @@ def round_s(case: CaseState) -> float:
     """Return the time of a case's newest round with its process, in seconds; 0 before its first round ends."""
     if not case.ends or case.started is None:
         return 0.0
-    return max(case.ends[-1].t - case.started.t, 0.0)
+    end = case.ends[-1]
+    end_s = end.measured_s[1] if end.measured_s else end.t
+    return max(end_s - case.started.t, 0.0)
 
 
 def cost(question: OpenQuestion) -> Cost | None:
@@ -99,24 +195,29 @@ def cost(question: OpenQuestion) -> Cost | None:
     return Cost(sum(rounds for _, rounds in missing), sum(rounds * round_s(case) for case, rounds in missing))
 
 
-def _first_looks(session: Session) -> list[int]:
-    """Return the cases that haven't been measured yet, in start order."""
-    return [case.index for case in session.pending if not case.ends]
+def _unmeasured(session: Session) -> list[CaseState]:
+    """Return the cases without a round, in start order."""
+    return [case for case in session.pending if not case.ends]
 
 
-def _importance(question: OpenQuestion) -> int:
+def _importance(question: OpenQuestion) -> tuple[int, int]:
+    """Return the sort key of a question: its subject, then the rounds that it needs."""
     ranks = [_IMPORTANCE.index(about) for about in question.about if about in _IMPORTANCE]
-    return min(ranks, default=len(_IMPORTANCE))
+    return min(ranks, default=len(_IMPORTANCE)), question.rounds or MOST_ROUNDS
 
 
-def _wave(session: Session, results: Sequence[Result], pairs: Sequence[OpenQuestion]) -> list[int]:
+def _wave(session: Session, results: Sequence[Result], questions: Iterable[OpenQuestion]) -> list[int]:
     """Return the cases that get a round: of each question, the one with fewer rounds, or both.
 
-    Every second wave is reversed, so that drift affects all cases alike.
+    Every second wave is reversed, so that drift affects all cases alike. As long as the spread between
+    processes isn't known, a few repeats of the most important cases measure it.
     """
+    missing = _missing_repeats(results)
     wanted: dict[int, int] = {}
-    for question in pairs[: _most_questions(session, results)]:
-        for index in _behind(question):
+    for question in questions:
+        if missing and len(wanted) >= missing:
+            break
+        for index in _behind(session, question):
             wanted.setdefault(index, len(wanted))
 
     def turn(index: int) -> tuple[int, int]:
@@ -126,75 +227,95 @@ def _wave(session: Session, results: Sequence[Result], pairs: Sequence[OpenQuest
     return sorted(wanted, key=turn)
 
 
-def _behind(question: OpenQuestion) -> Iterator[int]:
-    """Yield the cases of a question that need a round next; none if rounds wouldn't decide it."""
-    if question.rounds is None:
-        return
-    least = min(len(case.ends) for case in question.cases)
-    if least < question.rounds:
-        yield from (case.index for case in question.cases if len(case.ends) == least and _waits(case))
+def _decidable(session: Session, questions: Sequence[OpenQuestion]) -> Iterator[OpenQuestion]:
+    """Yield the questions that further rounds decide within the rest of the budget.
 
-
-def _waits(case: CaseState) -> bool:
-    """Return whether a case can get another round: it isn't running, and its rounds succeeded."""
-    return case.state in ("ok", "queued")
-
-
-def _most_questions(session: Session, results: Sequence[Result]) -> int | None:
-    """Return the number of questions to spend rounds on; None for all.
-
-    As long as the spread between processes isn't known, a few repeats of the most important cases measure it.
+    Questions share the rounds of their common cases.
     """
-    kinds = {kind_of(result.case): result.noise.pool for result in results}
-    missing = [LEAST_KNOWN - pool.freedom for pool in kinds.values() if not pool.known]
-    return max(1, round(max(missing))) if missing else None
+    left_s = seconds_left(session)
+    planned: dict[int, int] = {}
+    for question in questions:
+        if question.rounds is None:
+            continue
+        more = {
+            case.index: question.rounds - max(len(case.ends), planned.get(case.index, 0))
+            for case in question.cases
+        }
+        seconds = sum(max(rounds, 0) * round_s(session.cases[index]) for index, rounds in more.items())
+        if seconds <= left_s:
+            left_s -= seconds
+            planned |= {index: question.rounds for index, rounds in more.items() if rounds > 0}
+            yield question
+    if not planned:
+        yield from (question for question in questions if question.rounds)
 
 
-def _affordable(session: Session, wave: Sequence[int], left_s: float) -> tuple[int, ...]:
+def _behind(session: Session, question: OpenQuestion) -> Iterator[int]:
+    """Yield the cases of a question that need a round next; none if rounds wouldn't decide it."""
+    most = ROUNDS_WORTH if session.start.sweep.find and question.obstacle in CLOSE else question.rounds or 0
+    cases = [session.cases[case.index] for case in question.cases]
+    least = min(len(case.ends) for case in cases)
+    if least < most:
+        yield from (case.index for case in cases if len(case.ends) == least and case.state in ("ok", "queued"))
+
+
+def _missing_repeats(results: Sequence[Result]) -> int:
+    """Return the repeats until the spread between processes is known on each kind of device."""
+    pools = {kind_of(row.case): row.noise.pool for row in results}
+    return max((ceil(LEAST_KNOWN - pool.freedom) for pool in pools.values() if not pool.known), default=0)
+
+
+def _affordable(session: Session, wave: Sequence[int]) -> tuple[int, ...]:
     """Return the rounds that start within the rest of the budget; the last one may end after it."""
-    rounds, start_s = [], 0.0
+    rounds: list[int] = []
+    left_s = seconds_left(session)
     for index in wave:
-        if start_s >= left_s:
+        if left_s <= 0:
             break
         rounds.append(index)
-        start_s += round_s(session.cases[index])
+        left_s -= round_s(session.cases[index])
     return tuple(rounds)
 
 
-def _settled(session: Session, results: Sequence[Result], pairs: Iterable[OpenQuestion]) -> Iterator[Settled]:
-    """Yield the cases without an open question, with the comparison that settled each."""
+def _settled(
+    session: Session,
+    results: Sequence[Result],
+    decisions: Sequence[Decision],
+    pairs: Iterable[OpenQuestion],
+) -> Iterator[Settled]:
+    """Yield the cases without an open question, with the comparison that settled each, but not the best ones.
+
+    In a search, that is the comparison with the best case, even if only a small advantage isn't excluded.
+    """
+    search = session.start.sweep.find is not None
     contested = {case.index for question in pairs for case in question.cases}
-    rows = [row for row in results if row.case.index not in contested]
-    bases = baselines(results, session.start.sweep.measure.baseline)
-    best = _best(session, results)
-    for row in rows:
-        others = [*best.get(row.config.work, ()), bases.get(row.config.work)]
-        ratios = ((other, _speed(other, row)) for other in others if other and other.case is not row.case)
-        decided = next(((other, ratio) for other, ratio in ratios if ratio), None)
-        if decided:
+    best = [choice.best for choice in decisions if choice.best]
+    bases = {} if search else baselines(results, session.start.sweep.measure.baseline)
+    for row in results:
+        if row.case.index in contested or any(row is other for other in best):
+            continue
+        alike = [other for other in best if other.config.work == row.config.work]
+        ratios = ((other, _speed(other, row)) for other in (*alike, bases.get(row.config.work)))
+        sure = ((other, ratio) for other, ratio in ratios if other and ratio and (search or _is_sure(ratio)))
+        if decided := next(sure, None):
             yield Settled(row.case.index, decided[0].case.index, decided[1])
 
 
-def _speed(base: Result, new: Result) -> Ratio | None:
-    """Return the speed of a case relative to another one if its verdict is sure."""
-    ratio = comparison(base, new).ratio
-    sure = ratio is not None and ratio.verdict not in (Verdict.UNSURE, Verdict.REPORTED)
-    return ratio if sure else None
+def _speed(base: Result | None, new: Result) -> Ratio | None:
+    """Return the speed of a case relative to another one."""
+    return None if base is None or base is new else comparison(base, new).ratio
 
 
-def _best(session: Session, results: Sequence[Result]) -> dict[object, list[Result]]:
-    """Return the best cases of each work, one per objective."""
-    chosen: dict[object, list[Result]] = {}
-    for work, rows in by_work(results).items():
-        best = (decide(session, Objective(need, work=work), rows).best for need in SPEED_NEEDS)
-        chosen[work] = [row for row in best if row]
-    return chosen
+def _is_sure(ratio: Ratio) -> bool:
+    return ratio.verdict not in UNTESTED
 
 
-def _end(session: Session, pairs: Sequence[OpenQuestion], left_s: float) -> str:
+def _end(session: Session, pairs: Sequence[OpenQuestion], looks: Sequence[int]) -> str:
     """Return why the race is over."""
-    if left_s <= 0 and (_first_looks(session) or any(question.rounds for question in pairs)):
+    if seconds_left(session) <= 0 and (looks or _unmeasured(session) or any(map(cost, pairs))):
         return "the budget is spent"
-    if pairs:
-        return "more rounds wouldn't decide the open questions"
-    return "every question is decided"
+    if not pairs:
+        return "every question is decided"
+    if any(map(cost, pairs)):
+        return "deciding the open questions would take longer than the rest of the budget"
+    return "more rounds wouldn't decide the open questions"

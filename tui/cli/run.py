@@ -13,6 +13,7 @@ import click
 from benchtui.engine import client
 from benchtui.engine.client import Engine
 from benchtui.sessions.advice.conclusion import conclude
+from benchtui.sessions.advice.elimination import find_objective
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.estimates import history
 from benchtui.sessions.events import CaseFinished
@@ -120,7 +121,8 @@ def _print_answer(session: Session, path: Path, as_json: bool) -> None:
     """Print what the session says; with ``as_json``, as its last line of JSON."""
     if session.started is None:
         return
-    conclusions = conclude(session)
+    wanted = session.start.sweep.find
+    conclusions = conclude(session, find_objective(session, wanted) if wanted else None)
     if as_json:
         print_json(conclusion.document(session, conclusions, path))
     for line in conclusion.lines(session, conclusions, path):

@@ -5,10 +5,17 @@ from typing import Any
 
 from benchtui.sessions.advice.open_questions import open_questions
 from benchtui.sessions.advice.race import cost, plan_rounds
-from benchtui.sessions.events import CaseFinished, CaseStarted, RoundFinished, SessionStarted, Steps
-from benchtui.sessions.payloads import Host, ProcessSpread
+from benchtui.sessions.events import (
+    Answered,
+    CaseFinished,
+    CaseStarted,
+    RoundFinished,
+    SessionStarted,
+    Steps,
+)
+from benchtui.sessions.payloads import AnswerComparison, Host, ProcessSpread
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.sweep import Config, Run, Sweep
+from benchtui.sessions.sweep import Axes, Config, Find, Run, Sweep
 from benchtui.sessions.text.race import settled_text
 
 ROUND_S = 2.0
@@ -17,22 +24,30 @@ Rounds = Sequence[float | Sequence[float]]
 PRECISIONS = ("fp32", "tf32", "bf16", "fp16")
 
 
-def session_of(*cases: Rounds | str, spread: float | None = 0.001, budget_s: float | None = None) -> Session:
+def session_of(
+    *cases: Rounds | str,
+    spread: float | None = 0.001,
+    budget_s: float | None = None,
+    find: Find | None = None,
+    configs: Sequence[Config] = (),
+) -> Session:
     """Return a session of cases with rounds of these medians, or with another outcome; empty ones wait."""
-    configs = tuple(
+    configs = configs or tuple(
         Config(device="cpu", precision=PRECISIONS[place % 4], threads=1 + place // 4)
         for place in range(len(cases))
     )
     session = Session()
     recorded = {} if spread is None else {"cpu": ProcessSpread(between=spread, freedom=12.0)}
-    sweep = Sweep(name="hand", model="tiny", run=Run(budget_s=budget_s))
+    sizes = tuple(sorted({config.batch_size for config in configs}))
+    run = Run(budget_s=budget_s)
+    sweep = Sweep(name="hand", model="tiny", axes=Axes(batch_size=sizes), run=run, find=find)
     session.apply(
         SessionStarted(
             t=0.0,
             id="a",
             created="",
             sweep=sweep,
-            plan=configs,
+            plan=tuple(configs),
             host=Host(platform=""),
             process_spread=recorded,
         )
@@ -146,3 +161,77 @@ def replace_running(session: Session, index: int) -> Any:
     case.started = CaseStarted(t=9.0, case=index, config=case.config)
     case.between_rounds = False
     return case
+
+
+def sized(*sizes: int, **options: Any) -> list[Config]:
+    return [Config(device="cpu", batch_size=size, **options) for size in sizes]
+
+
+def test_search_measures_only_the_rivals_of_the_best_case() -> None:
+    cases = ((20.0,), (10.0,), (10.2,), (15.0,))
+    plan = plan_rounds(session_of(*cases, spread=0.02, find=Find()))
+    assert sorted(plan.rounds) == [1, 2]
+    assert {each.case for each in plan.settled} == {0, 3}
+
+
+def test_search_starts_with_cases_that_differ_in_one_option() -> None:
+    both = Config(device="cpu", precision="bf16", threads=2)
+    configs = [
+        Config(device="cpu"),
+        both,
+        Config(device="cpu", precision="bf16"),
+        Config(device="cpu", threads=2),
+    ]
+    assert plan_rounds(session_of((), (), (), (), configs=configs, find=Find())).rounds == (0, 2, 3, 1)
+
+
+def test_search_drops_a_combination_of_slow_options() -> None:
+    configs = [
+        Config(device="cpu", precision=precision, threads=threads)
+        for precision in ("fp32", "bf16")
+        for threads in (1, 2)
+    ]
+    plan = plan_rounds(session_of((10.0,), (20.0,), (18.0,), (), configs=configs, find=Find()))
+    ((case, reason),) = plan.dropped
+    assert case == 3 and reason == "its options make it about 3.6x worse than the best"
+    near = plan_rounds(session_of((10.0,), (9.0,), (9.5,), (), configs=configs, find=Find()))
+    assert near.dropped == () and near.rounds == (3,)
+    unknown = session_of((10.0,), (20.0,), (18.0,), (), configs=configs, find=Find(), spread=None)
+    assert plan_rounds(unknown).dropped == ()
+
+
+def test_search_drops_larger_batches_of_one_that_ran_out_of_memory() -> None:
+    plan = plan_rounds(session_of((10.0,), "oom", (), configs=sized(1, 2, 4), find=Find()))
+    assert plan.dropped == ((2, "2 samples per step ran out of memory"),)
+
+
+def test_search_drops_larger_batches_of_one_beyond_a_limit() -> None:
+    find = Find(max_latency_ms=15.0)
+    plan = plan_rounds(session_of((10.0,), (20.0,), (), configs=sized(1, 2, 4), find=find))
+    assert [case for case, _ in plan.dropped] == [2]
+    assert plan.rounds == () and plan.ended == "every question is decided"
+
+
+def test_search_excludes_other_answers_unless_any_is_accepted() -> None:
+    for answers, best in (("close", 0), ("any", 1)):
+        session = session_of((10.0,) * 3, (5.0,) * 3, find=Find(answers=answers))
+        compared = AnswerComparison(case=1, baseline=0, verdict="different")
+        session.apply(Answered(t=20.0, case=1, comparisons=(compared,)))
+        plan = plan_rounds(session)
+        assert (plan.ended, [each.against for each in plan.settled]) == ("every question is decided", [best])
+
+
+def test_search_drops_what_no_budget_is_left_for() -> None:
+    plan = plan_rounds(session_of((10.0,), (9.0,), (), find=Find(), budget_s=4.0))
+    assert plan.dropped == ((2, "the budget is spent"),) and plan.ended == "the budget is spent"
+
+
+def test_search_looks_twice_at_a_rival_that_may_have_run_at_a_slower_pace() -> None:
+    plan = plan_rounds(session_of((10.0, 10.0), (12.0,), (16.0,), find=Find()))
+    assert plan.rounds == (1,)
+
+
+def test_search_measures_the_p99_that_its_constraint_needs() -> None:
+    plan = plan_rounds(session_of((10.0,) * 3, (20.0,) * 3, find=Find(max_p99_ms=50.0)))
+    assert plan.rounds == (0,)
+    assert plan_rounds(session_of((10.0,) * 4, (20.0,) * 3, find=Find(max_p99_ms=50.0))).rounds == ()

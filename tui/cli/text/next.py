@@ -25,6 +25,7 @@ _ABOUT: dict[About, str] = {
     "verdict": "the verdict",
     "best throughput": "which case has the most throughput",
     "best latency": "which case has the shortest step",
+    "best": "which case is the best",
     "front": "the Pareto front",
 }
 """Conclusion that depends on a pair of cases, in words."""

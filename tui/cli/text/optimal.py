@@ -41,6 +41,7 @@ OPTIONS = {
     "power_w": "--max-power",
     "kl": "--max-kl",
     "answer": "--answer",
+    "samples_per_s": "--min-throughput",
 }
 _QUANTITIES = {
     "throughput": "the throughput",
