@@ -11,7 +11,8 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from benchtui import sessions
-from benchtui.sessions.advice.constraints import Constraints
+from benchtui.sessions.advice.constraints import NONE, Constraints
+from benchtui.sessions.advice.elimination import find_objective
 from benchtui.sessions.advice.objectives import Need, Objective
 from benchtui.sessions.advice.optimal import decide, single_case_sweep, works
 from benchtui.sessions.advice.snippet import no_snippet_reason, snippet
@@ -62,11 +63,9 @@ objective_option = click.option(
     "--objective",
     "need",
     type=click.Choice(["throughput", "latency", "memory", "energy", "steadiness", "balanced"]),
-    default="throughput",
-    show_default=True,
     help="What to optimize: samples/s, step time, samples/s per MB of peak memory, joules per sample, the"
     " spread of step times relative to their mean, or the product of time per sample, step time, peak memory"
-    " and joules.",
+    " and joules.  [default: throughput, or that of the search if it is one]",
 )
 parse_size = _quantity("size", _SIZES_MB, "8GB")
 parse_time = _quantity("time", _TIMES_MS, "50ms")
@@ -140,7 +139,7 @@ class _Limits(TypedDict):
 )
 def optimal(
     session: str,
-    need: Need,
+    need: Need | None,
     steps: int | None,
     length: int | None,
     model: str | None,
@@ -160,7 +159,7 @@ def optimal(
         raise click.UsageError("--snippet, --json and --toml - all print to standard output; use one of them")
     loaded = sessions.load(session)
     loaded.judge_by(verdict_settings({"baseline": baseline, "same_within": same_within}))
-    objectives = _objectives(Objective(need, Constraints(**limits), steps), loaded, length, model)
+    objectives = _objectives(_wanted(loaded, need, Constraints(**limits), steps), loaded, length, model)
     decisions = [decide(loaded, objective) for objective in objectives]
     best = any(decision.best for decision in decisions)
     text = _sweep_text(loaded, objectives) if toml_path and best else None
@@ -183,7 +182,7 @@ class BestCaseOptions(TypedDict):
     """Options that select the best case of a recorded session."""
 
     optimal_from: str | None
-    need: Need
+    need: Need | None
 
 
 def requested_sweep(sweep: str | None, overrides: tuple[str, ...], **options: Unpack[BestCaseOptions]) -> Sweep:
@@ -196,8 +195,18 @@ def requested_sweep(sweep: str | None, overrides: tuple[str, ...], **options: Un
     loaded = sessions.load(session)
     if loaded.simulated:
         raise BenchtuiError(f"{session}: a simulated session says nothing about which case is best here")
-    text = _sweep_text(loaded, _objectives(Objective(options["need"]), loaded), overrides)
+    text = _sweep_text(loaded, _objectives(_wanted(loaded, options["need"]), loaded), overrides)
     return parse_sweep(text, f"best case of {session}", overrides)
+
+
+def _wanted(
+    session: Session, need: Need | None, constraints: Constraints = NONE, steps: int | None = None
+) -> Objective:
+    """Return the objective that the user states, or else that of the session's search."""
+    search = session.start.sweep.find
+    if search and need is None and constraints == NONE and steps is None:
+        return find_objective(session, search)
+    return Objective(need or "throughput", constraints, steps)
 
 
 def _objectives(
