@@ -14,12 +14,14 @@ from benchtui.engine import client
 from benchtui.engine.client import Engine
 from benchtui.sessions.advice.conclusion import conclude
 from benchtui.sessions.advice.elimination import find_objective
+from benchtui.sessions.compare.joined import join_into, unlike
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.estimates import history
 from benchtui.sessions.events import CaseFinished
 from benchtui.sessions.library import paths
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import summarize
+from benchtui.sessions.sweep import Sweep
 from benchtui.sessions.sweep.toml_reader import load_sweep
 from benchtui.tui.cli.advice.optimal import BestCaseOptions, objective_option, requested_sweep
 from benchtui.tui.cli.consent.permissions import trust_option
@@ -28,6 +30,7 @@ from benchtui.tui.cli.exit_status import exit_status_of
 from benchtui.tui.cli.options import (
     ResumeOptions,
     anyway_option,
+    complete_session,
     complete_sweep,
     json_option,
     printable,
@@ -54,6 +57,12 @@ class RunOptions(BestCaseOptions, ResumeOptions):
 @set_option
 @session_option
 @click.option(
+    "--into",
+    metavar="SESSION",
+    shell_complete=complete_session,
+    help="Append the rounds and cases to a session of the same work.",
+)
+@click.option(
     "--optimal-from", "optimal_from", metavar="SESSION", help="Run the best case of a session instead."
 )
 @objective_option
@@ -67,6 +76,7 @@ def run(
     sweep: str | None,
     overrides: tuple[str, ...],
     session_path: Path | None,
+    into: str | None,
     as_json: bool,
     strict: bool,
     **options: Unpack[RunOptions],
@@ -78,13 +88,37 @@ def run(
     results), 1 if a case failed or none was measured, 2 for invalid usage or input, 3 with --strict if a device
     was missing, 130 if interrupted.
     """
-    run_to_end(lambda: _start_or_resume(sweep, overrides, session_path, options), as_json, strict=strict)
+    if into is None:
+        run_to_end(lambda: _start_or_resume(sweep, overrides, session_path, options), as_json, strict=strict)
+        return
+    if session_path or options["resumed"]:
+        raise click.UsageError("--into names the session to write; it can't be combined with -o or --resume")
+    wanted = requested_sweep(sweep, overrides, optimal_from=options["optimal_from"], need=options["need"])
+    target = require_joinable(paths.resolve(into), wanted)
+    run_to_end(
+        lambda: start_engine(wanted, None, overrides, trust=options["trust"]),
+        as_json,
+        strict=strict,
+        into=target,
+    )
 
 
-def run_to_end(start: Callable[[], "Engine | None"], as_json: bool, *, strict: bool = False) -> None:
+def require_joinable(path: Path, sweep: Sweep) -> Path:
+    """Return the path of a session that a sweep's cases can join. Raises BenchtuiError if they can't."""
+    if client.find(path):
+        raise BenchtuiError(f"{path}: still running; stop it, or wait until it has ended")
+    if reason := unlike(Session.load(path), sweep):
+        raise BenchtuiError(f"{path}: the sweep can't join this session: {reason}")
+    return path
+
+
+def run_to_end(
+    start: Callable[[], "Engine | None"], as_json: bool, *, strict: bool = False, into: Path | None = None
+) -> None:
     """Start an engine, follow it and print the answer, then exit with the sweep's status.
 
-    Return if there is no engine because nothing is left to run.
+    With ``into``, what was measured joins that session, and the answer is that of both. Return if there is no
+    engine because nothing is left to run.
     """
     early: list[int] = []
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -97,8 +131,15 @@ def run_to_end(start: Callable[[], "Engine | None"], as_json: bool, *, strict: b
     if early:  # signaled while the engine was starting
         _stop(engine)
     session = _follow(engine, as_json)
-    _print_answer(session, progress.recorded_path(session, engine.path), as_json)
-    click.echo(printable(progress.summary_line(session, engine.path, engine)), err=True)
+    path = progress.recorded_path(session, engine.path)
+    if into and any(case.state == "ok" for case in session.cases):
+        join_into(into, path)
+        path.unlink()
+        _print_answer(Session.load(into, summarize), into, as_json)
+        click.echo(printable(f"{progress.measured_text(session)} joined session {into}"), err=True)
+    else:
+        _print_answer(session, path, as_json)
+        click.echo(printable(progress.summary_line(session, engine.path, engine)), err=True)
     sys.exit(exit_status_of(session, strict=strict))
 
 

@@ -16,7 +16,9 @@ from benchtui.sessions.advice.elimination import find_objective
 from benchtui.sessions.advice.objectives import Need, Objective
 from benchtui.sessions.advice.optimal import decide, single_case_sweep, works
 from benchtui.sessions.advice.snippet import no_snippet_reason, snippet
+from benchtui.sessions.compare.joined import load_joined
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.library import paths
 from benchtui.sessions.payloads import AnswerVerdict
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import UNKNOWN, Measure, Sweep, Work, toml_writer
@@ -97,7 +99,7 @@ class _Limits(TypedDict):
 
 
 @click.command()
-@click.argument("session", shell_complete=complete_session)
+@click.argument("sources", metavar="SESSION...", nargs=-1, required=True, shell_complete=complete_session)
 @objective_option
 @click.option(
     "--max-vram", "vram_mb", callback=parse_size, help="Maximum peak memory on the device, such as 8GB."
@@ -138,7 +140,7 @@ class _Limits(TypedDict):
     help="Print the recommended case as code that runs it with transformers; the rest goes to stderr.",
 )
 def optimal(
-    session: str,
+    sources: tuple[str, ...],
     need: Need | None,
     steps: int | None,
     length: int | None,
@@ -152,12 +154,12 @@ def optimal(
 ) -> None:
     """Recommend which of the measured cases to run, and how certain that is.
 
-    SESSION is a path, a library name, or `latest`. A case without the metric that a constraint needs is
-    excluded. Exit status 1 if no case meets the constraints.
+    SESSION is a path, a library name, or `latest`; several of the same work count as one. A case without the
+    metric that a constraint needs is excluded. Exit status 1 if no case meets the constraints.
     """
     if as_snippet and (as_json or toml_path == "-"):
         raise click.UsageError("--snippet, --json and --toml - all print to standard output; use one of them")
-    loaded = sessions.load(session)
+    loaded = load_joined([paths.resolve(source) for source in sources])
     loaded.judge_by(verdict_settings({"baseline": baseline, "same_within": same_within}))
     objectives = _objectives(_wanted(loaded, need, Constraints(**limits), steps), loaded, length, model)
     decisions = [decide(loaded, objective) for objective in objectives]
