@@ -53,6 +53,7 @@ _HEAD_BYTES = 2**20
 if TYPE_CHECKING:
     from benchtui.engine.doctor import Check
     from benchtui.engine.telemetry.gpu.cuda_presence import CudaPresence
+    from benchtui.sessions.advice.find_sweep import DeviceSupport
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,6 +326,20 @@ def find_cuda() -> "CudaPresence":
     from benchtui.engine.telemetry.gpu import cuda_presence  # imports the drivers' libraries; only needed here
 
     return cuda_presence.find_cuda()
+
+
+def device_support(device: str | None) -> "DeviceSupport":
+    """Return what this machine supports for a device, by default its first GPU, or else the CPU."""
+    from benchtui.engine import device_support as support  # imports psutil; only needed here
+
+    return support.device_support(device or ("cuda:0" if find_cuda().count else "cpu"))
+
+
+def model_folder(model: str) -> Path | None:
+    """Return the folder with a model's files: its own, a bundled one, or the hub's cache; None without one."""
+    from benchtui.engine.files.model_location import bundled, locate  # only needed here
+
+    return locate(model, "random" if model in bundled() else "pretrained").folder
 
 
 def find(path: Path) -> Engine | None:

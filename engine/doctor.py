@@ -10,6 +10,7 @@ from typing import Literal
 import msgspec
 
 from benchtui.engine.control import runtime_folder
+from benchtui.engine.device_support import COMPILERS, find_compiler
 from benchtui.engine.node.worker_processes import TorchQuery
 from benchtui.engine.telemetry.gpu.open import open_gpus
 from benchtui.engine.telemetry.gpu.reader import GpuReader, GpusUnavailable
@@ -126,16 +127,13 @@ def _cuda(runtime: Runtime) -> Check:
 
 def _compilers() -> list[Check]:
     """Find the compilers that torch.compile needs: for Inductor on cpu, for Triton's launcher on cuda."""
-    return [
-        _compiler("C++", "CXX", ("g++", "clang++"), "cpu"),
-        _compiler("C", "CC", ("gcc", "clang", "cc"), "cuda"),
-    ]
+    return [_compiler("C++", *COMPILERS["cpu"], "cpu"), _compiler("C", *COMPILERS["cuda"], "cuda")]
 
 
 def _compiler(language: str, variable: str, names: tuple[str, ...], device: str) -> Check:
     what = f"torch.compile on {device}"
     chosen = os.environ.get(variable)
-    compiler = next(filter(None, map(shutil.which, (chosen,) if chosen else names)), None)
+    compiler = find_compiler(variable, names)
     if compiler:
         return Check(what, "ok", f"{language} compiler {compiler}")
     tried = f"{variable}={chosen}" if chosen else " or ".join(names)

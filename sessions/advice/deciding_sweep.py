@@ -12,6 +12,7 @@ from benchtui.sessions.stats.baseline import baselines
 from benchtui.sessions.stats.results import measured
 from benchtui.sessions.sweep import Axes, Config, Measure, Sweep
 from benchtui.sessions.sweep.options import AXES, BY_NAME, Baseline, Exclusion
+from benchtui.sessions.sweep.plan import included_configs
 
 DISTURBED_RETRIES = 2
 """Number of repeats of a disturbed round: the engine's default for a throttled one."""
@@ -38,10 +39,19 @@ def deciding_sweep(session: Session, questions: Sequence[OpenQuestion]) -> Sweep
         name=f"{sweep.name}-next",
         model=models[0] if len(models) == 1 and models[0] else sweep.model,
         axes=axes,
+        find=None,
         run=replace(sweep.run, budget_s=None),
         measure=_rules(sweep.measure, [question.remedy for question in asked if question.remedy], axes),
         exclude=tuple(_exclusions(axes, wanted)),
     )
+
+
+def further_rounds(session: Session, sweep: Sweep) -> Sweep:
+    """Return a deciding sweep with only the rounds that the session's cases lack to its number of rounds."""
+    configs = {replace(config, repeat=0) for config in included_configs(sweep)}
+    done = [len(case.ends) for case in session.cases if case.state == "ok" and case.config in configs]
+    rounds = max(1, sweep.measure.rounds - min(done, default=0))
+    return replace(sweep, measure=replace(sweep.measure, rounds=rounds))
 
 
 def _configs(session: Session, asked: Sequence[OpenQuestion]) -> set[Config]:

@@ -57,7 +57,7 @@ def find_objective(session: Session, find: Find) -> Objective:
         samples_per_s=find.min_samples_per_s,
         answer=find.answers if find.answers != "any" and compared else None,
     )
-    return Objective(find.objective, constraints, find.steps, search=True)
+    return Objective(find.objective, constraints, find.steps, any_answer=find.answers == "any", search=True)
 
 
 def best_cases(session: Session, objective: Objective, results: Sequence[Result]) -> list[Decision]:

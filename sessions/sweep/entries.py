@@ -96,7 +96,7 @@ def _mismatch(kind: Any, value: object) -> str:  # noqa: ANN401
     """Return what is wrong with a value that isn't of this type, and what is allowed."""
     info = inspect.type_info(kind)
     if isinstance(info, inspect.UnionType):
-        info = next(member for member in info.types if isinstance(member, inspect.IntType))
+        info = next(kind for kind in info.types if isinstance(kind, inspect.IntType | inspect.FloatType))
     if isinstance(info, inspect.IntType):
         return f"is not a whole number from {info.ge} to {info.le}"
     if isinstance(info, inspect.FloatType):

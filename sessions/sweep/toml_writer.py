@@ -290,7 +290,7 @@ def _said(field: str, value: object) -> object:
         return f"{str(value).removesuffix('.0')}%"  # all digits: rounding would change the sweep
     if field == "wait_for_quiet_s" and not value:
         return "off"
-    if field.endswith("_s") and isinstance(value, float):
+    if field.endswith("_s") and not field.endswith("_per_s") and isinstance(value, float):
         return _time(value)
     if field.endswith("_c"):
         return f"{value:g}C"

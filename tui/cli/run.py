@@ -3,6 +3,7 @@
 import platform
 import signal
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Unpack
@@ -12,12 +13,15 @@ import click
 from benchtui.engine import client
 from benchtui.engine.client import Engine
 from benchtui.sessions.advice.conclusion import conclude
+from benchtui.sessions.advice.elimination import find_objective
+from benchtui.sessions.compare.joined import join_into, unlike
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.estimates import history
 from benchtui.sessions.events import CaseFinished
 from benchtui.sessions.library import paths
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import summarize
+from benchtui.sessions.sweep import Sweep
 from benchtui.sessions.sweep.toml_reader import load_sweep
 from benchtui.tui.cli.advice.optimal import BestCaseOptions, objective_option, requested_sweep
 from benchtui.tui.cli.consent.permissions import trust_option
@@ -26,6 +30,7 @@ from benchtui.tui.cli.exit_status import exit_status_of
 from benchtui.tui.cli.options import (
     ResumeOptions,
     anyway_option,
+    complete_session,
     complete_sweep,
     json_option,
     printable,
@@ -52,6 +57,12 @@ class RunOptions(BestCaseOptions, ResumeOptions):
 @set_option
 @session_option
 @click.option(
+    "--into",
+    metavar="SESSION",
+    shell_complete=complete_session,
+    help="Append the rounds and cases to a session of the same work.",
+)
+@click.option(
     "--optimal-from", "optimal_from", metavar="SESSION", help="Run the best case of a session instead."
 )
 @objective_option
@@ -65,6 +76,7 @@ def run(
     sweep: str | None,
     overrides: tuple[str, ...],
     session_path: Path | None,
+    into: str | None,
     as_json: bool,
     strict: bool,
     **options: Unpack[RunOptions],
@@ -76,10 +88,42 @@ def run(
     results), 1 if a case failed or none was measured, 2 for invalid usage or input, 3 with --strict if a device
     was missing, 130 if interrupted.
     """
+    if into is None:
+        run_to_end(lambda: _start_or_resume(sweep, overrides, session_path, options), as_json, strict=strict)
+        return
+    if session_path or options["resumed"]:
+        raise click.UsageError("--into names the session to write; it can't be combined with -o or --resume")
+    wanted = requested_sweep(sweep, overrides, optimal_from=options["optimal_from"], need=options["need"])
+    target = require_joinable(paths.resolve(into), wanted)
+    run_to_end(
+        lambda: start_engine(wanted, None, overrides, trust=options["trust"]),
+        as_json,
+        strict=strict,
+        into=target,
+    )
+
+
+def require_joinable(path: Path, sweep: Sweep) -> Path:
+    """Return the path of a session that a sweep's cases can join. Raises BenchtuiError if they can't."""
+    if client.find(path):
+        raise BenchtuiError(f"{path}: still running; stop it, or wait until it has ended")
+    if reason := unlike(Session.load(path), sweep):
+        raise BenchtuiError(f"{path}: the sweep can't join this session: {reason}")
+    return path
+
+
+def run_to_end(
+    start: Callable[[], "Engine | None"], as_json: bool, *, strict: bool = False, into: Path | None = None
+) -> None:
+    """Start an engine, follow it and print the answer, then exit with the sweep's status.
+
+    With ``into``, what was measured joins that session, and the answer is that of both. Return if there is no
+    engine because nothing is left to run.
+    """
     early: list[int] = []
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda number, _: early.append(number))
-    engine = _start_or_resume(sweep, overrides, session_path, options)
+    engine = start()
     if engine is None:
         return
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -87,8 +131,15 @@ def run(
     if early:  # signaled while the engine was starting
         _stop(engine)
     session = _follow(engine, as_json)
-    _print_answer(session, progress.recorded_path(session, engine.path), as_json)
-    click.echo(printable(progress.summary_line(session, engine.path, engine)), err=True)
+    path = progress.recorded_path(session, engine.path)
+    if into and any(case.state == "ok" for case in session.cases):
+        join_into(into, path)
+        path.unlink()
+        _print_answer(Session.load(into, summarize), into, as_json)
+        click.echo(printable(f"{progress.measured_text(session)} joined session {into}"), err=True)
+    else:
+        _print_answer(session, path, as_json)
+        click.echo(printable(progress.summary_line(session, engine.path, engine)), err=True)
     sys.exit(exit_status_of(session, strict=strict))
 
 
@@ -111,7 +162,8 @@ def _print_answer(session: Session, path: Path, as_json: bool) -> None:
     """Print what the session says; with ``as_json``, as its last line of JSON."""
     if session.started is None:
         return
-    conclusions = conclude(session)
+    wanted = session.start.sweep.find
+    conclusions = conclude(session, find_objective(session, wanted) if wanted else None)
     if as_json:
         print_json(conclusion.document(session, conclusions, path))
     for line in conclusion.lines(session, conclusions, path):

@@ -6,11 +6,13 @@ from typing import Unpack
 
 import click
 
-from benchtui import sessions
-from benchtui.sessions.advice.deciding_sweep import deciding_sweep
+from benchtui.sessions.advice.deciding_sweep import deciding_sweep, further_rounds
 from benchtui.sessions.advice.open_questions import open_questions
+from benchtui.sessions.compare.joined import load_joined
+from benchtui.sessions.library import paths
 from benchtui.sessions.sweep import toml_writer
 from benchtui.sessions.sweep.toml_reader import parse_sweep
+from benchtui.tui.cli.consent.permissions import trust_option
 from benchtui.tui.cli.exit_status import FAILED
 from benchtui.tui.cli.options import (
     JudgingOptions,
@@ -21,12 +23,14 @@ from benchtui.tui.cli.options import (
     same_within_option,
     verdict_settings,
 )
+from benchtui.tui.cli.run import require_joinable, run_to_end
 from benchtui.tui.cli.text import next as output
 from benchtui.tui.cli.text.output import print_json, write_document
+from benchtui.tui.cli.watch import start_engine
 
 
 @click.command("next")
-@click.argument("session", shell_complete=complete_session)
+@click.argument("sources", metavar="SESSION...", nargs=-1, required=True, shell_complete=complete_session)
 @click.option(
     "-o",
     "--output",
@@ -35,33 +39,48 @@ from benchtui.tui.cli.text.output import print_json, write_document
     help="Sweep file to write; no existing file is overwritten.",
 )
 @click.option("--toml", is_flag=True, help="Print the sweep instead of the questions, which go to stderr.")
+@click.option("--run", "run_now", is_flag=True, help="Run the sweep now, and append its rounds to the session.")
+@trust_option
 @baseline_option
 @same_within_option
 @json_option("Print questions and sweep as JSON.")
 def decide_next(
-    session: str, path: Path | None, toml: bool, as_json: bool, **judging: Unpack[JudgingOptions]
+    sources: tuple[str, ...],
+    path: Path | None,
+    toml: bool,
+    run_now: bool,
+    trust: bool,
+    as_json: bool,
+    **judging: Unpack[JudgingOptions],
 ) -> None:
     """Say what would decide the open questions of a session, and write it as a sweep.
 
-    SESSION is a path, a library name, or `latest`. Open are UNSURE verdicts, a best case or Pareto front that
-    isn't decided, unknown noise, and cases that their time limit ended. The sweep runs only their cases and
-    baselines, in as many rounds and steps as the intervals call for. Exit status 1 if a sweep was requested but
-    none would decide what is open.
+    SESSION is a path, a library name, or `latest`; several of the same work count as one. Open are UNSURE
+    verdicts, a best case or Pareto front that isn't decided, unknown noise, and cases that their time limit
+    ended. The sweep runs only their cases and baselines, in as many rounds and steps as the intervals call
+    for. Exit status 1 if a sweep was requested but none would decide what is open.
     """
     if toml and as_json:
         raise click.UsageError("--toml and --json both print to standard output; the JSON contains the sweep")
-    loaded = sessions.load(session)
+    if run_now and (toml or as_json or path or len(sources) > 1):
+        raise click.UsageError("--run takes one session, and no -o, --toml or --json")
+    files = [paths.resolve(source) for source in sources]
+    loaded = load_joined(files)
     loaded.judge_by(verdict_settings(judging))
     questions = open_questions(loaded)
     sweep = deciding_sweep(loaded, questions)
     text = toml_writer.toml_of(sweep) if sweep else None
     if text:
-        parse_sweep(text, f"the sweep that would decide {session}")
+        parse_sweep(text, f"the sweep that would decide {', '.join(sources)}")
     if as_json:
         print_json(output.document(loaded, questions, sweep))
     else:
         for line in output.lines(loaded, questions, sweep):
             click.echo(printable(line), err=toml)
+    if sweep and run_now:
+        missing = further_rounds(loaded, sweep)
+        target = require_joinable(files[0], missing)
+        run_to_end(lambda: start_engine(missing, None, trust=trust), as_json, into=target)
     if text and (path or toml):
         write_document(text, path, over=False)
-    sys.exit(FAILED if questions and not sweep and (path or toml) else 0)
+    sys.exit(FAILED if questions and not sweep and (path or toml or run_now) else 0)

@@ -11,11 +11,14 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from benchtui import sessions
-from benchtui.sessions.advice.constraints import Constraints
+from benchtui.sessions.advice.constraints import NONE, Constraints
+from benchtui.sessions.advice.elimination import find_objective
 from benchtui.sessions.advice.objectives import Need, Objective
 from benchtui.sessions.advice.optimal import decide, single_case_sweep, works
 from benchtui.sessions.advice.snippet import no_snippet_reason, snippet
+from benchtui.sessions.compare.joined import load_joined
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.library import paths
 from benchtui.sessions.payloads import AnswerVerdict
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import MEASURE_DEFAULTS, UNKNOWN, Sweep, Work, toml_writer
@@ -62,15 +65,13 @@ objective_option = click.option(
     "--objective",
     "need",
     type=click.Choice(["throughput", "latency", "memory", "energy", "steadiness", "balanced"]),
-    default="throughput",
-    show_default=True,
     help="What to optimize: samples/s, step time, samples/s per MB of peak memory, joules per sample,"
     " p90 relative to p50 of the step times, or the product of time per sample, step time, peak memory"
-    " and joules.",
+    " and joules.  [default: throughput, or that of the search if it is one]",
 )
-_size = _quantity("size", _SIZES_MB, "8GB")
-_time = _quantity("time", _TIMES_MS, "50ms")
-_power = _quantity("power", _POWERS_W, "300W")
+parse_size = _quantity("size", _SIZES_MB, "8GB")
+parse_time = _quantity("time", _TIMES_MS, "50ms")
+parse_power = _quantity("power", _POWERS_W, "300W")
 
 
 def _divergence(_context: click.Context, _parameter: click.Parameter, text: str | None) -> float | None:
@@ -98,12 +99,16 @@ class _Limits(TypedDict):
 
 
 @click.command()
-@click.argument("session", shell_complete=complete_session)
+@click.argument("sources", metavar="SESSION...", nargs=-1, required=True, shell_complete=complete_session)
 @objective_option
-@click.option("--max-vram", "vram_mb", callback=_size, help="Maximum peak memory on the device, such as 8GB.")
-@click.option("--max-p99", "p99_ms", callback=_time, help="Maximum p99 of the step time, such as 50ms.")
-@click.option("--max-latency", "latency_ms", callback=_time, help="Maximum median step time, such as 50ms.")
-@click.option("--max-power", "power_w", callback=_power, help="Maximum mean power, such as 300W.")
+@click.option(
+    "--max-vram", "vram_mb", callback=parse_size, help="Maximum peak memory on the device, such as 8GB."
+)
+@click.option("--max-p99", "p99_ms", callback=parse_time, help="Maximum p99 of the step time, such as 50ms.")
+@click.option(
+    "--max-latency", "latency_ms", callback=parse_time, help="Maximum median step time, such as 50ms."
+)
+@click.option("--max-power", "power_w", callback=parse_power, help="Maximum mean power, such as 300W.")
 @click.option(
     "--max-kl",
     "kl",
@@ -136,8 +141,8 @@ class _Limits(TypedDict):
     help="Print the recommended case as code that runs it with transformers; the rest goes to stderr.",
 )
 def optimal(
-    session: str,
-    need: Need,
+    sources: tuple[str, ...],
+    need: Need | None,
     steps: int | None,
     length: int | None,
     model: str | None,
@@ -150,15 +155,15 @@ def optimal(
 ) -> None:
     """Recommend which of the measured cases to run, and how certain that is.
 
-    SESSION is a path, a library name, or `latest`. A case without the metric that a constraint needs is
-    excluded. Exit status 1 if no case meets the constraints.
+    SESSION is a path, a library name, or `latest`; several of the same work count as one. A case without the
+    metric that a constraint needs is excluded. Exit status 1 if no case meets the constraints.
     """
     if as_snippet and (as_json or toml_path == "-"):
         raise click.UsageError("--snippet, --json and --toml - all print to standard output; use one of them")
-    loaded = sessions.load(session)
+    loaded = load_joined([paths.resolve(source) for source in sources])
     loaded.judge_by(verdict_settings({"baseline": baseline, "same_within": same_within}))
-    objective = Objective(need, _constraints(limits), steps, any_answer=limits["answer"] == "any")
-    objectives = _objectives(objective, loaded, length, model)
+    wanted = _wanted(loaded, need, _constraints(limits), steps, any_answer=limits["answer"] == "any")
+    objectives = _objectives(wanted, loaded, length, model)
     decisions = [decide(loaded, objective) for objective in objectives]
     best = any(decision.best for decision in decisions)
     text = _sweep_text(loaded, objectives) if toml_path and best else None
@@ -192,7 +197,7 @@ class BestCaseOptions(TypedDict):
     """Options that select the best case of a recorded session."""
 
     optimal_from: str | None
-    need: Need
+    need: Need | None
 
 
 def requested_sweep(sweep: str | None, overrides: tuple[str, ...], **options: Unpack[BestCaseOptions]) -> Sweep:
@@ -205,8 +210,23 @@ def requested_sweep(sweep: str | None, overrides: tuple[str, ...], **options: Un
     loaded = sessions.load(session)
     if loaded.simulated:
         raise BenchtuiError(f"{session}: a simulated session says nothing about which case is best here")
-    text = _sweep_text(loaded, _objectives(Objective(options["need"]), loaded), overrides)
+    text = _sweep_text(loaded, _objectives(_wanted(loaded, options["need"]), loaded), overrides)
     return parse_sweep(text, f"best case of {session}", overrides)
+
+
+def _wanted(
+    session: Session,
+    need: Need | None,
+    constraints: Constraints = NONE,
+    steps: int | None = None,
+    *,
+    any_answer: bool = False,
+) -> Objective:
+    """Return the objective that the user states, or else that of the session's search."""
+    search = session.start.sweep.find
+    if search and need is None and constraints == NONE and steps is None and not any_answer:
+        return find_objective(session, search)
+    return Objective(need or "throughput", constraints, steps, any_answer=any_answer)
 
 
 def _objectives(

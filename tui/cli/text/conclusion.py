@@ -88,7 +88,7 @@ def lines(session: Session, conclusions: Conclusions, path: Path) -> Iterator[st
         return
     follow_up = f"; benchtui next {command} -o next.toml" if conclusions.remaining else ""
     yield from _wrapped("open", f"{wording.open_text(conclusions)}{follow_up}")
-    yield from _wrapped("use it", f"benchtui optimal {command}; report: benchtui export {command}")
+    yield from _wrapped("use it", f"benchtui optimal {command} --snippet; report: benchtui export {command}")
 
 
 def _wrapped(about: str, text: str) -> Iterator[str]:

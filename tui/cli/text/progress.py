@@ -293,6 +293,11 @@ def measured_case(case: CaseState, session: Session) -> MeasuredCaseJson:
     return MeasuredCaseJson(**msgspec.structs.asdict(case_row(case)), limit=limit(case, session.peaks))
 
 
+def measured_text(session: Session) -> str:
+    """Say how many cases a session measured."""
+    return count(sum(case.state == "ok" for case in session.cases), "measured case")
+
+
 def summary_line(session: Session, path: Path, engine: Engine | None = None) -> str:
     """Summarize outcomes and name the session file. If the engine died, add its last message."""
     counts: dict[str, int] = {}

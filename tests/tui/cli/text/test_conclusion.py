@@ -23,7 +23,7 @@ def test_answer_for_one_work_takes_few_lines(make_story: Any, home: Path) -> Non
     assert said[0].startswith("run cuda:0 fp32 bs=2: 133 samples/s, ") and len(said) <= 8
     assert all(len(line) <= WIDTH for line in said)
     assert any(line.startswith("  confidence  clearly ahead of the next: cuda:0 fp32 bs=1") for line in said)
-    assert said[-1] == "  use it      benchtui optimal s; report: benchtui export s"
+    assert said[-1] == "  use it      benchtui optimal s --snippet; report: benchtui export s"
 
 
 def test_answer_is_the_case_that_the_report_recommends(make_story: Any, tmp_path: Path) -> None:

@@ -1,0 +1,168 @@
+"""Sweep of a search: the options worth trying for a model on a device, within a time limit."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+import tomlkit
+from msgspec import to_builtins
+from msgspec.structs import replace
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.files.input_file import read_text
+from benchtui.sessions.sanitize import quoted
+from benchtui.sessions.stats.quantiles import LEAST_FOR_P99
+from benchtui.sessions.sweep import Baseline, Case, Find, Sweep, cases
+from benchtui.sessions.sweep.ranges import nearest
+from benchtui.sessions.sweep.toml_reader import parse_sweep
+
+VARIED = ("precision", "attention", "compile", "threads", "batch_size")
+"""Options that a search varies by default, as far as device and task support them."""
+LEAST_STEPS = 6
+"""Steps of a round on a CPU. Three rounds of 6 steps decide more than one of 20."""
+DEFAULT_TASK = "classify"
+_TASKS_BY_ARCHITECTURE = {
+    "ForSequenceClassification": "classify",
+    "ForCausalLM": "generate",
+    "LMHeadModel": "generate",
+    "ForImageClassification": "image",
+    "ForCTC": "speech",
+    "ForSpeechSeq2Seq": "speech",
+    "WhisperForConditionalGeneration": "speech",
+    "Model": "embed",
+}
+"""Task by the end of a model's class."""
+
+
+class DeviceSupport(msgspec.Struct, frozen=True, kw_only=True):
+    """Features of a device and its machine that decide which options are worth trying."""
+
+    device: str
+    bf16: bool = True
+    """Whether the device computes in bf16. Without it, bf16 is emulated, and slow."""
+    compiler: bool = True
+    """Whether this machine has the compiler that ``torch.compile`` needs for the device."""
+    processors: int = 1
+    """CPUs that cases may use."""
+    flash: bool = False
+    """Whether the package flash-attn is installed."""
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether the device is a GPU."""
+        return self.device != "cpu"
+
+
+class FindRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """Search as the user requests it."""
+
+    model: str
+    task: str
+    within_s: float
+    find: Find
+    vary: tuple[str, ...] = VARIED
+    overrides: tuple[str, ...] = ()
+    """Entries of the sweep that the user sets, as ``key=value``."""
+
+
+def find_sweep(request: FindRequest, support: DeviceSupport) -> Sweep:
+    """Return the sweep of a search. Its baseline is the plainest case, which comes first.
+
+    Raises:
+        BenchtuiError: If an entry isn't allowed, or no case can run.
+    """
+    table = {
+        "name": f"find-{Path(request.model).name}",
+        "model": request.model,
+        "task": request.task,
+        "axes": {"device": support.device, **{name: _VALUES[name](support) for name in request.vary}},
+        "measure": {"rounds": "auto", "peaks": False, **_steps(request.find, support)},
+        "run": {"budget": request.within_s, "wait_for_quiet": "off"},
+        "find": {name: value for name, value in to_builtins(request.find).items() if value is not None},
+    }
+    sweep = parse_sweep(tomlkit.dumps(table), "find", request.overrides)
+    planned = cases(sweep)
+    runnable = [case for case in planned if case.skip is None]
+    if not runnable:
+        raise BenchtuiError(f"find: no case can run: {planned[0].skip}")
+    axes = replace(sweep.axes, **{name: _used(name, sweep, runnable) for name in request.vary})
+    varying = [name for name in request.vary if len(getattr(axes, name)) > 1]
+    plainest = Baseline(**{name: getattr(axes, name)[0] for name in varying}) if varying else None
+    measure = replace(sweep.measure, baseline=sweep.measure.baseline or plainest)
+    return replace(sweep, axes=axes, measure=measure)
+
+
+def _steps(find: Find, support: DeviceSupport) -> dict[str, int]:
+    """Return the steps of a round if not the default: enough for a p99, or few on a CPU."""
+    if find.max_p99_ms is not None:
+        return {"iterations": LEAST_FOR_P99}
+    return {} if support.on_gpu else {"iterations": LEAST_STEPS}
+
+
+def _used(axis: str, sweep: Sweep, runnable: Sequence[Case]) -> tuple[str | int, ...]:
+    """Return the values of an axis that some case can run with."""
+    used = {getattr(case.config, axis) for case in runnable}
+    return tuple(value for value in getattr(sweep.axes, axis) if value in used)
+
+
+def task_of_folder(folder: Path | None) -> str:
+    """Return the task of a model by its configuration file; ``classify`` if that doesn't say."""
+    if folder is None:
+        return DEFAULT_TASK
+    if (folder / "1_Pooling").is_dir():
+        return "embed"
+    try:
+        stated = json.loads(read_text(folder / "config.json"))["architectures"][0]
+    except (OSError, ValueError, TypeError, LookupError, RecursionError):
+        return DEFAULT_TASK
+    ends = (task for end, task in _TASKS_BY_ARCHITECTURE.items() if str(stated).endswith(end))
+    return next(ends, DEFAULT_TASK)
+
+
+def parse_vary(text: str) -> tuple[str, ...]:
+    """Parse options to vary, separated by commas. Raises BenchtuiError naming an unknown one."""
+    names = tuple(dict.fromkeys(part.strip() for part in text.split(",")))
+    for name in names:
+        if name not in _VALUES:
+            raise BenchtuiError(
+                f"--vary: no option {quoted(name)}{nearest(name, _VALUES)}; options: {', '.join(_VALUES)}"
+            )
+    return names
+
+
+def _precisions(support: DeviceSupport) -> list[str]:
+    reduced = ["bf16"] if support.bf16 else []
+    return ["fp32", "tf32", "fp16", *reduced] if support.on_gpu else ["fp32", *reduced]
+
+
+def _quantizations(support: DeviceSupport) -> list[str]:
+    on_gpu = ["torchao-int4", "bnb-nf4"] if support.on_gpu else []
+    return ["off", "torchao-int8", "torchao-int8-dynamic", *on_gpu]
+
+
+def _attentions(support: DeviceSupport) -> list[str]:
+    return ["sdpa", "eager", *(["flash"] if support.flash and support.on_gpu else [])]
+
+
+def _compile_modes(support: DeviceSupport) -> list[str]:
+    modes = ["default", *(["reduce-overhead"] if support.on_gpu else [])]
+    return ["off", *(modes if support.compiler else [])]
+
+
+def _threads(support: DeviceSupport) -> list[int]:
+    half = 0 if support.on_gpu else support.processors // 2
+    return [0, half] if half else [0]
+
+
+_VALUES: Mapping[str, Callable[[DeviceSupport], list[str] | list[int] | str]] = {
+    "precision": _precisions,
+    "quantization": _quantizations,
+    "attention": _attentions,
+    "compile": _compile_modes,
+    "cache": lambda _: ["dynamic", "static"],
+    "padding": lambda _: ["max", "longest"],
+    "threads": _threads,
+    "batch_size": lambda support: "1..128*2" if support.on_gpu else "1..64*2",
+}
+"""Values to try for each option, the plainest first."""

@@ -1,0 +1,32 @@
+from pathlib import Path
+
+import pytest
+
+from benchtui.engine.device_support import computes_bf16, device_support
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("flags\t\t: fpu avx512f avx512_bf16", True),
+        ("Features\t: fp asimd bf16", True),
+        ("flags\t\t: fpu avx512f", False),
+        ("", False),
+    ],
+)
+def test_bf16_follows_from_the_flags_of_the_processor(tmp_path: Path, line: str, expected: bool) -> None:
+    cpuinfo = tmp_path / "cpuinfo"
+    cpuinfo.write_text(f"processor : 0\n{line}\n")
+    assert computes_bf16(cpuinfo) is expected
+    assert device_support("cpu", cpuinfo).bf16 is expected
+    assert device_support("cuda:0", cpuinfo).bf16
+
+
+def test_compiler_is_the_one_in_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CXX", str(tmp_path / "missing"))
+    assert not device_support("cpu").compiler
+    compiler = tmp_path / "g++"
+    compiler.write_text("#!/bin/sh\n")
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CXX", str(compiler))
+    assert device_support("cpu").compiler

@@ -1,0 +1,117 @@
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from benchtui.sessions.compare.joined import join_into, joined_events, load_joined
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import AnyEvent
+from benchtui.sessions.journal.writer import Journal
+from benchtui.sessions.payloads import Energy, Host, Memory
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.case_metrics import metrics
+from benchtui.sessions.sweep import Measure, Sweep
+
+SWEEP = Sweep(name="first", model="tiny")
+
+
+def write(path: Path, events: Sequence[AnyEvent]) -> Path:
+    journal = Journal(path, sync_cases=False)
+    for event in events:
+        journal.append(event)
+    journal.close()
+    return path
+
+
+@pytest.fixture
+def first(bench: Any, tmp_path: Path) -> Path:
+    """A session of two cases, of one round of 30 steps each."""
+    made = (bench.case(1, 10.0), bench.case(2, 15.0, end={"energy": Energy(energy_j=3.0, mean_power_w=1.0)}))
+    return write(tmp_path / "first.json", bench.events(*made, sweep=SWEEP))
+
+
+def follow_up(bench: Any, path: Path, *made: Any, **sweep: Any) -> Path:
+    return write(path, bench.events(*made, sweep=replace(SWEEP, name="next", **sweep)))
+
+
+def test_rounds_of_a_case_are_measured_together(bench: Any, first: Path, tmp_path: Path) -> None:
+    end = {"energy": Energy(energy_j=2.0, mean_power_w=1.0), "memory": Memory(peak_rss_mb=7.0)}
+    made = bench.case(2, rounds=[[20.0] * 5, [30.0] * 4], ms=[1.0], end=end)
+    other = follow_up(bench, tmp_path / "b.json", made)
+    session = load_joined([first, other])
+    case = session.cases[1]
+    assert (case.state, case.steps_measured) == ("ok", 39)
+    assert metrics(case).latency_ms.n == 39
+    assert case.finished is not None and case.finished.energy is not None
+    assert (case.finished.energy.energy_j, case.peak_memory_mb) == (5.0, 7.0)
+    assert [ended.round for ended in case.rounds] == [0]
+    whole = Session()
+    whole.apply_all(joined_events([first, other]))
+    assert [number for number, _ in whole.cases[1].measured.rounds] == [0, 1, 2]
+    assert session.cases[0].steps_measured == 30
+    assert (session.cut_off, session.running, len(session.cases)) == (False, [], 2)
+
+
+def test_case_that_is_new_is_added(bench: Any, first: Path, tmp_path: Path) -> None:
+    other = follow_up(bench, tmp_path / "b.json", bench.case(8, 40.0), bench.case(1, 10.0))
+    session = load_joined([first, other])
+    assert [case.config.batch_size for case in session.cases] == [1, 2, 8]
+    assert session.cases[2].added is not None
+    assert [len(case.ends) for case in session.cases] == [2, 1, 1]
+
+
+def test_case_that_failed_again_keeps_what_was_measured(bench: Any, first: Path, tmp_path: Path) -> None:
+    failed = bench.case(2, 99.0, outcome="failed", end={"reason": "no"})
+    session = load_joined([first, follow_up(bench, tmp_path / "b.json", failed)])
+    assert (session.cases[1].state, session.cases[1].steps_measured) == ("ok", 30)
+
+
+def test_case_that_failed_before_is_replaced(bench: Any, tmp_path: Path) -> None:
+    failed = bench.case(1, 99.0, outcome="timeout", end={"reason": "slow"})
+    first = write(tmp_path / "a.json", bench.events(failed, sweep=SWEEP))
+    session = load_joined([first, follow_up(bench, tmp_path / "b.json", bench.case(1, 10.0))])
+    assert (session.cases[0].state, session.cases[0].steps_measured) == ("ok", 30)
+    assert metrics(session.cases[0]).latency_ms.median == pytest.approx(10.0)
+
+
+def test_three_sessions_are_joined_in_order(bench: Any, first: Path, tmp_path: Path) -> None:
+    others = [follow_up(bench, tmp_path / f"{n}.json", bench.case(1, 10.0)) for n in range(2)]
+    assert len(load_joined([first, *others]).cases[0].ends) == 3
+
+
+def test_joined_file_reads_as_the_joined_sessions(bench: Any, first: Path, tmp_path: Path) -> None:
+    other = follow_up(bench, tmp_path / "b.json", bench.case(2, 15.0), bench.case(4, 20.0))
+    expected = joined_events([first, other])
+    join_into(first, other)
+    session = Session.load(first)
+    assert [len(case.ends) for case in session.cases] == [1, 2, 1]
+    assert session.start.sweep.measure.rounds_auto
+    assert session.now_s == expected[-1].t
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["b.json", "first.json"]
+
+
+@pytest.mark.parametrize(
+    ("sweep", "host", "reason"),
+    [
+        ({"task": "generate"}, None, "they differ in task"),
+        ({"weights": "random", "dataset": "synthetic"}, None, "they differ in weights, dataset"),
+        ({"measure": Measure(mode="throughput")}, None, r"they differ in measure\.mode"),
+        ({}, Host(platform="Darwin"), "the machine or its software has changed: "),
+    ],
+)
+def test_sessions_of_other_work_are_refused(
+    bench: Any, first: Path, tmp_path: Path, sweep: dict[str, Any], host: Host | None, reason: str
+) -> None:
+    made = bench.events(bench.case(1, 10.0), sweep=replace(SWEEP, **sweep), host=host)
+    other, before = write(tmp_path / "b.json", made), first.read_bytes()
+    with pytest.raises(BenchtuiError, match=f"can't be joined: {reason}"):
+        join_into(first, other)
+    assert first.read_bytes() == before
+
+
+def test_case_of_other_files_is_refused(bench: Any, first: Path, tmp_path: Path) -> None:
+    changed = bench.case(1, 10.0, prepared={"files": {"config.json": "other"}})
+    with pytest.raises(BenchtuiError, match="files of the step, the model or the dataset have changed"):
+        load_joined([first, follow_up(bench, tmp_path / "b.json", changed)])

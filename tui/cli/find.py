@@ -1,0 +1,172 @@
+"""``benchtui find``: the best configuration of a model on this machine, within a time limit."""
+
+from pathlib import Path
+from typing import TypedDict, Unpack
+
+import click
+
+from benchtui.engine import client
+from benchtui.sessions.advice.find_sweep import VARIED, FindRequest, find_sweep, parse_vary, task_of_folder
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.sweep import TASKS, Answers, Find, Need, Sweep, toml_writer
+from benchtui.sessions.sweep.ranges import seconds
+from benchtui.tui.cli.advice.optimal import parse_power, parse_size, parse_time
+from benchtui.tui.cli.consent.permissions import trust_option
+from benchtui.tui.cli.options import json_option, session_option, set_option
+from benchtui.tui.cli.run import run_to_end
+from benchtui.tui.cli.text.output import write_document
+from benchtui.tui.cli.watch import start_engine
+
+
+def _duration(_context: click.Context, _parameter: click.Parameter, text: str) -> float:
+    """Parse a time such as ``15m``."""
+    value = seconds(text)
+    if not isinstance(value, int | float) or not 1 <= value <= 1e6:
+        raise click.BadParameter(f"{text!r} is not a time of at least a second, such as 90s, 15m or 1h30m")
+    return float(value)
+
+
+def _varied(_context: click.Context, _parameter: click.Parameter, text: str | None) -> tuple[str, ...]:
+    """Parse the names of options."""
+    try:
+        return VARIED if text is None else parse_vary(text)
+    except BenchtuiError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+class FindOptions(TypedDict):
+    """Objective and constraints, as options."""
+
+    objective: Need
+    steps: int | None
+    answers: Answers
+    max_vram_mb: float | None
+    max_p99_ms: float | None
+    max_latency_ms: float | None
+    max_power_w: float | None
+    min_samples_per_s: float | None
+
+
+@click.command()
+@click.argument("model")
+@click.option(
+    "--objective",
+    type=click.Choice(["throughput", "latency", "memory", "energy", "steadiness", "balanced"]),
+    default="throughput",
+    show_default=True,
+    help="What to optimize, as for `benchtui optimal`. On one machine, throughput is also the lowest cost.",
+)
+@click.option(
+    "--within",
+    "within_s",
+    callback=_duration,
+    default="15m",
+    show_default=True,
+    metavar="TIME",
+    help="Time limit of the search.",
+)
+@click.option(
+    "--vary",
+    callback=_varied,
+    metavar="OPTIONS",
+    help="Options to try, separated by commas.  [default: those that the device and the task support, of"
+    f" {', '.join(VARIED)}]",
+)
+@click.option(
+    "--max-vram",
+    "max_vram_mb",
+    callback=parse_size,
+    metavar="SIZE",
+    help="Maximum peak memory on the device, such as 8GB.",
+)
+@click.option(
+    "--max-p99",
+    "max_p99_ms",
+    callback=parse_time,
+    metavar="TIME",
+    help="Maximum p99 of the step time, such as 50ms.",
+)
+@click.option(
+    "--max-latency",
+    "max_latency_ms",
+    callback=parse_time,
+    metavar="TIME",
+    help="Maximum median step time, such as 50ms.",
+)
+@click.option(
+    "--max-power",
+    "max_power_w",
+    callback=parse_power,
+    metavar="POWER",
+    help="Maximum mean power, such as 300W.",
+)
+@click.option(
+    "--min-throughput",
+    "min_samples_per_s",
+    type=click.FloatRange(0, 1e9, min_open=True),
+    metavar="RATE",
+    help="Minimum samples per second.",
+)
+@click.option(
+    "--answers",
+    type=click.Choice(["identical", "close", "any"]),
+    default="close",
+    show_default=True,
+    help="Worst accepted answer to the probe, relative to the plainest case's.",
+)
+@click.option(
+    "--steps",
+    type=click.IntRange(1, 10**9),
+    help="Steps of the job, in which compiling has to pay off.  [default: endless]",
+)
+@click.option("--device", help="Device to run on.  [default: the first GPU, or else the CPU]")
+@click.option("--task", help=f"Task of the model: {', '.join(TASKS)}.  [default: by the model's configuration]")
+@set_option
+@session_option
+@click.option("--print-toml", is_flag=True, help="Print the sweep of the search instead of running it.")
+@trust_option
+@json_option("Print each case's result as a line of JSON, and the answer as the last one.")
+def find(
+    model: str,
+    within_s: float,
+    vary: tuple[str, ...],
+    device: str | None,
+    task: str | None,
+    overrides: tuple[str, ...],
+    session_path: Path | None,
+    print_toml: bool,
+    trust: bool,
+    as_json: bool,
+    **options: Unpack[FindOptions],
+) -> None:
+    """Find the best configuration of a model on this machine within a time limit.
+
+    MODEL is a hub id, a folder, or a bundled architecture (with --set weights=random). First each case is
+    measured briefly, then those that may be the best are measured again until one clearly is. The session is
+    an ordinary one. Exit status as for `benchtui run`.
+    """
+    sweep = _sweep(model, device, task, within_s, vary, overrides, Find(**options))
+    if print_toml:
+        write_document(toml_writer.toml_of(sweep), None)
+        return
+    run_to_end(lambda: start_engine(sweep, session_path, overrides, trust=trust), as_json)
+
+
+def _sweep(
+    model: str,
+    device: str | None,
+    task: str | None,
+    within_s: float,
+    vary: tuple[str, ...],
+    overrides: tuple[str, ...],
+    wanted: Find,
+) -> Sweep:
+    request = FindRequest(
+        model=model,
+        task=task or task_of_folder(client.model_folder(model)),
+        within_s=within_s,
+        find=wanted,
+        vary=vary,
+        overrides=overrides,
+    )
+    return find_sweep(request, client.device_support(device))
