@@ -22,7 +22,7 @@ from benchtui.sessions.estimates.eta import (
 )
 from benchtui.sessions.estimates.stored_weights import stored_parameters
 from benchtui.sessions.events import CasePrepared
-from benchtui.sessions.journal.reader import Tail
+from benchtui.sessions.journal import reader
 from benchtui.sessions.library.paths import SessionFile
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
@@ -177,16 +177,10 @@ def _read(path: Path, only_model: bool = False) -> Session | None:
     try:
         if path.stat().st_size > MOST_BYTES:
             return None
-        tail = Tail(path)
-        try:
-            size = path.stat().st_size
-            for _ in range(0, size, CHUNK_BYTES):
-                events = tail.read(CHUNK_BYTES)
-                session.apply_all(events)
-                if only_model and any(isinstance(event, CasePrepared) for event in events):
-                    break
-        finally:
-            tail.close()
+        for events, _ in reader.slices(path, CHUNK_BYTES):
+            session.apply_all(events)
+            if only_model and any(isinstance(event, CasePrepared) for event in events):
+                break
     except (BenchtuiError, OSError):
         return None
     return session

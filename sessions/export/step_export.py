@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 from typing import Annotated as A
 
 import msgspec
@@ -32,6 +32,7 @@ ROWS_PER_GROUP = 1 << 18
 
 Events = Callable[[], Iterable[reader.AnyRecord]]
 """Reads the session from its beginning at each call."""
+Survey = TypeVar("Survey")
 
 
 class StepRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -144,15 +145,16 @@ class StepBatch(msgspec.Struct, frozen=True):
 
 def load_steps(path: Path) -> RecordedSteps:
     """Prepare the steps of a session file for export. Raises BenchtuiError if it can't be read."""
+    return surveyed(path, lambda events: RecordedSteps(events, _index_steps(events(), path)))
 
-    def read_events() -> Iterator[reader.AnyRecord]:
-        return _read_events(path)
 
+def surveyed(path: Path, survey: Callable[[Events], Survey]) -> Survey:
+    """Return the result of a first pass over a session file, which may keep the events to read them again."""
     try:
-        return RecordedSteps(read_events, _index_steps(read_events(), path))
+        return survey(lambda: _read_events(path))
     except BenchtuiError:  # incomplete, broken or reformatted by another program: read the whole file
         whole = reader.read(path).events
-        return RecordedSteps(lambda: whole, _index_steps(whole, path))
+        return survey(lambda: whole)
 
 
 def json_schema() -> dict[str, Any]:

@@ -91,7 +91,7 @@ OUTCOME = (
     ),
     words(
         "marks",
-        "Markers",
+        "Marks",
         "Warnings about the row; in CSV joined by '; '.",
         of_case("case_finished.marks", "marks"),
         tuple[str, ...],

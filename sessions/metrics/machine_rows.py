@@ -87,7 +87,6 @@ MEMORY = (
         "Peak memory",
         "Highest peak that was read: of the device, or of the worker for a case on the CPU.",
         of_case("case_finished.memory", "peak_memory_mb"),
-        "Peak",
         charted="peak memory",
         exported=False,
     ),
@@ -137,7 +136,6 @@ ENERGY = (
         "Mean power",
         "Mean power of the device.",
         measured("mean_power_w", "case_finished.energy.mean_power_w"),
-        "Power",
     ),
     figure(
         "energy_per_sample_j",

@@ -1,6 +1,6 @@
 """Rows of the catalogue about speed: step times, throughput, times of requests, and the cost of a start."""
 
-from benchtui.sessions.metrics.quantity import CaseData, Quantity, amount, ends, figure, words
+from benchtui.sessions.metrics.quantity import NO_UNIT, CaseData, Quantity, amount, ends, figure, words
 from benchtui.sessions.metrics.readings import (
     STEPS,
     computed,
@@ -123,10 +123,9 @@ LATENCY = (
     ),
     figure(
         "jitter_percent",
-        "Jitter, std/mean",
+        "Jitter",
         "Standard deviation relative to the mean.",
         latency("jitter_percent"),
-        "Std/mean",
         better="lower",
     ),
     figure(
@@ -194,17 +193,18 @@ THROUGHPUT = (
     ),
     figure(
         "tokens_per_s",
-        "Real tokens/s",
+        "Tokens/s",
         "Tokens per second without padding, counted by the attention mask.",
         measured("tokens_per_s", "steps.tokens"),
-        "Tokens/s",
         charted="tokens/s",
     ),
     figure(
         "padded_tokens_per_s",
-        "With padding",
+        "Tokens/s with padding",
         "Tokens per second with padding.",
         measured("padded_tokens_per_s", "steps.padded_tokens"),
+        unit=NO_UNIT,
+        better="higher",
     ),
     figure(
         "new_tokens_per_s",

@@ -356,7 +356,7 @@ _THROUGHPUT = Curve(
 _LATENCY = Curve(
     "latency",
     "Latency",
-    shown("latency_typical_ms", title="Step"),
+    quantity("latency_typical_ms"),
     "Median step.",
     "no case was measured",
     bars=f"Bars: from the fastest step to p95, or to the slowest with fewer than {LEAST_FOR_P95} steps.",
@@ -380,7 +380,7 @@ _ENERGY = Curve(
 _JITTER = Curve(
     "jitter",
     "Jitter",
-    shown("jitter_percent", title="Jitter"),
+    quantity("jitter_percent"),
     "Standard deviation of the steps over their mean.",
     "no case has a jitter",
 )

@@ -8,7 +8,6 @@ import msgspec
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Vertical
 
 from benchtui.sessions.analysis.roofline import Limit, limit, sound_peaks
 from benchtui.sessions.events import Peaks
@@ -33,13 +32,13 @@ from benchtui.tui.live import metrics_worker
 from benchtui.tui.live.feed import Feed
 from benchtui.tui.model.case_rows import ROLES
 from benchtui.tui.model.session_view import READING
+from benchtui.tui.pages.view_screen import ViewScreen
 from benchtui.tui.shell import keymap
 from benchtui.tui.shell.key_queue import HOLDS_KEYS
 from benchtui.tui.table.case_names import case_name
 from benchtui.tui.widgets.frame import Frame
-from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.keys import Keys
-from benchtui.tui.widgets.panel import Panel, PanelScreen, given_lines, small_lines
+from benchtui.tui.widgets.panel import Panel, given_lines
 
 if TYPE_CHECKING:
     from benchtui.sessions.stats.case_metrics import Metrics
@@ -67,7 +66,7 @@ class Header(msgspec.Struct, frozen=True):
     section: str
 
 
-class CaseScreen(PanelScreen[None]):
+class CaseScreen(ViewScreen):
     """Screen for one case, redrawn every second. The screen below keeps reading the session."""
 
     DEFAULT_CSS = """
@@ -77,6 +76,7 @@ class CaseScreen(PanelScreen[None]):
     CaseScreen #word { height: 1; margin: 0 1; }
     CaseScreen #keys { height: 1; }
     """
+    HELP = "case"
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "case",
         ("tab,l", "section", "section(1)", "Next section"),
@@ -98,10 +98,9 @@ class CaseScreen(PanelScreen[None]):
     )
 
     def __init__(self, feed: Feed, index: int, symbols: Symbols) -> None:
-        super().__init__()
+        super().__init__(symbols)
         self._feed = feed
         self._index = index
-        self._symbols = symbols
         self._section = 0
         self._at = 0
         """First visible line; in the step table, the selected row."""
@@ -112,32 +111,24 @@ class CaseScreen(PanelScreen[None]):
         self._busy = False
         self._message = ""
 
-    def compose(self) -> ComposeResult:
-        """Lay out the header, the current section, the message line, and the key bar."""
+    def content(self) -> ComposeResult:
+        """Lay out the header, the current section, and the message line."""
         signs = self._symbols
-        yield Panel[str](small_lines, signs, id="small")
-        with Vertical(classes="body"):
-            yield Panel[Header](_header, signs, id="heading")
-            page = Panel[Sequence[Line]](given_lines, signs, id="page")
-            yield Frame(page, symbols=signs, id="section")
-            yield Panel[str](_message_lines, signs, id="word")
-            yield KeyBar(signs)
+        yield Panel[Header](_header, signs, id="heading")
+        page = Panel[Sequence[Line]](given_lines, signs, id="page")
+        yield Frame(page, symbols=signs, id="section")
+        yield Panel[str](_message_lines, signs, id="word")
 
     def on_mount(self) -> None:
-        """Draw what is known, and start computing the rest."""
-        self._panel("small").show("")
+        """Draw what is known, and start computing the rest. Textual calls the base's handler as well."""
         self.set_interval(RENEW_S, self.tick)
         self.call_after_refresh(self.tick)
-
-    def on_resize(self, event: events.Resize) -> None:
-        """Redraw once the panels have their new sizes."""
-        self.call_after_refresh(self._draw)
 
     def tick(self) -> None:
         """Redraw, and compute metrics if the case has new steps."""
         if not self.is_current:
             return
-        self._draw(self._feed.cache.problem or None)
+        self.draw(self._feed.cache.problem or None)
         if self._case_with_steps is None or (SECTIONS[self._section] == "telemetry" and self._machine is None):
             self._reload()
         elif not self._busy and self._seen.is_due(self._case):
@@ -160,7 +151,7 @@ class CaseScreen(PanelScreen[None]):
         """Show another section from its first line."""
         self._section = (self._section + by) % len(SECTIONS)
         self._at = 0
-        self._draw("")
+        self.draw("")
 
     def action_case(self, by: int) -> None:
         """Show the next or previous case in the same section."""
@@ -172,7 +163,7 @@ class CaseScreen(PanelScreen[None]):
     def action_move(self, lines: int) -> None:
         """Scroll by lines; in the step table, by rows."""
         self._at += lines
-        self._draw("")
+        self.draw("")
 
     def action_outlier(self, by: int) -> None:
         """Select the next or previous outlier in the step table."""
@@ -181,14 +172,14 @@ class CaseScreen(PanelScreen[None]):
         row = self._steps().next_outlier(self._at, by)
         if row is None:
             metrics = self._known.metrics
-            return self._draw("no more outliers" if metrics and metrics.outliers else "no outliers")
+            return self.draw("no more outliers" if metrics and metrics.outliers else "no outliers")
         self._at = row
-        self._draw("")
+        self.draw("")
 
     def action_copy(self) -> None:
         """Copy everything known about the case as Markdown."""
         self.app.copy_to_clipboard(case_markdown(self._case, self._known.metrics, self._reached, self._symbols))
-        self._draw("copied as markdown")
+        self.draw("copied as markdown")
 
     def action_why(self) -> None:
         """Open the Why page of the case."""
@@ -197,13 +188,6 @@ class CaseScreen(PanelScreen[None]):
         feed = self._feed
         side = Side(lambda: feed.session, feed.explainer, self._index)
         self.app.push_screen(WhyScreen(side, self._symbols))
-
-    def action_help(self) -> None:
-        """Open the help page."""
-        from benchtui.tui.case.help import case_help  # lazy import: not needed for the first paint
-        from benchtui.tui.pages.help import open_help
-
-        open_help(self, self._symbols, case_help)
 
     @property
     def _case_in_memory(self) -> CaseState:
@@ -259,7 +243,8 @@ class CaseScreen(PanelScreen[None]):
             self._busy = False
         self.tick()
 
-    def _draw(self, message: str | None = None) -> None:
+    def draw(self, message: str | None = None) -> None:
+        """Redraw what changed, if the screen is visible. Show ``message`` unless it is None."""
         self._message = self._message if message is None else message
         if not self.is_current:
             return

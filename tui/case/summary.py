@@ -295,7 +295,7 @@ _MEMORY = View(
 )
 _ENERGY = View(
     (
-        shown("mean_power_w", short="Mean power"),
+        "mean_power_w",
         shown("energy_j", short="Energy"),
         shown("energy_per_sample_j", short="Per sample"),
         shown("energy_source", short="Source"),

@@ -24,16 +24,15 @@ from benchtui.tui.drawing.styled_text import GAP, Line, Span, crop, fitting_fact
 from benchtui.tui.live.case_verdicts import CaseVerdicts
 from benchtui.tui.live.feed import Feed
 from benchtui.tui.live.metrics_worker import CaseMetrics
+from benchtui.tui.pages.view_screen import ViewScreen
 from benchtui.tui.shell import keymap
 from benchtui.tui.shell.key_queue import HOLDS_KEYS
-from benchtui.tui.shell.navigation import BackRequested, Place
+from benchtui.tui.shell.navigation import BackRequested
 from benchtui.tui.shell.terminal import TerminalHandle
 from benchtui.tui.widgets.frame import Frame
 from benchtui.tui.widgets.input_field import TextInput
-from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.keys import Keys
-from benchtui.tui.widgets.nav_bar import place_lines
-from benchtui.tui.widgets.panel import Panel, PanelScreen, small_lines
+from benchtui.tui.widgets.panel import Panel
 
 REFRESH_S = 1.0
 
@@ -65,7 +64,7 @@ CASE_AT: dict[str, Callable[[Any, tuple[int, int], tuple[int, int], Symbols], in
 """Function that finds the case at a position, by panel."""
 
 
-class Charts(PanelScreen[None]):
+class Charts(ViewScreen):
     """Charts of the session that the Monitor reads, redrawn every second while visible."""
 
     DEFAULT_CSS = """
@@ -97,6 +96,8 @@ class Charts(PanelScreen[None]):
     Charts.-narrow #points { width: 1fr; height: 100%; }
     Charts.-map.-alone #side, Charts.-map.-narrow #side { display: none; }
     """
+    PLACE = "charts"
+    HELP = "charts"
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "charts",
         ("f", "figure", "figure(1)", "Next metric"),
@@ -132,9 +133,8 @@ class Charts(PanelScreen[None]):
     )
 
     def __init__(self, feed: Feed, symbols: Symbols, link: TerminalHandle) -> None:
-        super().__init__()
+        super().__init__(symbols)
         self._feed = feed
-        self._symbols = symbols
         self._link = link
         self._home: View = "map"
         """Chart to return to from the fronts: heatmap or lines."""
@@ -146,35 +146,25 @@ class Charts(PanelScreen[None]):
         self._drew_s = 0.0
         self._word = ""
 
-    def compose(self) -> ComposeResult:
-        """Lay out the heading, the plot and its lists, the filter input, the message line, and the key bar."""
+    def content(self) -> ComposeResult:
+        """Lay out the heading, the plot and its lists, the filter input, and the message line."""
         signs = self._symbols
-        yield Panel[str](small_lines, signs, id="small")
-        with Vertical(classes="body"):
-            yield Panel[Place](place_lines, signs, id="places")
-            yield Panel[Heading](_heading, signs, id="heading")
-            with Horizontal(id="middle"):
-                heatmap = Panel[Heatmap](heatmap_lines, signs, id="map")
-                yield Frame(heatmap, Panel[Plot](plot_lines, signs, id="plot"), symbols=signs, id="chart")
-                listings = (Panel[Listing](listing_lines, signs, id=name) for name in ("lines", "points"))
-                yield Frame(Vertical(*listings, id="lists"), symbols=signs, id="side")
-            yield TextInput(
-                placeholder="words of a line, such as fp16", id="filter", compact=True, select_on_focus=False
-            )
-            yield Panel[str](_word, signs, id="word")
-            yield KeyBar(signs)
+        yield Panel[Heading](_heading, signs, id="heading")
+        with Horizontal(id="middle"):
+            heatmap = Panel[Heatmap](heatmap_lines, signs, id="map")
+            yield Frame(heatmap, Panel[Plot](plot_lines, signs, id="plot"), symbols=signs, id="chart")
+            listings = (Panel[Listing](listing_lines, signs, id=name) for name in ("lines", "points"))
+            yield Frame(Vertical(*listings, id="lists"), symbols=signs, id="side")
+        yield TextInput(
+            placeholder="words of a line, such as fp16", id="filter", compact=True, select_on_focus=False
+        )
+        yield Panel[str](_word, signs, id="word")
 
     def on_mount(self) -> None:
-        """Start the refresh timer, and draw for the first time."""
-        self._panel("small").show("")
-        self._panel("places").show("charts")
+        """Start the refresh timer, and draw for the first time. Textual calls the base's handler as well."""
         self.query_one(Input).cursor_blink = False
         self.set_interval(REFRESH_S, self.tick)
         self.call_after_refresh(self.tick)
-
-    def on_resize(self, event: events.Resize) -> None:
-        """Redraw once the panels have their new sizes."""
-        self.call_after_refresh(self._draw)
 
     def on_screen_resume(self) -> None:
         """Catch up on changes made while another screen was shown."""
@@ -189,7 +179,7 @@ class Charts(PanelScreen[None]):
         index = CASE_AT[panel.id or ""](panel.snapshot, at, panel.size, self._symbols)
         if index is not None:
             self._shown.select(self._session.cases[index])
-            self._draw("")
+            self.draw("")
             if event.chain == 2:
                 self.action_detail()
 
@@ -204,14 +194,14 @@ class Charts(PanelScreen[None]):
             self._view = self._home
         else:
             self._lines.next_metric(by)
-        self._draw("")
+        self.draw("")
 
     def action_view(self) -> None:
         """Toggle between the heatmap and the lines, keeping the selected case."""
         case = self._shown.case
         self._map.update()
         if not self._map.available:
-            self._draw("a heatmap needs two options with several values; this sweep has one")
+            self.draw("a heatmap needs two options with several values; this sweep has one")
             return
         self._view = self._home = "lines" if self._home == "map" else "map"
         self._automatic = False
@@ -219,31 +209,31 @@ class Charts(PanelScreen[None]):
             self._map.select(case)
         elif case is not None:
             self._lines.select(case)
-        self._draw("")
+        self.draw("")
 
     def action_axis(self) -> None:
         """Switch to another axis; on the front, to another cost."""
-        self._draw(self._shown.next_axis())
+        self.draw(self._shown.next_axis())
 
     def action_move_line(self, by: int) -> None:
         """Select another line, another row, or another case of the front."""
         self._shown.move_line(by)
-        self._draw("")
+        self.draw("")
 
     def action_move_point(self, by: int) -> None:
         """Select another point of the line, another column, or another case of the front."""
         self._shown.move_point(by)
-        self._draw("")
+        self.draw("")
 
     def action_pareto(self) -> None:
         """Toggle between the Pareto fronts and the previous chart."""
         self._view = self._home if self._view == "front" else "front"
-        self._draw("")
+        self.draw("")
 
     def action_logarithmic(self) -> None:
         """Toggle between a logarithmic and a linear vertical axis."""
         self._lines.choice.logarithmic = not self._lines.choice.logarithmic
-        self._draw("")
+        self.draw("")
 
     def action_filter(self) -> None:
         """Open the filter input."""
@@ -253,7 +243,7 @@ class Charts(PanelScreen[None]):
     def filter_by(self, event: Input.Changed) -> None:
         """Show only lines that contain the typed words."""
         self._lines.choice.filter_text = event.value
-        self._draw("")
+        self.draw("")
 
     @on(Input.Submitted)
     def close_filter(self) -> None:
@@ -277,7 +267,7 @@ class Charts(PanelScreen[None]):
         table = self._shown.markdown()
         if table:
             self.app.copy_to_clipboard(table)
-        self._draw("copied as markdown" if table else "nothing to copy yet")
+        self.draw("copied as markdown" if table else "nothing to copy yet")
 
     def action_detail(self) -> None:
         """Open the screen of the selected case."""
@@ -286,16 +276,9 @@ class Charts(PanelScreen[None]):
         self._update_charts()
         case = self._shown.case
         if case is None:
-            self._draw("no case to show yet")
+            self.draw("no case to show yet")
         else:
             self.app.push_screen(CaseScreen(self._feed, case.index, self._symbols))
-
-    def action_help(self) -> None:
-        """Open the help page."""
-        from benchtui.tui.charts.help import charts_help  # lazy import: not needed for the first paint
-        from benchtui.tui.pages.help import open_help
-
-        open_help(self, self._symbols, charts_help)
 
     def _reset(self) -> None:
         self._session = self._feed.session
@@ -316,12 +299,12 @@ class Charts(PanelScreen[None]):
         try:
             while self._session.started is not None and await self._metrics.compute_batch():
                 if time.monotonic() - self._drew_s > REFRESH_S:
-                    self._draw()
+                    self.draw()
         finally:
             self._busy = False
-        self._draw()
+        self.draw()
 
-    def _draw(self, word: str | None = None) -> None:
+    def draw(self, word: str | None = None) -> None:
         """Redraw what changed. Skipped while the screen is covered or the terminal is still writing."""
         self._word = self._word if word is None else word
         if not self.is_current or self._link.congested:

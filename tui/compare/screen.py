@@ -98,6 +98,7 @@ class Compare(PlaceScreen):
     Compare.-short #differences { max-height: 1; }
     """
     PLACE = "compare"
+    HELP = "compare"
     BINDINGS: ClassVar[list[BindingType]] = KEYS
 
     def __init__(self, paths: tuple[Path, ...], app_context: AppContext, symbols: Symbols) -> None:
@@ -116,7 +117,7 @@ class Compare(PlaceScreen):
         self._waiting: Span = ("no sessions to compare yet", "strong")
 
     def content(self) -> ComposeResult:
-        """Lay out the waiting message, the panels, and the case list."""
+        """Lay out the waiting message, the panels, the case list, and the action bar."""
         signs = self._symbols
         yield Panel[Span](_waiting_lines, signs, id="waiting")
         with Vertical(id="loaded"):
@@ -127,6 +128,7 @@ class Compare(PlaceScreen):
             titles = Panel[Titles](title_lines, signs, id="header")
             yield Frame(summary, titles, LongList(id="list"), symbols=signs, id="pairs")
             yield Frame(Panel[Detail](detail_lines, signs, id="detail"), symbols=signs, id="pair")
+        yield ActionBar(signs, id="actions")
 
     def on_mount(self) -> None:
         """Start reading the sessions. Textual calls the base's handler as well."""
@@ -135,7 +137,7 @@ class Compare(PlaceScreen):
 
     def on_screen_resume(self) -> None:
         """Catch up on changes made while another view was shown."""
-        self._draw()
+        self.draw()
 
     @on(events.Click)
     def sort_by_column(self, event: events.Click) -> None:
@@ -223,13 +225,6 @@ class Compare(PlaceScreen):
             bar.close()
         bar.show_message()
 
-    def action_help(self) -> None:
-        """Open the help page."""
-        from benchtui.tui.compare.help import compare_help  # lazy import: not needed for the first paint
-        from benchtui.tui.pages.help import open_help
-
-        open_help(self, self._symbols, compare_help)
-
     @on(ActionBar.Typed)
     def typed(self, event: ActionBar.Typed) -> None:
         """Filter while typing."""
@@ -280,7 +275,7 @@ class Compare(PlaceScreen):
 
     def _show_waiting(self, word: str, role: str) -> None:
         self._waiting = (word, role)
-        self._draw()
+        self.draw()
 
     def _require_comparison(self) -> SessionComparison | None:
         """Return the comparison. If there is none yet, show a message."""
@@ -309,7 +304,7 @@ class Compare(PlaceScreen):
 
     def _select(self, at: int) -> None:
         self._at = max(0, min(at, len(self._rows) - 1))
-        self._draw()
+        self.draw()
 
     def _draw_content(self) -> None:
         if self._compared is None:

@@ -11,7 +11,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import SessionStarted
 from benchtui.sessions.files.input_file import read_text
 from benchtui.sessions.files.output_file import write_text
-from benchtui.sessions.journal.reader import Tail, not_a_session
+from benchtui.sessions.journal.reader import not_a_session, slices
 from benchtui.sessions.library.file_kinds import holds_events
 from benchtui.sessions.permissions.needed import NO_CONSENT, Consent, keys, needed_permissions
 from benchtui.sessions.sweep import MOST_CASES, Exclusion, Sweep, exclusions, ranges, toml_writer
@@ -254,12 +254,8 @@ def _require_editable(sweep: Sweep, path: Path) -> Sweep:
 
 
 def _recorded(path: Path) -> Sweep:
-    tail = Tail(path)
-    try:
-        for _ in range(0, path.stat().st_size, HEAD_BYTES):
-            for event in tail.read(HEAD_BYTES):
-                if isinstance(event, SessionStarted):
-                    return _require_editable(event.sweep, path)
-    finally:
-        tail.close()
+    for events, _ in slices(path, HEAD_BYTES):
+        for event in events:
+            if isinstance(event, SessionStarted):
+                return _require_editable(event.sweep, path)
     raise not_a_session(path)

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 from textual import events, on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Container, Vertical
+from textual.containers import Container
 from textual.widgets import Input
 
 from benchtui.sessions.errors import BenchtuiError
@@ -22,16 +22,15 @@ from benchtui.tui.editor.form_lines import entry_lines, row_at, value_place
 from benchtui.tui.editor.grid_pane import CasesPane
 from benchtui.tui.editor.state import LABELS, EditorState, Typing, hint_of, keys_of
 from benchtui.tui.editor.title_bar import TitleBar
+from benchtui.tui.pages.view_screen import ViewScreen
 from benchtui.tui.shell import keymap
 from benchtui.tui.shell.context import ANOTHER_SWEEP_RUNNING, AppContext
 from benchtui.tui.shell.key_queue import HOLDS_KEYS
-from benchtui.tui.shell.navigation import BackRequested, Opened, Place
+from benchtui.tui.shell.navigation import BackRequested, Opened
 from benchtui.tui.widgets.frame import Frame
 from benchtui.tui.widgets.input_field import Field
-from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.message_line import Log, log_lines
-from benchtui.tui.widgets.nav_bar import place_lines
-from benchtui.tui.widgets.panel import Panel, PanelScreen, small_lines
+from benchtui.tui.widgets.panel import Panel
 
 KEYS = keymap.table(
     "sweep",
@@ -69,7 +68,7 @@ WHILE_TYPING = ("back", "move", "other_pane", "save", "help", "leave")
 WHILE_ASKED = ("agree", "back", "help", "leave")
 
 
-class Editor(PanelScreen[None]):
+class Editor(ViewScreen):
     """Entries of a sweep next to its cases."""
 
     DEFAULT_CSS = """
@@ -90,12 +89,13 @@ class Editor(PanelScreen[None]):
     Editor.-narrow.-in-cases #plan { height: 70%; }
     Editor.-short #totals { height: 1; }
     """
+    PLACE = "sweep"
+    HELP = "sweep"
     BINDINGS: ClassVar[list[BindingType]] = KEYS
 
     def __init__(self, app_context: AppContext, symbols: Symbols, source: str | Path = DEFAULT_PRESET) -> None:
-        super().__init__()
+        super().__init__(symbols)
         self._app_context = app_context
-        self._symbols = symbols
         self.state = EditorState(source)
         self._typing: Typing = ""
         self._busy = False
@@ -103,31 +103,29 @@ class Editor(PanelScreen[None]):
         """Whether this machine has been checked for devices."""
 
     def compose(self) -> ComposeResult:
-        """Lay out the title, entries and cases, the hint line, and the key bar. The input is an overlay."""
-        signs = self._symbols
-        yield Panel[str](small_lines, signs, id="small")
-        with Vertical(classes="body"):
-            yield Panel[Place](place_lines, signs, id="places")
-            yield TitleBar(self._app_context, signs, id="title")
-            with Container(id="panes"):
-                yield Frame(Panel[Form](entry_lines, signs, id="entries"), symbols=signs, id="sweep")
-                cases = CasesPane(HistoryCache(self._app_context), signs, id="cases")
-                yield Frame(cases, symbols=signs, id="plan")
-            yield Panel[Log](log_lines, signs, id="hint")
-            yield KeyBar(signs)
+        """Lay out the view, and the input as an overlay."""
+        yield from super().compose()
         yield Field(id="field")
 
+    def content(self) -> ComposeResult:
+        """Lay out the title, entries and cases, and the hint line."""
+        signs = self._symbols
+        yield TitleBar(self._app_context, signs, id="title")
+        with Container(id="panes"):
+            yield Frame(Panel[Form](entry_lines, signs, id="entries"), symbols=signs, id="sweep")
+            cases = CasesPane(HistoryCache(self._app_context), signs, id="cases")
+            yield Frame(cases, symbols=signs, id="plan")
+        yield Panel[Log](log_lines, signs, id="hint")
+
     def on_screen_resume(self) -> None:
-        """Update the navigation bar, and catch up on changes made while another screen was shown."""
-        self._panel("small").show("")
-        self._panel("places").show("sweep")
+        """Catch up on changes made while another screen was shown."""
         self._cases.reload_history()
         self._look_for_devices()
         self.query_one(TitleBar).check_engines()
         self.draw()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Reposition the input for the new size."""
+        """Reposition the input for the new size. Textual calls the base's handler as well."""
         self.call_after_refresh(self._put_field)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -286,13 +284,6 @@ class Editor(PanelScreen[None]):
         else:
             self.state.turn(by)
         self.draw()
-
-    def action_help(self) -> None:
-        """Open the help page."""
-        from benchtui.tui.editor.help import editor_help  # lazy import: not needed for the first paint
-        from benchtui.tui.pages.help import open_help
-
-        open_help(self, self._symbols, editor_help)
 
     def edit(self, source: str | Path | None) -> None:
         """Open another sweep, unless ``source`` is None."""

@@ -4,10 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 import msgspec
-from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Vertical
 
 from benchtui.sessions.events import Explained
 from benchtui.sessions.explain.cases import ExplainedCase, explained_case
@@ -25,11 +23,11 @@ from benchtui.tui.drawing.styled_text import Line, crop, justify
 from benchtui.tui.explain.lines import why_lines
 from benchtui.tui.explain.view import CaseStatus, WhyView
 from benchtui.tui.live.explainer import Explainer
+from benchtui.tui.pages.view_screen import ViewScreen
 from benchtui.tui.shell import keymap
 from benchtui.tui.table.case_names import case_name
 from benchtui.tui.widgets.frame import Frame
-from benchtui.tui.widgets.key_bar import KeyBar
-from benchtui.tui.widgets.panel import Panel, PanelScreen, given_lines, small_lines
+from benchtui.tui.widgets.panel import Panel, given_lines
 
 RENEW_S = 0.5
 
@@ -54,7 +52,7 @@ class WhyHeading(msgspec.Struct, frozen=True):
     position: str
 
 
-class WhyScreen(PanelScreen[None]):
+class WhyScreen(ViewScreen):
     """Explanation of one case, or of the difference between two."""
 
     DEFAULT_CSS = """
@@ -63,6 +61,7 @@ class WhyScreen(PanelScreen[None]):
     WhyScreen #page { height: 1fr; }
     WhyScreen #keys { height: 1; }
     """
+    HELP = "why"
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "why",
         ("b", "base", "base", "Compare with the next profiled case", "the baseline first; then with none"),
@@ -81,34 +80,25 @@ class WhyScreen(PanelScreen[None]):
 
     def __init__(self, side: Side, symbols: Symbols, base: Side | None = None) -> None:
         """Explain a case; with ``base``, its difference from that case."""
-        super().__init__()
+        super().__init__(symbols)
         self._side = side
         self._base = base
         self._fixed = base is not None
         """Whether the base is a case of another session."""
-        self._symbols = symbols
         self._top = 0
         self._known: dict[object, ExplainedCase | None] = {}
         """Explained cases by their inputs. Cached, because the comparison with peaks looks at all cases."""
 
-    def compose(self) -> ComposeResult:
-        """Lay out the header, the explanation and the key bar."""
+    def content(self) -> ComposeResult:
+        """Lay out the header and the explanation."""
         signs = self._symbols
-        yield Panel[str](small_lines, signs, id="small")
-        with Vertical(classes="body"):
-            yield Panel[WhyHeading](_heading, signs, id="heading")
-            yield Frame(Panel[Sequence[Line]](given_lines, signs, id="page"), symbols=signs, id="section")
-            yield KeyBar(signs)
+        yield Panel[WhyHeading](_heading, signs, id="heading")
+        yield Frame(Panel[Sequence[Line]](given_lines, signs, id="page"), symbols=signs, id="section")
 
     def on_mount(self) -> None:
-        """Profile what has no profile yet, and draw."""
-        self._panel("small").show("")
+        """Profile what has no profile yet, and draw. Textual calls the base's handler as well."""
         self._request()
         self.set_interval(RENEW_S, self.draw)
-        self.call_after_refresh(self.draw)
-
-    def on_resize(self, event: events.Resize) -> None:
-        """Redraw once the panels have their new sizes."""
         self.call_after_refresh(self.draw)
 
     def action_leave(self) -> None:
@@ -146,13 +136,6 @@ class WhyScreen(PanelScreen[None]):
         """Scroll by lines."""
         self._top += lines
         self.draw()
-
-    def action_help(self) -> None:
-        """Open the help page."""
-        from benchtui.tui.explain.help import why_help  # lazy import: not needed for the first paint
-        from benchtui.tui.pages.help import open_help
-
-        open_help(self, self._symbols, why_help)
 
     def draw(self) -> None:
         """Redraw what changed."""

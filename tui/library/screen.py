@@ -100,6 +100,7 @@ class Library(PlaceScreen):
     Library.-short #about { height: 7; }
     """
     PLACE = "library"
+    HELP = "library"
     BINDINGS: ClassVar[list[BindingType]] = KEYS
 
     def __init__(self, app_context: AppContext, symbols: Symbols) -> None:
@@ -109,13 +110,14 @@ class Library(PlaceScreen):
         self._loaded = False
 
     def content(self) -> ComposeResult:
-        """Lay out the heading, the list, and the session card."""
+        """Lay out the heading, the list, the session card, and the action bar."""
         signs = self._symbols
         yield Panel[LibraryHeading](heading_lines, signs, id="heading")
         with Container(id="middle"):
             titles = Panel[Titles](header_lines, signs, id="header")
             yield Frame(titles, LongList(id="list"), symbols=signs, id="sessions")
             yield Frame(Panel[Card](card_lines, signs, id="card"), symbols=signs, id="about")
+        yield ActionBar(signs, id="actions")
 
     def on_screen_resume(self) -> None:
         """Catch up on changes made while another view was shown."""
@@ -204,19 +206,12 @@ class Library(PlaceScreen):
         else:
             self._action_bar.confirm(actions.delete_prompt(item, self._selection.running_paths))
 
-    def action_help(self) -> None:
-        """Open the help page."""
-        from benchtui.tui.library.help import library_help
-        from benchtui.tui.pages.help import open_help  # lazy import: not needed for the first paint
-
-        open_help(self, self._symbols, library_help)
-
     @on(ActionBar.Typed)
     def typed(self, event: ActionBar.Typed) -> None:
         """Filter while typing."""
         if event.purpose == "filter":
             self._selection.filter(event.text)
-            self._draw()
+            self.draw()
 
     @on(ActionBar.Given)
     def given(self, event: ActionBar.Given) -> None:
@@ -267,7 +262,7 @@ class Library(PlaceScreen):
             self._summaries = await asyncio.to_thread(SummaryCache)
         self._selection.update(await asyncio.to_thread(rows.items, self._app_context, self._summaries))
         self._loaded = True
-        self._draw()
+        self.draw()
         unread = [item for item in self._selection.found if item.summary is None and item.engine is None]
         if unread:
             self._read_summaries(self._summaries, unread)
@@ -282,7 +277,7 @@ class Library(PlaceScreen):
                 return
             self._selection.update(rows.with_summary(self._selection.found, item.path, summary))
             if time.monotonic() - drawn_s > DRAW_S or item is unread[-1]:
-                self._draw()
+                self.draw()
                 drawn_s = time.monotonic()
         await asyncio.to_thread(summaries.save)
 

@@ -7,16 +7,15 @@ from textual.binding import BindingType
 
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.styled_text import BLANK, Line, line
+from benchtui.tui.pages.view_screen import ViewScreen
 from benchtui.tui.shell import keymap
 from benchtui.tui.shell.navigation import BackRequested, Place
-from benchtui.tui.widgets.key_bar import KeyBar
-from benchtui.tui.widgets.nav_bar import place_lines
-from benchtui.tui.widgets.panel import Panel, PanelScreen
+from benchtui.tui.widgets.panel import Panel
 
 KEYS = (("1", "start a sweep"), ("4", "open a session"), ("?", "help"), ("q", "quit"))
 
 
-class EmptyScreen(PanelScreen[None]):
+class EmptyScreen(ViewScreen):
     """Page without a session, which says how to start or open one."""
 
     DEFAULT_CSS = """
@@ -31,31 +30,21 @@ class EmptyScreen(PanelScreen[None]):
     )
 
     def __init__(self, place: Place, symbols: Symbols) -> None:
-        super().__init__()
-        self._place = place
-        self._symbols = symbols
+        super().__init__(symbols)
+        self.PLACE = place
 
-    def compose(self) -> ComposeResult:
-        """Lay out the navigation bar, the hints, and the key bar."""
-        yield Panel[Place](place_lines, self._symbols, id="places")
+    def content(self) -> ComposeResult:
+        """Lay out the hints."""
         yield Panel[str](_lines, self._symbols, id="page")
-        yield KeyBar(self._symbols)
 
-    def on_mount(self) -> None:
+    def draw(self) -> None:
         """Show the content."""
-        self._panel("places").show(self._place)
         self._panel("page").show("no session is open")
         self._panel("keys").show(KEYS)
 
     def action_back(self) -> None:
         """Return to the previous view."""
         self.post_message(BackRequested())
-
-    def action_help(self) -> None:
-        """Open the help page."""
-        from benchtui.tui.pages.help import no_signs, open_help  # lazy import: not needed to draw
-
-        open_help(self, self._symbols, no_signs)
 
 
 def _lines(word: str, width: int, height: int, symbols: Symbols) -> list[Line]:

@@ -4,19 +4,16 @@ The file is read twice: once to collect machines, outliers and the number of ste
 written. Neither all steps nor the whole trace are ever in memory.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
 import msgspec
 import numpy as np
 
-from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Steps
-from benchtui.sessions.export.step_export import CHUNK_BYTES, Events, StepIndex
+from benchtui.sessions.export.step_export import Events, StepIndex, surveyed
 from benchtui.sessions.export.trace.session_trace import SessionTrace
 from benchtui.sessions.export.trace.writer import TraceWriter
-from benchtui.sessions.journal import reader
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import simulation_note
 from benchtui.sessions.stats.evidence import outliers_of, summarize
@@ -42,16 +39,7 @@ class RecordedTrace(msgspec.Struct, frozen=True):
 
 def load_trace(path: Path) -> RecordedTrace:
     """Prepare a session file for ``write_trace``. Raises BenchtuiError if it can't be read."""
-
-    def read_events() -> Iterator[reader.AnyRecord]:
-        for events, _ in reader.slices(path, CHUNK_BYTES):
-            yield from events
-
-    try:
-        return _survey(read_events)
-    except BenchtuiError:  # broken, or reformatted by another program: read the whole file
-        whole = reader.read(path).events
-        return _survey(lambda: whole)
+    return surveyed(path, _survey)
 
 
 def write_trace(recorded: RecordedTrace, out: IO[bytes], most_steps: int = MOST_STEPS) -> None:

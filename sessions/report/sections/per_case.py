@@ -79,7 +79,7 @@ def every_case(session: Session) -> Table | None:
     def marks(case: CaseState) -> str | None:
         return ", ".join(mark for mark in case.marks if mark not in shared) or None
 
-    own = _OF_EVERY_CASE | {"own marks": (Column("Markers", marks, right=False),)}
+    own = _OF_EVERY_CASE | {"own marks": (Column("Marks", marks, right=False),)}
     return table(columns(EVERY_CASE, _data, own), session.cases)
 
 

@@ -30,7 +30,7 @@ def jitter(results: Sequence[Result]) -> Table | None:
 
 def disturbed(session: Session) -> Table | None:
     """Return the cases with a mark for a disturbance."""
-    markers = (Column[CaseState]("Markers", lambda case: "; ".join(_disturbances(case)) or None, right=False),)
+    markers = (Column[CaseState]("Marks", lambda case: "; ".join(_disturbances(case)) or None, right=False),)
     return table(
         columns(DISTURBED, CaseData, {"disturbances": markers}),
         [case for case in session.cases if _disturbances(case)],

@@ -93,7 +93,7 @@ def test_axes_have_units_and_captions_have_n(bench: Any) -> None:
     found = named(render_plots(whole(bench))[0])
     units = {
         "throughput": "Throughput (samples/s)",
-        "latency": "Step (ms)",
+        "latency": "Typical step (ms)",
         "memory": "Peak memory (MB)",
         "energy": "Energy (J/sample)",
         "jitter": "Jitter (%)",

@@ -383,7 +383,7 @@ def test_marks_are_noted_at_the_top(bench: Any, read: Read) -> None:
     assert [text.split(":")[0] for text in caveats] == ["Sample text", "Random weights"]
     assert caveats[0].endswith("1 of 2 cases.")
     assert caveats[1].endswith("both cases.")
-    assert document["Every case"].columns("Markers") == [["sample text"], ["–"]]
+    assert document["Every case"].columns("Marks") == [["sample text"], ["–"]]
 
 
 def test_case_slowed_by_a_few_steps_is_named(bench: Any, read: Read) -> None:

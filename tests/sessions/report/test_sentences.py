@@ -746,7 +746,7 @@ NOT_COMPARED = (
     "Reason if unknown",
     "Relative to the previous size",
     "Ended by",
-    "Markers",
+    "Marks",
 )
 """Columns that name the row, or that quote a fact or a judgment."""
 
@@ -771,7 +771,7 @@ def test_checker_rejects_a_table_or_column_that_it_does_not_know(bench: Any) -> 
     report, results = markdown(session, full=True), results_of(session)
     more = "\n## Loot\n\n| Case | Gold |\n| :- | -: |\n| cpu fp32 compile=off bs=1 seq=128 | 3 |\n"
     assert any("a table that no check knows" in each for each in objections(results, report + more))
-    renamed = report.replace("Std over mean (%)", "Wobble (%)        ")
+    renamed = report.replace("Jitter (%)", "Wobble (%)")
     assert any("unknown column: Wobble" in each for each in objections(results, renamed))
 
 

@@ -16,12 +16,12 @@ from benchtui.sessions.sweep.toml_reader import entries, load_sweep
 from benchtui.themes.symbols import UNICODE
 from benchtui.tui.drawing.styled_text import width_of
 from benchtui.tui.editor.form import ENTRIES, FOLDED, RARE
-from benchtui.tui.editor.help import editor_help
 from benchtui.tui.editor.open_dialog import OpenDialog
 from benchtui.tui.editor.screen import Editor
 from benchtui.tui.monitor.screen import Monitor
 from benchtui.tui.pages.help import help_lines
 from benchtui.tui.pages.page import Page
+from benchtui.tui.pages.view_help import editor_help
 from benchtui.tui.replay.screen import ReplayMonitor
 from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.navigation import EditRequested, ExitReason

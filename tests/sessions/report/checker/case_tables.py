@@ -383,13 +383,13 @@ LATENCY: dict[str, Check] = {
     "p90 (ms)": _of("latency_p90_ms"),
     "p99 (ms)": _of("latency_p99_ms"),
     "Std (ms)": _of("latency_std_ms"),
-    "Jitter, std/mean (%)": _of("jitter_percent"),
+    "Jitter (%)": _of("jitter_percent"),
     "Throughput (samples/s)": _of("samples_per_s"),
     "95% interval (samples/s)": _numbers(
         lambda cell: (cell.row["samples_per_s_low"], cell.row["samples_per_s_high"])
     ),
-    "Real tokens/s": _of("tokens_per_s"),
-    "With padding (tokens/s)": _of("padded_tokens_per_s"),
+    "Tokens/s": _of("tokens_per_s"),
+    "Tokens/s with padding": _of("padded_tokens_per_s"),
     "New tokens/s": _of("new_tokens_per_s"),
     "CPU memory, peak RSS (MB)": _of("peak_rss_mb"),
     "GPU memory, peak allocated (MB)": _of("peak_allocated_mb"),
@@ -399,7 +399,7 @@ LATENCY: dict[str, Check] = {
     "Energy (J/sample)": _of("energy_per_sample_j"),
 }
 MEMORY: dict[str, Check] = {
-    "Peak (MB)": _number(lambda cell: peak_mb(cell.row)),
+    "Peak memory (MB)": _number(lambda cell: peak_mb(cell.row)),
     "Lowest round (MB)": _of("peak_memory_low_mb"),
     "Where": _check_where,
     "Peak over batch (MB/sample)": _number(_peak_per_sample),
@@ -421,7 +421,7 @@ ENERGY: dict[str, Check] = {
 JITTER: dict[str, Check] = {
     "n": _of("n"),
     "Std (ms)": _of("latency_std_ms"),
-    "Std over mean (%)": _of("jitter_percent"),
+    "Jitter (%)": _of("jitter_percent"),
     "p99 over p50": _number(_tail),
     "Range (ms)": _numbers(lambda cell: (cell.row["latency_least_ms"], cell.row["latency_most_ms"])),
     "Between rounds (%)": _of("between_rounds_percent"),
@@ -474,9 +474,9 @@ EVERY_CASE: dict[str, Check] = {
     "Graphs": _check_graphs,
     "GPU utilization, as imported (%)": _of("reported_gpu_utilization_percent"),
     "Call of torch.compile, before it compiles (s)": _of("reported_compile_call_s"),
-    "Markers": _check_marks,
+    "Marks": _check_marks,
 }
-DISTURBED: dict[str, Check] = {"Markers": _check_marks, "Repeated": _skip}
+DISTURBED: dict[str, Check] = {"Marks": _check_marks, "Repeated": _skip}
 BY_CASE: dict[str, Mapping[str, Check]] = {
     "Generation": GENERATION,
     "Serving": SERVING,

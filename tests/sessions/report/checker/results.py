@@ -204,7 +204,7 @@ COLUMNS: dict[str, Callable[[Facts, Row], float | None]] = {
     "Mean (ms)": _of("latency_mean_ms"),
     "p90 (ms)": _of("latency_p90_ms"),
     "p99 (ms)": _of("latency_p99_ms"),
-    "Std/mean (%)": _of("jitter_percent"),
+    "Jitter (%)": _of("jitter_percent"),
     "Time per sample (ms)": _per_sample,
     "Tokens/s": _of("tokens_per_s"),
     "Tokens/s with padding": _of("padded_tokens_per_s"),
@@ -214,7 +214,7 @@ COLUMNS: dict[str, Callable[[Facts, Row], float | None]] = {
     "Per doubling (%)": _per_doubling,
     "Peak memory (MB)": _peak(1),
     "Peak memory (GB)": _peak(1000),
-    "Power (W)": _of("mean_power_w"),
+    "Mean power (W)": _of("mean_power_w"),
     "J/sample": _of("energy_per_sample_j"),
 }
 WORDS: dict[str, Callable[[Claim, Row, str], None]] = {

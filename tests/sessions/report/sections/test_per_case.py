@@ -79,7 +79,7 @@ def test_only_device_memory_is_divided_by_the_batch_size(bench: Any, read: Any) 
     session = bench.session(gpu(bench, 1, 10.0, 500.0), gpu(bench, 4, 20.0, 800.0), host)
     section = read(full_report(session))["Memory"]
     titles = (
-        "Peak (MB)",
+        "Peak memory (MB)",
         "Where",
         "Peak over batch (MB/sample)",
         "Each further sample (MB)",
@@ -114,7 +114,7 @@ def test_energy_is_shown_per_sample_and_per_joule(bench: Any, read: Any) -> None
 def test_jitter_is_relative_to_the_mean_step(bench: Any, read: Any) -> None:
     slow, fast = bench.case(1, [90.0, 110.0] * 60), bench.case(2, [9.0, 11.0] * 60)
     section = read(full_report(bench.session(slow, fast)))["Jitter"]
-    titles = ("Std (ms)", "Std over mean (%)", "p99 over p50", "Range (ms)")
+    titles = ("Std (ms)", "Jitter (%)", "p99 over p50", "Range (ms)")
     assert section.columns(*titles) == [
         ["10.0", "10.0", "1.10", "90.0 to 110"],
         ["1.00", "10.0", "1.10", "9.00 to 11.0"],
@@ -138,7 +138,7 @@ def test_disturbed_rows_have_their_own_table(bench: Any, read: Any) -> None:
         gpu(bench, 1, 10.0, 500.0, marks=(throttled, "random weights")), gpu(bench, 2, 15.0, 600.0)
     )
     document = read(full_report(session))
-    assert document["Disturbed cases"].columns("Markers") == [[throttled]]
+    assert document["Disturbed cases"].columns("Marks") == [[throttled]]
 
 
 @pytest.mark.parametrize(("need", "size"), [("Most throughput per MB of memory", 4), ("Balanced", 1)])
@@ -174,7 +174,7 @@ def test_what_limits_the_clock_is_named_unless_it_is_throttling(bench: Any, read
 
 def test_mark_of_all_cases_is_not_repeated_in_each(bench: Any, read: Any) -> None:
     made = [bench.case(1, 10.0, marks=("sample text",)), bench.case(2, 15.0, marks=("sample text", "odd"))]
-    assert read(full_report(bench.session(*made)))["Every case"].columns("Markers") == [["–"], ["odd"]]
+    assert read(full_report(bench.session(*made)))["Every case"].columns("Marks") == [["–"], ["odd"]]
 
 
 def test_cases_are_numbered_from_1_as_on_the_screen(bench: Any, read: Any) -> None:

@@ -1,0 +1,121 @@
+"""Help of the views beside the Monitor: values, columns and signs. The keys come from the keymap."""
+
+from collections.abc import Callable, Sequence
+
+from benchtui.themes.symbols import Symbols
+from benchtui.tui.pages.help import Section, no_signs
+
+
+def editor_help(symbols: Symbols) -> Sequence[Section]:
+    """Return the help sections of the Sweep view."""
+    values = (
+        ("1,4,32", "these values; every combination is a case"),
+        ("1..8", "all values from 1 to 8; 1..8+2: every second one"),
+        ("1..128*2", "doubling from 1 to 128"),
+    )
+    signs = (
+        (symbols.ok, "a case that will be measured; a value that is on"),
+        (symbols.skipped, "a case that is off, saved as [[exclude]], or whose device isn't here"),
+        (symbols.absent, "a skipped case: its options can't be combined"),
+        ("12.3", "measured in an earlier session on this machine"),
+        (f"{symbols.about}12.3", "estimated from cases with other options in earlier sessions"),
+        (
+            "12.3?",
+            "a rough estimate: 2 operations per parameter and token (6 in training) at 100e9 per second on cpu "
+            "and 10e12 on cuda; memory of only weights and libraries",
+        ),
+    )
+    return (("Values", values), ("Signs", signs))
+
+
+def library_help(symbols: Symbols) -> Sequence[Section]:
+    """Return the help sections of the Library view."""
+    columns = (
+        ("measured", "measured cases, of those planned"),
+        ("best rate", f"throughput of the best case; {symbols.absent} if none was measured"),
+        ("A B C", "the marked sessions; A is the base"),
+        (symbols.flag, "caveats of the measurements"),
+    )
+    outcomes = (
+        (symbols.running, "running"),
+        (symbols.ok, "completed"),
+        (symbols.interrupted, "interrupted, crashed"),
+        (symbols.failed, "failed, unreadable"),
+    )
+    return (("Columns", columns), ("Outcomes", outcomes))
+
+
+def compare_help(symbols: Symbols) -> Sequence[Section]:
+    """Return the help sections of the Compare view."""
+    metrics = (
+        ("ratio", "speed relative to the base; above 1, the new session is faster"),
+        ("interval", "95 % interval of the ratio: steps, fresh processes, sessions"),
+        ("p50", "median step; the mean where the source kept no steps"),
+        ("memory", "peak memory: on the device; on the processor, resident memory of the worker"),
+        ("J/1k", "joules for a thousand samples"),
+    )
+    verdicts = (
+        ("F faster", "the whole 99 % interval lies above 1 by more than 0.5 %"),
+        ("S slower", "the whole 99 % interval lies below 1 by more than 0.5 %"),
+        ("= same", "the whole 95 % interval lies within the margin (2 %)"),
+        ("? unsure", "anything else; the selected row says why, and what would decide it"),
+        ("r reported", "the source kept no steps, so its figures are shown as they are"),
+        (f"{symbols.failed} lost", "measured in the base, planned and not measured in the new session"),
+    )
+    return (("Metrics", metrics), ("Verdicts", verdicts))
+
+
+def charts_help(symbols: Symbols) -> Sequence[Section]:
+    """Return the help sections of the Charts view."""
+    signs = (
+        ("a b c", "a point of that line; the bar through it is its 95 % interval"),
+        (f"{symbols.oom}{symbols.failed}{symbols.timeout}", "on the axis: out of memory, failed, timed out"),
+        ("a+2", "two more points on the same cell"),
+        ("front", "of one sequence length: no other case has more samples/s at no higher cost"),
+    )
+    cells = (
+        (symbols.best, "the best case of its sequence length"),
+        (f"{symbols.up[1]} to {symbols.up[-1]}", "color step of the value, from the lowest to the highest"),
+        (f"{symbols.hatch}OOM{symbols.hatch}", "out of memory"),
+        (f"{symbols.skipped} {symbols.queued}", "skipped; not measured yet"),
+    )
+    return (("Lines and fronts", signs), ("Heatmap", cells))
+
+
+def case_help(symbols: Symbols) -> Sequence[Section]:
+    """Return the help sections of the case screen."""
+    signs = (
+        (symbols.ok, "requested, and confirmed by reading it back"),
+        (symbols.failed, "requested, but not applied"),
+        (symbols.absent, "not verified"),
+        (symbols.above, "outlier: far outside normal variation; included in all metrics"),
+    )
+    return (("Signs", signs),)
+
+
+def why_help(symbols: Symbols) -> Sequence[Section]:
+    """Return the help sections of the Why page."""
+    signs = (
+        (symbols.chosen, "finding; green: measured directly, yellow: another cause is possible, gray: a hint"),
+        (symbols.flag, "what to know before trusting the profile"),
+    )
+    columns = (
+        ("ms", "time per step, excluding operators that it calls"),
+        ("calls", "operators that Python calls; on a GPU, kernels and copies"),
+        ("rate", "operations or bytes per second, by the shapes of the inputs"),
+        ("% peak", "share of this machine's measured peak; cached: beyond the peak of memory"),
+        ("gap, ms", "how much longer than in the case on the left"),
+    )
+    return (("Signs", signs), ("Columns", columns))
+
+
+SECTIONS: dict[str, Callable[[Symbols], Sequence[Section]]] = {
+    "": no_signs,
+    "sweep": editor_help,
+    "library": library_help,
+    "compare": compare_help,
+    "charts": charts_help,
+    "case": case_help,
+    "why": why_help,
+}
+"""Help sections by view; they follow its keys."""
