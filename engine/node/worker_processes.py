@@ -6,7 +6,7 @@ import os
 import resource
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from math import inf
 from multiprocessing.connection import Connection
@@ -89,6 +89,26 @@ class WorkerProcesses:
         """Start the fork server, which imports torch, without waiting for it."""
         with suppress(OSError):  # the first process reports why it can't be started
             fork_server.begin()
+
+    def begin_server(self, variables: Mapping[str, str]) -> int | None:
+        """Start the fork server with these variables, in a thread, since that takes the import of torch.
+
+        Return a descriptor that becomes readable once cases start from it at once; None if they do already.
+        """
+        pid = fork_server.server_pid(variables)
+        if not variables or (pid and is_running(pid)):
+            return None
+        ready, starting = os.pipe()
+        process = self._context.Process(target=_do_nothing)
+
+        def start() -> None:
+            with suppress(OSError, EOFError):  # the case reports why it can't be started
+                fork_server.start(process, variables)
+                process.join()
+            os.close(starting)
+
+        threading.Thread(target=start, daemon=True).start()
+        return ready
 
     def query_torch(self) -> "TorchQuery":
         """Start the fork server and query torch."""
@@ -433,6 +453,10 @@ def _run_peaks(answer: Connection, device: str, precision: str, threads: int, id
 def _send_answer(pipe: Connection, answer: Runtime | PeaksReport | Failure) -> None:
     with suppress(BrokenPipeError):  # the engine has exited
         pipe.send_bytes(msgspec.json.encode(answer))
+
+
+def _do_nothing() -> None:
+    """Show that the fork server is ready."""
 
 
 def _run_worker(job: bytes, events: Connection, stderr: Connection) -> None:
