@@ -102,10 +102,13 @@ class WorkerProcesses:
         process = self._context.Process(target=_do_nothing)
 
         def start() -> None:
-            with suppress(OSError, EOFError):  # the case reports why it can't be started
+            try:
                 fork_server.start(process, variables)
                 process.join()
-            os.close(starting)
+            except (OSError, EOFError):
+                pass  # the case reports why it can't be started
+            finally:
+                os.close(starting)
 
         threading.Thread(target=start, daemon=True).start()
         return ready
