@@ -34,7 +34,7 @@ check: $(READY)  ## ruff, mypy, import-linter and the tests
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -q -n 4 -m "not long" tests/sessions tests/themes tests/tui tests/simulated tests/test_*.py
+	$(BIN)/pytest -q -n 4 -m "not long" tests/sessions tests/themes tests/tui tests/test_*.py
 	$(BIN)/pytest -q -n 4 --dist loadgroup -m "not long" tests/docs tests/end_to_end tests/faults tests/engine
 
 long: $(READY) .venv-ray/ready lowest  ## tests that CI has no time for, those with Ray and the oldest versions among them
@@ -78,7 +78,7 @@ cast: $(READY)  ## record the tour of the demo that the documentation plays
 	$(BIN)/python tests/bench/screenshots/cast.py docs/assets/demo.cast
 
 screenshots: $(READY)  ## make the pictures of README and docs
-	PYTHONPATH=tests $(BIN)/python tests/bench/screenshots/make.py
+	PYTHONPATH=tests:tests/bench $(BIN)/python tests/bench/screenshots/make.py
 
 page-pictures: $(READY)  ## rebuild the pictures of the HTML report; QT_PYTHON= a Python with PySide6 and its QtWebEngine
 	$(BIN)/benchtui export sessions/library/demo/demo-cpu.json --format html -o build/report.html

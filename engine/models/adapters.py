@@ -5,6 +5,7 @@ from typing import Any
 
 from benchtui.engine.exception_text import described
 from benchtui.sessions.errors import CaseSkippedError
+from benchtui.sessions.sweep.library_names import lora_arguments
 
 
 def add_lora(network: Any, rank: str) -> Any:  # noqa: ANN401  (a model of transformers)
@@ -16,8 +17,7 @@ def add_lora(network: Any, rank: str) -> Any:  # noqa: ANN401  (a model of trans
         peft: Any = import_module("peft")
     except ImportError as error:
         raise CaseSkippedError(f"lora {rank} needs the package peft: pip install 'benchtui[lora]'") from error
-    size = int(rank.removeprefix("r"))
-    options = peft.LoraConfig(r=size, lora_alpha=2 * size, target_modules="all-linear", task_type="CAUSAL_LM")
+    options = peft.LoraConfig(**lora_arguments(rank))
     try:
         return peft.get_peft_model(network, options)
     except ValueError as error:

@@ -10,22 +10,8 @@ import torch
 from benchtui.engine.exception_text import text_of
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sanitize import quoted
+from benchtui.sessions.sweep.library_names import IMPLEMENTATIONS, SDPA_KERNELS
 from benchtui.sessions.sweep.options import KERNEL
-
-IMPLEMENTATIONS = {
-    "auto": None,
-    "flash": "flash_attention_2",
-    "flash3": "flash_attention_3",
-    "flex": "flex_attention",
-}
-"""Transformers' names of implementations, where they differ. None leaves the choice to transformers."""
-SDPA_KERNELS = {
-    "sdpa-math": "math",
-    "sdpa-flash": "flash",
-    "sdpa-efficient": "mem_efficient",
-    "sdpa-cudnn": "cudnn",
-}
-"""Torch's names of the kernels of ``scaled_dot_product_attention``."""
 
 _KERNELS = {
     "cudnn": r"_scaled_dot_product_cudnn|cudnn\w*(?:sdpa|flash)",

@@ -1,12 +1,13 @@
 """Optimizers of a training step, by the names of the option ``optimizer``."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
 import torch
 
 from benchtui.sessions.errors import CaseSkippedError
+from benchtui.sessions.sweep.library_names import ADAMW_ARGUMENTS
 
 Parameters = Iterable[torch.nn.Parameter]
 EIGHT_BIT = "adamw-8bit"
@@ -19,8 +20,12 @@ def make(
     trained = [parameter for parameter in parameters if parameter.requires_grad]
     if name == "auto":
         name = "adamw" if device.type == "cpu" else "adamw-fused"
+    if name == "sgd":
+        return torch.optim.SGD(trained, lr=learning_rate)
+    if name == EIGHT_BIT:
+        return _adamw_8bit(trained, learning_rate)
     try:
-        return _KINDS[name](trained, lr=learning_rate)
+        return torch.optim.AdamW(trained, lr=learning_rate, **ADAMW_ARGUMENTS[name])
     except RuntimeError as error:
         raise CaseSkippedError(f"optimizer {name}: {error}") from error
 
@@ -58,10 +63,6 @@ class UpdateCounter:
         self._runs += 1
 
 
-def _adamw(**options: Any) -> Callable[..., torch.optim.Optimizer]:  # noqa: ANN401  (options of torch)
-    return lambda parameters, lr: torch.optim.AdamW(parameters, lr=lr, **options)
-
-
 def _adamw_8bit(parameters: list[torch.nn.Parameter], lr: float) -> torch.optim.Optimizer:
     try:
         package: Any = import_module("bitsandbytes")
@@ -71,12 +72,3 @@ def _adamw_8bit(parameters: list[torch.nn.Parameter], lr: float) -> torch.optim.
         ) from error
     optimizer: torch.optim.Optimizer = package.optim.AdamW8bit(parameters, lr=lr)
     return optimizer
-
-
-_KINDS: dict[str, Callable[..., torch.optim.Optimizer]] = {
-    "adamw": _adamw(fused=False, foreach=False),
-    "adamw-fused": _adamw(fused=True),
-    "adamw-foreach": _adamw(foreach=True),
-    EIGHT_BIT: _adamw_8bit,
-    "sgd": lambda parameters, lr: torch.optim.SGD(parameters, lr=lr),
-}

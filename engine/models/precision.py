@@ -7,20 +7,19 @@ from typing import Any
 import torch
 
 from benchtui.sessions.errors import CaseSkippedError
-
-_WEIGHTS = {"fp16": torch.float16, "bf16": torch.bfloat16}
-_AUTOCAST = {"amp-fp16": torch.float16, "amp-bf16": torch.bfloat16}
+from benchtui.sessions.sweep.library_names import AUTOCAST_DTYPES, WEIGHTS_DTYPES
 
 
 def weights_dtype(precision: str) -> torch.dtype:
     """Return the dtype of the weights."""
-    return _WEIGHTS.get(precision, torch.float32)
+    dtype: torch.dtype = getattr(torch, WEIGHTS_DTYPES.get(precision, "float32"))
+    return dtype
 
 
 def autocast(precision: str, device: torch.device) -> AbstractContextManager[object]:
     """Return the context of a forward pass: autocast for ``amp-`` precisions, else none."""
-    dtype = _AUTOCAST.get(precision)
-    return torch.autocast(device.type, dtype=dtype) if dtype else nullcontext()
+    name = AUTOCAST_DTYPES.get(precision)
+    return torch.autocast(device.type, dtype=getattr(torch, name)) if name else nullcontext()
 
 
 def set_tf32(precision: str) -> None:

@@ -1,7 +1,7 @@
 """Quantized weights: applied to a loaded network, and read back from its modules."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
@@ -9,18 +9,13 @@ import torch
 
 from benchtui.engine.exception_text import described
 from benchtui.sessions.errors import CaseSkippedError
+from benchtui.sessions.sweep.library_names import TORCHAO_CONFIGS
 
 CHECKPOINT, DEQUANTIZED = "checkpoint", "dequantized"
 
 _EXTRA = "pip install 'benchtui[quantization]'"
 _REFUSALS = (ImportError, NotImplementedError, AssertionError, RuntimeError, ValueError, TypeError)
 """Exceptions that the libraries raise for an unsupported device, dtype or layer."""
-_TORCHAO: dict[str, Callable[[Any], Any]] = {
-    "torchao-int8": lambda ao: ao.Int8WeightOnlyConfig(),
-    "torchao-int8-dynamic": lambda ao: ao.Int8DynamicActivationInt8WeightConfig(),
-    "torchao-int4": lambda ao: ao.Int4WeightOnlyConfig(group_size=128),
-    "torchao-fp8": lambda ao: ao.Float8DynamicActivationFloat8WeightConfig(),
-}
 
 
 def quantize(network: Any, kind: str, device: torch.device) -> str:  # noqa: ANN401  (a model of transformers)
@@ -93,10 +88,9 @@ def _linearize(network: Any) -> None:  # noqa: ANN401
 
 def _quantize_torchao(network: Any, kind: str, device: torch.device) -> None:  # noqa: ANN401
     ao = _package("torchao.quantization", kind)
-    kept = network.get_output_embeddings()
-    ao.quantize_(
-        network, _TORCHAO[kind](ao), lambda layer, _: type(layer) is torch.nn.Linear and layer is not kept
-    )
+    name, arguments = TORCHAO_CONFIGS[kind]
+    config, kept = getattr(ao, name)(**arguments), network.get_output_embeddings()
+    ao.quantize_(network, config, lambda layer, _: type(layer) is torch.nn.Linear and layer is not kept)
 
 
 def _quantize_bnb(network: Any, kind: str, device: torch.device) -> None:  # noqa: ANN401

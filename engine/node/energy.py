@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import get_args
 
 from benchtui.engine.node.telemetry_window import Points, TelemetryWindow
 from benchtui.sessions.payloads import Energy, EnergySource, Gpu
@@ -75,28 +74,6 @@ def idle_power_w(
             power_w[f"gpu {gpu.index}"] = round(sum(powers) / len(powers), 2)
     processor_w = _rate(readings.host("package_energy_j", begin_s, end_s), MIN_RAPL_SPAN_S)
     return power_w if processor_w is None else power_w | {"processor": round(processor_w, 2)}
-
-
-def sum_energy(parts: Iterable[Energy]) -> Energy:
-    """Sum the energy of several rounds. If one round has none, return that round's record, with its reason."""
-    rounds = list(parts)
-    readings = [
-        (one_round.energy_j, one_round.mean_power_w) for one_round in rounds if one_round.energy_j is not None
-    ]
-    spans_s = [energy_j / power_w for energy_j, power_w in readings if power_w]
-    if len(spans_s) < len(rounds):
-        return next(
-            one_round for one_round in rounds if one_round.energy_j is None or not one_round.mean_power_w
-        )
-    energy_j = sum(energy_j for energy_j, _ in readings)
-    drams = [one_round.dram_j for one_round in rounds if one_round.dram_j is not None]
-    sources = [one_round.source for one_round in rounds if one_round.source]
-    return Energy(
-        energy_j=energy_j,
-        mean_power_w=energy_j / sum(spans_s),
-        source=max(sources, key=get_args(EnergySource).index, default=None),
-        dram_j=sum(drams) if len(drams) == len(rounds) else None,
-    )
 
 
 def _mean(powers: Points[float]) -> float:

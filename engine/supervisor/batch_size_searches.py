@@ -16,7 +16,6 @@ from benchtui.engine.supervisor.batch_size_search import (
     rate,
 )
 from benchtui.engine.supervisor.case_queue import Queue
-from benchtui.engine.supervisor.round_policy import as_end
 from benchtui.sessions.estimates.memory import MemoryForecast, peak_mb
 from benchtui.sessions.events import (
     AnyEvent,
@@ -31,6 +30,7 @@ from benchtui.sessions.events import (
 )
 from benchtui.sessions.journal.reader import AnyRecord
 from benchtui.sessions.payloads import Host, Memory
+from benchtui.sessions.stats.ended_rounds import as_end
 from benchtui.sessions.sweep import LARGEST, Case, Config, Sweep
 
 SEARCH_REASON_PREFIX = "auto: "

@@ -1,4 +1,4 @@
-"""Constraints: upper limits on the metrics of a case, and the cases that meet them."""
+"""Constraints: limits on the metrics of a case, and the cases that meet them."""
 
 from collections.abc import Callable, Sequence
 from math import inf
@@ -15,7 +15,7 @@ from benchtui.sessions.stats.results import Result
 
 
 class Constraints(msgspec.Struct, frozen=True):
-    """Upper limits for a case; None means no limit."""
+    """Limits for a case, upper ones unless stated otherwise; None means no limit."""
 
     vram_mb: float | None = None
     """Peak memory on the device: the highest reading of driver, allocator and tensors."""
@@ -28,6 +28,8 @@ class Constraints(msgspec.Struct, frozen=True):
     """Mean KL divergence of the case's answer from its baseline's, in nats."""
     answer: AnswerVerdict | None = None
     """Worst acceptable verdict on that answer."""
+    samples_per_s: float | None = None
+    """Lower limit on the throughput."""
 
 
 NONE = Constraints()
@@ -55,6 +57,8 @@ class _Kind(msgspec.Struct, frozen=True):
     """Value as text, without its unit."""
     beyond: str = "over"
     """Relation of a violating value to the limit."""
+    lower: bool = False
+    """Whether the limit is a lower one."""
 
 
 VERDICTS: tuple[AnswerVerdict, ...] = get_args(AnswerVerdict)
@@ -86,7 +90,7 @@ def _violation(result: Result, constraints: Constraints, field: str) -> str | No
     value = kind.metric(result)
     if value is None:
         return kind.missing_reason(result)
-    if value <= most:
+    if value >= most if kind.lower else value <= most:
         return None
     shown = f"{kind.text(value)} {kind.unit}".rstrip()
     return f"{kind.what} {shown}, {kind.beyond} {kind.text(most)}"
@@ -100,17 +104,22 @@ def _relaxation(rows: Sequence[Result], constraints: Constraints, field: str) ->
     with_value = [(value, row) for row in passing if (value := KINDS[field].metric(row)) is not None]
     if not passing:
         return None
+    choose = max if KINDS[field].lower else min
     return (
-        Relaxation(field, *min(with_value, key=lambda pair: pair[0]))
+        Relaxation(field, *choose(with_value, key=lambda pair: pair[0]))
         if with_value
         else Relaxation(field, None, passing[0])
     )
 
 
 def _distance(relaxation: Relaxation, constraints: Constraints) -> float:
-    return (
-        inf if relaxation.value is None else relaxation.value / (_limit(constraints, relaxation.field) or 1.0)
-    )
+    """Return how far the nearest value is beyond its limit, as their ratio."""
+    if relaxation.value is None:
+        return inf
+    limit = _limit(constraints, relaxation.field) or 1.0
+    if KINDS[relaxation.field].lower:
+        return limit / relaxation.value if relaxation.value else inf
+    return relaxation.value / limit
 
 
 def _limit(constraints: Constraints, field: str) -> float | None:
@@ -175,6 +184,14 @@ KINDS = {
     "p99_ms": _kind("latency_p99_ms", "p99", _no_p99),
     "latency_ms": _kind("latency_typical_ms", "step time"),
     "power_w": _kind("mean_power_w", "power"),
+    "samples_per_s": _Kind(
+        "throughput",
+        "samples/s",
+        lambda row: row.metrics.samples_per_s,
+        lambda _: "throughput not measured",
+        beyond="under",
+        lower=True,
+    ),
     "kl": _Kind("KL", "nats", _kl, _no_kl),
     "answer": _Kind("answer", "", _answer, _no_answer, lambda place: VERDICTS[int(place)].upper(), "not"),
 }

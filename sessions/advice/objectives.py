@@ -1,7 +1,7 @@
 """Objectives of a recommendation, as costs to minimize."""
 
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import get_args
 
 import msgspec
 from msgspec.structs import replace
@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from benchtui.sessions.advice.constraints import NONE, Constraints
 from benchtui.sessions.metrics.catalogue import quantity
 from benchtui.sessions.metrics.quantity import CaseData
+from benchtui.sessions.state.judging import SAME_WITHIN
 from benchtui.sessions.stats.evidence import bounds_ms
 from benchtui.sessions.stats.ratios import (
     energy_ratio,
@@ -21,11 +22,15 @@ from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.sampling import Bounds
 from benchtui.sessions.stats.verdicts import Ratio
 from benchtui.sessions.sweep import SERVE, Work
+from benchtui.sessions.sweep import Need as Need
 
-Need = Literal["throughput", "latency", "memory", "energy", "steadiness", "balanced"]
-NEEDS: tuple[Need, ...] = ("throughput", "latency", "memory", "energy", "steadiness", "balanced")
+NEEDS: tuple[Need, ...] = get_args(Need)
 SPEED_NEEDS: tuple[Need, ...] = ("throughput", "latency")
 """Needs about speed: those that the report names first, and for which slow steps matter."""
+
+
+NEAR = 0.1
+"""Largest lead to give up for a simpler case if the lead isn't established."""
 
 
 class Objective(msgspec.Struct, frozen=True):
@@ -35,8 +40,23 @@ class Objective(msgspec.Struct, frozen=True):
     constraints: Constraints = NONE
     steps: int | None = None
     """Length of the job in steps, to which the cold cost is added once; None for an endless job."""
+    any_answer: bool = False
+    """Whether to consider cases of trained weights whose answers aren't the baseline's."""
     work: Work | None = None
     """Work of the cases to choose from. None selects all cases, which must then share their work."""
+    search: bool = False
+    """Whether to choose as a search does: cases are ranked by typical steps, whose intervals decide, and little
+    is given up for a simpler case."""
+
+    @property
+    def near(self) -> float:
+        """Largest lead, as a share, to give up for a simpler case if the lead isn't established."""
+        return SAME_WITHIN if self.search else NEAR
+
+    @property
+    def keeps_answers(self) -> bool:
+        """Whether a case that changes the answer isn't considered. A limit on the divergence replaces that."""
+        return not self.any_answer and self.constraints.kl is None
 
 
 class CostMetric(msgspec.Struct, frozen=True):
@@ -59,7 +79,8 @@ def job_ms(result: Result, steps: int) -> float | None:
 
 def cost_metrics(objective: Objective, results: Sequence[Result]) -> tuple[CostMetric, ...]:
     """Return the metrics whose product is the cost of a case."""
-    sample = SAMPLE_TIME if objective.steps is None else _job_sample(objective.steps)
+    sample = TYPICAL_SAMPLE_TIME if objective.search else SAMPLE_TIME
+    sample = sample if objective.steps is None else _job_sample(objective.steps)
     step = STEP_TIME if objective.steps is None else _job_step(objective.steps)
     match objective.need:
         case "throughput":
@@ -71,7 +92,7 @@ def cost_metrics(objective: Objective, results: Sequence[Result]) -> tuple[CostM
         case "energy":
             return (ENERGY,)
         case "steadiness":
-            return (JITTER,)
+            return (SLOW_STEPS,)
         case "balanced":
             return shared_metrics((sample, step, PEAK_MEMORY, ENERGY), results)
 
@@ -141,7 +162,12 @@ def _job_bounds(result: Result, step: Bounds, steps: int) -> Bounds:
 
 
 SAMPLE_TIME = CostMetric(_cost("time_per_sample_ms"), throughput_ratio, "throughput not measured")
+TYPICAL_SAMPLE_TIME = CostMetric(
+    lambda row: row.typical_ms / row.metrics.samples_per_step if row.metrics.samples_per_step else None,
+    throughput_ratio,
+    "throughput not measured",
+)
 STEP_TIME = CostMetric(_cost("latency_typical_ms"), latency_ratio, "step time not measured")
 PEAK_MEMORY = CostMetric(_cost("peak_memory_mb"), memory_ratio, "peak memory not measured")
 ENERGY = CostMetric(_cost("energy_per_sample_j"), energy_ratio, "energy not measured")
-JITTER = CostMetric(_cost("jitter_percent"), steadiness_ratio, "jitter unknown")
+SLOW_STEPS = CostMetric(_cost("p90_over_p50_percent"), steadiness_ratio, "no p90: it needs 20 steps")

@@ -1,6 +1,6 @@
 """Open questions of a session, each with the measurement that would decide it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from math import ceil, sqrt
 from statistics import fmean
@@ -10,14 +10,16 @@ import msgspec
 from msgspec.structs import replace
 
 from benchtui.sessions.advice.objectives import (
+    NEAR,
     PEAK_MEMORY,
     SAMPLE_TIME,
     SPEED_NEEDS,
     STEP_TIME,
+    Need,
     Objective,
     cost_metrics,
 )
-from benchtui.sessions.advice.optimal import NEAR, ahead_by, decide, front
+from benchtui.sessions.advice.optimal import Decision, ahead_by, decide, front
 from benchtui.sessions.estimates.eta import RoundSoFar, StepTimeModel, case_left, steps_left
 from benchtui.sessions.estimates.stop_limits import TIME_LIMIT, longest_s, wanted_percent
 from benchtui.sessions.state.case import UNFINISHED_STATES, CaseState
@@ -40,7 +42,15 @@ UNKNOWN_LIMIT = 2.0
 """Factor on a time limit if the remaining time of the case is unknown."""
 
 About = Literal[
-    "verdict", "best throughput", "best latency", "front", "noise", "interval", "time limit", "not measured"
+    "verdict",
+    "best throughput",
+    "best latency",
+    "best",
+    "front",
+    "noise",
+    "interval",
+    "time limit",
+    "not measured",
 ]
 """Subject of a question: a verdict against the baseline, the best case for an objective, a case's place on the
 Pareto front, the noise of the machine, an interval wider than the sweep requests, a case that timed out, or
@@ -83,25 +93,51 @@ class OpenQuestion(msgspec.Struct, frozen=True, kw_only=True):
     remedy: Remedy | None = None
     obstacle: Obstacle | None = None
     """Why there is no remedy; None if there is one."""
+    rounds: int | None = None
+    """Rounds of each case of a pair that would decide it without more steps per round; None if no number would,
+    or too many."""
 
 
 def open_questions(session: Session) -> tuple[OpenQuestion, ...]:
     """Return the open questions of a session: pairs of cases first, in plan order."""
     results = measured(session)
-    pairs = _merged([*_verdicts(session, results), *_choices(session, results), *_fronts(results)])
-    return (
-        *pairs,
-        *_noise(session, results),
-        *_wide_intervals(session, results),
-        *_timeouts(session),
-        *_never_measured(session),
-    )
+    pairs = open_pairs(session, results, speed_decisions(session, results))
+    return (*pairs, *other_questions(session, results))
 
 
-_Pair = tuple[About, Result, Result, Ratio]
+def speed_decisions(session: Session, results: Sequence[Result]) -> list[Decision]:
+    """Return the best case per need about speed and work."""
+    return [
+        decide(session, Objective(need, work=work), rows)
+        for need in SPEED_NEEDS
+        for work, rows in by_work(results).items()
+    ]
 
 
-def _verdicts(session: Session, results: Sequence[Result]) -> Iterator[_Pair]:
+def open_pairs(
+    session: Session, results: Sequence[Result], decisions: Sequence[Decision]
+) -> list[OpenQuestion]:
+    """Return the open questions about pairs of measured cases, in plan order."""
+    return merged([*_verdicts(session, results), *choices(decisions), *_fronts(results)])
+
+
+def other_questions(session: Session, results: Sequence[Result]) -> Iterator[OpenQuestion]:
+    """Yield the open questions that aren't about pairs."""
+    yield from _noise(session, results)
+    yield from _wide_intervals(session, results)
+    yield from _timeouts(session)
+    yield from _never_measured(session)
+
+
+Pair = tuple[About, Result, Result, Ratio]
+"""Two cases whose ratio is open, the base first."""
+
+
+_ABOUT_NEED: dict[Need, About] = {"throughput": "best throughput", "latency": "best latency"}
+
+
+def _verdicts(session: Session, results: Sequence[Result]) -> Iterator[Pair]:
+    """Yield the cases that may be faster or slower than their baseline."""
     bases = baselines(results, session.start.sweep.measure.baseline)
     for row in results:
         base = bases.get(row.config.work)
@@ -112,20 +148,23 @@ def _verdicts(session: Session, results: Sequence[Result]) -> Iterator[_Pair]:
             yield "verdict", base, row, ratio
 
 
-def _choices(session: Session, results: Sequence[Result]) -> Iterator[_Pair]:
+def choices(decisions: Iterable[Decision]) -> Iterator[Pair]:
     """Yield the cases that may be better than the recommended one."""
-    for need in SPEED_NEEDS:
-        for work, rows in by_work(results).items():
-            choice = decide(session, Objective(need, work=work), rows)
-            best = choice.best
-            if best is None or choice.clear:
-                continue
-            metrics = cost_metrics(choice.objective, choice.fit)
-            about: About = "best throughput" if need == "throughput" else "best latency"
-            for row in choice.fit:
-                ratio = ahead_by(row, best, metrics)
-                if row.config != best.config and ratio.verdict in UNTESTED and _may_be_better(ratio):
-                    yield about, row, best, ratio
+    for choice in decisions:
+        best = choice.best
+        if best is None or choice.clear:
+            continue
+        metrics = cost_metrics(choice.objective, choice.fit)
+        about = _ABOUT_NEED.get(choice.objective.need, "best")
+        ratios = {rival.result.case.index: rival.ratio for rival in choice.unsure}
+        ties = {row.case.index for row in choice.ties}
+        for row in choice.fit:
+            index = row.case.index
+            if index in ties or not row.case.steps_measured:
+                ratios[index] = ahead_by(row, best, metrics)
+            ratio = ratios.get(index)
+            if row is not best and ratio and ratio.verdict in UNTESTED and _may_be_better(ratio):
+                yield about, row, best, ratio
 
 
 def _may_be_better(ratio: Ratio) -> bool:
@@ -135,7 +174,7 @@ def _may_be_better(ratio: Ratio) -> bool:
     return ratio.low < 1
 
 
-def _fronts(results: Sequence[Result]) -> Iterator[_Pair]:
+def _fronts(results: Sequence[Result]) -> Iterator[Pair]:
     """Yield neighbors on a Pareto front that may not both belong there.
 
     One has the higher throughput, the other a shorter step or less memory. If either of these differences is
@@ -156,15 +195,15 @@ def _less_memory(one: Result, other: Result) -> bool:
     return costs[0] is not None and costs[1] is not None and costs[0] < costs[1]
 
 
-def _merged(pairs: Sequence[_Pair]) -> list[OpenQuestion]:
+def merged(pairs: Sequence[Pair]) -> list[OpenQuestion]:
     """Return one question per pair of cases, with all of its subjects."""
-    pairs_by_cases: dict[frozenset[int], list[_Pair]] = {}
+    pairs_by_cases: dict[frozenset[int], list[Pair]] = {}
     for pair in pairs:
         pairs_by_cases.setdefault(frozenset((pair[1].case.index, pair[2].case.index)), []).append(pair)
     return [_about_pair(same) for same in pairs_by_cases.values()]
 
 
-def _about_pair(same: Sequence[_Pair]) -> OpenQuestion:
+def _about_pair(same: Sequence[Pair]) -> OpenQuestion:
     answers = [_remedy(base, new, ratio) for _, base, new, ratio in same]
     remedies = [answer for answer in answers if isinstance(answer, Remedy)]
     obstacles = [answer for answer in answers if not isinstance(answer, Remedy)]
@@ -175,29 +214,45 @@ def _about_pair(same: Sequence[_Pair]) -> OpenQuestion:
         ratio=ratio,
         remedy=max(remedies, key=lambda remedy: (remedy.rounds or 0, remedy.steps or 0), default=None),
         obstacle=None if remedies else obstacles[0],
+        rounds=max(
+            (rounds for _, _, _, ratio in same if isinstance(rounds := rounds_to_decide(ratio), int)),
+            default=None,
+        ),
     )
 
 
 def _remedy(base: Result, new: Result, ratio: Ratio) -> Remedy | Obstacle:
     """Return the measurement that would decide an unsure ratio, or the obstacle to deciding it.
 
+    If each of several rounds was disturbed, the remedy is to repeat rounds until they are undisturbed, up to a
+    limit.
+    """
+    steps, ratio = _with_more_steps(base, new, ratio)
+    rounds = rounds_to_decide(ratio)
+    if not isinstance(rounds, int):
+        return rounds
+    repeat = bool(ratio.outside) and ratio.rounds >= LEAST_ROUNDS
+    return Remedy(ratio.rounds if repeat else rounds, steps, repeat_disturbed=repeat)
+
+
+def rounds_to_decide(ratio: Ratio) -> int | Obstacle:
+    """Return the rounds of each case that would decide an unsure ratio, or the obstacle to deciding it.
+
     With fewer than three rounds, the spread between processes is mostly an assumption, and a disturbance or a
-    disagreement between steps may come from a single process. The remedy is then a few rounds. If each of
-    several rounds was disturbed, the remedy is to repeat rounds until they are undisturbed, up to a limit.
+    disagreement between steps may come from a single process. The next step is then a few rounds.
     """
     if ratio.unlike_files:
         return "files"
-    steps, ratio = _with_more_steps(base, new, ratio)
     if ratio.rounds < LEAST_ROUNDS:
-        return Remedy(FIRST_ROUNDS, steps)
+        return FIRST_ROUNDS
     if ratio.outside:
-        return Remedy(ratio.rounds, steps, repeat_disturbed=True)
+        return max(FIRST_ROUNDS, ratio.rounds)
     if ratio.doubt is not Doubt.WIDE:
         return _CONTESTED.get(ratio.doubt or Doubt.NO_INTERVAL, "no interval")
     wanted = ratio.next_rounds
     if wanted is None:
         return "close"
-    return Remedy(wanted, steps) if wanted <= ROUNDS_WORTH else "many rounds"
+    return wanted if wanted <= ROUNDS_WORTH else "many rounds"
 
 
 def _with_more_steps(base: Result, new: Result, ratio: Ratio) -> tuple[int | None, Ratio]:

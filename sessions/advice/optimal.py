@@ -33,8 +33,6 @@ from benchtui.sessions.stats.verdicts import Doubt, Ratio, Tail, Verdict, compar
 from benchtui.sessions.sweep import UNKNOWN, Axes, Config, Sweep, Work
 from benchtui.sessions.sweep.options import AXES, CHOICES
 
-NEAR = 0.1
-"""Largest lead, as a share, to give up for a simpler case if the lead isn't established."""
 MOST_TRIES = 20
 """Maximum number of simpler cases to compare with all others before choosing the one with the best metric."""
 
@@ -46,12 +44,11 @@ class RejectedCase(msgspec.Struct, frozen=True):
     reason: str
 
 
-class UndecidedRival(msgspec.Struct, frozen=True):
-    """A case that isn't surely worse than the best, though too far behind to be a tie."""
+class Rival(msgspec.Struct, frozen=True):
+    """Another case than the recommended one, and the ratio between them."""
 
     result: Result
     ratio: Ratio
-    """Ratio of the best case to it; above 1."""
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -65,12 +62,18 @@ class Decision(msgspec.Struct, frozen=True):
     ties: tuple[Result, ...] = ()
     """Other cases that can't be distinguished from the best, nearest first: SAME, or behind by a small
     lead that isn't established."""
+    open_ties: bool = False
+    """Whether one of them isn't surely the same as the best."""
     leader: Result | None = None
     """The case with the best metric, if a simpler one was chosen instead; else None."""
-    unsure: tuple[UndecidedRival, ...] = ()
-    """Further cases that aren't surely worse than the best, nearest first."""
+    unsure: tuple[Rival, ...] = ()
+    """Further cases, too far behind to be ties, that aren't surely worse than the best, nearest first. The
+    ratio is that of the best case to it, above 1."""
     tail: Tail | None = None
     """Percentile at which the best case's slow steps are longer than the runner-up's; None if there is none."""
+    changing: tuple[Rival, ...] = ()
+    """Better cases that aren't recommended because their answers aren't the baseline's, best first. The
+    ratio is that of the case to the best one, above 1."""
     fit: tuple[Result, ...] = ()
     """Cases that meet the constraints."""
     rejected: tuple[RejectedCase, ...] = ()
@@ -93,6 +96,14 @@ class Decision(msgspec.Struct, frozen=True):
         sure = self.verdict is Verdict.FASTER and not self.ties and not self.unsure
         return sure and self.tail is None
 
+    @property
+    def established(self) -> bool:
+        """Whether the best case surely is the best, or the same as the best."""
+        if self.runner_up is None:
+            return True
+        sure = not self.unsure and self.verdict in (Verdict.FASTER, Verdict.SAME)
+        return sure and not self.open_ties
+
 
 def decide(
     session: Session,
@@ -108,25 +119,58 @@ def decide(
     needed = _needed(objective)
     reasons = [(row, _reasons(row, objective, needed)) for row in rows]
     rejected = (*_unfit(reasons), *_not_measured(session, objective))
-    fit = tuple(row for row, against in reasons if not against)
-    if not fit:
+    able = tuple(row for row, against in reasons if not against)
+    if not able:
         return Decision(objective, rejected=rejected, relaxations=_relaxations(rows, objective, needed))
-    return replace(_choose(fit, objective, cost_metrics(objective, fit)), rejected=rejected)
+    fit = keeping_answers(able) if objective.keeps_answers else able
+    metrics = cost_metrics(objective, fit)
+    choice = _choose(fit, objective, metrics)
+    changing = _changing(able, fit, choice, metrics)
+    return replace(choice, rejected=(*rejected, *_with_other_answers(able, fit)), changing=changing)
+
+
+def keeping_answers(rows: tuple[Result, ...]) -> tuple[Result, ...]:
+    """Return the cases that don't change the baseline's answer; all of them if no others remain."""
+    return tuple(row for row in rows if not row.case.changes_answer) or rows
+
+
+def _changing(
+    able: Sequence[Result], fit: Sequence[Result], choice: Decision, metrics: Sequence[CostMetric]
+) -> tuple[Rival, ...]:
+    """Return the cases left out because of their answers that would be better than the recommended one."""
+    best, kept = choice.best, {row.case.index for row in fit}
+    if best is None or not all(metric.cost(row) for row in able for metric in metrics):
+        return ()
+    others = sorted(
+        (row for row in able if row.case.index not in kept), key=lambda row: total_cost(row, metrics)
+    )
+    rivals = (Rival(row, ahead_by(best, row, metrics)) for row in others)
+    return tuple(rival for rival in rivals if rival.ratio.value > 1 and rival.ratio.verdict is not Verdict.SAME)
+
+
+def _with_other_answers(able: Iterable[Result], fit: Iterable[Result]) -> Iterator[RejectedCase]:
+    kept = {row.case.index for row in fit}
+    for row in able:
+        if row.case.index not in kept and row.case.comparison:
+            verdict = (row.case.comparison.verdict or "").upper()
+            yield RejectedCase(row.case, f"answer {verdict}; --answer any includes it")
 
 
 def _choose(fit: Sequence[Result], objective: Objective, metrics: Sequence[CostMetric]) -> Decision:
     """Choose from the cases that meet the constraints. There must be at least one."""
     costs = sorted(((total_cost(row, metrics), row) for row in fit), key=lambda entry: entry[0])
     ranked = [row for _, row in costs]
-    near = _undecided(_near_the_leader(costs, metrics), metrics)
+    near = _undecided(_near_the_leader(costs, metrics, objective.near), metrics)
     best = simplest(near)
     runner_up = next((row for row in ranked if row is not best), None)
+    ties = tuple(row for row in near if row is not best)
     return Decision(
         objective,
         best=best,
         runner_up=runner_up,
         ahead=ahead_by(runner_up, best, metrics) if runner_up else None,
-        ties=tuple(row for row in near if row is not best),
+        ties=ties,
+        open_ties=any(ahead_by(row, best, metrics).verdict is not Verdict.SAME for row in ties),
         leader=None if ranked[0] is best else ranked[0],
         unsure=_unsure(ranked, near, best, metrics),
         tail=longer_tail(best, runner_up, objective.need) if runner_up else None,
@@ -134,20 +178,23 @@ def _choose(fit: Sequence[Result], objective: Objective, metrics: Sequence[CostM
     )
 
 
-def _near_the_leader(costs: Sequence[tuple[float, Result]], metrics: Sequence[CostMetric]) -> list[Result]:
+def _near_the_leader(
+    costs: Sequence[tuple[float, Result]], metrics: Sequence[CostMetric], near: float
+) -> list[Result]:
     """Return the leader of cases sorted by cost, and the cases that may be indistinguishable from it."""
     least, leader = costs[0]
-    return [leader, *(row for cost, row in costs[1:] if _near(cost, row, least, leader, metrics))]
+    candidates = [(cost / least, row) for cost, row in costs[1:] if cost < (1 + near) * least]
+    return [leader, *(row for behind, row in candidates if _near(behind, row, leader, metrics, near))]
 
 
 def _unsure(
     ranked: Iterable[Result], near: Iterable[Result], best: Result, metrics: Sequence[CostMetric]
-) -> tuple[UndecidedRival, ...]:
+) -> tuple[Rival, ...]:
     """Return the cases, other than ``near``, that can't be distinguished from the best."""
     tied = {row.case.index for row in near}
     others = (row for row in ranked if row.case.index not in tied)
-    rivals = (UndecidedRival(row, ahead_by(row, best, metrics)) for row in others)
-    return tuple(rival for rival in rivals if rival.ratio.verdict is Verdict.UNSURE)
+    rivals = (Rival(row, ahead_by(row, best, metrics)) for row in others)
+    return tuple(rival for rival in rivals if rival.ratio.verdict in (Verdict.UNSURE, Verdict.REPORTED))
 
 
 def _undecided(near: list[Result], metrics: Sequence[CostMetric]) -> list[Result]:
@@ -188,13 +235,14 @@ def total_cost(row: Result, metrics: Sequence[CostMetric]) -> float:
     return prod(metric.cost(row) or 0.0 for metric in metrics)
 
 
-def _near(cost: float, row: Result, least: float, leader: Result, metrics: Sequence[CostMetric]) -> bool:
-    """Return whether the leader's lead over a case is negligible, by its metrics and its typical steps."""
-    if cost >= (1 + NEAR) * least:
-        return False
+def _near(behind: float, row: Result, leader: Result, metrics: Sequence[CostMetric], near: float) -> bool:
+    """Return whether the leader's lead over a case is negligible, by its metrics and its typical steps.
+
+    ``behind`` is the cost of the case over that of the leader.
+    """
     ahead = ahead_by(row, leader, metrics)
-    most = 1 + (SAME_WITHIN if ahead.doubt is Doubt.NO_INTERVAL else NEAR)
-    return ahead.verdict is not Verdict.FASTER and cost < most * least and ahead.value < most
+    most = 1 + (SAME_WITHIN if ahead.doubt is Doubt.NO_INTERVAL else near)
+    return ahead.verdict is not Verdict.FASTER and behind < most and ahead.value < most
 
 
 def longer_tail(best: Result, other: Result, need: Need) -> Tail | None:
@@ -249,13 +297,17 @@ def ahead_by(base: Result, new: Result, metrics: Sequence[CostMetric]) -> Ratio:
     parts = [metric.ratio(base, new) or Ratio(1.0) for metric in metrics]
     if len(parts) == 1:
         return parts[0]
+    inner = [part.inner or part.bounds for part in parts]
     return Ratio(
         prod(part.value for part in parts),
         _product([part.bounds for part in parts]),
         fast=_product([part.fast or part.bounds for part in parts]),
         totals=_product([part.totals or part.bounds for part in parts]),
-        same_within=parts[0].same_within if parts else 0.0,
+        inner=_product(inner) if any(part.inner for part in parts) else None,
+        same_within=max((part.same_within for part in parts), default=0.0),
         outside=tuple(dict.fromkeys(why for part in parts for why in part.outside)),
+        assumed=any(part.assumed for part in parts),
+        rounds=min((part.rounds for part in parts if part.rounds), default=0),
         reported=any(part.reported for part in parts),
         unlike_files=any(part.unlike_files for part in parts),
     )
@@ -307,7 +359,7 @@ def _missing_metric(result: Result, objective: Objective, needed: Sequence[CostM
 
 def _not_measured(session: Session, objective: Objective) -> Iterator[RejectedCase]:
     for case in session.cases:
-        if case.state != "ok" and objective.work in (None, case.config.work):
+        if not case.has_result and objective.work in (None, case.config.work):
             reason = case.finished.reason if case.finished else None
             word = None if case.state == "skipped" else outcome(case)  # a skip is explained by its reason
             yield RejectedCase(case, ": ".join(part for part in (word, reason) if part))

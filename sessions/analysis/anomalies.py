@@ -15,7 +15,7 @@ from benchtui.sessions.analysis.applied_options import was_applied
 from benchtui.sessions.analysis.roofline import limit, sound_peaks
 from benchtui.sessions.events import Peaks
 from benchtui.sessions.state.judging import SAME_WITHIN
-from benchtui.sessions.stats.disturbance import estimate_slowdown
+from benchtui.sessions.stats.disturbance import estimate_slowdown, undisturbed
 from benchtui.sessions.stats.evidence import bounds_ms
 from benchtui.sessions.stats.ratios import latency_ratio, matched
 from benchtui.sessions.stats.results import Result, series, series_key
@@ -89,6 +89,23 @@ def anomalies(results: Sequence[Result], peaks: Sequence[Peaks]) -> tuple[Anomal
 def _off_the_trend(rows: Sequence[Result]) -> list[Anomaly]:
     """Find batch sizes whose step differs from every prediction by its neighbors.
 
+    A disturbed size predicts nothing: it would blame the sizes next to it. It is compared with the others.
+    """
+    sound = [row for row in rows if undisturbed(row.case, row.rounds) is not None]
+    odd_sizes = _odd_among(sound)
+    others = [row for row in sound if all(row is not odd.result for odd in odd_sizes)]
+    for row in rows:
+        if all(row is not other for other in sound):
+            among = sorted((*others, row), key=lambda result: result.config.batch_size)
+            place = next(place for place, other in enumerate(among) if other is row)
+            odd = _odd_size(among, [_point(result) for result in among], place)
+            odd_sizes += [odd] if odd else []
+    return sorted(odd_sizes, key=lambda anomaly: anomaly.result.config.batch_size)
+
+
+def _odd_among(rows: Sequence[Result]) -> list[Anomaly]:
+    """Return the odd sizes among several; none if there are too many.
+
     The worst one is removed before the others are checked again, because it affects their predictions.
     """
     odd_sizes: list[Anomaly] = []
@@ -96,7 +113,7 @@ def _off_the_trend(rows: Sequence[Result]) -> list[Anomaly]:
     while len(odd_sizes) <= MOST_ODD:
         judged = [odd for place in range(1, len(rows) - 1) if (odd := _odd_size(rows, points, place))]
         if not judged:
-            return sorted(odd_sizes, key=lambda anomaly: anomaly.result.config.batch_size)
+            return odd_sizes
         worst = max(judged, key=lambda anomaly: abs(anomaly.share))
         kept = [(row, point) for row, point in zip(rows, points, strict=True) if row is not worst.result]
         rows, points = [row for row, _ in kept], [point for _, point in kept]
@@ -112,13 +129,12 @@ def _odd_size(rows: Sequence[Result], points: Sequence[Point], place: int) -> An
     """
     sides = ((place - 2, place - 1), (place - 1, place + 1), (place + 1, place + 2))
     asked = [pair for pair in sides if pair[0] >= 0 and pair[1] < len(rows)]
+    if len(asked) < 2:
+        return None
     differences = [_against(*(points[at] for at in (place, *pair))) for pair in asked]
     share, bounds = min(differences, key=lambda difference: abs(difference[0]))
-    if (
-        len(differences) < 2
-        or not _same_sign([difference[0] for difference in differences])
-        or not all(_sure(*difference) for difference in differences)
-    ):
+    alike = _same_sign([difference[0] for difference in differences])
+    if not alike or not all(_sure(*difference) for difference in differences):
         return None
     return Anomaly("off the trend", rows[place], share, bounds, (rows[place - 1], rows[place + 1]))
 

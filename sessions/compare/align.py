@@ -1,6 +1,7 @@
 """Session comparison: corresponding cases, the speedup of each, and the regression gate."""
 
 from collections.abc import Callable, Iterable, Sequence
+from math import inf
 from pathlib import Path
 
 import msgspec
@@ -93,7 +94,7 @@ class AlignedCase(msgspec.Struct, frozen=True):
     @property
     def lost(self) -> bool:
         """Whether the base measured the case, and the new session planned but didn't measure it."""
-        return bool(self.base and self.base.state == "ok" and self.new and self.new.state != "ok")
+        return bool(self.base and self.base.has_result and self.new and not self.new.has_result)
 
 
 class PairwiseComparison(msgspec.Struct, frozen=True):
@@ -148,6 +149,12 @@ class PairwiseComparison(msgspec.Struct, frozen=True):
         The whole 99% interval must lie beyond the threshold, not just its center.
         """
         return tuple(row for row in self.rows if row.lost or slower_by(row.ratio) > threshold)
+
+    def unresolved(self, share: float) -> tuple[AlignedCase, ...]:
+        """Return the undecided rows in which a difference of this share could have gone unseen, worst first."""
+        undecided = (row for row in self.compared if row.verdict in (Verdict.UNSURE, Verdict.REPORTED))
+        blind = [row for row in undecided if _resolution(row) > share]
+        return tuple(sorted(blind, key=_resolution, reverse=True))
 
     def _of(self, verdict: Verdict) -> list[AlignedCase]:
         return [row for row in self.rows if row.verdict is verdict]
@@ -265,8 +272,8 @@ def _rows(
         machine_speedup = _machine_speedup(before, after) if before and after and same_environment else None
         rows.append(
             AlignedCase(
-                one,
-                other,
+                before.case if before else one,
+                after.case if after else other,
                 widened_for_machine_speed(pair, machine_speedup) if pair and machine_speedup else pair,
                 machine_speedup,
             )
@@ -350,6 +357,12 @@ def _answer(result: Result) -> tuple[object, ...] | None:
     return (result.session.start.sweep.dataset, answer.kind, answer.amount, answer.digest)
 
 
+def _resolution(row: AlignedCase) -> float:
+    """Return the smallest difference that would have been seen, as a share; infinite if nothing bounds it."""
+    seen = row.ratio.resolution if row.ratio else None
+    return inf if seen is None else seen
+
+
 def _value(row: AlignedCase) -> float:
     return row.ratio.value if row.ratio else 1.0
 
@@ -358,4 +371,4 @@ def slower_by(ratio: Ratio | None) -> float:
     """Return the share by which a step is significantly longer, or 0."""
     if ratio is None or ratio.verdict is not Verdict.SLOWER or ratio.bounds is None:
         return 0.0
-    return 1 / ratio.bounds.sure_high - 1 if ratio.bounds.sure_high > 0 else float("inf")
+    return 1 / ratio.bounds.sure_high - 1 if ratio.bounds.sure_high > 0 else inf

@@ -32,6 +32,8 @@ class DifferenceJson(msgspec.Struct, frozen=True, kw_only=True):
 
     base: int
     new: int
+    per_sample: bool
+    """Whether all times are per sample rather than per step, because the cases have unlike batches."""
     measured_gap_ms: float
     remainder_ms: float
     families: tuple[Part, ...]
@@ -68,6 +70,7 @@ def explained_json(cases: Iterable[CaseJson], difference: CaseDifference | None)
         else DifferenceJson(
             base=difference.base.case.index,
             new=difference.new.case.index,
+            per_sample=difference.per_sample,
             measured_gap_ms=difference.measured_gap_ms,
             remainder_ms=difference.remainder_ms,
             families=difference.families,

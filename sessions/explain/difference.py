@@ -5,14 +5,13 @@ from collections import defaultdict
 import msgspec
 
 from benchtui.sessions.explain.cases import FAMILIES, ExplainedCase
-from benchtui.sessions.profiles import FamilyName
 
 DIGITS = 6
 """Decimals of a difference in milliseconds. Further ones are rounding errors of the sum."""
 
 
 class Part(msgspec.Struct, frozen=True):
-    """Difference in one family or operator, in milliseconds per step."""
+    """Difference in one family or operator, in milliseconds per step or per sample."""
 
     name: str
     base_ms: float | None
@@ -32,10 +31,14 @@ class CaseDifference(msgspec.Struct, frozen=True):
     new: ExplainedCase
     measured_gap_ms: float
     """Difference between the measured steps, new minus base; between the plain steps if one wasn't recorded."""
+    whole_ms: tuple[float, float]
+    """Those steps themselves."""
     families: tuple[Part, ...]
     """The largest difference first. Together with the remainder they sum to the measured difference."""
     kernels: tuple[Part, ...]
     """Operators or kernels by name, the largest difference first."""
+    per_sample: bool = False
+    """Whether all times are per sample, because the steps of the cases have unlike numbers of samples."""
 
     @property
     def profiled_gap_ms(self) -> float:
@@ -53,27 +56,38 @@ class CaseDifference(msgspec.Struct, frozen=True):
 
 
 def difference(base: ExplainedCase, new: ExplainedCase) -> CaseDifference:
-    """Compare two explained cases."""
-    measured = (base.measured_ms, new.measured_ms)
-    if None in measured:
-        measured = (base.profile.plain_ms, new.profile.plain_ms)
+    """Compare two explained cases: their steps, or their samples if a step of one has more of them."""
+    sizes = base.case.samples_per_step, new.case.samples_per_step
+    per_sample = sizes[0] != sizes[1] and min(sizes) > 0
+    per = sizes if per_sample else (1, 1)
+    whole = _whole(base, new, per)
     return CaseDifference(
         base=base,
         new=new,
-        measured_gap_ms=round((measured[1] or 0.0) - (measured[0] or 0.0), DIGITS),
-        families=_sorted([_family(name, base, new) for name in FAMILIES]),
-        kernels=_sorted(_kernels(base, new)),
+        measured_gap_ms=round(whole[1] - whole[0], DIGITS),
+        whole_ms=whole,
+        families=_sorted([_part(FAMILIES[name], (base.ms(name), new.ms(name)), per) for name in FAMILIES]),
+        kernels=_sorted(_kernels(base, new, per)),
+        per_sample=per_sample,
     )
 
 
-def _family(name: FamilyName, base: ExplainedCase, new: ExplainedCase) -> Part:
-    return Part(FAMILIES[name], base.ms(name), new.ms(name))
+def _whole(base: ExplainedCase, new: ExplainedCase, per: tuple[int, int]) -> tuple[float, float]:
+    """Return the measured times of both cases, or those of the plain steps if one wasn't recorded."""
+    measured = (base.measured_ms, new.measured_ms)
+    if None in measured:
+        measured = (base.profile.plain_ms, new.profile.plain_ms)
+    return (measured[0] or 0.0) / per[0], (measured[1] or 0.0) / per[1]
 
 
-def _kernels(base: ExplainedCase, new: ExplainedCase) -> list[Part]:
+def _part(name: str, times_ms: tuple[float | None, float | None], per: tuple[int, int]) -> Part:
+    return Part(name, *(None if ms is None else ms / size for ms, size in zip(times_ms, per, strict=True)))
+
+
+def _kernels(base: ExplainedCase, new: ExplainedCase, per: tuple[int, int]) -> list[Part]:
     sides = [_by_name(base), _by_name(new)]
     names = dict.fromkeys((*sides[0], *sides[1]))
-    return [Part(name, sides[0].get(name), sides[1].get(name)) for name in names]
+    return [_part(name, (sides[0].get(name), sides[1].get(name)), per) for name in names]
 
 
 def _by_name(case: ExplainedCase) -> dict[str, float]:

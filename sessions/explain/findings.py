@@ -296,9 +296,11 @@ def near_peak(case: ExplainedCase) -> Finding | None:
     peak = case.peaks.flops_per_s if case.peaks else None
     if share < 0.5 or not peak or not ms or flops / ms * 1000 < NEAR_PEAK * peak:
         return None
+    of_peak = flops / ms * 1000 / peak
     sentence = (
-        f"Matrix products take {_percent(share)} of the step and run at {_percent(flops / ms * 1000 / peak)}"
-        " of the measured peak: only less work or a lower precision makes them faster."
+        f"Matrix products take {_percent(share)} of the step and run at"
+        f" {f'{_percent(of_peak)} of ' if of_peak < 1 else ''}the measured peak: only less work or a lower"
+        " precision makes them faster."
     )
     return Finding("near the peak", sentence, "high", case.ms("matmul"))
 

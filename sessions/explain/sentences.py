@@ -81,18 +81,19 @@ def gap_sentences(gap: CaseDifference, names: tuple[str, str] | None = None) -> 
     """
     base, new = gap.base, gap.new
     of_base, of_new = names or (base.label, new.label)
-    gap_ms, measured_ms = gap.measured_gap_ms, base.measured_ms or base.profile.plain_ms
+    gap_ms, measured_ms = gap.measured_gap_ms, gap.whole_ms[0]
+    what = "sample" if gap.per_sample else "step"
     if not measured_ms or abs(gap_ms) < SAME_SHARE * measured_ms:
-        yield f"The steps of {of_base} and {of_new} take about the same time."
+        yield f"The {what}s of {of_base} and {of_new} take about the same time."
         return
     longer = "longer" if gap_ms > 0 else "shorter"
     yield (
-        f"A step of {of_new} is {number(abs(gap_ms))} ms {longer} than one of {of_base}"
+        f"A {what} of {of_new} is {number(abs(gap_ms))} ms {longer} than one of {of_base}"
         f" ({_share(abs(gap_ms) / measured_ms)})."
     )
     if abs(gap.remainder_ms) > abs(gap_ms) / 2:
         yield (
-            f"The profiles don't show this difference: their own steps differ by"
+            f"The profiles don't show this difference: their own {what}s differ by"
             f" {_signed_ms(gap.profiled_gap_ms)}. Profile both cases again while the machine is idle."
         )
         return

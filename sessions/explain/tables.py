@@ -113,7 +113,7 @@ def difference_tables(
     """
     names = names or (gap.base.label, gap.new.label)
     remainder = Part("remainder: not in the profiles", None, gap.remainder_ms)
-    whole = Part("measured difference", gap.base.measured_ms, gap.new.measured_ms)
+    whole = Part("measured difference", *gap.whole_ms)
     sums = (*gap.families, remainder, whole)
     return table(_columns(gap, "family", names), sums), table(
         _columns(gap, "operator or kernel", names), gap.kernels[:most]
@@ -121,19 +121,20 @@ def difference_tables(
 
 
 def _columns(gap: CaseDifference, title: str, names: Sequence[str]) -> tuple[Column[Part], ...]:
+    unit = "ms per sample" if gap.per_sample else "ms"
     return (
         Column[Part](title, lambda part: part.name, right=False),
         Column[Part](
-            f"{names[0]}, ms",
+            f"{names[0]}, {unit}",
             lambda part: number(part.base_ms),
         ),
         Column[Part](
-            f"{names[1]}, ms",
+            f"{names[1]}, {unit}",
             lambda part: (
                 None if part.base_ms is None and part.name.startswith("remainder") else number(part.new_ms)
             ),
         ),
-        Column[Part]("difference, ms", lambda part: signed(part.gap_ms)),
+        Column[Part](f"difference, {unit}", lambda part: signed(part.gap_ms)),
         Column[Part]("share %", lambda part: _share(gap, part)),
     )
 

@@ -34,10 +34,8 @@ def case_row(case: CaseState, result: Result | None = None) -> CaseRow:
 
 def _row(case: CaseState, result: Result | None, base: Result | None) -> tuple[CaseRow, Metrics | None]:
     computed = result.metrics if result else metrics(case) if case.state == "ok" else None
-    if result is None or base is None:
-        data = CaseData(case, computed, result)
-    else:
-        data = CaseData(case, computed, result, base, throughput_ratio(base, result))
+    ratio = throughput_ratio(base, result) if result and base else None
+    data = CaseData(result.case if result else case, computed, result, base if result else None, ratio)
     return msgspec.convert({row.key: _clean(row.read(data)) for row in EXPORTED}, CaseRow), computed
 
 

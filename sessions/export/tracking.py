@@ -43,9 +43,9 @@ def as_bmf(session: Session) -> str:
     """Return the results in Bencher's format: latency in nanoseconds, throughput in samples per second."""
     measures_by_name: dict[str, dict[str, Metric]] = {}
     for name, row in _measured(session):
-        latency = row.latency_interval_low_ms, row.latency_interval_high_ms
+        latency = row.latency_typical_low_ms, row.latency_typical_high_ms
         measures = {
-            "latency": _metric(row.latency_p50_ms or row.latency_mean_ms, latency, NS_PER_MS),
+            "latency": _metric(row.latency_typical_ms, latency, NS_PER_MS),
             "throughput": _metric(row.samples_per_s, (row.samples_per_s_low, row.samples_per_s_high)),
         }
         measures_by_name[name] = {measure: metric for measure, metric in measures.items() if metric}
@@ -53,11 +53,11 @@ def as_bmf(session: Session) -> str:
 
 
 def as_gab(session: Session) -> str:
-    """Return the median step times for ``customSmallerIsBetter`` of github-action-benchmark."""
+    """Return the typical steps for ``customSmallerIsBetter`` of github-action-benchmark."""
     entries = [
         _entry(
-            (name, "ms", row.latency_p50_ms or row.latency_mean_ms),
-            (row.latency_interval_low_ms, row.latency_interval_high_ms),
+            (name, "ms", row.latency_typical_ms),
+            (row.latency_typical_low_ms, row.latency_typical_high_ms),
             row,
         )
         for name, row in _measured(session)

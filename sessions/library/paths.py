@@ -73,6 +73,13 @@ def path_of(stem: str) -> Path:
     return folder() / f"{stem}.json"
 
 
+def library_name(path: Path) -> str:
+    """Return a session's name in the library, or its path if it is elsewhere."""
+    if path in demo_paths():
+        return path.stem
+    return path.stem if path.parent == folder() else str(path)
+
+
 def entries() -> list[SessionFile]:
     """List the sessions of the library, newest first; files that aren't sessions are skipped."""
     candidates = (entry_of(path) for path in folder().glob("*.json"))

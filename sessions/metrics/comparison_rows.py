@@ -38,6 +38,18 @@ BASELINE = (
         interval=("speedup_low", "speedup_high"),
     ),
     *ends("speedup_{}", "Speedup", "Lower end of the speedup's 95% confidence interval.", ratio),
+    figure(
+        "speedup_sure_low",
+        "Speedup, lower end of the 99% interval",
+        "Lower end of the speedup's 99% interval, which decides between faster and slower.",
+        ratio("sure_low"),
+    ),
+    figure(
+        "speedup_sure_high",
+        "Speedup, upper end of the 99% interval",
+        "Upper end of that interval.",
+        ratio("sure_high"),
+    ),
     words(
         "verdict",
         "Verdict",

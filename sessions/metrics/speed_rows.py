@@ -54,6 +54,23 @@ LATENCY = (
         "Geometric mean of the rounds' medians; speedups are based on it.",
         result("typical_ms"),
         "Step",
+        interval=("latency_typical_low_ms", "latency_typical_high_ms"),
+    ),
+    *ends(
+        "latency_typical_{}_ms",
+        "Typical step",
+        "Lower end of the typical step's 95% interval, which holds fresh processes of the case; null if nothing"
+        " bounds it.",
+        lambda end: result(f"typical_{end}_ms"),
+    ),
+    figure(
+        "latency_typical_percent",
+        "± 95% interval of the typical step",
+        "Half-width of that interval, relative to the typical step.",
+        result("typical_percent"),
+        "± 95%",
+        format="half width",
+        better="lower",
     ),
     figure(
         "latency_p90_ms",
@@ -93,6 +110,15 @@ LATENCY = (
         latency("interval_percent"),
         "± 95%",
         format="half width",
+        better="lower",
+    ),
+    figure(
+        "p90_over_p50_percent",
+        "Slow steps, p90 over p50",
+        "Time by which p90 exceeds p50, in percent of p50; by it, steadiness is compared.",
+        latency("tail_percent"),
+        "p90 over p50",
+        format="percent",
         better="lower",
     ),
     figure(

@@ -86,7 +86,7 @@ RESULTS = View(
         "options",
         "n",
         "middle",
-        *short("latency_interval_percent", "latency_p90_ms", "latency_p99_ms", "jitter_percent"),
+        *short("latency_typical_percent", "latency_p90_ms", "latency_p99_ms", "jitter_percent"),
         "time_per_sample_ms",
         "headline",
         *short("samples_per_s"),
@@ -217,7 +217,7 @@ COMPARED = View(
 NOTEBOOK = View(
     (
         "name",
-        *short("latency_p50_ms", "latency_interval_percent", "samples_per_s"),
+        *short("latency_typical_ms", "latency_typical_percent", "samples_per_s"),
         replace(interval("samples_per_s"), unit=NO_UNIT),
         "peak_memory_mb",
         shown("marks", title="Marks"),

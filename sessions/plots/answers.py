@@ -12,7 +12,6 @@ from benchtui.sessions.analysis.pareto import ParetoPoint, fronts, pareto_points
 from benchtui.sessions.plots import style
 from benchtui.sessions.plots.spec import Plan, PlotData, step_counts
 from benchtui.sessions.plots.values import Value, value_text
-from benchtui.sessions.text.answers import SUSPECT
 from benchtui.sessions.text.formatting import number
 from benchtui.sessions.text.labels import case_label
 
@@ -75,8 +74,7 @@ def _named(tradeoffs: Tradeoffs) -> list[ParetoPoint]:
 
 
 def _suspect(point: ParetoPoint) -> bool:
-    comparison = point.case.comparison
-    return comparison is not None and comparison.verdict in SUSPECT
+    return point.case.has_other_answer
 
 
 def _draw(figure: "Figure", tradeoffs: Tradeoffs) -> list[Value]:

@@ -1,7 +1,6 @@
-"""Replay timeline: the session at any moment, without applying all events before it.
+"""Replay timeline: the session at any moment of its record.
 
-The file is read once, with a checkpoint about every half megabyte. Seeking restores the checkpoint before the
-moment and applies the events after it.
+Going back applies the events again from the beginning, which takes about 8 ms per megabyte of the file.
 """
 
 from array import array
@@ -13,23 +12,20 @@ from pathlib import Path
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Answered, CaseFinished, Explained, Resumed
 from benchtui.sessions.journal.reader import AnyRecord, FilePosition, Tail
-from benchtui.sessions.replay.checkpoints import Checkpoint, RecordedSession, RestoredSession
 from benchtui.sessions.replay.markers import Markers
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 
 BATCH_BYTES = 1 << 16
-CHECKPOINT_BYTES = 1 << 19
-"""Bytes between checkpoints; applying that many takes about 10 ms."""
 
 
 class Timeline:
-    """Session file that is read once and can be restored to any moment read so far."""
+    """Session file that is read once: the whole session, its markers and its moments."""
 
     def __init__(self, path: Path) -> None:
         """Open the file; raises BenchtuiError if it can't be read."""
         self.path = path
-        self.whole = RecordedSession()
+        self.whole = Session()
         """Session with everything read so far."""
         self.marks = Markers()
         self.moments = array("d")
@@ -40,7 +36,6 @@ class Timeline:
         """Ended cases in the order of their end; a new list once some of them have restarted."""
         self._tail = Tail(path)
         self._read_all = False
-        self._checkpoints = [Checkpoint.of(self.whole, FilePosition(), self.ended)]
 
     @property
     def end_s(self) -> float:
@@ -63,22 +58,6 @@ class Timeline:
                 self._apply(event)
         except BenchtuiError as error:
             self.problem = str(error)
-        if self._tail.position.offset - self._checkpoints[-1].position.offset >= CHECKPOINT_BYTES:
-            self._checkpoints.append(Checkpoint.of(self.whole, self._tail.position, self.ended))
-
-    def nearest(self, t: float) -> int:
-        """Return the number of the newest checkpoint that includes nothing after a moment."""
-        return max(bisect_right(self._checkpoints, t, key=_now_s) - 1, 0)
-
-    def position(self, number: int) -> FilePosition:
-        """Return the file position of a checkpoint."""
-        return self._checkpoints[number].position
-
-    def restore(self, number: int) -> tuple[RestoredSession, list[CaseState]]:
-        """Return the session at a checkpoint, and the cases ended by then in the order of their end."""
-        checkpoint = self._checkpoints[number]
-        session = checkpoint.restore(self.whole)
-        return session, [session.cases[index] for index in checkpoint.ended]
 
     def moment(self, t: float, steps: int) -> float:
         """Return the moment ``steps`` recorded moments after ``t``, or before it if negative; clamped."""
@@ -97,11 +76,39 @@ class Timeline:
         elif isinstance(event, Resumed):
             self.ended = still_ended(self.ended, event)
         elif changes_ended(event, self.whole):
-            self.ended = [
-                self.whole.cases[case.index] for case in self.ended
-            ]  # earlier checkpoints keep theirs
+            self.ended = [self.whole.cases[case.index] for case in self.ended]
         if not self.moments or self.whole.now_s > self.moments[-1]:
             self.moments.append(self.whole.now_s)
+
+
+class PartialSession(Session):
+    """Session up to a moment. A case that ends as it did in the whole session is shared with it.
+
+    The metrics of an ended case are therefore computed once, however often a replay passes its end.
+    """
+
+    def __init__(self, whole: Session) -> None:
+        super().__init__()
+        self._whole = whole
+
+    def apply(self, event: AnyRecord) -> None:
+        """Apply one event."""
+        super().apply(event)
+        if isinstance(event, CaseFinished):
+            own, other = self.cases[event.case], self._whole.cases[event.case]
+            if _end(own) == _end(other):
+                self.cases[event.case] = other
+
+    def _case(self, index: int) -> CaseState:
+        case = super()._case(index)
+        if case is self._whole.cases[index]:
+            case = self.cases[index] = case.snapshot()
+        return case
+
+
+def _end(case: CaseState) -> tuple[object, ...]:
+    """Return what may differ between equal ends of a case: late events, and the steps that a resume drops."""
+    return case.finished, case.comparison, case.explained, len(case.warmup), len(case.measured)
 
 
 class ReplayCursor:
@@ -109,23 +116,24 @@ class ReplayCursor:
 
     def __init__(self, timeline: Timeline) -> None:
         """Start before the first event."""
-        self.session: Session = RestoredSession(timeline.whole)
-        """Session at the current moment; a new object whenever it had to be restored."""
-        self.ended: list[CaseState] = []
-        """Ended cases, in the order of their end."""
         self._timeline = timeline
         self._tail = Tail(timeline.path)
         self._read: deque[AnyRecord] = deque()
         """Events that were read and not applied yet."""
+        self._restart()
+
+    def _restart(self) -> None:
+        self.session: Session = PartialSession(self._timeline.whole)
+        """Session at the current moment; a new object once it has gone back."""
+        self.ended: list[CaseState] = []
+        """Ended cases, in the order of their end."""
+        self._tail.seek(FilePosition())
+        self._read.clear()
 
     def seek(self, t: float) -> None:
-        """Prepare a move to a moment: restore a checkpoint to go back, or if that is faster."""
-        number = self._timeline.nearest(t)
-        ahead = self._timeline.position(number).offset - self._tail.position.offset
-        if t < self.session.now_s or ahead > CHECKPOINT_BYTES:
-            self.session, self.ended = self._timeline.restore(number)
-            self._tail.seek(self._timeline.position(number))
-            self._read.clear()
+        """Prepare a move to a moment: start again from the beginning to go back."""
+        if t < self.session.now_s:
+            self._restart()
 
     def move(self, t: float) -> bool:
         """Apply one batch of the events up to a moment; return whether that was all of them.
@@ -169,7 +177,3 @@ def still_ended(ended: list[CaseState], event: Resumed) -> list[CaseState]:
     """Return the cases that don't restart."""
     restarting = frozenset(event.cases)
     return [case for case in ended if case.index not in restarting]
-
-
-def _now_s(checkpoint: Checkpoint) -> float:
-    return checkpoint.now_s

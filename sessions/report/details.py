@@ -17,6 +17,7 @@ from benchtui.sessions.report.sections.roofline import limit_method, limits
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import Result, varied
 from benchtui.sessions.sweep import custom_task
+from benchtui.sessions.sweep.library_names import AUTO_CLASSES
 from benchtui.sessions.text.formatting import count, listed
 from benchtui.sessions.text.tables import Table
 from benchtui.sessions.text.wording import Remark
@@ -111,6 +112,7 @@ def left_out(session: Session, results: Sequence[Result]) -> str:
         "each part of a step" if any(result.metrics.parts_ms for result in results) else None,
         "requested against applied options" if any(case.effective for case in session.cases) else None,
         "all facts of model, system and method",
+        "the code of the fastest case" if session.start.sweep.task in AUTO_CLASSES else None,
         count(amount, "logged warning") if amount else None,
     )
     return f"Omitted here; include with --full: {listed([content for content in contents if content])}."

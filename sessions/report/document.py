@@ -9,6 +9,7 @@ import jinja2
 import msgspec
 
 from benchtui.sessions.advice.objectives import SPEED_NEEDS
+from benchtui.sessions.advice.snippet import snippet
 from benchtui.sessions.compare.system_facts import Fact, facts
 from benchtui.sessions.events import SessionStarted
 from benchtui.sessions.report.details import Details, details, left_out
@@ -18,7 +19,7 @@ from benchtui.sessions.report.overview.decision import DecisionSection, decision
 from benchtui.sessions.report.overview.option_effects import Recommended, effect_table, option_effects, ranking
 from benchtui.sessions.report.overview.results import Group, results_by_device, unmeasured
 from benchtui.sessions.report.overview.short_facts import short_facts
-from benchtui.sessions.report.reproduce import Recipe, no_recipe_reason, recipe
+from benchtui.sessions.report.reproduce import Recipe, fenced, no_recipe_reason, recipe
 from benchtui.sessions.report.sections import recommendations
 from benchtui.sessions.report.sections.answers import AnswersSection, answers
 from benchtui.sessions.report.sections.memory_energy import frontier_table, frontiers
@@ -63,6 +64,8 @@ class Report(msgspec.Struct, frozen=True):
     decision: DecisionSection
     notes: list[Remark]
     recipe: Recipe | None
+    snippet: Markdown | None
+    """Fastest case as code that runs it with transformers, in a fenced block; only in a full report."""
     no_recipe: str
     """Why an imported session has no instructions to rerun its sweep; empty for any other."""
     results: list[Group]
@@ -124,6 +127,7 @@ def report(session: Session, per_hour: float | None = None, *, full: bool = Fals
         decision=decision(session, choices),
         notes=notes(session, results, varying),
         recipe=recipe(session),
+        snippet=_snippet(session, choices) if full else None,
         no_recipe=no_recipe_reason(session),
         results=results_by_device(session, results, limits),
         remarks=_remarks(session, results, choices, limits, varying),
@@ -147,6 +151,13 @@ def _recommended(choices: Sequence[Recommendation]) -> Recommended:
         tuple(choice.best.config for choice in choices),
         tuple(choice.best.config for choice in choices if choice.need in SPEED_NEEDS),
     )
+
+
+def _snippet(session: Session, choices: Sequence[Recommendation]) -> Markdown | None:
+    """Return the code of the fastest case; with several works, of the first one's."""
+    best = next((choice.best for choice in choices if choice.need == "throughput"), None)
+    code = snippet(session, best.case) if best else None
+    return fenced(code, "python") if code else None
 
 
 def _remarks(

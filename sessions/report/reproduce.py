@@ -4,14 +4,16 @@ import msgspec
 
 from benchtui.sessions.compare.system_facts import Fact, facts
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.sanitize import visible
+from benchtui.sessions.sanitize import replace_unprintable
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import custom_task
+from benchtui.sessions.sweep.library_names import AUTO_CLASSES
 from benchtui.sessions.sweep.toml_writer import toml_of
 from benchtui.sessions.text.markdown import Markdown
 
 FENCE = "```"
 VERSIONED = ("benchtui", "torch", "transformers", "Python")
+CODE = "of the fastest case, with transformers: benchtui optimal SESSION --snippet"
 SEEDS = "random weights and synthetic tokens: seed 0; texts are read in order"
 
 
@@ -43,6 +45,7 @@ def recipe(session: Session) -> Recipe | None:
             ("Environment", environment or None),
             ("Raw data", f"every step of session {start.id}: benchtui export SESSION --steps"),
             ("Seeds", drawn),
+            ("Code", CODE if start.sweep.task in AUTO_CLASSES else None),
         ),
         sweep,
     )
@@ -63,7 +66,7 @@ def _versions(session: Session) -> list[str]:
 def _sweep(session: Session) -> tuple[Markdown | None, str | None]:
     """Return the sweep as a fenced block, or why it can't be written."""
     try:
-        return _fenced(toml_of(session.start.sweep)), None
+        return fenced(toml_of(session.start.sweep), "toml"), None
     except BenchtuiError as error:
         return None, str(error)
 
@@ -82,12 +85,12 @@ def no_recipe_reason(session: Session) -> str:
     )
 
 
-def _fenced(text: str) -> Markdown:
-    """Return TOML as a fenced code block. Nothing in it can end the block or look like a tag."""
-    lines = [_escaped(visible(line)) for line in text.strip().splitlines()]
-    return Markdown("\n".join([f"{FENCE}toml", *lines, FENCE]))
+def fenced(text: str, language: str) -> Markdown:
+    """Return TOML or Python as a fenced code block. Nothing in it can end the block or look like a tag."""
+    lines = [_escaped(replace_unprintable(line)) for line in text.strip().splitlines()]
+    return Markdown("\n".join([f"{FENCE}{language}", *lines, FENCE]))
 
 
 def _escaped(line: str) -> str:
-    """Escape ``<`` and backticks in a line of TOML. They occur only in strings, where escapes are valid."""
+    """Escape ``<`` and backticks in a line. They are only in comments and strings, where escapes are valid."""
     return line.replace("<", "\\u003c").replace("`", "\\u0060")

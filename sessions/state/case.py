@@ -21,7 +21,7 @@ from benchtui.sessions.events import (
     RoundFinished,
 )
 from benchtui.sessions.payloads import AnswerComparison, Effective, Energy, Memory
-from benchtui.sessions.state.columns import Columns, Sizes
+from benchtui.sessions.state.columns import Columns
 from benchtui.sessions.state.file_names import change_marks
 from benchtui.sessions.state.simulation import SIMULATED
 from benchtui.sessions.sweep import Config, Task, task_named
@@ -72,6 +72,12 @@ class CaseState(msgspec.Struct):
     """Newest profile of its step, or why there is none."""
     between_rounds: bool = False
     """Whether the case is waiting for its next round."""
+    cut_off_state: str | None = None
+    """State of the case if this is a copy with only its ended rounds; None for the case itself."""
+    round_planned: bool = False
+    """Whether a further round is planned, with ``rounds = "auto"``."""
+    settled: str | None = None
+    """Why it gets no further round for now, with ``rounds = "auto"``."""
     lost: bool = False
     """Whether its node was lost during a round; the steps stay until the round restarts."""
     metrics: Summary | None = None
@@ -83,6 +89,15 @@ class CaseState(msgspec.Struct):
     def ends(self) -> tuple[RoundFinished | CaseFinished, ...]:
         """End of each round; the end of the last round is that of the case."""
         return (*self.rounds, self.finished) if self.finished else self.rounds
+
+    @property
+    def newest_round_s(self) -> float:
+        """Time of the newest round with its process, in seconds; 0 before the first round ends."""
+        if not self.ends or self.started is None:
+            return 0.0
+        end = self.ends[-1]
+        end_s = end.measured_s[1] if end.measured_s else end.t
+        return max(end_s - self.started.t, 0.0)
 
     @property
     def others_cpu_percent(self) -> float | None:
@@ -109,32 +124,31 @@ class CaseState(msgspec.Struct):
             self._columns[phase] = Columns()
         return self._columns[phase]
 
-    def sizes(self) -> dict[Phase, Sizes]:
-        """Return the current size of each phase's columns."""
-        return {phase: columns.sizes() for phase, columns in (self._columns or {}).items()}
-
-    def prefix(self, sizes: dict[Phase, Sizes]) -> CaseState:
-        """Return a copy with only the steps that it had when its columns had these sizes."""
+    def snapshot(self) -> CaseState:
+        """Return a copy that stays as it is when steps are added or dropped."""
         copied = copy(self)
-        copied._columns = {phase: self.columns(phase).prefix(sizes[phase]) for phase in sizes} or None
+        copied._columns = {phase: columns.copy() for phase, columns in (self._columns or {}).items()} or None
         return copied
 
     def reset_for_resume(self) -> CaseState:
         """Return the case reset for a resume: finished rounds are kept, everything after them is dropped."""
         round_index = len(self.rounds)
-        case = copy(self)
+        case = self.snapshot()
         case.finished, case.metrics, case.between_rounds, case.lost = None, None, round_index > 0, False
         if not round_index:
             case.started = case.prepared = case.answered = case.comparison = case.explained = None
-        if case._columns is not None:
-            case.copy_columns()
-            case.drop_from_round(round_index)
+        case.drop_from_round(round_index)
         return case
 
     def drop_from_round(self, round_index: int) -> None:
         """Drop the steps of a round and of later rounds."""
         for columns in (self._columns or {}).values():
             columns.drop_from_round(round_index)
+
+    def end_with_finished_rounds(self) -> None:
+        """Drop an unfinished round. The end of the case, which follows, is that of the last finished round."""
+        self.drop_from_round(len(self.rounds))
+        self.rounds = self.rounds[:-1]
 
     def without_rounds(self, rounds: Collection[int]) -> CaseState:
         """Return a copy without some of its rounds, counted from 0, of which the case's end is the last."""
@@ -163,10 +177,6 @@ class CaseState(msgspec.Struct):
         return structs.replace(
             whole, energy_j=sum(each for place, each in enumerate(joules) if place not in rounds)
         )
-
-    def copy_columns(self) -> None:
-        """Replace the columns with copies, because other objects may share them."""
-        self._columns = self.prefix(self.sizes())._columns
 
     def drop_steps(self) -> None:
         """Drop all steps, which are no longer needed."""
@@ -201,9 +211,21 @@ class CaseState(msgspec.Struct):
     @property
     def state(self) -> str:
         """``queued``, ``running``, or the outcome; between two rounds a case is queued again."""
+        if self.cut_off_state:
+            return self.cut_off_state
         if self.finished:
             return self.finished.outcome
         return "running" if self.started and not self.between_rounds else "queued"
+
+    @property
+    def measured_in_part(self) -> bool:
+        """Whether some of its rounds have ended, and the others were cut off or are still to come."""
+        return self.cut_off_state is not None or (bool(self.rounds) and self.state in UNFINISHED_STATES)
+
+    @property
+    def has_result(self) -> bool:
+        """Whether it ended well, or at least some of its rounds have."""
+        return self.state == "ok" or self.measured_in_part
 
     @property
     def node(self) -> str | None:
@@ -229,15 +251,25 @@ class CaseState(msgspec.Struct):
     @property
     def effective(self) -> Effective | None:
         """Applied options, as last read back."""
-        if self.finished and self.finished.effective:
-            return self.finished.effective
-        return self.prepared.effective if self.prepared else None
+        read_back = (end.effective for end in reversed(self.ends) if end.effective)
+        return next(read_back, self.prepared.effective if self.prepared else None)
 
     @property
     def answer_absent(self) -> str | None:
         """Recorded reason why the case has no answer, or why the answer wasn't compared."""
         reason = self.comparison.absent if self.comparison else None
         return reason or (self.answered.absent if self.answered else None)
+
+    @property
+    def has_other_answer(self) -> bool:
+        """Whether its answer was compared and isn't its baseline's."""
+        return self.comparison is not None and self.comparison.verdict in ("different", "broken")
+
+    @property
+    def changes_answer(self) -> bool:
+        """Whether it has trained weights and another answer. Of random weights, that proves little."""
+        trained = self.prepared is not None and self.prepared.model.weights != "random"
+        return trained and self.has_other_answer
 
     @property
     def peak_memory_mb(self) -> float | None:

@@ -23,9 +23,6 @@ from benchtui.sessions.payloads import (
     is_hardware_throttle,
 )
 
-Sizes = tuple[dict[str, int], dict[str, int]]
-"""Length of each column of steps by name, and of each part's column."""
-
 GPU_COLUMNS = (
     "power_w",
     "memory_used_mb",
@@ -100,17 +97,10 @@ class Columns(msgspec.Struct):
         self.rounds = [entry for entry in self.rounds if entry[1] < kept]
         self.event_ends = [entry for entry in self.event_ends if entry[0] <= kept]
 
-    def sizes(self) -> Sizes:
-        """Return the current length of each column."""
-        names = (name for name in self.__struct_fields__ if name != "parts_ms")
-        whole = {name: len(getattr(self, name)) for name in names}
-        return whole, {part: len(times) for part, times in self.parts_ms.items()}
-
-    def prefix(self, sizes: Sizes) -> Columns:
-        """Return a copy as of these earlier sizes. No steps may have been dropped since."""
-        whole, parts = sizes
-        columns = {name: getattr(self, name)[:size] for name, size in whole.items()}
-        return Columns(**columns, parts_ms={part: self.parts_ms[part][:size] for part, size in parts.items()})
+    def copy(self) -> Columns:
+        """Return a copy that stays as it is when steps are added or dropped."""
+        columns = {name: getattr(self, name)[:] for name in self.__struct_fields__ if name != "parts_ms"}
+        return Columns(**columns, parts_ms={part: times[:] for part, times in self.parts_ms.items()})
 
     def without_rounds(self, rounds: Collection[int]) -> Columns:
         """Return a copy without the steps of these rounds, and without the ends of events."""
@@ -202,10 +192,6 @@ class Trace(msgspec.Struct):
             if len(values) != count:
                 values = [*values[:count], *[nan] * (count - len(values))]
             column.fromlist([nan if value is None else value for value in values] if None in values else values)
-
-    def prefix(self, count: int, names: Iterable[str]) -> Trace:
-        """Return a copy of the first ``count`` samples with these columns only."""
-        return Trace(self.at_s[:count], {name: self.columns[name][:count] for name in names})
 
     def drop_before(self, before_s: float) -> None:
         """Drop the samples before a session time."""

@@ -89,6 +89,11 @@ class Distribution(msgspec.Struct, frozen=True, gc=False):
         return 100 * self.std / self.mean if self.std is not None and self.mean else None
 
     @property
+    def tail_percent(self) -> float | None:
+        """Time by which p90 exceeds the median, in percent of it. Unlike ``std``, it doesn't grow with n."""
+        return 100 * (self.p90 / self.median - 1) if self.p90 is not None and self.median else None
+
+    @property
     def p5_to_p95(self) -> tuple[float, float] | None:
         """5th and 95th percentile."""
         return None if self.p5 is None or self.p95 is None else (self.p5, self.p95)
@@ -145,12 +150,14 @@ def sample(times_ms: Sequence[float]) -> Sample | None:
         return None
     mean = float(np.add.reduce(values) / n)
     jitter = _deviation(values, mean) / mean if n > 1 and mean > 0 else None
+    middle = _quantile(values, ordered, 0.5)
+    has_tail = n >= LEAST_FOR_P90 and middle.ms > 0
     return Sample(
         n=n,
-        median=_quantile(values, ordered, 0.5),
+        median=middle,
         low=_quantile(values, ordered, FAST_QUANTILE),
         mean=Statistic(mean, _error_of_mean(values, mean, jitter)),
-        jitter=jitter,
+        tail=value_at(ordered, 0.9 * (n - 1)) / middle.ms - 1 if has_tail else None,
         extremes_ms=(float(ordered[0]), float(ordered[-1])),
     )
 

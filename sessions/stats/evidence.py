@@ -234,14 +234,16 @@ def _joint_error(one: Statistic, other: Statistic) -> float:
     return sqrt((one.error or 0.0) ** 2 + (other.error or 0.0) ** 2)
 
 
-def difference(base: Sampled, new: Sampled, figures: Sequence[Sequence[Statistic]]) -> Estimate | None:
-    """Return the estimated logarithm of a ratio, base over new; None if a case has no variance."""
+def difference(
+    base: Sampled, new: Sampled, figures: Sequence[Sequence[Statistic]], others: tuple[Spread, Spread]
+) -> Estimate | None:
+    """Return the estimated logarithm of a ratio, base over new; None if a case has no variance.
+
+    ``others`` is the spread of each case's session without that of the compared cases.
+    """
     if not all(map(all_positive, figures)):
         return None
-    one, other = (
-        estimate_of(side, result, others_of(result, base, new))
-        for side, result in zip(figures, (base, new), strict=True)
-    )
+    one, other = map(estimate_of, figures, (base, new), others)
     if one is None or other is None:
         return None
     own = (*one.own, *other.own)
@@ -255,6 +257,13 @@ def difference(base: Sampled, new: Sampled, figures: Sequence[Sequence[Statistic
 def all_positive(figures: Sequence[Statistic]) -> bool:
     """Return whether there are figures, and all of them have a logarithm."""
     return bool(figures) and all(each.ms > 0 for each in figures)
+
+
+def others_of_pair(base: Sampled, new: Sampled) -> tuple[Spread, Spread]:
+    """Return the spread of each case's session without that of the two cases."""
+    of_base = others_of(base, base, new)
+    alike = base.session is new.session and base.noise == new.noise
+    return of_base, of_base if alike else others_of(new, base, new)
 
 
 def others_of(result: Sampled, *compared: Sampled) -> Spread:

@@ -28,6 +28,7 @@ from benchtui.sessions.stats.evidence import (
     by_turns,
     counted_rounds,
     difference,
+    others_of_pair,
     turns_of,
 )
 from benchtui.sessions.stats.noise import BETWEEN_SESSIONS, Spread
@@ -127,21 +128,28 @@ def _per_sample(ratio: Ratio | None, base: Sampled, new: Sampled) -> Ratio | Non
 
 
 def energy_ratio(base: Result, new: Result) -> Ratio | None:
-    """Return the ratio of samples per joule, new over base, with bounds from three rounds on."""
+    """Return the ratio of samples per joule, new over base, with bounds from three rounds on.
+
+    What disturbed the steps of a case may have changed its energy as much.
+    """
     costs = base.metrics.energy_per_sample_j, new.metrics.energy_per_sample_j
     if not costs[0] or not costs[1]:
         return None
     rounds = [[Statistic(joules) for joules in result.metrics.rounds_energy_j] for result in (base, new)]
-    return _over_rounds(costs[0] / costs[1], rounds, base)
+    return _among_others(_over_rounds(costs[0] / costs[1], rounds, base), base, new)
 
 
 def steadiness_ratio(base: Result, new: Result) -> Ratio | None:
-    """Return the ratio of jitter, base over new, with bounds from three rounds on."""
-    jitter = base.metrics.latency_ms.jitter_percent, new.metrics.latency_ms.jitter_percent
-    if not jitter[0] or not jitter[1]:
+    """Return the ratio of steadiness, base over new, with bounds from three rounds on.
+
+    It compares by how much p90 exceeds p50. A standard deviation is decided by a few outliers, of which longer
+    series have more.
+    """
+    tails = base.metrics.latency_ms.tail_percent, new.metrics.latency_ms.tail_percent
+    if not tails[0] or not tails[1]:
         return None
-    rounds = [[Statistic(round_.jitter) for round_ in result.rounds if round_.jitter] for result in (base, new)]
-    return _over_rounds(jitter[0] / jitter[1], rounds, base)
+    rounds = [[Statistic(round_.tail) for round_ in result.rounds if round_.tail] for result in (base, new)]
+    return _among_others(_over_rounds(tails[0] / tails[1], rounds, base), base, new)
 
 
 def memory_ratio(base: Result, new: Result) -> Ratio | None:
@@ -220,9 +228,10 @@ def _ratio(base: Sampled, new: Sampled) -> Ratio:
     """Build a ratio of steps with all of its bounds."""
     turns = turns_of(base, new)
     sides = turns or (counted_rounds(base), counted_rounds(new))
-    estimate = by_turns if turns else difference
+    others = None if turns else others_of_pair(base, new)
     typical, low, mean = (
-        estimate(base, new, figures) for figures in zip(*map(statistics_of, sides), strict=True)
+        difference(base, new, figures, others) if others else by_turns(base, new, figures)
+        for figures in zip(*map(statistics_of, sides), strict=True)
     )
     margin, rounds = max(base.noise.margin, new.noise.margin), min(map(len, sides))
     if typical is None and (separate := _if_all_steps_differ(base, new)):
@@ -242,6 +251,7 @@ def _ratio(base: Sampled, new: Sampled) -> Ratio:
         totals=mean.bounds(apart, floor) if mean else None,
         same_within=margin,
         between=sqrt(typical.between / 2 * rounds),
+        moderated=base.noise.known and new.noise.known,
         assumed=typical.assumed,
         rounds=rounds,
         floor=floor,
@@ -301,8 +311,9 @@ def _apart(base: Sampled, new: Sampled) -> float:
 
 def _over_rounds(value: float, rounds: Sequence[Sequence[Statistic]], base: Result) -> Ratio:
     """Build a ratio from one value per round. It has no interval below three rounds."""
-    if min(map(len, rounds)) < LEAST_ROUNDS or min(figure.ms for side in rounds for figure in side) <= 0:
-        return Ratio(value, same_within=base.noise.margin)
+    few = min(map(len, rounds))
+    if few < LEAST_ROUNDS or min(figure.ms for side in rounds for figure in side) <= 0:
+        return Ratio(value, same_within=base.noise.margin, rounds=few)
     (one, first, first_n), (other, second, second_n) = (log_mean_of_rounds(side) for side in rounds)
     bounds = Estimate(one - other, (Spread(first, first_n), Spread(second, second_n))).bounds()
     return Ratio(bounds.value, bounds, same_within=base.noise.margin, rounds=min(map(len, rounds)))

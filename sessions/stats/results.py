@@ -14,9 +14,10 @@ from benchtui.sessions.state.case import CaseState, peak_mb
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats import evidence
 from benchtui.sessions.stats.disturbance import undisturbed
-from benchtui.sessions.stats.evidence import Evidence, mean_bounds_ms, summarize, with_noise
+from benchtui.sessions.stats.ended_rounds import with_result
+from benchtui.sessions.stats.evidence import Evidence, bounds_ms, mean_bounds_ms, summarize, with_noise
 from benchtui.sessions.stats.noise import Noise
-from benchtui.sessions.stats.sampling import Sample
+from benchtui.sessions.stats.sampling import Bounds, Sample
 from benchtui.sessions.sweep import Config, Task, Work, distinct_works, task_named
 from benchtui.sessions.sweep.options import AXES
 
@@ -29,7 +30,7 @@ _series_options = attrgetter(*SERIES_OPTIONS)
 
 
 class Result(msgspec.Struct, frozen=True):
-    """A successful case with its metrics."""
+    """A measured case with its metrics."""
 
     case: CaseState
     metrics: Metrics
@@ -59,6 +60,25 @@ class Result(msgspec.Struct, frozen=True):
         if len(medians) > 1 and self.case.steps_measured and min(medians) > 0:
             return geometric_mean(undisturbed(self.case, medians) or medians)
         return latency.mean if latency.median is None else latency.median
+
+    @property
+    def typical_low_ms(self) -> float | None:
+        """Lower end of the typical step's 95% interval, with fresh processes; None if nothing bounds it."""
+        return self._typical_bounds.low if self._typical_bounds else None
+
+    @property
+    def typical_high_ms(self) -> float | None:
+        """Upper end of that interval."""
+        return self._typical_bounds.high if self._typical_bounds else None
+
+    @property
+    def typical_percent(self) -> float | None:
+        """Half-width of that interval in percent of the typical step."""
+        return self._typical_bounds.half_width_percent if self._typical_bounds else None
+
+    @property
+    def _typical_bounds(self) -> Bounds | None:
+        return bounds_ms(self)
 
     @property
     def token_rate(self) -> tuple[float | None, str]:
@@ -118,16 +138,16 @@ class Series(msgspec.Struct, frozen=True):
 
 
 def measured(session: Session) -> tuple[Result, ...]:
-    """Return the successful cases in plan order, with their metrics.
+    """Return the measured cases in plan order, with their metrics.
 
-    Each call computes the metrics, so keep the result. The second case of an A/A pair is left out, because it
-    isn't a separate choice.
+    Those whose rounds haven't all ended have the metrics of the rounds that have. Each call computes the
+    metrics, so keep the result. The second case of an A/A pair is left out, because it isn't a separate choice.
     """
     return tuple(result for result in _all(session) if not result.config.repeat)
 
 
 def aa_pair(session: Session) -> tuple[Result, Result] | None:
-    """Return the two cases of the session's A/A pair, or None unless both succeeded."""
+    """Return the two cases of the session's A/A pair, or None unless both were measured."""
     if not any(case.config.repeat for case in session.cases):
         return None
     every = {result.case.index: result for result in _all(session)}
@@ -136,14 +156,14 @@ def aa_pair(session: Session) -> tuple[Result, Result] | None:
 
 
 def _all(session: Session) -> list[Result]:
-    """Return every successful case with the noise of the session."""
-    ended = (case for case in session.cases if case.state == "ok")
-    figures = {case.index: metrics for case in ended if (metrics := summarize(case))}
-    plain = (Evidence(session.cases[index], metrics.rounds) for index, metrics in figures.items())
+    """Return every measured case with the noise of the session."""
+    cases = (with_result(case, session.start.sweep.measure.planned_rounds) for case in session.cases)
+    figures = {case.index: (case, metrics) for case in cases if case and (metrics := summarize(case))}
+    plain = (Evidence(case, metrics.rounds) for case, metrics in figures.values())
     return [
         Result(
             case_evidence.case,
-            _with_rate_bounds(figures[case_evidence.case.index], case_evidence),
+            _with_rate_bounds(figures[case_evidence.case.index][1], case_evidence),
             case_evidence.noise,
             session,
         )

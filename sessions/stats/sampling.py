@@ -38,8 +38,8 @@ class Sample(msgspec.Struct, frozen=True, gc=False):
     low: Statistic | None
     """First quartile; None if no steps were kept."""
     mean: Statistic
-    jitter: float | None = None
-    """Standard deviation of the steps over their mean; None for fewer than two, or if none were kept."""
+    tail: float | None = None
+    """Time by which p90 exceeds the median, as a share of it; None below 20 steps, or if none were kept."""
     extremes_ms: tuple[float, float] | None = None
     """Shortest and longest step; None if no steps were kept."""
 
@@ -60,6 +60,11 @@ class Bounds(msgspec.Struct, frozen=True, gc=False):
         sure = max(least, student_t_quantile((1 + VERDICT_CONFIDENCE) / 2, freedom) * error)
         low, high = _exp(center - half), _exp(center + half)
         return cls(_exp(center), low, high, _exp(center - sure), _exp(center + sure))
+
+    @property
+    def half_width_percent(self) -> float | None:
+        """Half-width of the 95% interval in percent of the value."""
+        return 50 * (self.high - self.low) / self.value if self.value else None
 
     def times(self, factor: float) -> "Bounds":
         """Return the bounds multiplied by a factor, such as a change of unit."""

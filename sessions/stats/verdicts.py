@@ -7,6 +7,7 @@ from typing import Literal, Protocol
 import msgspec
 from msgspec.structs import replace
 
+from benchtui.sessions.stats.noise import SHARE
 from benchtui.sessions.stats.quantiles import student_t_quantile
 from benchtui.sessions.stats.sampling import CONFIDENCE, LEAST_ROUNDS, VERDICT_CONFIDENCE, Bounds
 
@@ -73,6 +74,8 @@ class Ratio(msgspec.Struct, frozen=True):
     """Margin of equivalence."""
     between: float | None = None
     """Relative standard deviation between processes behind the bounds."""
+    moderated: bool = False
+    """Whether the cases of the session share that spread, which is then known better than by two cases."""
     assumed: bool = False
     """Whether that spread is an assumption, because too little was measured."""
     rounds: int = 0
@@ -95,6 +98,16 @@ class Ratio(msgspec.Struct, frozen=True):
     def high(self) -> float | None:
         """Upper bound of the 95% interval; None without an interval."""
         return self.bounds.high if self.bounds else None
+
+    @property
+    def sure_low(self) -> float | None:
+        """Lower bound of the 99% interval; None without an interval."""
+        return self.bounds.sure_low if self.bounds else None
+
+    @property
+    def sure_high(self) -> float | None:
+        """Upper bound of the 99% interval; None without an interval."""
+        return self.bounds.sure_high if self.bounds else None
 
     @property
     def verdict(self) -> Verdict:
@@ -121,6 +134,13 @@ class Ratio(msgspec.Struct, frozen=True):
         return None
 
     @property
+    def leaning(self) -> Verdict | None:
+        """Direction in which the 95% interval lies, though the 99% interval, which decides, doesn't."""
+        if self.bounds is None or _beyond(self.bounds.sure_low, self.bounds.sure_high):
+            return None
+        return _beyond(self.bounds.low, self.bounds.high)
+
+    @property
     def contested(self) -> bool:
         """Whether the interval alone would give a verdict, but something else contradicts it."""
         return self.doubt in (Doubt.STEPS, Doubt.TOTALS, Doubt.OUTSIDE)
@@ -144,7 +164,8 @@ class Ratio(msgspec.Struct, frozen=True):
             return None
         off, margin = abs(log(self.value)), log(1 + self.same_within)
         for rounds in range(max(LEAST_ROUNDS, self.rounds + 1), MOST_ROUNDS + 1):
-            error, freedom = sqrt(self.between**2 * 2 / rounds + self.apart), 2 * rounds - 2
+            error = sqrt(self.between**2 * 2 / rounds + self.apart)
+            freedom = (2 * rounds - 2) / (1 - SHARE if self.moderated else 1)
             half, sure = (
                 max(self.floor, student_t_quantile((1 + probability) / 2, freedom) * error)
                 for probability in (CONFIDENCE, VERDICT_CONFIDENCE)
@@ -182,6 +203,7 @@ class Ratio(msgspec.Struct, frozen=True):
             outside=self.outside,
             same_within=self.same_within,
             between=self.between,
+            moderated=self.moderated,
             assumed=self.assumed,
             rounds=self.rounds,
             floor=self.floor,

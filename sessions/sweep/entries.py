@@ -20,8 +20,10 @@ from benchtui.sessions.sweep.model import (
     MOST_CELSIUS,
     WAIT_FOR_QUIET_S,
     Explain,
+    Find,
     Generate,
     Measure,
+    Rounds,
     Run,
     Train,
     Weights,
@@ -44,10 +46,16 @@ FIELDS = {
     "timeout": "timeout_s",
     "wait_for_quiet": "wait_for_quiet_s",
     "wait_below": "wait_below_c",
+    "budget": "budget_s",
 }
 """Fields by the names of entries without a unit."""
 _NAMES = {field: name for name, field in FIELDS.items()}
-_AUTOMATIC = {"warmup": "warmup_auto", "iterations": "iterations_auto", "until_percent": "until_auto"}
+_AUTOMATIC = {
+    "warmup": "warmup_auto",
+    "iterations": "iterations_auto",
+    "until_percent": "until_auto",
+    "rounds": "rounds_auto",
+}
 _COUNTS = {"min_warmup_s": "warmup", "min_time_s": "iterations"}
 """Count of steps that belongs to each minimum time."""
 
@@ -203,7 +211,14 @@ def _words(check: Check) -> Parser:
 
 def _or_auto(entry: Entry, auto: object = AUTO) -> Entry:
     """Return an entry that may be ``auto`` as well, and what it then is in the sweep."""
-    return Entry(entry.kind, lambda value, where: auto if value == AUTO else entry.parse(value, where))
+
+    def parse(value: object, where: str) -> object:
+        try:
+            return auto if value == AUTO else entry.parse(value, where)
+        except BenchtuiError as error:
+            raise BenchtuiError(f'{error}, or "{AUTO}"') from error
+
+    return Entry(entry.kind, parse)
 
 
 def _duration(least: Meta, form: str = "") -> Entry:
@@ -384,6 +399,7 @@ _MEASURE = fields_of(
         "max_time": _duration(Meta(gt=0)),
         "timeout": _duration(Meta(gt=0)),
         "margin": _share(Meta(ge=0), 'share of memory, such as "5%"'),
+        "rounds": _or_auto(typed_entry(Rounds | Literal["auto"])),
         "explain": Entry(bool | Explain | list[Explain], _explain),
         "baseline": BASELINE,
     },
@@ -402,10 +418,12 @@ TABLES: dict[str, Entries] = {
             "place": Entry(str, _place),
             "wait_for_quiet": _or_off(_duration(Meta(gt=0), "off|")),
             "wait_below": _temperature(),
+            "budget": _duration(Meta(gt=0)),
         },
     ),
     "train": fields_of(Train, {}),
     "generate": fields_of(Generate, {}),
+    "find": fields_of(Find, {}),
 }
 ENTRIES: Entries = {
     "name": Entry(Text, _text),
@@ -420,6 +438,7 @@ ENTRIES: Entries = {
     "exclude": Entry(list[_EXCLUSION.kind], _exclusions),  # type: ignore[name-defined]  # from a table
     "train": table_entry("train", TABLES["train"], Train),
     "generate": table_entry("generate", TABLES["generate"], Generate),
+    "find": table_entry("find", TABLES["find"], Find),
 }
 """All entries at the top level of a sweep file."""
 

@@ -130,10 +130,12 @@ def toml_of(sweep: Sweep) -> str:
         if isinstance(value, dict) and key != "env":
             kept = _NAMED_AXES if key == "axes" and custom_task(sweep.task) else ()
             value = {
-                name: item for name, item in value.items() if item != default[key].get(name) or name in kept
+                name: item
+                for name, item in value.items()
+                if item != default.get(key, {}).get(name) or name in kept
             }
             value = _without_implied(value)
-        if value not in (default[key], {}):
+        if value not in (default.get(key), {}):
             said[key] = value
     if sweep.model == sweep.task:  # a user-defined step that names no model
         del said["model"]

@@ -7,8 +7,6 @@ from benchtui.sessions.text.formatting import number, percent
 SIGNS: dict[AnswerVerdict, str] = {"identical": "=", "close": "≈", "different": "≠", "broken": "✗"}
 ASCII_SIGNS: dict[AnswerVerdict, str] = {"identical": "=", "close": "~", "different": "!", "broken": "x"}
 """Signs in front of a verdict, so that verdicts differ without color."""
-SUSPECT: tuple[AnswerVerdict, ...] = ("different", "broken")
-"""Verdicts that every recommendation of the case must mention."""
 
 
 def answer_cell(comparison: AnswerComparison | None, *, ascii_only: bool = False) -> str | None:

@@ -5,9 +5,11 @@ from operator import attrgetter
 from typing import Protocol
 
 from benchtui.sessions.analysis.applied_options import was_applied
+from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.sweep import UNKNOWN, Config
-from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, READ_BACK, Option, value_text
+from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, READ_BACK, SHOWN, Option, value_text
+from benchtui.sessions.text.formatting import count
 
 PRECISIONS = {
     "fp32": "FP32",
@@ -19,6 +21,11 @@ PRECISIONS = {
     "int8": "INT8 (dynamic quantization)",
     UNKNOWN: "precision unknown",
 }
+
+
+_LAST = ("batch_size", "sequence_length")
+_IN_NAMES = tuple(BY_NAME[name] for name in (*(name for name in SHOWN if name not in _LAST), *_LAST))
+"""Options in the order of ``Config.name``."""
 
 
 def precision(config: Config) -> str:
@@ -40,15 +47,15 @@ def series_title(config: Config, varied: Collection[str]) -> str:
 
 
 def case_label(config: Config, varied: Collection[str]) -> str:
-    """Return a case's label for a sentence: device, precision, batch size, and the other options that vary."""
+    """Return a case's label for a sentence: device, precision, batch size, and the other options that vary.
+
+    They have the order of ``Config.name``.
+    """
     if config.label:
         return config.name
-    works = (option for option in OPTIONS if option.work and option.prefix and option.name in varied)
-    sizes = [
-        f"{option.prefix}{getattr(config, option.name)}" for option in works if option.name != "batch_size"
-    ]
-    if config.names("batch_size"):
-        sizes.append(f"bs={config.batch_size}")
+    shown = {*varied, *(("batch_size",) if config.names("batch_size") else ())}
+    works = (option for option in _IN_NAMES if option.work and option.prefix and option.name in shown)
+    sizes = (f"{option.prefix}{getattr(config, option.name)}" for option in works)
     parts = [machine_label(config), choices_label(config, varied), *sizes]
     return " ".join(part for part in parts if part)
 
@@ -67,7 +74,7 @@ def choices_label(config: Config, varied: Collection[str]) -> str:
     """Return the precision, if known, and the other choices that vary in the session."""
     shown = (
         (option.name, f"{option.prefix}{value_text(getattr(config, option.name))}")
-        for option in OPTIONS
+        for option in _IN_NAMES
         if (option.prefix or option.named_values) and not option.work
     )
     precision = [] if config.precision == UNKNOWN or not config.names("precision") else [config.precision]
@@ -135,3 +142,11 @@ def _phrase(option: Option, value: str | int) -> str:
     """Return a value in words, in the singular if it is 1."""
     text = option.phrase.format(value) if value else option.phrase.replace(":,", "").format(value_text(value))
     return text.removesuffix("s") if value == 1 else text
+
+
+def measured_amount(session: Session, noun: str, verb: str = "") -> str:
+    """Return how many of the cases were measured, and how many of them only in the rounds that have ended."""
+    measured = sum(case.has_result for case in session.cases)
+    in_part = sum(case.measured_in_part for case in session.cases)
+    part = f", {in_part:,} of them in some rounds only" if in_part else ""
+    return f"{measured:,} of {count(len(session.cases), noun)}{verb}{part}"

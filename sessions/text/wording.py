@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from benchtui.sessions.advice.objectives import Need
-from benchtui.sessions.advice.optimal import Decision
+from benchtui.sessions.advice.optimal import Decision, Rival
 from benchtui.sessions.analysis.applied_options import was_applied
 from benchtui.sessions.stats.evidence import bounds_ms
 from benchtui.sessions.stats.ratios import latency_ratio, throughput_ratio
@@ -34,6 +34,8 @@ SECONDS_AN_HOUR = 3600
 MILLION = 1_000_000
 SMALL_SHARE = 0.1
 """Share below which a percentage has a decimal."""
+CANT_TELL = 9.0
+"""Share, ten times as much, from which a resolution is given in words."""
 MULTIPLE = 10
 """Share from which a multiple has no decimals."""
 FAR = 1.5
@@ -67,7 +69,7 @@ def figure(result: Result, need: Need) -> str:
         case "energy":
             return str(with_unit("energy_per_sample_j", result))
         case "steadiness":
-            return f"std {percentage(result.metrics.latency_ms.jitter_percent)} % of the mean step"
+            return f"p90 {percentage(result.metrics.latency_ms.tail_percent)} % above p50"
         case "balanced":
             peak = memory(result.case.peak_memory_mb)
             rates = _rates(result) if result.metrics.samples_per_s else None
@@ -207,10 +209,9 @@ def verdict_cell(ratio: Ratio | None) -> str | None:
         return None
     if ratio.doubt is None:
         return str(ratio.verdict)
-    seen = ratio.resolution
     reason = {
         Doubt.NO_INTERVAL: "the source kept no steps" if ratio.reported else "no interval",
-        Doubt.WIDE: f"can't resolve below {_share(seen)}" if seen and _below_resolution(ratio) else "too wide",
+        Doubt.WIDE: _wide_briefly(ratio),
         Doubt.STEPS: "typical and fast steps disagree",
         Doubt.TOTALS: "typical steps and totals disagree",
         Doubt.FILES: "files changed",
@@ -219,11 +220,27 @@ def verdict_cell(ratio: Ratio | None) -> str | None:
     return f"{ratio.verdict}: {reason[ratio.doubt]}"
 
 
+def _wide_briefly(ratio: Ratio) -> str:
+    if ratio.leaning is not None:
+        return f"leans {ratio.leaning} (95 %), not at 99 %"
+    seen = ratio.resolution
+    return resolution_text(seen) if seen and _below_resolution(ratio) else "too wide"
+
+
+def resolution_text(share: float | None) -> str:
+    """Say which differences can't be resolved. That of a tenfold one isn't a useful number."""
+    return "can't tell" if share is None or share >= CANT_TELL else f"can't resolve below {_share(share)}"
+
+
 def _wide(ratio: Ratio) -> str:
     """Format the interval that is too wide.
 
-    This is the interval of typical steps, or of fast steps if that of typical steps is narrow enough.
+    This is the interval of typical steps, or of fast steps if that of typical steps is narrow enough. Where the
+    95% interval leans to one side, it is the 99% interval, which decides.
     """
+    if ratio.leaning is not None and ratio.bounds is not None:
+        sure = ratio_span(ratio.bounds.sure_low, ratio.bounds.sure_high, ratio.value)
+        return f"it leans {ratio.leaning} by the 95 % interval, but the 99 % interval ({sure} ×)"
     if _below_resolution(ratio) or ratio.fast is None:
         return f"the interval ({ratio_span(ratio.low, ratio.high, ratio.value)} ×)"
     return f"the interval of fast steps ({ratio_span(ratio.fast.low, ratio.fast.high, ratio.value)} ×)"
@@ -239,6 +256,8 @@ def _resolution_note(ratio: Ratio) -> str:
     """Return a note on differences that are too small to resolve; empty if this one isn't too small."""
     if ratio.resolution is None or not _below_resolution(ratio):
         return ""
+    if ratio.resolution >= CANT_TELL:
+        return "; not even a tenfold difference could be told"
     return f"; differences below {_share(ratio.resolution)} can't be resolved"
 
 
@@ -358,9 +377,16 @@ def _open_lead(ratio: Ratio) -> str:
     return "no interval to test its lead with" if untested else "its lead isn't established"
 
 
+def changing_text(rival: Rival, name: str) -> str:
+    """Describe a better case that isn't recommended, and what it changes."""
+    comparison = rival.result.case.comparison
+    note = (answer_note(comparison) if comparison else None) or "other answers"
+    return f"{name} is {ratio_cell(rival.ratio)}, but {note}"
+
+
 def costs(result: Result, baseline: Result | None) -> str | None:
     """List the costs of a case relative to its baseline: memory, compile time, results that may differ."""
-    parts = (_more_memory(result, baseline), _compiling(result), _accuracy(result))
+    parts = (_more_memory(result, baseline), _compiling(result, baseline), _accuracy(result, baseline))
     return ", ".join(part for part in parts if part) or None
 
 
@@ -457,22 +483,26 @@ def _more_memory(result: Result, baseline: Result | None) -> str | None:
     return f"{signed_percent(change, 0)} % peak memory ({memory(theirs)} to {memory(mine)})"
 
 
-def _compiling(result: Result) -> str | None:
+def _compiling(result: Result, baseline: Result | None) -> str | None:
     cold_ms = result.metrics.cold_cost_ms
-    if result.config.compile in ("off", UNKNOWN) or cold_ms is None:
+    if result.config.compile in ("off", UNKNOWN) or cold_ms is None or _shares(result, baseline, "compile"):
         return None
     if was_applied(result.case, "compile") is False:
         return None
     return f"{number(cold_ms / 1000)} s of compile time"
 
 
-def _accuracy(result: Result) -> str | None:
+def _shares(result: Result, baseline: Result | None, option: str) -> bool:
+    """Return whether the baseline has the same value of an option, which is no cost relative to it."""
+    return baseline is not None and getattr(baseline.config, option) == getattr(result.config, option)
+
+
+def _accuracy(result: Result, baseline: Result | None) -> str | None:
     """Describe the measured or possible effect on the case's answers; None if there is none."""
     answered = result.case.comparison
     if answered and answered.verdict:
         return None if answered.verdict == "identical" else answer_note(answered)
-    changes = result.config.precision not in ("fp32", UNKNOWN)
-    if not changes:
+    if result.config.precision in ("fp32", UNKNOWN) or _shares(result, baseline, "precision"):
         return None
     return f"possibly accuracy ({result.config.precision}: accuracy not measured here)"
 

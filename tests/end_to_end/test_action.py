@@ -70,8 +70,23 @@ def test_unsure_cases_pass_unless_they_are_to_fail(gate: Gate, tmp_path: Path) -
     copy = Path(shutil.copy(RECORDED, tmp_path / "copy.json"))
     status, summary, outputs = gate(copy, RECORDED, FAIL_ON="3%")
     assert (status, outputs.splitlines()[-1]) == (0, "verdict=pass")
-    assert "- no case is significantly more than 3% slower; 6 UNSURE\n" in summary
+    assert "- no case is significantly more than 3% slower; can't tell whether cpu fp32" in summary
+    assert "; 6 UNSURE\n" in summary
     assert gate(copy, RECORDED, FAIL_ON_UNSURE="true")[0] == 1
+
+
+def test_comparison_too_noisy_for_the_requested_difference_fails(gate: Gate, tmp_path: Path) -> None:
+    copy = Path(shutil.copy(RECORDED, tmp_path / "copy.json"))
+    status, summary, _ = gate(copy, RECORDED, RESOLVE="20%")
+    assert status == 1
+    assert "6 cases can't resolve 20%, such as cpu fp32" in summary
+    assert "can't resolve 20%" not in gate(copy, RECORDED)[1], "the action's own default stands in its inputs"
+
+
+def test_all_cases_together_have_a_limit_of_their_own(gate: Gate, slower: Path) -> None:
+    status, summary, _ = gate(slower, RECORDED, FAIL_ON="990%", FAIL_ON_ALL="5%")
+    assert status == 1
+    assert "all cases together are significantly more than 5% slower" in summary
 
 
 def test_without_a_base_the_summary_is_the_report(gate: Gate) -> None:

@@ -18,8 +18,9 @@ QUICK = Path(__file__).parents[1] / "fixtures" / "quick-cpu.json"
 def test_run_export_and_sessions_work_on_one_sweep(benchtui: Run, sweep_file: Path, home: Path) -> None:
     ran = benchtui("run", str(sweep_file), "--set", "batch_size=1..2", "--set", "peaks=true", "--json")
     assert ran.returncode == 0, ran.stderr
-    rows = [json.loads(line) for line in ran.stdout.splitlines()]
+    *rows, answer = (json.loads(line) for line in ran.stdout.splitlines())
     assert [row["batch_size"] for row in rows] == [1, 2]
+    assert answer["states"] == {"ok": 2} and answer["works"][0]["decision"]["best"]["batch_size"] in (1, 2)
     assert all(row["outcome"] == "ok" and row["n"] == 20 for row in rows)
     assert all(row["limit"]["flops_per_s"] > 0 and 0 < row["limit"]["shares"]["arithmetic"] < 1 for row in rows)
     assert "[2/2] cpu fp32 compile=off bs=2 seq=16" in ran.stderr

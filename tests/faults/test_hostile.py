@@ -25,7 +25,7 @@ from benchtui.sessions.library import operations, paths
 from benchtui.sessions.state.session import Session
 from benchtui.tui.app import BenchtuiApp
 from benchtui.tui.cli.commands import COMMANDS
-from benchtui.tui.shell.context import AppContext, library_name
+from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.preferences import Preferences
 
 HOSTILE = {
@@ -115,7 +115,7 @@ async def press_through(
         running=list,
         find=lambda _path: None,
         recorded=paths.entries,
-        name_of=library_name,
+        name_of=paths.library_name,
         folder=folder,
         preferences=Preferences.of_user(),
     )

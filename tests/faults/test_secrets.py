@@ -11,7 +11,7 @@ from benchtui.sessions.library import paths
 from benchtui.sessions.state.session import Session
 from benchtui.tui.app import BenchtuiApp
 from benchtui.tui.editor.screen import Editor
-from benchtui.tui.shell.context import AppContext, library_name
+from benchtui.tui.shell.context import AppContext
 
 RUN_OPTIONS = ("--trust",)
 """What a run of one's own step needs in addition."""
@@ -123,7 +123,7 @@ async def screens(home: Path, source: Path, *pressed: str) -> str:
         running=list,
         find=lambda _path: None,
         recorded=paths.entries,
-        name_of=library_name,
+        name_of=paths.library_name,
         folder=home,
     )
     edited = source.suffix == ".toml"

@@ -347,7 +347,7 @@ class Charts(PanelScreen[None]):
         A sweep with a single axis has no heatmap.
         """
         ended = self._feed.ended
-        for case in ended[self._judged :]:
+        for case in (*ended[self._judged :], *self._judge.with_new_rounds()):
             self._judge.add_ended(case)
         self._judged = len(ended)
         if self._view == "map" or (self._automatic and self._view == "lines"):

@@ -13,7 +13,6 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.files.output_file import check_output
 from benchtui.sessions.library.paths import resolve
 from benchtui.sessions.state.judging import VerdictSettings
-from benchtui.sessions.stats.verdicts import Verdict
 from benchtui.tui.cli.exit_status import FAILED
 from benchtui.tui.cli.options import (
     complete_session,
@@ -26,6 +25,7 @@ from benchtui.tui.cli.text.output import write_document
 
 if TYPE_CHECKING:
     from benchtui.sessions.compare.align import SessionComparison
+    from benchtui.tui.cli.text.compare import Gate
 
 
 @click.command()
@@ -60,6 +60,12 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Also exit with 1 if a case is UNSURE; --fail-on then defaults to 0%.",
 )
+@click.option(
+    "--resolve",
+    callback=parse_percentage,
+    metavar="PERCENT",
+    help="Also exit with 1 if an undecided case is so noisy that a difference of this much could go unseen.",
+)
 @same_within_option
 @json_option("Same as --format json.")
 def compare(
@@ -70,6 +76,7 @@ def compare(
     threshold: float | None,
     overall_threshold: float | None,
     unsure_fails: bool,
+    resolve: float | None,
     same_within: float | None,
     as_json: bool,
 ) -> None:
@@ -80,7 +87,7 @@ def compare(
     whole 99% interval lies beyond 0.5%), SAME (the whole 95% interval lies within --same-within), UNSURE
     (otherwise, with the smallest difference that could have been detected). Exit status with --fail-on: 0 if no
     case fails, 1 if one does, 2 for invalid usage or nothing to compare. UNSURE fails only with
-    --fail-on-unsure.
+    --fail-on-unsure, or with --resolve if it is too noisy.
     """
     paths = baseline_first(sessions, baseline)
     if output:
@@ -88,13 +95,15 @@ def compare(
     comparison = compare_sessions(load_sessions(paths, VerdictSettings(same_within=same_within)))
     if threshold is None and unsure_fails:
         threshold = 0.0
-    gated = threshold is not None or overall_threshold is not None
+    gated = any(limit is not None for limit in (threshold, overall_threshold, resolve))
     uncompared = [pair for pair in comparison.against if not pair.compared]
     if not comparison.comparable or (uncompared and gated):
         raise BenchtuiError(nothing_in_common(uncompared[0]))
     write_document(_formatted(comparison, "json" if as_json else form), output, paths)
     if gated:
-        _gate(comparison, threshold, overall_threshold, unsure_fails)
+        from benchtui.tui.cli.text.compare import Gate  # imports the report
+
+        _check(comparison, Gate(threshold, overall_threshold, resolve, unsure_fails))
 
 
 def baseline_first(sessions: Sequence[str], baseline: str | None) -> list[Path]:
@@ -161,22 +170,12 @@ def _formatted(comparison: "SessionComparison", form: str) -> str:
     return comparison_text(comparison)
 
 
-def _gate(
-    comparison: "SessionComparison",
-    threshold: float | None,
-    overall_threshold: float | None,
-    unsure_fails: bool,
-) -> None:
+def _check(comparison: "SessionComparison", gate: "Gate") -> None:
     """Print what fails and what passes to stderr. Exit with 1 if the gate fails."""
     from benchtui.tui.cli.text.compare import gate_line
 
-    fails = False
-    for pair in comparison.against:
-        failed, line = gate_line(pair, threshold, overall_threshold)
-        unsure = pair.count(Verdict.UNSURE)
-        fails |= failed or (unsure_fails and unsure > 0)
-        click.echo(
-            printable(f"{line}; {unsure} UNSURE{' (fails)' if unsure and unsure_fails else ''}"), err=True
-        )
-    if fails:
+    lines = [gate_line(pair, gate) for pair in comparison.against]
+    for _, line in lines:
+        click.echo(printable(line), err=True)
+    if any(fails for fails, _ in lines):
         sys.exit(FAILED)

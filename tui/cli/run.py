@@ -11,6 +11,7 @@ import click
 
 from benchtui.engine import client
 from benchtui.engine.client import Engine
+from benchtui.sessions.advice.conclusion import conclude
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.estimates import history
 from benchtui.sessions.events import CaseFinished
@@ -34,7 +35,7 @@ from benchtui.tui.cli.options import (
     set_option,
     sweep_argument,
 )
-from benchtui.tui.cli.text import progress
+from benchtui.tui.cli.text import conclusion, progress
 from benchtui.tui.cli.text.output import print_json
 from benchtui.tui.cli.text.plan import plan_lines, planned
 from benchtui.tui.cli.watch import start_engine
@@ -58,7 +59,7 @@ class RunOptions(BestCaseOptions, ResumeOptions):
 @retry_option
 @anyway_option
 @trust_option
-@json_option("Print each case's result as a line of JSON.")
+@json_option("Print each case's result as a line of JSON, and the answer as the last one.")
 @click.option("--strict", is_flag=True, help="Exit with 3 if a case was skipped because its device is missing.")
 def run(
     sweep: str | None,
@@ -70,7 +71,8 @@ def run(
 ) -> None:
     """Run a sweep without the app, or resume one that was stopped or crashed.
 
-    Progress is printed to standard error. Exit status: 0 if no case failed (out of memory and skipped are
+    Progress is printed to standard error, the answer at the end to standard output: what to run, how certain
+    that is, and what stays open. Exit status: 0 if no case failed (out of memory and skipped are
     results), 1 if a case failed or none was measured, 2 for invalid usage or input, 3 with --strict if a device
     was missing, 130 if interrupted.
     """
@@ -85,11 +87,8 @@ def run(
     if early:  # signaled while the engine was starting
         _stop(engine)
     session = _follow(engine, as_json)
-    for line in (
-        progress.summary_line(session, engine.path, engine),
-        *progress.best_lines(session, engine.path),
-    ):
-        click.echo(printable(line), err=True)
+    _print_answer(session, progress.recorded_path(session, engine.path), as_json)
+    click.echo(printable(progress.summary_line(session, engine.path, engine)), err=True)
     sys.exit(exit_status_of(session, strict=strict))
 
 
@@ -106,6 +105,17 @@ def _follow(engine: "Engine", as_json: bool) -> Session:
                 print_json(progress.measured_case(session.cases[event.case], session))
             bar.update(event)
     return session
+
+
+def _print_answer(session: Session, path: Path, as_json: bool) -> None:
+    """Print what the session says; with ``as_json``, as its last line of JSON."""
+    if session.started is None:
+        return
+    conclusions = conclude(session)
+    if as_json:
+        print_json(conclusion.document(session, conclusions, path))
+    for line in conclusion.lines(session, conclusions, path):
+        click.echo(printable(line), err=as_json)
 
 
 def _start_or_resume(

@@ -20,6 +20,7 @@ def compare_help(symbols: Symbols) -> Sequence[Section]:
         ("S slower", "the whole 99 % interval lies below 1 by more than 0.5 %"),
         ("= same", "the whole 95 % interval lies within the margin (2 %)"),
         ("? unsure", "anything else; the selected row says why, and what would decide it"),
+        ("r reported", "the source kept no steps, so its figures are shown as they are"),
         (f"{symbols.failed} lost", "measured in the base, planned and not measured in the new session"),
     )
     return (("Metrics", metrics), ("Verdicts", verdicts))

@@ -8,9 +8,11 @@ import msgspec
 
 from benchtui.sessions.sweep import (
     TASKS,
+    Answers,
     Caches,
     ExecutorKind,
     Mode,
+    Need,
     Optimizer,
     Sweep,
     Weights,
@@ -37,6 +39,7 @@ GROUPS = {
     "run": "Run",
     "train": "Train",
     "generate": "Generate",
+    "find": "Find",
     "env": "Environment",
 }
 """Titles by table, in the order of the form. Entries without a table come first."""
@@ -111,7 +114,11 @@ _DESCRIBED = (
     FormField("measure.max_time", f"maximum time to measure a case: {TIME}no limit"),
     FormField("measure.timeout", f"a case is killed after this time, including loading: {TIME}10m"),
     FormField("measure.mode", "throughput: synchronize a GPU only around blocks of steps", get_args(Mode)),
-    FormField("measure.rounds", "how many times to run all cases, in alternating order"),
+    FormField(
+        "measure.rounds",
+        "how often all cases run; auto: once, then those of open comparisons again",
+        ("auto", "1", "3", "5"),
+    ),
     FormField("measure.aa", "repeat the baseline, to see how much identical cases differ", FLAG),
     FormField(
         "measure.retries",
@@ -139,11 +146,20 @@ _DESCRIBED = (
     FormField("run.repeat_on_each", "repeat the baseline on each node that shares the cases", FLAG),
     FormField("run.wait_for_quiet", "longest wait for quiet before a disturbed case is repeated: 60s, or off"),
     FormField("run.wait_below", "start a case on a GPU only below this temperature: 60C", unset="any"),
+    FormField("run.budget", f"time limit of further rounds of rounds=auto: {TIME}as the first took"),
     FormField("train.accumulation", "batches of accumulated gradients per step"),
     FormField("train.learning_rate", "learning rate of AdamW"),
     FormField("train.optimizer", "implementation of AdamW; auto: fused on a GPU", get_args(Optimizer)),
     FormField("train.activation_checkpointing", "recompute activations in the backward pass", FLAG),
     FormField("generate.new_tokens", "tokens generated for each sample"),
+    FormField("find.objective", "property of a case to optimize", get_args(Need)),
+    FormField("find.max_vram_mb", "maximum peak memory on the device, in MB"),
+    FormField("find.max_p99_ms", "maximum p99 of the step time, in ms"),
+    FormField("find.max_latency_ms", "maximum typical step, in ms"),
+    FormField("find.max_power_w", "maximum mean power, in watts"),
+    FormField("find.min_samples_per_s", "minimum samples per second"),
+    FormField("find.answers", "worst accepted answer to the probe, against the baseline's", get_args(Answers)),
+    FormField("find.steps", "steps of the job, in which compiling has to pay off", unset="endless"),
     FormField("env", "environment variables of the measured processes: NAME=value, NAME=value"),
 )
 
@@ -159,6 +175,8 @@ def unused(entry: FormField, sweep: Sweep) -> str | None:
     table, _, name = entry.key.partition(".")
     if entry.key in _AXIS_OF_ENTRY:
         return f"see {_AXIS_OF_ENTRY[entry.key]}"
+    if table == "find" and sweep.find is None:
+        return "only to find the best case"
     if entry.key == "axes.parameters" and not custom_task(sweep.task):
         return "only for a step of your own"
     task = task_named(sweep.task)

@@ -303,7 +303,8 @@ class _GapTable(msgspec.Struct, frozen=True):
 
 
 def _whole(gap: CaseDifference, width: int) -> list[Line]:
-    text = f"measured difference: {signed(gap.measured_gap_ms)} ms"
-    if gap.base.measured_ms and gap.new.measured_ms:
-        text += f" ({number(gap.base.measured_ms)} to {number(gap.new.measured_ms)} ms)"
+    per = " per sample" if gap.per_sample else ""
+    text = f"measured difference: {signed(gap.measured_gap_ms)} ms{per}"
+    if all(gap.whole_ms):
+        text += f" ({number(gap.whole_ms[0])} to {number(gap.whole_ms[1])} ms)"
     return [line((capitalized(text)[:width], "strong"))]

@@ -1,6 +1,6 @@
-"""Case verdicts against the baseline, by the report's rules, while cases are still ending."""
+"""Case verdicts against the baseline, by the report's rules, while cases and rounds are still ending."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec import structs
 
@@ -8,27 +8,34 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baseline_of, explain_missing_baseline
-from benchtui.sessions.stats.evidence import Evidence, aa_pair, medians_of, rounds_of
+from benchtui.sessions.stats.ended_rounds import with_result
+from benchtui.sessions.stats.evidence import Evidence, aa_pair, bounds_ms, medians_of, rounds_of
 from benchtui.sessions.stats.noise import Noise, RepeatSpread, kind_of, noise_by_kind
 from benchtui.sessions.stats.ratios import latency_ratio, throughput_ratio
-from benchtui.sessions.stats.sampling import Sample
+from benchtui.sessions.stats.sampling import Sample, Statistic
 from benchtui.sessions.stats.verdicts import Ratio
 from benchtui.sessions.sweep import Baseline, Work
 from benchtui.tui.live.step_statistics import THREAD_STEPS, loaded
 
 
 class CaseVerdicts:
-    """Compares successfully measured cases with their baseline."""
+    """Compares measured cases with their baseline."""
 
     def __init__(self, session: Session, judging: VerdictSettings) -> None:
         self._session = session
         self._judging = judging
         self._measured: dict[int, CaseState] = {}
-        """Successfully measured cases, by index."""
+        """Measured cases by index, as far as their rounds have ended."""
+        self._ended_rounds: dict[int, int] = {}
+        """Number of ended rounds per case whose rounds haven't all ended."""
+        self._seen_rounds = 0
+        """Number of ended rounds of all cases when they were last looked for."""
         self._bases: dict[Work, CaseState] = {}
         """Baseline per work, if it has been measured."""
         self._rounds: dict[int, tuple[Sample, ...]] = {}
         """Summarized rounds per case, computed when the case is first compared."""
+        self._medians: dict[int, Sequence[Statistic]] = {}
+        """Their medians, computed when the case is first included in ``_spreads``."""
         self._spreads: dict[str, RepeatSpread] = {}
         """Variation between the rounds of the cases so far, per kind of device."""
         self._unsummed: dict[int, CaseState] = {}
@@ -40,18 +47,39 @@ class CaseVerdicts:
         self._noise: dict[str, Noise] | None = None
         """Noise estimates; None if a case has ended since."""
 
-    def add_ended(self, case: CaseState) -> None:
-        """Record a case that has ended. The baseline may change as a result."""
-        if case.state != "ok":
-            return
-        if case.index in self._measured:  # measured again: its former rounds don't count
-            self._spreads, self._unsummed = {}, dict(self._measured)
-        self._measured[case.index] = self._unsummed[case.index] = case
-        if case.config.repeat:
-            self._again[case.index] = case
-        self._rounds.pop(case.index, None)
-        self._noise = None
-        self._consider_as_base(case)
+    def add_ended(self, case: CaseState) -> CaseState | None:
+        """Record a case that has ended, or a round of it. The baseline may change as a result.
+
+        Returns the case as far as it has been measured; None if it has no result.
+        """
+        if case.index in self._measured:  # its former rounds don't count
+            self._forget(case)
+        result, self._noise = with_result(case, self._session.start.sweep.measure.planned_rounds), None
+        if result is not None:
+            self._measured[case.index] = self._unsummed[case.index] = result
+            if case.config.repeat:
+                self._again[case.index] = result
+            self._consider_as_base(result)
+        return result
+
+    def _forget(self, case: CaseState) -> None:
+        for by_case in (self._measured, self._rounds, self._medians, self._again):
+            by_case.pop(case.index, None)
+        self._spreads, self._unsummed = {}, dict(self._measured)
+        if self.is_base(case):
+            del self._bases[case.config.work]
+            for other in self._measured.values():
+                self._consider_as_base(other)
+
+    def with_new_rounds(self) -> list[CaseState]:
+        """Return the cases of which a round has ended since the last call, and another one follows."""
+        if self._session.rounds_ended == self._seen_rounds:
+            return []
+        self._seen_rounds = self._session.rounds_ended
+        rounds = {case.index: len(case.rounds) for case in self._session.cases if not case.finished}
+        more = [index for index, ended in rounds.items() if ended > self._ended_rounds.get(index, 0)]
+        self._ended_rounds = rounds
+        return [self._session.cases[index] for index in more]
 
     def _consider_as_base(self, case: CaseState) -> None:
         """Make a case the baseline of its work if it is the first in the plan that fits."""
@@ -63,18 +91,24 @@ class CaseVerdicts:
     def verdict(self, case: CaseState) -> Ratio | None:
         """Return a case's throughput or latency ratio to its baseline, with the verdict.
 
-        Returns None without evidence, for a case that hasn't ended well, and for the baseline itself.
+        Returns None without evidence, for a case without a result, and for the baseline itself.
         """
-        base = self.base_of(case)
-        if base is None or self.is_base(case) or case.state != "ok":
+        base, result = self.base_of(case), self._measured.get(case.index)
+        if base is None or self.is_base(case) or result is None:
             return None
-        one, other = self._evidence(base), self._evidence(case)
+        one, other = self._evidence(base), self._evidence(result)
         return throughput_ratio(one, other) or latency_ratio(one, other) if one and other else None
 
     def throughput_ratio(self, base: CaseState, new: CaseState) -> Ratio | None:
-        """Return the throughput ratio of two successful cases; None without evidence."""
+        """Return the throughput ratio of two measured cases; None without evidence."""
         one, other = self._evidence(base), self._evidence(new)
         return throughput_ratio(one, other) if one and other else None
+
+    def half_width_percent(self, case: CaseState) -> float | None:
+        """Return half of the 95% interval of a measured case's typical step, in percent of it."""
+        evidence = self._evidence(self._measured[case.index]) if case.index in self._measured else None
+        bounds = bounds_ms(evidence) if evidence else None
+        return bounds.half_width_percent if bounds else None
 
     def base_of(self, case: CaseState) -> CaseState | None:
         """Return the baseline of a case, chosen by the report's rule (``sessions.stats.baseline``)."""
@@ -86,8 +120,8 @@ class CaseVerdicts:
         return base is not None and base.index == case.index
 
     def missing_base_reason(self, case: CaseState, name_of: Callable[[CaseState], str]) -> str:
-        """Return why a case that ended well has no ratio, with the baseline's name. Empty if it has one."""
-        if case.state != "ok" or case.config.repeat or self.base_of(case) is not None:
+        """Return why a measured case has no ratio, with the baseline's name. Empty if it has one."""
+        if case.index not in self._measured or case.config.repeat or self.base_of(case) is not None:
             return ""
         planned = self._session.cases
         return f"no ratio: {explain_missing_baseline(case.config, planned, self._baseline, name_of)}"
@@ -100,7 +134,9 @@ class CaseVerdicts:
 
     def _is_summable(self, case: CaseState) -> bool:
         """Return whether a case can be summarized here rather than in the worker thread."""
-        return case.metrics is not None or (loaded() and len(case.measured) <= THREAD_STEPS)
+        if case.metrics is not None:
+            return True
+        return loaded() and (case.cut_off_state is not None or len(case.measured) <= THREAD_STEPS)
 
     def _evidence(self, case: CaseState) -> Evidence | None:
         rounds = self.rounds(case)
@@ -111,7 +147,7 @@ class CaseVerdicts:
         """Estimate the noise from the cases that have ended. Only repeated measurements contribute."""
         if self._noise is None or self._unsummed:
             start = self._session.start
-            self._sum_up(repeated=start.sweep.measure.rounds > 1 or start.source is not None)
+            self._sum_up(repeated=start.sweep.measure.repeats or start.source is not None)
             self._noise = noise_by_kind(self._spreads, self._aa_pair(), start.process_spread, self._margin)
         return self._noise
 
@@ -121,7 +157,10 @@ class CaseVerdicts:
         for case in due:
             del self._unsummed[case.index]
             if repeated:
-                self._spreads.setdefault(kind_of(case), RepeatSpread()).add_case(case, medians_of(case))
+                if case.index not in self._medians:
+                    self._medians[case.index] = medians_of(case)
+                spread = self._spreads.setdefault(kind_of(case), RepeatSpread())
+                spread.add_case(case, self._medians[case.index])
 
     def _aa_pair(self) -> tuple[Evidence, Evidence] | None:
         """Return the A/A pair; None if the session has none."""
@@ -129,7 +168,7 @@ class CaseVerdicts:
         if again is None:
             return None
         wanted = structs.replace(again.config, repeat=0)
-        if self._first is None or self._first.config != wanted:
+        if self._first is None or self._first.config != wanted or self._first.index not in self._measured:
             self._first = next((case for case in self._measured.values() if case.config == wanted), None)
         both = [self._measured[case.index] for case in (self._first, again) if case]
         return aa_pair([Evidence(case, self.rounds(case)) for case in both])

@@ -81,11 +81,9 @@ class CaseMetrics:
 
 
 async def compute(cases: Sequence[CaseState], function: Callable[[CaseState], T]) -> list[T]:
-    """Apply ``function`` to each case in a thread; its exceptions propagate."""
-    snapshots = [case if case.finished else _snapshot(case) for case in cases]
+    """Apply ``function`` to each case in a thread; its exceptions propagate.
+
+    The columns of a running case would grow while the thread reads them, so it gets a copy.
+    """
+    snapshots = [case if case.finished else case.snapshot() for case in cases]
     return await asyncio.to_thread(lambda: [function(case) for case in snapshots]) if snapshots else []
-
-
-def _snapshot(case: CaseState) -> CaseState:
-    """Return a copy with its own columns. Those of a running case would grow while the thread reads them."""
-    return case.prefix(case.sizes())

@@ -4,6 +4,7 @@ from __future__ import annotations  # the modules of Distribution and Metrics im
 
 from collections.abc import Iterable, Sequence
 from functools import partial
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -22,7 +23,7 @@ from benchtui.tui.drawing import format
 from benchtui.tui.drawing.array_ops import GrowingExtremes
 from benchtui.tui.drawing.bars import gauge_bar
 from benchtui.tui.drawing.styled_text import Span
-from benchtui.tui.live.best_cases import BestCases
+from benchtui.tui.live.bar_scales import BarScales
 from benchtui.tui.live.case_verdicts import CaseVerdicts
 from benchtui.tui.live.step_statistics import StepStatistics, loaded
 from benchtui.tui.model.row_cells import answer_span, note, ratio_cell, ratio_graph, state_text, steps_trace
@@ -101,8 +102,11 @@ class CaseRows:
         self.cut_off = False
         """Whether the recording ends here: running cases are incomplete."""
         self.verdicts = CaseVerdicts(session, judging)
-        """Verdicts of the cases that have ended."""
-        self.best = BestCases(self.verdicts, self.rate, self.stats)
+        """Verdicts of the measured cases."""
+        self._so_far: dict[int, CaseState] = {}
+        """Cases whose rounds haven't all ended, with only those that have."""
+        self.scales = BarScales()
+        self._starred: frozenset[int] = frozenset()
         self._columns_with_values: set[str] = set()
         """Often empty columns in which an ended case has a value."""
         self._common: frozenset[str] | None = None
@@ -131,7 +135,7 @@ class CaseRows:
             n=stats.n,
             p50_ms=stats.median,
             p99_ms=stats.p99,
-            interval_percent=stats.interval_percent,
+            interval_percent=self._half_width_percent(case, stats),
             samples_per_s=samples_per_s(case, stats),
             unit=case.task.unit,
         )
@@ -217,6 +221,7 @@ class CaseRows:
 
     def value(self, case: CaseState, key: str) -> float | str | None:
         """Return a case's value in a column, in the column's unit; None if unknown."""
+        case = self._shown(case)
         if key == "node":
             return case.node
         if key in ("case", "state"):
@@ -225,13 +230,17 @@ class CaseRows:
             return distance(case.comparison)
         return self._ratio(case) if key == "base" else self._metric(case, key)
 
+    def _shown(self, case: CaseState) -> CaseState:
+        """Return a case as the table shows it: with its ended rounds, unless it is being measured."""
+        return self._so_far.get(case.index, case) if case.state != "running" or self.cut_off else case
+
     def row(self, index: int) -> TableRow:
         """Return a case's table row, rebuilt only if the case has changed."""
-        case = self._session.cases[index]
+        case = self._shown(self._session.cases[index])
         stats = self.stats(case)
         steps = (len(case.warmup), len(case.measured), stats and stats.n)
         answer = (case.comparison, index in self._session.answer_baselines)
-        seen = (case.state, case.node, case.prepared, case.metrics is None, *steps, *answer)
+        seen = (case.state, case.settled, case.node, case.prepared, case.metrics is None, *steps, *answer)
         before, row = self._rows.get(index, (None, None))
         if row is None or seen != before:
             row = self._row(case)
@@ -240,26 +249,30 @@ class CaseRows:
 
     def refresh(self, ended: Iterable[CaseState]) -> None:
         """Record ended cases and discard all rows, since their baseline may have changed."""
-        self.add_ended(ended)
-        self.best.compare_again()
-        self.find_best()
+        self.add_ended([*ended, *self.verdicts.with_new_rounds()])
         self._rows.clear()
         self.refreshed += 1
 
-    def find_best(self) -> None:
-        """Continue looking for the best cases, a few comparisons per frame."""
-        for index in self.best.compare_some():
+    def star(self, cases: frozenset[int]) -> None:
+        """Mark the cases to run, as the session's conclusions name them."""
+        for index in cases ^ self._starred:
             self._rows.pop(index, None)
+        self._starred = cases
 
     def add_ended(self, ended: Iterable[CaseState]) -> None:
-        """Record ended cases while more are expected. Rows are kept."""
+        """Record ended cases, or cases with ended rounds, while more are expected. Rows are kept."""
         for case in ended:
-            self.verdicts.add_ended(case)
-            self.best.add_ended(case)
+            result = self.verdicts.add_ended(case)
+            self._so_far.pop(case.index, None)
+            if result is not None and result is not case:
+                self._so_far[case.index] = result
+            counted = result or case
+            if counted.state == "ok" and not case.config.repeat:
+                self.scales.add_measured(case.config.work, self.rate(counted))
             self._columns_with_values |= columns_with_value(case)
             if case.state == "ok" and case.finished is not None:
                 self._memory.learn(case.config, case.finished.memory)
-            if case.prepared is not None:
+            if case.prepared is not None and case.finished is not None:
                 marks = frozenset(case.marks)
                 self._common = marks if self._common is None else self._common & marks
 
@@ -283,7 +296,9 @@ class CaseRows:
         """Return a case's throughput in samples/s, computed without sorting its steps."""
         if metrics := computed_metrics(case):
             return metrics.samples_per_s
-        return rate(case, len(case.measured), self._sum(case, "", case.measured.wall_ms))
+        steps_ms = case.measured.wall_ms
+        total_ms = sum(steps_ms) if case.cut_off_state else self._sum(case, "", steps_ms)
+        return rate(case, len(steps_ms), total_ms)
 
     def _signs_for(self, case: CaseState, stats: Distribution | None) -> Signs:
         seen = (
@@ -307,7 +322,7 @@ class CaseRows:
             cells=Cells(partial(self._cell, case)),
             instead=self._note(case) if without else "",
             graph=partial(self._graph, case),
-            lead=(self._symbols.best if self.best.is_best(case) else " ", "accent"),
+            lead=(self._symbols.best if case.index in self._starred else " ", "accent"),
         )
 
     def _cell(self, case: CaseState, key: str) -> Span:
@@ -338,19 +353,34 @@ class CaseRows:
     def _graph(self, case: CaseState, key: str, width: int) -> Sequence[Span]:
         """Draw the bar of a case's throughput, or of its ratio to the baseline."""
         if key == "samples":
-            rate, best = self._metric(case, key), self.best.best_rate
-            return gauge_bar(rate / best, width, self._symbols, "accent") if rate is not None and best else ()
+            return self._rate_bar(self._metric(case, key), width)
         ratio = Ratio(1.0) if self.verdicts.is_base(case) else self.verdicts.verdict(case)
         if ratio is None:
             value = self._ratio(case)
             ratio = None if value is None else Ratio(value)
-        return ratio_graph(ratio, self.best.span, width, self._symbols) if ratio else ()
+        return ratio_graph(ratio, self.scales.span, width, self._symbols) if ratio else ()
+
+    def _rate_bar(self, rate: float | None, width: int) -> Sequence[Span]:
+        """Draw a throughput. One above the scale widens it, and all rows are drawn again."""
+        if rate is None or not isfinite(rate):
+            return ()
+        if self.scales.widen(rate):
+            self._rows.clear()
+        most = self.scales.most_rate
+        return gauge_bar(rate / most, width, self._symbols, "accent") if most else ()
 
     def _metric(self, case: CaseState, key: str) -> float | None:
         """Return a case's metric by column; None before anything was measured."""
         if key not in VALUES or (case.finished is None and not len(case.measured)):
             return None
-        return VALUES[key](case, self.stats(case))
+        stats = self.stats(case)
+        return self._half_width_percent(case, stats) if key == "interval" else VALUES[key](case, stats)
+
+    def _half_width_percent(self, case: CaseState, stats: Distribution | None) -> float | None:
+        """Return the half-width of the interval of a measured case, or of the steps so far of a running one."""
+        if case.has_result:
+            return self.verdicts.half_width_percent(case)
+        return stats.interval_percent if stats else None
 
     def _note(self, case: CaseState) -> str:
         parts = (self.verdicts.missing_base_reason(case, case_name), note(case, self.shared_marks))
@@ -381,9 +411,9 @@ class CaseRows:
         base = self.verdicts.base_of(case)
         if base is None:
             return None
-        if case.state == "ok":
+        if case.has_result:
             ratio = self.verdicts.verdict(case)
-            return 1.0 if base is case else ratio.value if ratio else None
+            return 1.0 if self.verdicts.is_base(case) else ratio.value if ratio else None
         own, other = ((stats := self.stats(compared_case)) and stats.median for compared_case in (case, base))
         sizes = case.samples_per_step, base.samples_per_step
         return other / own * sizes[0] / sizes[1] if own and other and all(sizes) else None

@@ -53,7 +53,7 @@ class AppContext(msgspec.Struct, frozen=True):
             running=client.running,
             find=client.find,
             recorded=paths.entries,
-            name_of=library_name,
+            name_of=paths.library_name,
             folder=Path.cwd(),
             preferences=Preferences.of_user(),
             judging=judging,
@@ -69,10 +69,3 @@ def _start(sweep: Sweep, consent: Consent) -> Engine:
 def _unknown_devices(config: Config) -> str:
     """Return no reason: the machine hasn't been checked."""
     return ""
-
-
-def library_name(path: Path) -> str:
-    """Return a session's name in the library, or its path if it is elsewhere."""
-    if path in paths.demo_paths():
-        return path.stem
-    return path.stem if path.parent == paths.folder() else str(path)

@@ -3,8 +3,9 @@
 #
 #     gate.sh SWEEP SESSION [BASE]
 #
-# An empty SWEEP compares a SESSION that exists. FAIL_ON is a percentage, FAIL_ON_UNSURE is true or false, and so is
-# TRUST: whether to run the code and set the variables that the sweep names.
+# An empty SWEEP compares a SESSION that exists. FAIL_ON, FAIL_ON_ALL and RESOLVE are percentages, of which an empty one of
+# the last two isn't checked. FAIL_ON_UNSURE is true or false, and so is TRUST: whether to run the code and set the
+# variables that the sweep names.
 # Exit status: 0 if no case fails or there is no BASE, 1 if a case is significantly slower or is no longer measured,
 # 2 for invalid usage; if the sweep failed, that of "benchtui run".
 set -euo pipefail
@@ -43,6 +44,8 @@ if [[ -z $base ]]; then
 fi
 
 gate=(--fail-on "${FAIL_ON:-5%}")
+if [[ -n ${FAIL_ON_ALL-} ]]; then gate+=(--fail-on-all "$FAIL_ON_ALL"); fi
+if [[ -n ${RESOLVE-} ]]; then gate+=(--resolve "$RESOLVE"); fi
 if [[ $on_unsure == true ]]; then gate+=(--fail-on-unsure); fi
 status=0
 benchtui compare --format md -o "$folder/comparison.md" "${gate[@]}" -- "$base" "$session" 2>"$folder/lines" || status=$?

@@ -1,7 +1,7 @@
 """Decision: the case to run for each need, in a few sentences and one table."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -11,16 +11,19 @@ from benchtui.sessions.report.sections.answers import suspects
 from benchtui.sessions.report.sections.recommendations import BALANCED, OPTIMA, Recommendation
 from benchtui.sessions.state.case import STATE_WORDS
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.verdicts import Verdict
 from benchtui.sessions.sweep import Work
-from benchtui.sessions.text.formatting import count, listed, number
-from benchtui.sessions.text.labels import case_label
+from benchtui.sessions.text.formatting import listed, number
+from benchtui.sessions.text.labels import case_label, measured_amount
 from benchtui.sessions.text.tables import Column, Table, table
 from benchtui.sessions.text.wording import (
+    AS_REPORTED,
     MILLION,
     MOST_NAMES,
     SECONDS_AN_HOUR,
     baseline_cell,
     best_figure,
+    changing_text,
     confidence,
     cost_of_a_million,
     costs,
@@ -45,10 +48,10 @@ class DecisionSection(msgspec.Struct, frozen=True):
 def decision(session: Session, choices: Sequence[Recommendation]) -> DecisionSection:
     """Return the case to run for each need. Without a measured case, the section only counts cases."""
     shown = _with_alternatives(choices)
-    grouped = any(case.config.group for case in session.cases if case.state == "ok")
+    grouped = any(case.config.group for case in session.cases if case.has_result)
     nothing = NO_CHOICE if grouped and not choices else None
-    runs = (_run(shown, "throughput"), _run(shown, "latency"))
-    lines = (*runs, *suspects(shown), nothing, completeness(session))
+    runs = (*_runs(shown, "throughput"), *_runs(shown, "latency"))
+    lines = (*runs, *_changing(shown), *suspects(shown), nothing, completeness(session))
     return DecisionSection(
         sentences=tuple(line for line in lines if line),
         table=table(_COLUMNS, shown, lambda choice: choice.best.metrics.samples_per_s),
@@ -68,22 +71,47 @@ def _with_alternatives(choices: Sequence[Recommendation]) -> list[Recommendation
 
 def completeness(session: Session) -> str:
     """Return how many cases were measured, and how the others ended."""
-    tally = Counter(case.state for case in session.cases)
-    others = [f"{amount:,} {STATE_WORDS.get(state, state)}" for state, amount in tally.items() if state != "ok"]
+    tally = Counter(case.state for case in session.cases if not case.has_result)
+    others = [f"{amount:,} {STATE_WORDS.get(state, state)}" for state, amount in tally.items()]
     rest = f"; {listed(others)}" if others else ""
     noun = "case" if session.start.source else "planned case"
-    return f"Measured: {tally['ok']:,} of {count(len(session.cases), noun)}{rest}."
+    return f"Measured: {measured_amount(session, noun)}{rest}."
 
 
-def _run(choices: Sequence[Recommendation], need: Need) -> str | None:
-    """Return the cases to run for a need, one for each work."""
+def _runs(choices: Sequence[Recommendation], need: Need) -> Iterator[str]:
+    """Yield the cases to run for a need, one for each work; then the candidates that aren't established."""
     chosen = [choice for choice in choices if choice.need == need]
-    if not chosen:
-        return None
-    named = [f"{_label(choice)} ({figure(choice.best, need)})" for choice in chosen[:MOST_NAMES]]
-    rest = len(chosen) - len(named)
+    sure = [choice for choice in chosen if choice.choice.established]
+    reported = [choice for choice in chosen if choice.choice.verdict is Verdict.REPORTED and choice not in sure]
+    open_ones = [choice for choice in chosen if choice not in sure and choice not in reported]
+    if sure:
+        yield f"For {need}, run {_named(sure)}."
+    if reported:
+        yield f"For {need}, run {_named(reported)}, {AS_REPORTED}."
+    if open_ones:
+        several = "s" if len(open_ones) > 1 else ""
+        yield f"For {need}, no case is established as the best; candidate{several}: {_named(open_ones)}."
+
+
+def _named(choices: Sequence[Recommendation]) -> str:
+    named = [f"{_label(choice)} ({_with_doubt(choice)})" for choice in choices[:MOST_NAMES]]
+    rest = len(choices) - len(named)
     more = [f"see the table for {rest:,} more"] if rest else []
-    return f"For {need}, run {listed([*named, *more])}."
+    return listed([*named, *more])
+
+
+def _with_doubt(choice: Recommendation) -> str:
+    shown = figure(choice.best, choice.need)
+    known = choice.choice.established or choice.choice.verdict is Verdict.REPORTED
+    return shown if known else f"{shown}; {confidence(choice.choice)}"
+
+
+def _changing(choices: Sequence[Recommendation]) -> Iterator[str]:
+    """Yield the fastest case of each work that isn't recommended because of its answers."""
+    for choice in choices:
+        if choice.need == "throughput" and choice.choice.changing:
+            rival = choice.choice.changing[0]
+            yield f"{changing_text(rival, case_label(rival.result.config, choice.varying))}."
 
 
 def _label(choice: Recommendation) -> str:

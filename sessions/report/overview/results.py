@@ -82,7 +82,7 @@ def unmeasured(session: Session, varying: Collection[str]) -> list[str]:
     """Count the cases that weren't measured, by outcome and reason."""
     cases_by_reason: dict[tuple[str, str], list[CaseState]] = {}
     for case in session.cases:
-        if case.state != "ok":
+        if not case.has_result:
             cases_by_reason.setdefault((outcome(case), _reason(case)), []).append(case)
     named = {key: case_name(cases[0].config, varying) for key, cases in cases_by_reason.items()}
     return [_unmeasured(*key, len(cases), named[key]) for key, cases in cases_by_reason.items()][:MOST_GROUPS]
@@ -194,7 +194,7 @@ def _option(name: str) -> Column[Row]:
 
 def _own(rows: Sequence[Row], keys: tuple[Column[Row], ...], share_of_sheet: str) -> Own:
     """Return the columns that aren't quantities of a single case, or depend on the rows."""
-    middle = "latency_mean_ms" if _only_means(rows) else "latency_p50_ms"
+    middle = "latency_mean_ms" if _only_means(rows) else "latency_typical_ms"
     return {
         "options": keys,
         "middle": (column(short(middle)[0], _data),),

@@ -13,7 +13,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baselines
 from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import Result
-from benchtui.sessions.text.answers import SUSPECT, answer_note
+from benchtui.sessions.text.answers import answer_note
 from benchtui.sessions.text.formatting import capitalized, count, listed, ratio_text
 from benchtui.sessions.text.labels import case_label, case_name
 from benchtui.sessions.text.quantities import columns
@@ -76,8 +76,7 @@ def suspects(choices: Sequence[Recommendation]) -> list[str]:
     """Warn about the recommended cases whose answers are DIFFERENT or BROKEN."""
     by_case: dict[int, Recommendation] = {}
     for choice in choices:
-        comparison = choice.best.case.comparison
-        if comparison and comparison.verdict in SUSPECT:
+        if choice.best.case.has_other_answer:
             by_case.setdefault(choice.best.case.index, choice)
     named = list(by_case.values())[:MOST_NAMES]
     more = len(by_case) - len(named)

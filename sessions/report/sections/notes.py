@@ -12,7 +12,7 @@ from benchtui.sessions.state.simulation import SIMULATED, simulation_source
 from benchtui.sessions.stats.disturbance import mark_kind
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.text.formatting import count, listed, number
-from benchtui.sessions.text.labels import case_name, unverified_options
+from benchtui.sessions.text.labels import case_name, measured_amount, unverified_options
 from benchtui.sessions.text.marks import MEANINGS, RANDOM_WEIGHTS, remedies
 from benchtui.sessions.text.tables import Column, Table, table
 from benchtui.sessions.text.wording import MOST_NAMES, Remark
@@ -30,7 +30,7 @@ def notes(session: Session, results: Sequence[Result], varying: Collection[str])
         *_ending(session),
         *_resumed(session, varying),
         *_unlike_nodes(session),
-        *_marks(session),
+        *_marks(session, results),
         *_doubts(results),
         *_diverged(results, varying),
         *_uneven(results, varying),
@@ -53,8 +53,7 @@ def _simulated(session: Session) -> list[Remark]:
 
 
 def _ending(session: Session) -> list[Remark]:
-    ok, planned = sum(case.state == "ok" for case in session.cases), len(session.cases)
-    amount = f"{ok:,} of {count(planned, 'planned case')} measured"
+    amount = measured_amount(session, "planned case", " measured")
     remarks = []
     if session.finished is None:
         after = number(session.now_s, 1)
@@ -110,9 +109,11 @@ def _since(session: Session, t: float, varying: Collection[str], what: str) -> s
     return f"{which}{partly} measured after {what} changed"
 
 
-def _marks(session: Session) -> list[Remark]:
+def _marks(session: Session, results: Sequence[Result]) -> list[Remark]:
     """Return a finding for each kind of mark: its meaning, and how many cases have it."""
-    ran = [case for case in session.cases if case.prepared or case.marks]
+    measured = {result.case.index: result.case for result in results}
+    cases = (measured.get(case.index, case) for case in session.cases)
+    ran = [case for case in cases if case.prepared or case.marks]
     varying = [list(dict.fromkeys(mark_kind(mark) for mark in _marks_of(case))) for case in ran]
     examples = {mark_kind(mark): mark for case in reversed(ran) for mark in reversed(case.marks)}
     amounts = Counter(name for names in varying for name in names)

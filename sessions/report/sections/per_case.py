@@ -40,7 +40,7 @@ def performance(session: Session, results: Sequence[Result], varying: Sequence[s
     shown = ((batch_series, table(figures, batch_series.results)) for batch_series in series(results))
     missing: dict[tuple[object, ...], list[CaseState]] = {}
     for case in session.cases:
-        if case.state != "ok":
+        if not case.has_result:
             missing.setdefault(series_key(case.config), []).append(case)
     return [
         Block(

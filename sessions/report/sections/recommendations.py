@@ -13,6 +13,7 @@ from benchtui.sessions.stats.baseline import baselines, explain_missing_baseline
 from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import Result, Series, by_work, series, series_key
 from benchtui.sessions.stats.verdicts import Verdict
+from benchtui.sessions.sweep import Work
 from benchtui.sessions.text.formatting import capitalized, percent, ratio_text
 from benchtui.sessions.text.labels import (
     case_label,
@@ -73,7 +74,8 @@ def recommendations_by_need(
 ) -> list[Recommendation]:
     """Return the best case for each need and work.
 
-    A group of another tool with a single case is left out, because it offers no choice.
+    A group of another tool with a single case is left out, because it offers no choice. So is the steadiest
+    case, unless it is surely the steadiest of those that are as fast as the fastest.
     """
     named = session.start.sweep.measure.baseline
     works, bases = by_work(results), baselines(results, named)
@@ -82,7 +84,11 @@ def recommendations_by_need(
         for work, rows in works.items():
             if (work.group and len(rows) == 1) or not is_need_of(need, rows):
                 continue
+            if need == "steadiness" and not (rows := _ties(session, work, rows)):
+                continue
             choice = decide(session, Objective(need, work=work), rows)
+            if need == "steadiness" and not choice.clear:
+                continue
             base = bases.get(work)
             if choice.best:
                 where = f", {work}" if len(works) > 1 else ""
@@ -91,6 +97,12 @@ def recommendations_by_need(
                     Recommendation(need, choice, choice.best, where, base, why, varying, per_hour)
                 )
     return recommendations
+
+
+def _ties(session: Session, work: Work, rows: Sequence[Result]) -> tuple[Result, ...]:
+    """Return the cases that can't be distinguished from the one with the highest throughput, and it."""
+    fastest = decide(session, Objective("throughput", work=work), rows)
+    return (fastest.best, *fastest.ties) if fastest.best and fastest.ties else ()
 
 
 def details(choices: Sequence[Recommendation]) -> list[Remark]:

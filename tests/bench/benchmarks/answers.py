@@ -32,6 +32,8 @@ weights = "random"
 batch_size = 4
 sequence_length = 64
 threads = 1
+[run]
+wait_for_quiet = "off"
 [measure]
 iterations = {steps}
 peaks = false

@@ -112,6 +112,7 @@ def benchtui_ms(model: Path, shape: Shape) -> float:
             f'model = "{model}"\nweights = "random"\n'
             f'[axes]\ncompile = "default"\nbatch_size = {shape.batch}\nsequence_length = {shape.length}\n'
             f'padding = "{shape.padding}"\n'
+            "[run]\nwait_for_quiet = 'off'\n"
             f"[measure]\nwarmup = {shape.warmup}\niterations = {STEPS}\npeaks = false\n"
         )
         command = [str(BIN / "benchtui"), "run", str(sweep), "-o", str(session)]

@@ -32,7 +32,7 @@ WITHOUT_TORCH = (
 """Commands of the light install, all of which end well."""
 SWEEP = (
     *("run", "quick", "--set", "axes.batch_size=1", "--set", "axes.precision=fp32"),
-    *("--set", "measure.iterations=5", "-o", "session.json"),
+    *("--set", "measure.iterations=5", "--set", "run.wait_for_quiet=off", "-o", "session.json"),
 )
 REFUSED = 2
 

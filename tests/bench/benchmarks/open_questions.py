@@ -87,7 +87,9 @@ def session_file(name: str, number: int) -> str:
 
 
 def main() -> None:
-    spec = spec_from_file_location("make_recorded", FIXTURES / "make_recorded.py")
+    spec = spec_from_file_location(
+        "make_recorded", Path(__file__).parents[1] / "recording" / "make_recorded.py"
+    )
     assert spec is not None and spec.loader is not None
     recorded = module_from_spec(spec)
     spec.loader.exec_module(recorded)

@@ -46,7 +46,7 @@ def command(step: str) -> list[str]:
 def sweep_of(step: str, folder: Path, steps: int) -> list[str]:
     """The command that measures a step, and its sweep as a file."""
     rules = f"warmup = {WARMUP}\niterations = {steps}\npeaks = false\nanswers = false\n"
-    text = f'name = "own"\ntask = "{FOLDER / step}.py:make"\n[measure]\n{rules}'
+    text = f'name = "own"\ntask = "{FOLDER / step}.py:make"\n[run]\nwait_for_quiet = "off"\n[measure]\n{rules}'
     (folder / "own.toml").write_text(text)
     return [
         str(BIN / "benchtui"),

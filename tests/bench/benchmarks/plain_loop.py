@@ -62,6 +62,7 @@ def run(batch: int, length: int, steps: int) -> tuple[float, str]:
             "sequence_length": length,
             "warmup": WARMUP,
             "iterations": steps,
+            "wait_for_quiet": "off",
         }
         overrides = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
         app = pexpect.spawn(

@@ -126,6 +126,7 @@ def run(model: Path, batch: int, length: int, steps: int) -> tuple[float, str]:
     plain = plain_loop(model, batch, length, "plain.txt")
     settings = {"model": model, "device": "cpu", "precision": "fp32", "compile": "off", "threads": 1}
     settings |= {"batch_size": batch, "sequence_length": length, "warmup": WARMUP, "iterations": steps}
+    settings |= {"wait_for_quiet": "off"}
     overrides = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
     command = [str(BIN / "benchtui"), "run", "gpt2-train", "-o", str(session), *overrides]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL):

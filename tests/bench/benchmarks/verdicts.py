@@ -1,10 +1,9 @@
 """How often each verdict is given to cases whose true difference is known.
 
-First a simulation of thousands of pairs with a spread between processes: how often the 95% interval holds the
-truth. Then the real engine, each case in a fresh process: a step of small matrix products, made slower, uneven
-or fast in its first steps on purpose, quiet and with a neighbor that comes and goes. Of the five rounds that
-are measured the first one and the first three are judged as well. Never: equal cases FASTER or SLOWER in more
-than 1 of 100, a true 10% SAME, a slow-down FASTER.
+Through the real engine, each case in a fresh process: a step of small matrix products, made slower, uneven or
+fast in its first steps on purpose, without neighbors and with one or two that come and go. Of the five rounds
+that are measured the first one and the first three are judged as well. Never: equal cases FASTER or SLOWER in
+more than 1 of 100, a true 10% SAME, a slow-down FASTER. ``tests/bench/verdicts`` simulates thousands of pairs.
 """
 
 import json
@@ -17,10 +16,10 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from copy import copy
 from dataclasses import dataclass
-from math import exp, log
+from math import log
 from pathlib import Path
 
 import click
@@ -32,13 +31,11 @@ from benchtui.engine import client
 from benchtui.sessions.permissions.needed import keys, needed_permissions
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.distribution import sample
 from benchtui.sessions.stats.disturbance import estimate_slowdown
-from benchtui.sessions.stats.evidence import Evidence, rounds_of
-from benchtui.sessions.stats.noise import Noise, noise_of
+from benchtui.sessions.stats.evidence import Evidence, rounds_of, with_noise
 from benchtui.sessions.stats.ratios import latency_ratio
 from benchtui.sessions.stats.verdicts import Verdict
-from benchtui.sessions.sweep import Axes, Config, Measure, Sweep
+from benchtui.sessions.sweep import Axes, Measure, Run, Sweep
 
 PRODUCTS = 100
 """Matrix products of a base case's step: 1% is one of them."""
@@ -50,7 +47,8 @@ A_SESSION = 24
 """Pairs of a session."""
 FAST = (1, 2, 3, 5)
 """First steps at the base case's pace, of a case that is 17% slower: a GPU at boost clock."""
-SPREADS = (0.003, 0.005, 0.01, 0.02)
+QUIET_S = 20.0
+"""Time for which a case may wait for quiet."""
 BUSY = "import os\nparent = os.getppid()\nwhile os.getppid() == parent:\n    pass"
 """Ends with us, however we do."""
 
@@ -70,46 +68,12 @@ class Cell:
         return f"{self.slower:2}% slower, jitter {100 * self.jitter:4.1f}%{fast}"
 
 
-def simulated(pairs: int) -> None:
-    """Print how often each verdict comes, and how often the interval holds the truth, for drawn step times."""
-    noise = np.random.default_rng(1)
-    print(f"simulated, {pairs} pairs each, 20 steps, jitter 2%: verdicts in % and coverage of the 95% interval")
-    for spread in SPREADS:
-        for rounds, known in ((1, False), (1, True), (3, False), (5, False), (9, False)):
-            kind = Noise(between=spread, freedom=1e6, measured=True) if known else Noise()
-            cells = [_simulated_cell(noise, slower, rounds, spread, kind, pairs) for slower in SLOWER]
-            label = f"{rounds} round{'s' if rounds > 1 else ''}{', known spread' if known else ''}"
-            print(f"  spread {100 * spread:.1f}%, {label:22} {'  '.join(cells)}", flush=True)
-
-
-def _simulated_cell(
-    noise: np.random.Generator, slower: int, rounds: int, spread: float, kind: Noise, pairs: int
-) -> str:
-    found: Counter[Verdict] = Counter()
-    held = 0
-    for _ in range(pairs):
-        one, other = (_drawn(noise, 10.0 * (1 + by / 100), rounds, spread, kind) for by in (0, slower))
-        ratio = latency_ratio(one, other)
-        if ratio is None or ratio.low is None or ratio.high is None:
-            raise RuntimeError("a drawn pair has no interval")
-        found[ratio.verdict] += 1
-        held += ratio.low <= 1 / (1 + slower / 100) <= ratio.high
-    return f"{slower}%: {_shares(found, pairs)} cov {100 * held / pairs:.0f}"
-
-
-def _drawn(noise: np.random.Generator, ms: float, rounds: int, spread: float, kind: Noise) -> Evidence:
-    case = CaseState(0, Config(device="cpu"))
-    times = (ms * exp(noise.normal(0, spread)) * np.exp(abs(noise.normal(0, 0.02, 20))) for _ in range(rounds))
-    found = tuple(each for one in times if (each := sample(one.tolist())))
-    return Evidence(case, found, kind, None)
-
-
 def _shares(found: Counter[Verdict], of: int) -> str:
     letters = {Verdict.FASTER: "F", Verdict.SLOWER: "S", Verdict.SAME: "=", Verdict.UNSURE: "?"}
     return " ".join(f"{sign}{100 * found[word] / of:.0f}" for word, sign in letters.items())
 
 
-def measured_session(cells: Sequence[Cell], folder: Path, number: int, neighbor: bool) -> Session:
+def measured_session(cells: Sequence[Cell], folder: Path, number: int, neighbors: int) -> Session:
     """Measure pairs by the real engine, two cases each; they are told apart by their sequence length."""
     wanted = []
     for cell in cells:
@@ -122,10 +86,13 @@ def measured_session(cells: Sequence[Cell], folder: Path, number: int, neighbor:
         task=f"{Path(__file__).with_name('timed_step.py')}:make_step",
         axes=Axes(threads=(1,), sequence_length=tuple(range(1, len(wanted) + 1))),
         measure=Measure(warmup=WARMUP, iterations=STEPS, rounds=ROUNDS, peaks=False),
+        run=Run(wait_for_quiet_s=QUIET_S),
         env={CASES: json.dumps(wanted)},
     )
-    with intermittent_load() if neighbor else no_load():
-        path = folder / f"{number}-{neighbor}.json"
+    with ExitStack() as loads:
+        for seed in range(neighbors):
+            loads.enter_context(intermittent_load(seed))
+        path = folder / f"{number}-{neighbors}.json"
         engine = client.start(sweep, path, keys(needed_permissions(sweep)))
         while engine.alive():
             time.sleep(0.2)
@@ -133,17 +100,12 @@ def measured_session(cells: Sequence[Cell], folder: Path, number: int, neighbor:
 
 
 @contextmanager
-def no_load() -> Iterator[None]:
-    yield
-
-
-@contextmanager
-def intermittent_load() -> Iterator[None]:
+def intermittent_load(seed: int) -> Iterator[None]:
     """A neighbor that keeps one processor busy for a second or two, rests as long, and so on."""
     over = threading.Event()
 
     def play() -> None:
-        noise = random.Random(1)
+        noise = random.Random(seed)
         while not over.is_set():
             process = subprocess.Popen([sys.executable, "-c", BUSY])
             over.wait(noise.uniform(0.5, 2.0))
@@ -169,15 +131,18 @@ def first_rounds(case: CaseState, rounds: int) -> CaseState:
     return part
 
 
-def judged(session: Session, pair: int, rounds: int) -> tuple[Verdict, bool]:
-    """The word for a pair after some rounds, and whether either case was marked as disturbed."""
-    cases = [first_rounds(session.cases[2 * pair + place], rounds) for place in (0, 1)]
-    start = session.start
-    noise = noise_of((), None, start.process_spread)["cpu"]
-    one, other = (Evidence(case, rounds_of(case)[:rounds], noise, session) for case in cases)
-    ratio = latency_ratio(one, other)
-    marked = any(estimate_slowdown(case, throughout=False).by > 1 for case in cases)
-    return (ratio.verdict if ratio else Verdict.UNSURE), marked
+def judged(session: Session, rounds: int) -> list[tuple[Verdict, bool]]:
+    """The word for each pair after some rounds, and whether either case was marked as disturbed."""
+    cases = [first_rounds(case, rounds) for case in session.cases if case.state == "ok"]
+    evidence = with_noise([Evidence(case, rounds_of(case)[:rounds]) for case in cases], session)
+    by_index = {each.case.index: each for each in evidence if each.rounds}
+    found = []
+    for first in range(0, len(session.cases), 2):
+        pair = by_index.get(first), by_index.get(first + 1)
+        ratio = latency_ratio(pair[0], pair[1]) if pair[0] and pair[1] else None
+        marked = any(estimate_slowdown(each.case, throughout=False).by > 1 for each in pair if each)
+        found.append((ratio.verdict if ratio else Verdict.UNSURE, marked))
+    return found
 
 
 def _print(title: str, found: dict[tuple[Cell, int], Counter[Verdict]]) -> None:
@@ -200,7 +165,7 @@ def wanted_cells(pairs: int, most: int) -> list[Cell]:
     return found
 
 
-def real(pairs: int, most: int, folder: Path, neighbor: bool) -> None:
+def real(pairs: int, most: int, folder: Path, neighbors: int) -> None:
     """Print how often each verdict comes through the real engine."""
     cells = wanted_cells(pairs, most)
     found: dict[bool, dict[tuple[Cell, int], Counter[Verdict]]] = {}
@@ -210,17 +175,14 @@ def real(pairs: int, most: int, folder: Path, neighbor: bool) -> None:
     between: list[float] = []
     for number in range(0, len(cells), A_SESSION):
         part = cells[number : number + A_SESSION]
-        session = measured_session(part, folder, number, neighbor)
-        for pair, cell in enumerate(part):
-            if any(case.state != "ok" for case in session.cases[2 * pair : 2 * pair + 2]):
-                continue
-            for rounds in JUDGED:
-                word, marked = judged(session, pair, rounds)
+        session = measured_session(part, folder, number, neighbors)
+        for rounds in JUDGED:
+            for cell, (word, marked) in zip(part, judged(session, rounds), strict=True):
                 found[marked][(cell, rounds)][word] += 1
         for case in session.cases:
             logs = [log(each.median.ms) for each in rounds_of(case)]
             between.append(float(np.var(logs, ddof=1)) if len(logs) > 1 else 0.0)
-    load = "with a neighbour that comes and goes" if neighbor else "without a neighbour of ours"
+    load = f"with {neighbors} busy neighbors that come and go" if neighbors else "without a neighbor of ours"
     median = 100 * float(np.median(between)) ** 0.5
     print(f"real engine, {load}; verdicts in %; spread between processes {median:.2f}% in the middle")
     _print(" undisturbed pairs:", found[False])
@@ -249,18 +211,14 @@ def print_forbidden(found: dict[bool, dict[tuple[Cell, int], Counter[Verdict]]])
 @click.command()
 @click.option("--pairs", default=12, show_default=True, help="Of each kind, through the real engine.")
 @click.option("--most", default=60, show_default=True, help="Of equals and of 3% at little jitter.")
-@click.option("--drawn", default=2000, show_default=True, help="Simulated pairs of each kind.")
-@click.option("--neighbour/--quiet", "neighbors", default=None, help="One of the two alone.")
-def main(pairs: int, most: int, drawn: int, neighbors: bool | None) -> None:
+@click.option("--neighbors", type=click.IntRange(0, 2), help="Busy neighbors.  [default: 0, then 1, then 2]")
+def main(pairs: int, most: int, neighbors: int | None) -> None:
     """Print how often each verdict came."""
-    if drawn:
-        simulated(drawn)
     with tempfile.TemporaryDirectory() as folder:
         isolate(folder)
         os.environ["OMP_NUM_THREADS"] = "1"
-        for neighbor in (False, True) if neighbors is None else (neighbors,):
-            if pairs:
-                real(pairs, most if not neighbor else pairs, Path(folder), neighbor)
+        for amount in (0, 1, 2) if neighbors is None else (neighbors,):
+            real(pairs, pairs if amount else most, Path(folder), amount)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,15 @@ def sweep(preset: str, *overrides: str) -> Sweep:
 
 def gpt2_sweep(findings: Findings, *overrides: str, layers: int = 12) -> Sweep:
     """Return a sweep of GPT-2 with random weights on synthetic rows, and no peaks."""
-    fixed = ("task=lm-forward", "dataset=synthetic", "weights=random", GPU, "peaks=false", "retries=0")
+    fixed = (
+        "task=lm-forward",
+        "dataset=synthetic",
+        "weights=random",
+        GPU,
+        "peaks=false",
+        "retries=0",
+        "wait_for_quiet=off",
+    )
     return sweep("quick", f"model={gpt2(findings, layers)}", *fixed, *overrides)
 
 

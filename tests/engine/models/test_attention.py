@@ -8,6 +8,7 @@ import torch
 from benchtui.engine.models import attention
 from benchtui.engine.worker.step_cost import ByteCounter, count
 from benchtui.sessions.payloads import Effective
+from benchtui.sessions.sweep.library_names import SDPA_KERNELS
 
 NAMESPACE = "_flash_attn2_tested"
 FORWARD = "fwd(Tensor q, Tensor k, Tensor v, float scale, bool is_causal, int window_size_left) -> Tensor"
@@ -97,7 +98,7 @@ def test_flash_attention_that_torch_cannot_see_has_no_operations() -> None:
 @pytest.fixture
 def kernels_restored() -> Iterator[None]:
     yield
-    for kernel in attention.SDPA_KERNELS.values():
+    for kernel in SDPA_KERNELS.values():
         getattr(torch.backends.cuda, f"enable_{kernel}_sdp")(True)
 
 

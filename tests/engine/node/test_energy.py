@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from benchtui.engine.node.energy import gpu_energy, idle_power_w, processor_energy, sum_energy
+from benchtui.engine.node.energy import gpu_energy, idle_power_w, processor_energy
 from benchtui.engine.node.telemetry_window import TelemetryWindow
 from benchtui.sessions.events import Telemetry
 from benchtui.sessions.payloads import Energy, Gpu, GpuReadings, HostReadings
@@ -92,15 +92,3 @@ def test_idle_power_covers_devices_with_readings() -> None:
     gpus = (Gpu(index=0, name="silent"), Gpu(index=1, name="told"))
     assert idle_power_w(kept, gpus, 0.0, 2.0) == {"gpu 1": 65.0, "processor": 10.0}
     assert idle_power_w(log(3), gpus, 0.0, 2.0) == {}
-
-
-def test_energy_of_rounds_is_summed_and_power_averaged() -> None:
-    short = Energy(energy_j=100.0, mean_power_w=100.0, source="counter", dram_j=1.0)
-    long = Energy(energy_j=600.0, mean_power_w=200.0, source="sampled power")
-    both = sum_energy([short, long])
-    assert (both.energy_j, both.mean_power_w) == (700.0, pytest.approx(175.0))
-    assert (both.source, both.dram_j) == ("sampled power", None)
-    averaged = Energy(energy_j=100.0, mean_power_w=100.0, source="averaged power")
-    assert sum_energy([averaged, short, long]).source == "averaged power"
-    absent = Energy(absent="too short")
-    assert sum_energy([short, absent]) is absent

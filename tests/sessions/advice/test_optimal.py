@@ -5,16 +5,18 @@ import pytest
 from msgspec import structs
 
 from benchtui.sessions.advice.constraints import VERDICTS, Constraints
-from benchtui.sessions.advice.objectives import NEEDS, Need, Objective, job_ms
-from benchtui.sessions.advice.optimal import decide, front, single_case_sweep, works
+from benchtui.sessions.advice.objectives import NEEDS, Need, Objective, cost_metrics, job_ms
+from benchtui.sessions.advice.optimal import ahead_by, decide, front, single_case_sweep, works
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.payloads import Energy, Memory
+from benchtui.sessions.payloads import Energy, Memory, Model, Reported
+from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import measured
-from benchtui.sessions.stats.verdicts import Verdict
+from benchtui.sessions.stats.verdicts import Doubt, Verdict
 from benchtui.sessions.sweep import Config, Sweep, Work, cases
 from benchtui.sessions.sweep.toml_reader import load_sweep, parse_sweep
 from benchtui.sessions.sweep.toml_writer import toml_of
+from benchtui.sessions.text.wording import changing_text
 from benchtui.tui.cli.text.optimal import lines
 
 
@@ -338,7 +340,8 @@ def test_imported_case_cannot_be_run() -> None:
 @pytest.mark.parametrize(
     ("constraints", "best", "rejected"),
     [
-        (Constraints(), 8, {}),
+        (Constraints(), 4, {8: "answer DIFFERENT; --answer any includes it"}),
+        (Constraints(kl=1.0), 8, {}),
         (Constraints(kl=0.1), 4, {8: "KL 0.5 nats, over 0.1", 16: "no answer compared: slow"}),
         (Constraints(answer="close"), 4, {8: "answer DIFFERENT, not CLOSE", 16: "no answer compared: slow"}),
         (Constraints(answer="identical"), 2, {4: "answer CLOSE, not IDENTICAL"}),
@@ -407,3 +410,70 @@ def test_case_with_changed_files_is_left_out_with_its_reason(bench: Any) -> None
     assert decision.best is not None and decision.best.config.batch_size == 2
     assert [(each.case.index, each.reason) for each in decision.rejected] == [(2, mark)]
     assert all(not row.case.file_changes for row in decision.front)
+
+
+def other_answers(bench: Any, weights: str = "pretrained") -> Session:
+    """int8 is faster than bf16 and fp32, and answers otherwise; bf16 is close."""
+    model = Model(name="tiny", weights=weights)
+    made = [
+        bench.steady(1, 12.0, model=model),
+        bench.steady(1, 10.0, precision="bf16", model=model),
+        bench.steady(1, 8.0, precision="int8", model=model),
+    ]
+    answers = [
+        bench.answered(0),
+        bench.answered(1, verdict="close", sqnr_db=40.0),
+        bench.answered(2, verdict="different", sqnr_db=9.0),
+    ]
+    session: Session = bench.session(*made, more=answers)
+    return session
+
+
+def test_default_choice_keeps_the_answer_and_names_what_is_faster(bench: Any) -> None:
+    decision = decide(other_answers(bench), Objective("throughput"))
+    assert decision.best.config.precision == "bf16"
+    assert decision.clear, "it beats all others that keep the answer"
+    (faster,) = decision.changing
+    assert (faster.result.config.precision, faster.ratio.verdict) == ("int8", Verdict.FASTER)
+    assert faster.ratio.value == pytest.approx(1.25)
+    assert changing_text(faster, "int8").startswith("int8 is 1.25 × (") and "9 dB" in changing_text(
+        faster, "int8"
+    )
+    assert [each.reason for each in decision.rejected] == ["answer DIFFERENT; --answer any includes it"]
+
+
+def test_any_answer_may_be_asked_for_and_random_weights_have_none_to_keep(bench: Any) -> None:
+    asked = decide(other_answers(bench), Objective("throughput", any_answer=True))
+    assert (asked.best.config.precision, asked.changing) == ("int8", ())
+    assert decide(other_answers(bench, "random"), Objective("throughput")).best.config.precision == "int8"
+
+
+def test_choice_is_established_if_it_beats_or_equals_all_others(bench: Any) -> None:
+    ahead = bench.session(bench.steady(1, 10.0), bench.steady(1, 12.0, threads=2))
+    equal = bench.session(bench.steady(1, 10.0), bench.steady(1, 10.0, threads=2))
+    unsure = bench.session(bench.case(1, 10.0), bench.case(1, 10.1, threads=2))
+    states = [decide(session, Objective("latency")).established for session in (ahead, equal, unsure)]
+    assert states == [True, True, False]
+
+
+def test_factor_as_reported_leaves_no_product_clear(bench: Any) -> None:
+    """Throughput without steps and a known memory: nothing tests the product of both."""
+    reported = [
+        bench.case(
+            size, end={"reported": Reported(steps=20, latency_mean_ms=ms, samples_per_s=rate), **rss(90.0)}
+        )
+        for size, ms, rate in ((1, 30.0, 33.0), (2, 10.0, 200.0), (4, 50.0, 80.0))
+    ]
+    decision = decide(bench.session(*reported), Objective("balanced"))
+    assert (decision.verdict, decision.clear) == (Verdict.REPORTED, False)
+    assert {rival.ratio.verdict for rival in decision.unsure} == {Verdict.REPORTED}
+
+
+def test_product_keeps_the_reasons_of_its_factors(bench: Any) -> None:
+    one, two = bench.results(
+        bench.case(1, 10.0, end=rss(100.0)), bench.case(1, 11.0, threads=2, end=rss(100.0))
+    )
+    metrics = cost_metrics(Objective("balanced"), [one, two])
+    product, (first, *_) = ahead_by(one, two, metrics), [metric.ratio(one, two) for metric in metrics]
+    assert len(metrics) > 1 and first is not None
+    assert (product.assumed, product.rounds, product.doubt) == (first.assumed, first.rounds, Doubt.WIDE)

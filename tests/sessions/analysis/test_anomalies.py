@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from benchtui.sessions.analysis.anomalies import Anomaly, anomalies
-from benchtui.sessions.payloads import Reported
+from benchtui.sessions.payloads import Environment, Reported
 from benchtui.sessions.stats.steadiness import detect_unsteadiness
 
 
@@ -53,6 +53,24 @@ def test_deviation_within_noise_is_not_an_anomaly(bench: Any) -> None:
 
     times = {1: 10.0, 2: 20.0, 4: 34.0, 8: 80.0, 16: 160.0}
     assert not found(bench, *(bench.case(size, wide(ms)) for size, ms in times.items()))
+
+
+def test_disturbed_size_is_odd_and_not_the_one_next_to_it(bench: Any) -> None:
+    """Batch size 16 ran next to another process, which makes the size before it look fast."""
+    around = {"environment": Environment(others_cpu_percent=80.0, processors=2)}
+    times = {1: 10.0, 2: 20.0, 4: 40.0, 16: 260.0, 32: 320.0, 64: 640.0}
+    made = [bench.case(size, ms, end=around if size == 16 else {}) for size, ms in times.items()]
+    (only,) = found(bench, *made)
+    assert (only.kind, only.result.config.batch_size) == ("off the trend", 16)
+    assert only.share == pytest.approx(260 / 160 - 1)
+    assert only.causes, "what disturbed it explains it"
+
+
+def test_size_next_to_a_disturbed_one_at_the_end_is_not_blamed(bench: Any) -> None:
+    around = {"environment": Environment(others_cpu_percent=80.0, processors=2)}
+    times = {1: 10.0, 2: 20.0, 4: 40.0, 16: 400.0}
+    made = [bench.case(size, ms, end=around if size == 16 else {}) for size, ms in times.items()]
+    assert not found(bench, *made)
 
 
 def test_anomaly_in_imported_results_without_steps_has_no_bounds(bench: Any) -> None:

@@ -1,6 +1,7 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from benchtui.sessions.explain.cases import ExplainedCase
 from benchtui.sessions.explain.difference import difference
@@ -54,6 +55,20 @@ def test_sentences_name_the_gap_and_what_makes_it_up(pair: Any) -> None:
     assert "6.00 ms shorter than one of slow" in next(
         gap_sentences(difference(*reversed(pair)), ("slow", "fast"))
     )
+
+
+def test_steps_of_unlike_batches_are_compared_per_sample(pair: Any) -> None:
+    """A batch of four takes 15 ms where one sample takes 9: each sample is faster."""
+    base, new = pair
+    new = replace(new, case=CaseState(1, Config(device="cpu", batch_size=4)))
+    found = difference(base, new)
+    assert found.per_sample
+    assert found.measured_gap_ms == pytest.approx(15 / 4 - 9)
+    assert sum(part.gap_ms for part in found.families) + found.remainder_ms == pytest.approx(15 / 4 - 9)
+    assert next(gap_sentences(found)) == "A sample of case 2 is 5.25 ms shorter than one of case 1 (58%)."
+    families, _ = difference_tables(found)
+    assert families is not None and families.titles[-2] == "difference, ms per sample"
+    assert not difference(base, base).per_sample
 
 
 def test_equal_steps_have_no_explanation(pair: Any) -> None:

@@ -177,6 +177,9 @@ def test_products_near_the_peak(explain: Explain) -> None:
         in found(explain({"matmul": 9.0}, kernels=(fast,), peaks=peaks))["near the peak"]
     )
     assert found(explain({"matmul": 9.0}, kernels=(fast,))) == {}
+    faster = kernel("aten::mm", "matmul", 9.0, flops=9.4e9)
+    sentence = found(explain({"matmul": 9.0}, kernels=(faster,), peaks=peaks))["near the peak"]
+    assert "run at the measured peak" in sentence and "10" not in sentence.partition("run at")[2]
 
 
 def test_findings_about_most_time_come_first(explain: Explain) -> None:

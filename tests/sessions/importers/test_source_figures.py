@@ -1,12 +1,11 @@
 """Imported results of the published runners give the figures of their own reports and tables."""
 
 import csv
-import importlib.util
 import json
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+import make_batch_sweep_runner
 import pytest
 
 from benchtui.sessions.compare.align import ComparedSession, compare_sessions
@@ -19,17 +18,6 @@ from benchtui.sessions.stats.results import measured
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 MB_IN_MIB = 1.048576
-
-
-@pytest.fixture(scope="module")
-def maker() -> ModuleType:
-    """The script that writes the fixtures of the batch-sweep runner."""
-    spec = importlib.util.spec_from_file_location("maker", FIXTURES / "make_batch_sweep_runner.py")
-    assert spec is not None
-    assert spec.loader is not None
-    made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
-    return made
 
 
 def session_of(folder: Path, name: str, *lines: dict[str, Any]) -> Session:
@@ -49,8 +37,8 @@ def cells(text: str, *beginning: str) -> list[str]:
     return next(row for row in rows if tuple(row[: len(beginning)]) == beginning)
 
 
-def test_fixtures_match_the_output_of_their_script(maker: ModuleType, tmp_path: Path) -> None:
-    maker.write(tmp_path)
+def test_fixtures_match_the_output_of_their_script(tmp_path: Path) -> None:
+    make_batch_sweep_runner.write(tmp_path)
     written = sorted(tmp_path.iterdir())
     assert [path.name for path in written] == [
         "batch-sweep-batches.csv",
@@ -77,11 +65,9 @@ def test_report_of_the_runner_has_the_gains_scaling_and_speedups_of_its_own(impo
     assert cells(text, "device")[:5] == ["device", "cuda", "cpu", "–", "28.9 to 35.3"]
 
 
-def test_comparison_of_cpu_and_gpu_has_the_figures_of_the_published_one(
-    maker: ModuleType, tmp_path: Path
-) -> None:
-    cpu = session_of(tmp_path, "cpu", maker.line(maker.ROWS[5]))
-    gpu = session_of(tmp_path, "gpu", maker.line(maker.OTHER_GPU_RUN))
+def test_comparison_of_cpu_and_gpu_has_the_figures_of_the_published_one(tmp_path: Path) -> None:
+    cpu = session_of(tmp_path, "cpu", make_batch_sweep_runner.line(make_batch_sweep_runner.ROWS[5]))
+    gpu = session_of(tmp_path, "gpu", make_batch_sweep_runner.line(make_batch_sweep_runner.OTHER_GPU_RUN))
     text = comparison_markdown(
         compare_sessions([ComparedSession.of("cpu", cpu), ComparedSession.of("gpu", gpu)])
     )

@@ -43,9 +43,8 @@ MODEL = Model(name="m")
 
 @pytest.fixture
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read files of a few lines in many pieces, with a checkpoint after each."""
+    """Read files of a few lines in many pieces."""
     monkeypatch.setattr(under_test, "BATCH_BYTES", 200)
-    monkeypatch.setattr(under_test, "CHECKPOINT_BYTES", 300)
 
 
 def write_session(path: Path, events: list[AnyEvent]) -> Path:
@@ -268,9 +267,11 @@ def long(tmp_path: Path, bench: Any) -> Iterator[tuple[list[AnyEvent], Timeline]
 def test_ended_case_is_the_same_object_at_every_moment(long: Any) -> None:
     _, timeline = long
     telling = ReplayCursor(timeline)
-    ends = [go(telling, t).cases[0] for t in (450.0, 950.0, 450.0, 10.0, 450.0)]
-    assert all(case is timeline.whole.cases[0] for case in (*ends[:3], ends[4]))
-    assert ends[3] is not timeline.whole.cases[0] and len(ends[3].measured) == 11
+    whole = timeline.whole.cases[0]
+    assert all(go(telling, t).cases[0] is whole for t in (450.0, 950.0, 450.0))
+    running = go(telling, 10.0).cases[0]
+    assert running is not whole and len(running.measured) == 11
+    assert go(telling, 450.0).cases[0] is whole
     telling.close()
 
 
@@ -292,17 +293,12 @@ def test_restarted_cases_that_never_started_stay_as_planned(tmp_path: Path) -> N
 
 
 @pytest.mark.usefixtures("small_pieces")
-def test_seeking_far_reads_little_and_moving_on_keeps_the_session(long: Any) -> None:
+def test_moving_on_keeps_the_session_and_going_back_replaces_it(long: Any) -> None:
     _, timeline = long
     telling = ReplayCursor(timeline)
-    for t in (900.0, 3.0, 950.0):
-        telling.seek(t)
-        pieces = 1
-        while not telling.move(t):
-            pieces += 1
-        assert pieces <= 5
-    before = telling.session
+    before = go(telling, 950.0)
     assert go(telling, 951.0) is before
+    assert go(telling, 3.0) is not before and len(before.cases[1].measured) == 400
     telling.close()
 
 

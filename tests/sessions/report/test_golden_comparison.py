@@ -170,7 +170,7 @@ def test_every_ratio_follows_from_the_exported_steps(tmp_path: Path, read: Any) 
     assert len(rows) == len(old) == 8
     ratios = {}
     for name, *cells in rows:
-        _, _, tokens, size = name.split()
+        _, _, size, tokens = name.split()
         key = int(tokens.removeprefix("seq=")), int(size.removeprefix("bs="))
         ratios[key] = old[key] / new[key]
         assert [float(cell) for cell in cells] == pytest.approx([ratios[key], old[key], new[key]], rel=DECIMALS)

@@ -75,11 +75,12 @@ DTYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16", "int8": "qin
 
 
 def results_of(session: Session) -> dict[str, Any]:
-    """Return what ``benchtui export --format json`` writes, and which rounds count in each case."""
+    """Return what ``benchtui export --format json`` writes, with the rounds that ended and that count."""
     found: dict[str, Any] = json.loads(as_json(session))
     for row in found["cases"]:
-        medians = row["rounds_p50_ms"]
-        row["counted_p50_ms"] = medians and undisturbed(session.cases[row["case"]], medians)
+        medians, case = row["rounds_p50_ms"], session.cases[row["case"]]
+        row["ended_rounds"] = len(case.ends)
+        row["counted_p50_ms"] = medians and undisturbed(case, medians)
     return found
 
 
@@ -486,7 +487,7 @@ def test_checker_rejects_a_baseline_of_another_sequence_length(
     monkeypatch.setattr(
         recommendations, "baselines", lambda results, named: dict.fromkeys((Work(32), Work(128)), results[0])
     )
-    found = objections_to_report_with(session, "the throughput of the baseline, cpu fp32 seq=32 bs=1")
+    found = objections_to_report_with(session, "the throughput of the baseline, cpu fp32 bs=1 seq=32")
     assert any("the baseline has another sequence length" in each for each in found)
 
 
@@ -543,7 +544,7 @@ def test_checker_requires_an_accuracy_note_for_a_precision(bench: Any, monkeypat
     half = bench.effective(weights_dtype="bfloat16")
     session = bench.session(bench.case(1, 10.0), bench.case(1, 5.0, precision="bf16", effective=half))
     assert objections_to(session) == []
-    monkeypatch.setattr(wording, "_accuracy", lambda result: None)
+    monkeypatch.setattr(wording, "_accuracy", lambda result, baseline: None)
     assert all(
         "nothing is said of accuracy" in each for each in objections_to_report_with(session, "cpu bf16 bs=1")
     )
@@ -645,7 +646,7 @@ def test_advice_never_contradicts_a_recommendation(bench: Any) -> None:
     )
     text = section_text(session, "Decision")
     assert "| Maximum throughput, 512 tokens" in text
-    assert "| cpu bf16 seq=512 bs=1 " in text
+    assert "| cpu bf16 bs=1 seq=512 " in text
     effects = section_text(session, "What each option brings")
     assert "| 1 slower " in effects
     assert "Advice" not in effects
@@ -814,8 +815,10 @@ def test_compared_answers_follow_from_the_results(bench: Any, figures: dict[str,
 )
 def test_warnings_of_many_recommended_cases_are_counted(bench: Any, lengths: int, more: str) -> None:
     sizes = [16 * length for length in range(1, lengths + 1)]
-    cases = [bench.steady(1, 10.0, sequence_length=length) for length in sizes]
-    cases += [bench.steady(1, 5.0, precision="bf16", sequence_length=length) for length in sizes]
+    model = Model(name="tiny", weights="random")
+    random = {"model": model, "marks": ("random weights",)}
+    cases = [bench.steady(1, 10.0, sequence_length=length, **random) for length in sizes]
+    cases += [bench.steady(1, 5.0, precision="bf16", sequence_length=length, **random) for length in sizes]
     far = {"verdict": "different", "kl_mean": 0.3}
     answered = [
         Answered(t=50.0, case=case, comparisons=(AnswerComparison(case=case, baseline=case - lengths, **far),))

@@ -218,24 +218,24 @@ def test_counts_of_any_size_are_kept(counts: list[int]) -> None:
     assert list(columns.tokens) == list(columns.padded_tokens) == [7, *counts, 8]
 
 
-@pytest.mark.parametrize("count", range(6))
-def test_prefix_equals_a_case_with_only_those_steps(count: int) -> None:
-    whole, part = Columns(), Columns()
+def test_copy_of_columns_stays_as_it_is() -> None:
+    columns, copies = Columns(), list[Columns]()
     for place in range(5):
+        copies.append(columns.copy())
         figures = [float(place)]
-        event = steps(
-            wall_ms=figures,
-            round=place // 2,
-            device_ms=figures,
-            parts_ms={"f": figures},
-            tokens=[place],
-            loss=figures,
+        columns.extend(
+            steps(
+                wall_ms=figures,
+                round=place // 2,
+                device_ms=figures,
+                parts_ms={"f": figures},
+                tokens=[place],
+                loss=figures,
+            )
         )
-        whole.extend(event)
-        if place < count:
-            part.extend(event)
-    assert whole.prefix(part.sizes()) == part
-    assert [whole.of_round(round_index) for round_index in range(4)] == [2, 2, 1, 0]
+    assert [columns.of_round(round_index) for round_index in range(4)] == [2, 2, 1, 0]
+    columns.drop_from_round(1)
+    assert columns == copies[2] and list(map(len, copies)) == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("case", [-1, 2, 10**12])

@@ -525,11 +525,10 @@ def test_requests_of_a_repeated_round_are_dropped(bench: Any) -> None:
             requests=[requests_of(1.0, 1.0, 1 + turn)],
         )
         columns.extend(event)
-    sizes = columns.sizes()
+    whole = columns.copy()
     columns.drop_from_round(1)
     assert [len(each.request_ms) for each in columns.requests] == [1]
-    assert columns.prefix(columns.sizes()).requests == columns.requests
-    assert sizes[0]["requests"] == 2
+    assert len(whole.requests) == 2
 
 
 def test_event_whose_requests_are_not_as_many_as_its_steps_is_refused() -> None:

@@ -340,6 +340,13 @@ def test_the_rounds_that_would_decide(
     assert replace(found, outside=("a neighbour",)).rounds_wanted is None
 
 
+def test_shared_variances_need_fewer_rounds() -> None:
+    """A true 5% at a spread of 2%: variances that the cases share are known by more degrees of freedom."""
+    wide = Ratio(1.05, Bounds(1.05, 0.97, 1.13, 0.95, 1.16), same_within=0.02, between=0.02, rounds=3)
+    shared = replace(wide, moderated=True)
+    assert (wide.rounds_wanted, shared.rounds_wanted) == (7, 6)
+
+
 def test_rounds_are_no_advice_for_what_is_decided_or_contested() -> None:
     decided = ratio(1.5, 1.01, between=0.02, rounds=1)
     assert decided.rounds_wanted is None

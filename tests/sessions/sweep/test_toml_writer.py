@@ -5,7 +5,7 @@ import pytest
 from msgspec.structs import replace
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.sweep import Axes, Exclusion, Measure, Run, Sweep, toml_writer
+from benchtui.sessions.sweep import Axes, Exclusion, Find, Measure, Run, Sweep, toml_writer
 from benchtui.sessions.sweep.toml_reader import entries, load_sweep, parse_sweep, preset_names, read_table
 
 WAITING = Run(wait_for_quiet_s=60.0)
@@ -91,6 +91,18 @@ def test_a_preset_written_anew_is_the_same_sweep(name: str) -> None:
     assert parse_sweep(toml_writer.toml_of(sweep), name) == sweep
 
 
+def test_rounds_auto_and_their_budget_survive_being_written() -> None:
+    sweep = parse_sweep('model = "m"', "s", ("rounds=auto", "budget=90s"))
+    written = toml_writer.toml_of(sweep)
+    assert 'rounds = "auto"' in written and 'budget = "90s"' in written
+    assert parse_sweep(written, "s") == sweep
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_presets_measure_further_rounds_where_a_comparison_is_open(name: str) -> None:
+    assert load_sweep(name).measure.rounds_auto
+
+
 def test_every_rule_survives_being_written() -> None:
     overrides = ("warmup=auto", "until=auto", "max_time=90s", "retries=0", "aa=true", "env.A=x y", "env.B=007")
     more = ("sequence_length=3..300+3", "threads=0..3", "learning_rate=1e-3", "timeout=0.5", "batch_size=1,2,4")
@@ -128,6 +140,14 @@ def test_pairs_that_are_none_are_told() -> None:
         toml_writer.value_of("env", "A")
 
 
+def test_search_survives_being_written() -> None:
+    find = Find(objective="latency", max_vram_mb=8000.0, answers="any", steps=500)
+    for each in (Find(), find):
+        sweep = Sweep(name="s", model="m", find=each)
+        assert parse_sweep(toml_writer.toml_of(sweep), "f").find == each
+    assert "find" not in toml_writer.toml_of(Sweep(name="s", model="m"))
+
+
 def test_every_entry_has_a_text(tmp_path: Path) -> None:
     texts = toml_writer.texts_of(toml_writer.table_of(Sweep(name="s", model="m")))
     unset = {
@@ -135,12 +155,13 @@ def test_every_entry_has_a_text(tmp_path: Path) -> None:
         "measure.max_time",
         "measure.retries",
         "measure.baseline",
+        "run.budget",
         "run.wait_below",
         "run.wait_for_quiet",
         "axes.env",
         "axes.parameters",
     }
-    assert set(texts) == set(entries()) - unset
+    assert set(texts) == {entry for entry in entries() if not entry.startswith("find.")} - unset
 
 
 @pytest.mark.parametrize(

@@ -11,14 +11,12 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.stats.evidence import summarize
 from benchtui.tui.cli import COMMANDS, app
 from benchtui.tui.cli.exit_status import exit_status_of
 from benchtui.tui.cli.options import complete_entry, complete_theme
-from benchtui.tui.cli.text.progress import apply_events, best_lines
+from benchtui.tui.cli.text.progress import apply_events
 from benchtui.tui.cli.text.run_progress import RunProgress
 
 MISSING = "no cuda:0 on this machine: torch 2.9 was built without CUDA"
@@ -95,24 +93,6 @@ def test_case_skipped_by_hand_is_no_missing_device(make_story: Any, tmp_path: Pa
     story = make_story(tmp_path / "s.json").begin(batch_sizes=(1, 2)).case(0).start(1)
     story.finish(1, "skipped", reason="skipped by the user").end().close()
     assert exit_status_of(Session.load(story.path), strict=True) == 0
-
-
-def test_end_of_a_run_names_the_best_case_and_the_report(make_story: Any, tmp_path: Path) -> None:
-    story = make_story(tmp_path / "s.json").begin(batch_sizes=(1, 2)).case(0, 10.0).case(1, 15.0).end()
-    story.close()
-    best, report = best_lines(Session.load(story.path), story.path)
-    assert best == "best: cuda:0 fp32 compile=off bs=2 seq=128  133 samples/s, clearly ahead of the next"
-    assert report == f"report: benchtui export {story.path}"
-
-
-def test_end_of_a_run_names_the_case_that_the_report_recommends(make_story: Any, tmp_path: Path) -> None:
-    story = make_story(tmp_path / "s.json").begin(batch_sizes=(1,), compile=("off", "default"))
-    story.case(0, 10.0, 100).case(1, 9.999, 100).end().close()
-    session = Session.load(story.path)
-    assert max(session.cases, key=lambda case: metrics(case).samples_per_s).config.compile == "default"
-    best, _ = best_lines(session, story.path)
-    assert best.startswith("best: cuda:0 fp32 compile=off bs=1 seq=128 ")
-    assert "- For throughput, run cuda:0 fp32 compile=off bs=1 (" in markdown(session)
 
 
 def test_progress_bar_counts_cases_and_time_left(make_story: Any, tmp_path: Path) -> None:

@@ -53,3 +53,26 @@ def test_only_model_of_a_session_may_be_named(story: Any) -> None:
     )
     with pytest.raises(BenchtuiError, match="there are tiny-bert"):
         optimal(story.path, "--model", "other")
+
+
+def test_recommended_case_is_printed_as_code(session: Path) -> None:
+    printed = optimal(session, "--model", "large", "--snippet")
+    assert 'MODEL = "large"' in printed.stdout
+    compile(printed.stdout, "snippet", "exec")
+    assert "large cuda:0 fp32 compile=off bs=2" in printed.stderr
+    decision = json.loads(optimal(session, "--model", "large", "--json").stdout)[0]
+    assert (decision["snippet"], decision["no_snippet"]) == (printed.stdout, None)
+
+
+def test_code_and_json_are_not_printed_to_the_same_place(session: Path) -> None:
+    refused = optimal(session, "--snippet", "--json")
+    assert refused.exit_code == 2
+    assert "--snippet, --json and --toml -" in refused.stderr
+
+
+def test_case_of_another_tool_has_no_code(tmp_path: Path) -> None:
+    results = Path(__file__).parents[2] / "fixtures" / "optimum-benchmark.json"
+    imported = tmp_path / "imported.json"
+    CliRunner().invoke(app, ["import", str(results), "-o", str(imported)], catch_exceptions=False)
+    with pytest.raises(BenchtuiError, match="no snippet: imported from optimum-benchmark"):
+        optimal(imported, "--snippet")

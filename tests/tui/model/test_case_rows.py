@@ -103,7 +103,7 @@ def test_a_row_shows_all_metrics(story: Any) -> None:
         "trace": "▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄",
         "notes": "throttled",
         "steps": "20",
-        "interval": "0.10",
+        "interval": "4.80",
         "outliers": "0",
         "tokens": "–",
         "energy": "1,250",

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Sequence
 from math import inf
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Literal, TypedDict, Unpack
 
 import click
 from msgspec import structs
@@ -14,6 +14,7 @@ from benchtui import sessions
 from benchtui.sessions.advice.constraints import Constraints
 from benchtui.sessions.advice.objectives import Need, Objective
 from benchtui.sessions.advice.optimal import decide, single_case_sweep, works
+from benchtui.sessions.advice.snippet import no_snippet_reason, snippet
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import AnswerVerdict
 from benchtui.sessions.state.session import Session
@@ -63,8 +64,8 @@ objective_option = click.option(
     type=click.Choice(["throughput", "latency", "memory", "energy", "steadiness", "balanced"]),
     default="throughput",
     show_default=True,
-    help="What to optimize: samples/s, step time, samples/s per MB of peak memory, joules per sample, the"
-    " spread of step times relative to their mean, or the product of time per sample, step time, peak memory"
+    help="What to optimize: samples/s, step time, samples/s per MB of peak memory, joules per sample,"
+    " p90 relative to p50 of the step times, or the product of time per sample, step time, peak memory"
     " and joules.",
 )
 _size = _quantity("size", _SIZES_MB, "8GB")
@@ -93,7 +94,7 @@ class _Limits(TypedDict):
     latency_ms: float | None
     power_w: float | None
     kl: float | None
-    answer: AnswerVerdict | None
+    answer: AnswerVerdict | Literal["any"] | None
 
 
 @click.command()
@@ -111,8 +112,9 @@ class _Limits(TypedDict):
 )
 @click.option(
     "--answer",
-    type=click.Choice(["identical", "close"]),
-    help="Consider only cases that answer the probe as the baseline does, at least so far.",
+    type=click.Choice(["identical", "close", "any"]),
+    help="Consider only cases that answer the probe as the baseline does, at least so far. By default, cases of"
+    " trained weights with other answers are left out; with any, they may be recommended.",
 )
 @click.option(
     "--steps",
@@ -127,6 +129,12 @@ class _Limits(TypedDict):
 @click.option(
     "--toml", "toml_path", metavar="FILE", help="Write a sweep with only the recommended case; - is stdout."
 )
+@click.option(
+    "--snippet",
+    "as_snippet",
+    is_flag=True,
+    help="Print the recommended case as code that runs it with transformers; the rest goes to stderr.",
+)
 def optimal(
     session: str,
     need: Need,
@@ -135,6 +143,7 @@ def optimal(
     model: str | None,
     as_json: bool,
     toml_path: str | None,
+    as_snippet: bool,
     baseline: tuple[str, ...],
     same_within: float | None,
     **limits: Unpack[_Limits],
@@ -144,21 +153,39 @@ def optimal(
     SESSION is a path, a library name, or `latest`. A case without the metric that a constraint needs is
     excluded. Exit status 1 if no case meets the constraints.
     """
+    if as_snippet and (as_json or toml_path == "-"):
+        raise click.UsageError("--snippet, --json and --toml - all print to standard output; use one of them")
     loaded = sessions.load(session)
     loaded.judge_by(verdict_settings({"baseline": baseline, "same_within": same_within}))
-    objectives = _objectives(Objective(need, Constraints(**limits), steps), loaded, length, model)
+    objective = Objective(need, _constraints(limits), steps, any_answer=limits["answer"] == "any")
+    objectives = _objectives(objective, loaded, length, model)
     decisions = [decide(loaded, objective) for objective in objectives]
     best = any(decision.best for decision in decisions)
     text = _sweep_text(loaded, objectives) if toml_path and best else None
+    code = _snippet(loaded, objectives) if as_snippet and best else None
+    aside = as_snippet or toml_path == "-"
     if as_json:
-        click.echo(output.json_text(loaded, decisions), err=toml_path == "-")
+        click.echo(output.json_text(loaded, decisions), err=aside)
     else:
         for decision in decisions:
             for line in output.lines(loaded, decision):
-                click.echo(printable(line), err=toml_path == "-")
+                click.echo(printable(line), err=aside)
+    if code is not None:
+        write_document(code, None)
     if text is not None and toml_path is not None:
         write_document(text, None if toml_path == "-" else Path(toml_path), over=False)
     sys.exit(0 if all(decision.best for decision in decisions) else FAILED)
+
+
+def _constraints(limits: _Limits) -> Constraints:
+    return Constraints(
+        vram_mb=limits["vram_mb"],
+        p99_ms=limits["p99_ms"],
+        latency_ms=limits["latency_ms"],
+        power_w=limits["power_w"],
+        kl=limits["kl"],
+        answer=None if limits["answer"] == "any" else limits["answer"],
+    )
 
 
 class BestCaseOptions(TypedDict):
@@ -229,6 +256,18 @@ def _sweep_text(session: Session, objectives: Sequence[Objective], overrides: tu
     text = toml_writer.toml_of(sweep)
     parse_sweep(text, f"{best.name}: can't be run again", overrides)
     return text
+
+
+def _snippet(session: Session, objectives: Sequence[Objective]) -> str:
+    """Return the best case as code. Raises BenchtuiError if there is none for it."""
+    _require_one_work(objectives)
+    best = decide(session, objectives[0]).best
+    if best is None:
+        raise BenchtuiError("the session has no measured case to choose from")
+    code = snippet(session, best.case)
+    if code is None:
+        raise BenchtuiError(f"{best.name}: no snippet: {no_snippet_reason(session, best.case)}")
+    return code
 
 
 def _require_one_work(objectives: Sequence[Objective]) -> None:

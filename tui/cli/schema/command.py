@@ -64,6 +64,7 @@ def _schema(name: str) -> dict[str, Any]:
     from benchtui.sessions.sweep.entries import sweep_file_type
     from benchtui.tui.cli.schema import records
     from benchtui.tui.cli.sessions import SessionRow
+    from benchtui.tui.cli.text.conclusion import ConclusionsJson
     from benchtui.tui.cli.text.next import NextJson
     from benchtui.tui.cli.text.optimal import DecisionJson
 
@@ -81,7 +82,7 @@ def _schema(name: str) -> dict[str, Any]:
         "next": NextJson,
         "optimal": list[DecisionJson],
         "plan": records.PlanJson,
-        "run": records.MeasuredCaseJson,
+        "run": (records.MeasuredCaseJson, ConclusionsJson),
         "session": list[AnyEvent],
         "sessions": list[SessionRow],
         "slurm": records.SlurmJson,
@@ -89,4 +90,7 @@ def _schema(name: str) -> dict[str, Any]:
         "sweep": sweep_file_type(),
         "themes": records.ThemesJson,
     }
-    return msgspec.json.schema(kinds[name])
+    if not isinstance(kinds[name], tuple):
+        return msgspec.json.schema(kinds[name])
+    several, records_by_name = msgspec.json.schema_components(kinds[name], ref_template="#/$defs/{name}")
+    return {"anyOf": list(several), "$defs": records_by_name}

@@ -2,16 +2,24 @@
 
 from collections.abc import Iterator, Sequence
 
+import msgspec
 from rich.cells import cell_len
 
-from benchtui.sessions.compare.align import LETTERS, ComparedSession, PairwiseComparison, SessionComparison
+from benchtui.sessions.compare.align import (
+    LETTERS,
+    AlignedCase,
+    ComparedSession,
+    PairwiseComparison,
+    SessionComparison,
+)
 from benchtui.sessions.report.compare import report
 from benchtui.sessions.report.compare_columns import short_columns
 from benchtui.sessions.report.comparison.caveats import unpaired
 from benchtui.sessions.stats.verdicts import Verdict
-from benchtui.sessions.text.formatting import count
+from benchtui.sessions.text.formatting import count, ratio_text
 from benchtui.sessions.text.markdown import MISSING
 from benchtui.sessions.text.tables import Table
+from benchtui.sessions.text.wording import CANT_TELL, resolution_text
 from benchtui.tui.drawing.format import clean
 
 GAP = "  "
@@ -31,13 +39,22 @@ def comparison_text(compared: SessionComparison) -> str:
     return "\n".join(clean(line).rstrip() for line in lines) + "\n"
 
 
-def gate_line(
-    against: PairwiseComparison, limit: float | None, overall_limit: float | None
-) -> tuple[bool, str]:
-    """Return whether a comparison fails a gate, and what failed and what passed.
+class Gate(msgspec.Struct, frozen=True):
+    """Limits of a comparison as shares of 1; None isn't checked."""
 
-    The limits are the largest losses to let pass, of any case and of all cases together. None isn't checked.
-    """
+    case: float | None = None
+    """Largest loss of a case to let pass."""
+    overall: float | None = None
+    """Largest loss of all cases together to let pass."""
+    resolve: float | None = None
+    """Smallest difference that must have been seen in each case, if there is one."""
+    unsure_fails: bool = False
+    """Whether a case that is UNSURE fails."""
+
+
+def gate_line(against: PairwiseComparison, gate: Gate) -> tuple[bool, str]:
+    """Return whether a comparison fails a gate, and what failed and what passed."""
+    limit, overall_limit = gate.case, gate.overall
     failed = () if limit is None else against.regressions(limit)
     slower = [row for row in failed if not row.lost]
     parts = []
@@ -53,17 +70,39 @@ def gate_line(
     if overall_limit is not None:
         more = "" if fails_together else "not "
         parts.append(f"all cases together are {more}significantly more than {_percent(overall_limit)} slower")
-    name = f"{against.new.name}: " if failed or fails_together else ""
-    return bool(failed) or fails_together, f"{name}{'; '.join([*parts, *_passed(against, len(slower))])}"
+    blind = against.unresolved(gate.resolve) if gate.resolve is not None else ()
+    if blind:
+        seen = resolution_text(blind[0].ratio.resolution if blind[0].ratio else None)
+        cases = count(len(blind), "case")
+        parts.append(f"{cases} can't resolve {_percent(gate.resolve)}, such as {blind[0].case.name}: {seen}")
+    unsure = against.count(Verdict.UNSURE)
+    fails = bool(failed) or fails_together or bool(blind) or (gate.unsure_fails and unsure > 0)
+    parts += _passed(against, gate, len(slower))
+    parts.append(f"{unsure} UNSURE{' (fails)' if unsure and gate.unsure_fails else ''}")
+    name = f"{against.new.name}: " if fails else ""
+    return fails, f"{name}{'; '.join(parts)}"
 
 
-def _passed(against: PairwiseComparison, failed: int) -> Iterator[str]:
-    """Yield what a gate let pass: smaller losses, and cases without a partner."""
+def _passed(against: PairwiseComparison, gate: Gate, failed: int) -> Iterator[str]:
+    """Yield what a gate let pass: smaller losses, what it couldn't have seen, and cases without a partner."""
     if small := against.count(Verdict.SLOWER) - failed:
-        yield f"{small:,} SLOWER by less"
+        yield (
+            f"{small:,} SLOWER by less than {_percent(gate.case)}" if gate.case else f"{small:,} SLOWER by less"
+        )
+    if gate.resolve is None and (blind := against.unresolved(gate.case or 0.0)):
+        yield _unseen(blind[0])
     for side, letter in (("base", "A"), ("new", against.new_letter)):
         if only := against.only(side):
             yield f"{count(len(only), 'case')} only in {letter}, such as {only[0].name}"
+
+
+def _unseen(row: AlignedCase) -> str:
+    """Say which loss of a case could have gone unseen."""
+    seen = row.ratio.resolution if row.ratio else None
+    if seen is None or seen >= CANT_TELL:
+        return f"can't tell whether {row.case.name} is slower"
+    least = f"{ratio_text(1 + seen)}x" if seen >= 1 else f"{100 * seen:.0f}%"
+    return f"could not have seen less than {least} in {row.case.name}"
 
 
 def _percent(share: float | None) -> str:

@@ -25,6 +25,7 @@ _ABOUT: dict[About, str] = {
     "verdict": "the verdict",
     "best throughput": "which case has the most throughput",
     "best latency": "which case has the shortest step",
+    "best": "which case is the best",
     "front": "the Pareto front",
 }
 """Conclusion that depends on a pair of cases, in words."""
@@ -81,7 +82,7 @@ def document(session: Session, questions: Sequence[OpenQuestion], sweep: Sweep |
     """Return the questions and the sweep as a JSON record."""
     return NextJson(
         simulated=simulation_note(session.start),
-        questions=tuple(map(_question, questions)),
+        questions=tuple(map(question_json, questions)),
         cases=_case_count(sweep) if sweep else 0,
         rounds=sweep.measure.rounds if sweep else None,
         sweep=toml_writer.toml_of(sweep) if sweep else None,
@@ -137,7 +138,8 @@ def _asked(question: OpenQuestion) -> str:
     return asked
 
 
-def _question(question: OpenQuestion) -> QuestionJson:
+def question_json(question: OpenQuestion) -> QuestionJson:
+    """Return a question as a JSON record."""
     return QuestionJson(
         about=question.about,
         cases=tuple(CaseName(case.index, case.name) for case in question.cases),

@@ -8,6 +8,7 @@ import msgspec
 from benchtui.sessions.advice.constraints import KINDS, NONE, VERDICTS, Constraints, Relaxation
 from benchtui.sessions.advice.objectives import Need, job_ms
 from benchtui.sessions.advice.optimal import Decision
+from benchtui.sessions.advice.snippet import no_snippet_reason, snippet
 from benchtui.sessions.export.case_rows import case_row
 from benchtui.sessions.export.case_schema import CaseRow
 from benchtui.sessions.files import visible_json
@@ -22,6 +23,7 @@ from benchtui.sessions.sweep import Work
 from benchtui.sessions.text.formatting import memory, number, ratio_text, time_ms
 from benchtui.sessions.text.quantities import with_unit
 from benchtui.sessions.text.wording import (
+    changing_text,
     confidence,
     costs,
     ratio_with_interval,
@@ -40,6 +42,7 @@ OPTIONS = {
     "power_w": "--max-power",
     "kl": "--max-kl",
     "answer": "--answer",
+    "samples_per_s": "--min-throughput",
 }
 _QUANTITIES = {
     "throughput": "the throughput",
@@ -105,6 +108,17 @@ class UnsureJson(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
+class ChangingJson(msgspec.Struct, frozen=True, kw_only=True):
+    """Better case that isn't recommended because its answer isn't the baseline's."""
+
+    case: int
+    name: str
+    ahead: RatioJson | None
+    """How many times as good it is as the best case."""
+    answer: str | None
+    """Verdict on its answer: ``different`` or ``broken``."""
+
+
 class RelaxedJson(msgspec.Struct, frozen=True, kw_only=True):
     """Constraint that alone excludes all cases."""
 
@@ -142,6 +156,8 @@ class DecisionJson(msgspec.Struct, frozen=True, kw_only=True):
     """Cases that can't be distinguished from the best."""
     unsure: tuple[UnsureJson, ...]
     """Further cases that aren't surely worse, nearest first."""
+    changing: tuple[ChangingJson, ...]
+    """Better cases with other answers, best first."""
     confidence: str | None
     """How certain it is that the best case is the best, in a few words. Null without a best case."""
     front: tuple[CaseRow, ...]
@@ -149,6 +165,10 @@ class DecisionJson(msgspec.Struct, frozen=True, kw_only=True):
     left_out: tuple[LeftOutJson, ...]
     relaxed: tuple[RelaxedJson, ...]
     """Constraints that alone exclude all cases, the nearest miss first."""
+    snippet: str | None
+    """Best case as code that runs it with transformers."""
+    no_snippet: str | None
+    """Why there is no such code. Null if there is."""
 
 
 def document(session: Session, decision: Decision) -> DecisionJson:
@@ -180,6 +200,15 @@ def document(session: Session, decision: Decision) -> DecisionJson:
             )
             for each in decision.unsure
         ),
+        changing=tuple(
+            ChangingJson(
+                case=rival.result.case.index,
+                name=rival.result.name,
+                ahead=ratio_json(rival.ratio),
+                answer=rival.result.case.comparison.verdict if rival.result.case.comparison else None,
+            )
+            for rival in decision.changing
+        ),
         confidence=confidence(decision) if decision.best else None,
         front=tuple(case_row(result.case, result) for result in decision.front),
         left_out=tuple(
@@ -190,6 +219,8 @@ def document(session: Session, decision: Decision) -> DecisionJson:
             RelaxedJson(constraint=item.field, value=item.value, case=item.result.name)
             for item in decision.relaxations
         ),
+        snippet=snippet(session, decision.best.case) if decision.best else None,
+        no_snippet=no_snippet_reason(session, decision.best.case) if decision.best else "no best case",
     )
 
 
@@ -231,6 +262,10 @@ def _against_next(decision: Decision) -> Iterator[str]:
         yield f"  but its {decision.tail.name} is longer: {shown}"
     yield f"  confidence: {confidence(decision)}"
     yield from _listed(
+        "  better, with other answers (--answer any chooses among them):",
+        [changing_text(rival, rival.result.name) for rival in decision.changing],
+    )
+    yield from _listed(
         "  not distinguished from:",
         [
             f"{each.result.name}: {ratio_text(each.ratio.value)} ×, {why_unsure(each.ratio)}"
@@ -248,7 +283,7 @@ def _against_baseline(session: Session, best: Result) -> Iterator[str]:
     if baseline is None:
         reason = explain_missing_baseline(best.config, session.cases, named)
         yield f"  no ratio to a baseline: {reason}; choose one: --baseline precision=fp32"
-    own = next(row for row in rows if row.case is best.case)
+    own = next(row for row in rows if row.case.index == best.case.index)
     ratio = throughput_ratio(baseline, own) if baseline and baseline is not own else None
     if baseline and ratio:
         multiple = ratio_with_interval(ratio)

@@ -7,8 +7,6 @@ from pathlib import Path
 import msgspec
 
 from benchtui.engine.client import Engine
-from benchtui.sessions.advice.objectives import Objective
-from benchtui.sessions.advice.optimal import decide
 from benchtui.sessions.analysis.roofline import limit
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.estimates.memory import MemoryForecast
@@ -24,6 +22,7 @@ from benchtui.sessions.events import (
     OrderChanged,
     Paused,
     Resumed,
+    RoundsPlanned,
     SessionStarted,
     Steps,
 )
@@ -38,9 +37,8 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import labeled
 from benchtui.sessions.stats.case_metrics import Metrics, metrics
-from benchtui.sessions.stats.results import by_work, measured
 from benchtui.sessions.text.formatting import count, half_width, loss, memory, number, time_ms
-from benchtui.sessions.text.wording import confidence, figure
+from benchtui.sessions.text.race import not_measured_further
 from benchtui.tui.cli.schema.records import MeasuredCaseJson
 from benchtui.tui.drawing.format import counted
 from benchtui.tui.replay.player import ReplayTarget
@@ -193,10 +191,8 @@ def progress_line(session: Session, event: AnyRecord) -> str | None:
             return f"[{session.done}/{len(session.cases)}] {case.name}  {outcome_text(case)}"
         case CaseStarted():
             return _start_text(session, event)
-        case CaseAdded():
-            return f"  added: {session.cases[event.case].name} ({event.why})"
-        case OrderChanged():
-            return f"  new order of {len(event.cases)} pending cases"
+        case CaseAdded() | OrderChanged() | RoundsPlanned():
+            return _queue_text(session, event)
         case Paused() | Continued():
             return "  paused: no new cases will start" if isinstance(event, Paused) else "  continued"
         case NodeJoined() | NodeLost():
@@ -211,6 +207,25 @@ def _node_text(event: NodeJoined | NodeLost) -> str:
     if isinstance(event, NodeLost):
         return f"lost: {event.reason}"
     return f"joined: {event.kind}, {event.host.processor or 'unknown processor'}"
+
+
+def _queue_text(session: Session, event: CaseAdded | OrderChanged | RoundsPlanned) -> str | None:
+    match event:
+        case CaseAdded():
+            return f"  added: {session.cases[event.case].name} ({event.why})"
+        case OrderChanged():
+            return f"  new order of {len(event.cases)} pending cases"
+        case RoundsPlanned():
+            return _plan_text(event)
+
+
+def _plan_text(plan: RoundsPlanned) -> str | None:
+    """Describe planned further rounds; None if there are none, which a message then explains."""
+    if not plan.cases:
+        return None
+    spent = f"{plan.spent_s:.0f} of at most {plan.budget_s:.0f} s spent"
+    questions = count(plan.open_questions, "open question")
+    return f"  next: {count(len(plan.cases), 'further round')} for {questions}, {spent}"
 
 
 def _start_text(session: Session, event: CaseStarted) -> str:
@@ -228,7 +243,8 @@ def outcome_text(case: CaseState) -> str:
     if measured is None:
         reason = case.finished.reason if case.finished else None
         return f"{case.state}: {reason}" if reason else case.state
-    return _metrics_text(case, measured)
+    settled = f"  {not_measured_further(case.settled)}" if case.settled else ""
+    return f"{_metrics_text(case, measured)}{settled}"
 
 
 def _metrics_text(case: CaseState, measured: Metrics) -> str:
@@ -285,27 +301,13 @@ def summary_line(session: Session, path: Path, engine: Engine | None = None) -> 
     if session.cut_off and "running" in counts:
         counts["unfinished"] = counts.pop("running")
     outcomes = ", ".join(f"{count} {state}" for state, count in counts.items())
-    path = _current_path(session, path)
+    path = recorded_path(session, path)
     resume = f"; resume: benchtui run --resume {shell_word(str(path))}" if session.left else ""
     cases = count(len(session.cases), "case")
     return f"{cases}: {outcomes}{_cut_off_text(session, engine)}; session {path}{resume}"
 
 
-def best_lines(session: Session, path: Path) -> list[str]:
-    """Name the case that the report recommends for throughput in each work, and the report's command."""
-    choices = (
-        decide(session, Objective("throughput", work=work), rows)
-        for work, rows in by_work(measured(session)).items()
-    )
-    lines = [
-        f"best: {choice.best.name}  {figure(choice.best, 'throughput')}, {confidence(choice)}"
-        for choice in choices
-        if choice.best
-    ]
-    return [*lines, f"report: benchtui export {shell_word(str(_current_path(session, path)))}"] if lines else []
-
-
-def _current_path(session: Session, path: Path) -> Path:
+def recorded_path(session: Session, path: Path) -> Path:
     """Return the file that has the whole session: a rescue file if other processes damaged the original."""
     return current_path(path, session.started.id) if session.started else path
 

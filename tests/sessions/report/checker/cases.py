@@ -13,8 +13,8 @@ OPTIONS = (
     "machine",
     "device",
     "precision",
-    "attention",
     "compile",
+    "attention",
     "cache",
     "threads",
     "tokenizer_threads",
@@ -84,12 +84,14 @@ def has_own_label(row: Row) -> bool:
 
 def label(row: Row, varied: Iterable[str]) -> str:
     """Return the name of a case in a sentence."""
-    shown = [
-        f"{SHORT_OPTIONS.get(name, name)}={row[name] or 'default'}" for name in OPTIONS[3:] if name in varied
+    *shown, length = [
+        f"{SHORT_OPTIONS.get(name, name)}={row[name] or 'default'}" if name in varied else ""
+        for name in OPTIONS[3:]
     ]
-    machine = [row["machine"]] if row["machine"] else []
-    precision = [row["precision"]] if row["precision"] != "unknown" else []
-    return " ".join([*machine, row["device"], *precision, *shown, f"bs={row['batch_size']}"])
+    machine = row["machine"] or ""
+    precision = row["precision"] if row["precision"] != "unknown" else ""
+    words = [machine, row["device"], precision, *shown, f"bs={row['batch_size']}", length]
+    return " ".join(filter(None, words))
 
 
 def key(row: Row, without: str = "") -> tuple[object, ...]:
@@ -160,7 +162,7 @@ def cost(name: str, row: Row) -> float | None:
         "mb": peak,
         "memory": 1000 / rate * peak if rate and peak else None,
         "energy": row["energy_per_sample_j"],
-        "steadiness": row["jitter_percent"],
+        "steadiness": row["p90_over_p50_percent"],
     }
     return found[name] or None
 
@@ -232,6 +234,11 @@ def mark_kind(mark: str) -> str:
 
 def disturbed(row: Row) -> bool:
     return any(mark_kind(mark) in DISTURBANCES for mark in row["marks"])
+
+
+def changes_answer(row: Row) -> bool:
+    """Whether a case of trained weights answers otherwise than its baseline."""
+    return row["answer"] in ("different", "broken") and "random weights" not in row["marks"]
 
 
 def comparable_memory(row: Row, base: Row) -> bool:

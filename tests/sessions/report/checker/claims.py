@@ -118,6 +118,8 @@ class Reader:
         """Profile of each explained case, or why there is none."""
         self.chosen: dict[tuple[str, int | None], set[int]] = {}
         """Numbers of the recommended cases by need and sequence length."""
+        self.confidences: dict[tuple[str, int | None], str] = {}
+        """How sure the table is of each of them."""
         self.limits: list[dict[str, str]] = []
         """What the results say of each case's limits."""
         self.advice: list[tuple[str, str, str, str]] = []

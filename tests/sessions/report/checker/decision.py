@@ -3,8 +3,8 @@
 import re
 from dataclasses import replace
 
-from .answers import check_more_suspects, check_suspect
-from .cases import NEEDS_BY_TITLE, step_ms
+from .answers import check_answer_cost, check_more_suspects, check_suspect
+from .cases import NEEDS_BY_TITLE, changes_answer, step_ms
 from .certainty import CERTAINTY, COSTS, check_all_costs, check_unverified
 from .claims import Claim, Reader, shapes
 from .needs import check_metrics, check_missing_baseline, check_samples_per_day, parse_need, record_choice
@@ -36,6 +36,8 @@ def check_decision(reader: Reader, part: Part) -> None:
             claim.require(item.text == BALANCED, "unknown words")
         elif item.text.startswith("Measured: "):
             replace(claim, text=item.text.removeprefix("Measured: ")).check_sentences(COUNTS)
+        elif " is " in item.text and ", but answers " in item.text:
+            _check_changing(claim)
         elif item.text.startswith(("Answers ", "The same applies to ")):
             claim.check_sentences(WARNINGS)
         else:
@@ -43,27 +45,60 @@ def check_decision(reader: Reader, part: Part) -> None:
 
 
 def _check_run(claim: Claim) -> None:
-    """Check ``For latency, run A (median 3 ms) and B (median 5 ms).``"""
-    match = re.fullmatch(r"For (throughput|latency), run (.+)\.", claim.text)
-    if match is None:
+    """Check ``For latency, run A (median 3 ms) and B (median 5 ms).``, or the candidates for it."""
+    patterns = {
+        "sure": r"For (throughput|latency), run ([^;]+?)\.",
+        "reported": r"For (throughput|latency), run (.+), as reported; the source kept no steps\.",
+        "open": r"For (throughput|latency), no case is established as the best; candidates?: (.+)\.",
+    }
+    matches = {name: match for name, each in patterns.items() if (match := re.fullmatch(each, claim.text))}
+    if not matches:
         claim.add_objection("unknown words")
         return
+    (kind, match), *_ = matches.items()
     claim.need = match[1]
-    named = re.findall(r"⟦(\d+)⟧ \(([^()]+)\)", match[2])
+    named = re.findall(r"⟦(\d+)⟧ \(([^()]+(?:\([^()]*\))?)\)", match[2])
     claim.require(named, "no case is named")
     for number, figure in named:
         row = claim.row(number)
-        chosen = claim.reader.chosen.get((claim.need, row["sequence_length"])) or claim.reader.chosen.get(
-            (claim.need, None)
-        )
-        claim.require(chosen == {row["case"]}, "the table has another case")
-        check_metrics(claim, row, figure)
-    rest = re.sub(r"⟦\d+⟧ \([^()]+\)|,| and ", "", match[2]).strip()
+        length = row["sequence_length"]
+        key = (claim.need, length) if (claim.need, length) in claim.reader.chosen else (claim.need, None)
+        claim.require(claim.reader.chosen.get(key) == {row["case"]}, "the table has another case")
+        shown, _, doubt = figure.partition("; ")
+        check_metrics(claim, row, shown)
+        confidence = claim.reader.confidences.get(key, "")
+        claim.require(bool(doubt) is (kind == "open"), "its certainty isn't that of the sentence")
+        claim.require(not doubt or doubt == confidence, f"the table says {confidence!r}")
+        claim.require(kind != "reported" or confidence.startswith(("as reported", "indist")), confidence)
+        sure = ("clearly", "the only", "ahead of the next, but not in", "indistinguishable")
+        claim.require(kind != "sure" or confidence.startswith(sure), confidence)
+    rest = re.sub(r"⟦\d+⟧ \([^()]+(?:\([^()]*\))?\)|,| and ", "", match[2]).strip()
     more = re.fullmatch(rf"(?:see the table for ({NUMBER}) more)?", rest)
-    claim.require(more, "unknown words")
-    lengths = len({row["sequence_length"] for row in claim.facts.measured})
+    claim.require(more, f"unknown words: {rest!r}")
     if more and more[1]:
-        claim.require_value(more[1], lengths - len(named), "number of further lengths")
+        lengths = len({row["sequence_length"] for row in claim.facts.measured})
+        claim.require(0 < parse_number(more[1]) <= lengths - len(named), "number of further lengths")
+
+
+def _check_changing(claim: Claim) -> None:
+    """Check ``B is 1.25 × (1.20 to 1.30), faster, but answers DIFFERENT (9 dB).``"""
+    pattern = (
+        rf"⟦(?P<case>\d+)⟧ is (?P<times>{NUMBER}) ×(?: \((?P<low>{NUMBER}) to (?P<high>{NUMBER})\))?,"
+        r" (?P<word>.+), but answers (?P<verdict>[A-Z]+)(?: \((?P<figure>[^()]+)\))?\."
+    )
+    match = re.fullmatch(pattern, claim.text)
+    if match is None:
+        claim.add_objection("unknown words")
+        return
+    row, claim.need = claim.row(match["case"]), "throughput"
+    length = row["sequence_length"]
+    key = (claim.need, length) if (claim.need, length) in claim.reader.chosen else (claim.need, None)
+    (best,) = claim.reader.chosen[key]
+    claim.set_pair(claim.facts.rows[best], row)
+    check_ratio_with_interval(claim, match.groupdict())
+    check_verdict(claim, claim.pair(), match["word"].partition(":")[0])
+    claim.require(changes_answer(row), "its answer is the baseline's")
+    check_answer_cost(claim, match.groupdict(), row)
 
 
 def _check_row(claim: Claim, row: dict[str, str]) -> None:
@@ -72,22 +107,25 @@ def _check_row(claim: Claim, row: dict[str, str]) -> None:
         claim.add_objection(f"unknown row: {row}")
         return
     record_choice(claim, number[1])
-    _check_figure(replace(claim, text=row[FIGURE]))
+    claim.reader.confidences[claim.need, claim.length] = row["Confidence"]
+    _check_figure(replace(claim, text=row[FIGURE]), row["Confidence"])
     _check_against(replace(claim, text=row.get(AGAINST, "")))
     replace(claim, text=row["Confidence"]).check_clause(row["Confidence"], CERTAINTY)
     _check_costs(replace(claim, text=row.get("Costs", "")))
 
 
-def _check_figure(claim: Claim) -> None:
+def _check_figure(claim: Claim, confidence: str) -> None:
     """Check ``58.6 samples/s (53.6 to 64.0), about 5.1 million samples/day``."""
     text, best = claim.text, claim.best
     if daily := re.search(r", (about [\d.,]+(?: million| billion)? samples/day)$", text):
         claim.require(claim.need == "throughput", "it isn't the need for throughput")
         check_samples_per_day(claim, daily[1])
         text = text.removesuffix(daily[0])
-    if best_of := re.search(r", best of (\d+)$", text):
-        claim.require(int(best_of[1]) > 1, "it is the only one")
-        text = text.removesuffix(best_of[0])
+    best_of = re.search(rf", best of ({NUMBER})$", text)
+    ties = re.search(rf"^indistinguishable from ({NUMBER}) others?$", confidence)
+    tied = parse_number(ties[1]) if ties else 0
+    claim.require((parse_number(best_of[1]) - 1 if best_of else 0) == tied, f"it has {tied:g} ties")
+    text = text.removesuffix(best_of[0]) if best_of else text
     if tail := re.search(rf", (p9[09]) ({NUMBER}) ms$", text):
         claim.require_value(tail[2], best[f"latency_{tail[1]}_ms"], f"its {tail[1]}")
         claim.require(tail[1] == "p99" or best["latency_p99_ms"] is None, "there is a p99")
@@ -95,13 +133,10 @@ def _check_figure(claim: Claim) -> None:
     if interval := re.search(rf" \(({NUMBER})(?: to ({NUMBER}))?\)$", text):
         names = {
             "throughput": ("samples_per_s_low", "samples_per_s_high"),
+            "latency": ("latency_typical_low_ms", "latency_typical_high_ms"),
             "energy": ("energy_per_sample_low_j", "energy_per_sample_high_j"),
         }
-        if claim.need == "latency":  # holds fresh processes, which no figure of the JSON does
-            ends = [parse_number(shown) for shown in (interval[1], interval[2] or interval[1])]
-            claim.require(ends[0] * 0.99 <= step_ms(best) <= ends[1] * 1.01, "the step lies outside")
-            names["latency"] = ()
-        for shown, name in zip((interval[1], interval[2] or interval[1]), names[claim.need], strict=False):
+        for shown, name in zip((interval[1], interval[2] or interval[1]), names[claim.need], strict=True):
             claim.require_value(shown, best[name], f"its {name}")
         text = text.removesuffix(interval[0])
     check_metrics(claim, best, text)

@@ -13,7 +13,9 @@ from .cases import (
     SMALL_LEAD,
     Row,
     balanced_figures,
+    changes_answer,
     cost,
+    disturbed,
     diverged,
     has_own_label,
     key,
@@ -33,6 +35,8 @@ class Pair:
     high: float | None = None
     verdict: str | None = None
     doubt: str | None = None
+    sure: tuple[float, float] | None = None
+    """Its 99% interval."""
     resolution: float | None = None
     by_all: float | None = None
     """The ratio by all steps together, approximately."""
@@ -45,14 +49,14 @@ class Pair:
 
     def times(self, factor: float, *, at_least: bool = False) -> "Pair":
         """Return the pair scaled by a factor. Its verdict is then unknown."""
-        word, doubt = (
-            ("unsure", self.doubt)
-            if self.doubt == "no interval" or (self.doubt == "outside" and self.low is None)
-            else (None, None)
-        )
+        unbounded = self.doubt == "no interval" or (self.doubt == "outside" and self.low is None)
+        word, doubt = (self.verdict, self.doubt) if unbounded else (None, None)
         scaled = {name: getattr(self, name) for name in ("value", "low", "high", "by_all")}
         scaled = {name: None if each is None else each * factor for name, each in scaled.items()}
-        return replace(self, **scaled, verdict=word, doubt=doubt, at_least=at_least and self.low is not None)
+        sure = self.sure and (factor * self.sure[0], factor * self.sure[1])
+        return replace(
+            self, **scaled, sure=sure, verdict=word, doubt=doubt, at_least=at_least and self.low is not None
+        )
 
 
 class Facts:
@@ -126,7 +130,8 @@ class Facts:
         seen = row["verdict_resolution_percent"]
         resolution = None if seen is None else seen / 100
         ends = row["speedup_low"], row["speedup_high"]
-        return Pair(value, *ends, row["verdict"], row["verdict_doubt"], resolution, by_all)
+        sure = None if ends[0] is None else (row["speedup_sure_low"], row["speedup_sure_high"])
+        return Pair(value, *ends, row["verdict"], row["verdict_doubt"], sure, resolution, by_all)
 
     def latency(self, base: Row, new: Row) -> Pair:
         """Return the ratio of typical steps, base over new."""
@@ -147,12 +152,14 @@ class Facts:
                 return self._balanced(base, new, balanced_figures(fit))
         few = min(base["rounds"], new["rounds"]) < MIN_ROUNDS
         value = (cost(need, base) or 0.0) / (cost(need, new) or inf)
-        word, doubt = ("unsure", "no interval") if few else (None, None)
+        # a neighbor, if it was one that disturbed them, is a doubt of its own
+        doubt = "no interval" if few and not (disturbed(base) or disturbed(new)) else None
+        word = "unsure" if few else None
         return Pair(value, verdict=word, doubt=doubt, known=few, exact=few)
 
     def _with_memory(self, found: Pair, base: Row, new: Row) -> Pair:
-        # rounds that were left out have peaks too
-        return found.times((peak_mb(base) or 0.0) / (peak_mb(new) or inf), at_least=True)
+        several = max(base["ended_rounds"], new["ended_rounds"]) > 1
+        return found.times((peak_mb(base) or 0.0) / (peak_mb(new) or inf), at_least=several)
 
     def _balanced(self, base: Row, new: Row, figures: Sequence[str]) -> Pair:
         found = self.throughput(base, new)
@@ -162,7 +169,9 @@ class Facts:
             found = self._with_memory(found, base, new)
         if "energy" in figures:
             joules = self.pair("energy", base, new, [])
-            found = replace(found.times(joules.value), low=None, high=None, known=False, exact=joules.exact)
+            found = replace(
+                found.times(joules.value), low=None, high=None, sure=None, known=False, exact=joules.exact
+            )
         return found
 
     def fit(self, need: str, length: int | None) -> list[Row]:
@@ -170,6 +179,10 @@ class Facts:
         if (need, length) not in self._fits:
             sound = [row for row in self.of_length(length) if not diverged(self.session["task"], row)]
             able = [row for row in sound if need == "balanced" or cost(need, row)]
+            able = [row for row in able if not changes_answer(row)] or able
+            if need == "steadiness":  # only among those that are as fast as the fastest
+                fastest = self.fit("throughput", length)
+                able = [row for row in able if self.near("throughput", row, fastest) is not False]
             self._fits[need, length] = sorted(able, key=lambda row: self.costs(need, row, able))
         return self._fits[need, length]
 
@@ -183,7 +196,7 @@ class Facts:
         lead = max(pair.value - 1, self.costs(need, row, fit) / self.costs(need, fit[0], fit) - 1)
         if lead >= SMALL_LEAD or row is fit[0]:
             return row is fit[0]
-        if pair.verdict is None:
+        if pair.verdict is None or (pair.verdict == "unsure" and pair.doubt is None and lead >= SAME_WITHIN):
             return None
         return pair.verdict != "faster" and lead < (SAME_WITHIN if pair.doubt == "no interval" else SMALL_LEAD)
 
@@ -191,10 +204,11 @@ class Facts:
 def _multiply(one: Pair, other: Pair) -> Pair:
     """Multiply two ratios of the same steps, including their intervals."""
     if one.low is None or one.high is None or other.low is None or other.high is None:
-        return replace(one.times(other.value), low=None, high=None, resolution=None)
+        return replace(one.times(other.value), low=None, high=None, sure=None, resolution=None)
     seen, least = one.resolution, 1 + MIN_EFFECT
     return replace(
         one.times(other.value),
+        sure=one.sure and other.sure and (one.sure[0] * other.sure[0], one.sure[1] * other.sure[1]),
         low=one.low * other.low,
         high=one.high * other.high,
         by_all=one.by_all * other.by_all if one.by_all and other.by_all else None,

@@ -66,7 +66,7 @@ def _metric_formats(row: Row, need: str) -> list[tuple[str, tuple[float | None, 
         case "energy":
             return [(f"{number} J/sample", (row["energy_per_sample_j"],))]
         case "steadiness":
-            return [(f"std {number} % of the mean step", (row["jitter_percent"],))]
+            return [(f"p90 {number} % above p50", (row["p90_over_p50_percent"],))]
     end, more = ("", ()) if peak is None else (f", {number} {size}", (peak,))
     rates = _metric_formats(row, "throughput")
     return [(f"{one}, {step}{end}", (*values, step_ms(row), *more)) for one, values in rates]

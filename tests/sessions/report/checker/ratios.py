@@ -46,8 +46,6 @@ def check_ratio_with_interval(claim: Claim, shown: Groups) -> None:
 def check_verdict(claim: Claim, pair: Pair, *words: str) -> None:
     """Check that a ratio has one of these verdicts, or may have."""
     if pair.verdict is not None:
-        if "unsure" in words or "reported" in words:  # figures without steps are both
-            words = (*words, "unsure", "reported")
         claim.require(pair.verdict in words, f"the verdict is {pair.verdict}")
     elif pair.low is not None and pair.high is not None:
         most = 1 + 2 * MAX_MARGIN
@@ -61,7 +59,7 @@ def check_verdict(claim: Claim, pair: Pair, *words: str) -> None:
 
 
 def check_why_unsure(claim: Claim, text: str) -> None:
-    check_verdict(claim, claim.pair(), "unsure")
+    check_verdict(claim, claim.pair(), "unsure", "reported")
     claim.check_clause(text, UNSURE_REASONS)
 
 
@@ -72,6 +70,7 @@ def _check_doubt(claim: Claim, doubt: str) -> None:
 def _check_no_interval(claim: Claim, _: Groups) -> None:
     _check_doubt(claim, "no interval")
     claim.require(claim.pair().low is None, "there is an interval")
+    claim.require(claim.pair().verdict != "reported", "it is as reported")
 
 
 def _check_reported(claim: Claim, _: Groups) -> None:
@@ -144,7 +143,30 @@ def _check_first_rounds(claim: Claim, shown: Groups) -> None:
     claim.require(few and parse_number(shown["n"]) == 5, "the rounds show the spread already")
 
 
+def _check_leaning(claim: Claim, shown: Groups) -> None:
+    _check_doubt(claim, "wide")
+    pair, low, high = claim.pair(), parse_number(shown["low"]), parse_number(shown["high"])
+    claim.require(shown["how"] in ("faster", "slower"), "no direction")
+    claim.require(low <= 1 + MIN_EFFECT and high >= 1 / (1 + MIN_EFFECT), "the 99 % interval decides it")
+    if pair.low and pair.high:
+        leans = pair.low > 1 + MIN_EFFECT if shown["how"] == "faster" else pair.high < 1 / (1 + MIN_EFFECT)
+        claim.require(leans or pair.at_least, "the 95 % interval doesn't lean so")
+    if pair.sure and not pair.at_least:
+        claim.require_value(shown["low"], pair.sure[0], "the lower bound")
+        claim.require_value(shown["high"], pair.sure[1], "the upper bound")
+
+
+def _check_blind(claim: Claim, _: Groups) -> None:
+    seen = claim.pair().resolution
+    claim.require(seen is None or seen >= 9, f"{seen} can be resolved")
+
+
 UNSURE_REASONS = shapes(
+    (
+        _check_leaning,
+        "it leans {how:word} by the 95 % interval, but the 99 % interval ({low:num} to {high:num} ×)"
+        " is too wide to call[, also because {also:text}]",
+    ),
     (_check_no_interval, "there is no interval to test it with"),
     (_check_reported, "only as reported: the source kept no steps"),
     (_check_wide, "the interval ({low:num} to {high:num} ×) is too wide to call[, also because {also:text}]"),
@@ -158,6 +180,7 @@ UNSURE_REASONS = shapes(
     (_check_outside_cause, "that may be because {why:text}"),
 )
 RATIO_DETAILS = shapes(
+    (_check_blind, "not even a tenfold difference could be told"),
     (_check_resolution, "differences below {seen:share} can't be resolved"),
     (_check_more_rounds, "about {n:num} more round[s] would decide it"),
     (

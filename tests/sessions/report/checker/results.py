@@ -5,7 +5,7 @@ from collections.abc import Callable
 from math import log2
 
 from .case_tables import UTILIZATION, Cell, operations_per_s, peak_rate
-from .cases import OPTIONS, Row, mark_kind, matches_title, peak_mb
+from .cases import OPTIONS, Row, mark_kind, matches_title, peak_mb, step_ms
 from .claims import Claim, Reader
 from .facts import Facts
 from .remarks import REMARKS
@@ -161,7 +161,10 @@ def _per_doubling(facts: Facts, case: Row) -> float | None:
 
 
 def _check_half_width(claim: Claim, case: Row, cell: str) -> None:
-    claim.require_half_width(cell, case["latency_interval_percent"], f"{case['name']}: half the interval")
+    claim.require_half_width(cell, case["latency_typical_percent"], f"{case['name']}: half the interval")
+    low, high = case["latency_typical_low_ms"], case["latency_typical_high_ms"]
+    half = None if low is None else 50 * (high - low) / step_ms(case)
+    claim.require_half_width(cell, half, f"{case['name']}: half the interval")
 
 
 def _check_interval(claim: Claim, case: Row, cell: str) -> None:
@@ -197,7 +200,7 @@ def _per_sample(_: Facts, case: Row) -> float | None:
 
 COLUMNS: dict[str, Callable[[Facts, Row], float | None]] = {
     "n": _of("n"),
-    "p50 (ms)": _of("latency_p50_ms"),
+    "Step (ms)": lambda _, case: step_ms(case),
     "Mean (ms)": _of("latency_mean_ms"),
     "p90 (ms)": _of("latency_p90_ms"),
     "p99 (ms)": _of("latency_p99_ms"),

@@ -94,6 +94,7 @@ SECTIONS_OF_FACTS = (
     "What the speed costs",
     "Warnings",
     "How to reproduce",
+    "How to run the fastest case",
 )
 """Sections without a sentence of judgment."""
 

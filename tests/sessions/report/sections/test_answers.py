@@ -40,9 +40,15 @@ def test_identical_answers_cost_nothing(bench: Any) -> None:
 
 
 def test_recommended_case_with_another_answer_is_named_in_the_decision(bench: Any) -> None:
-    text = report(bench, bench.answered(1, verdict="broken"))
+    text = report(bench, bench.answered(1, verdict="broken"), weights="random")
     decision = text.partition("## Decision")[2].partition("\n## ")[0]
     assert "Answers BROKEN: cpu bf16 bs=2 is recommended, but its output isn't the baseline's" in decision
+
+
+def test_faster_case_with_another_answer_stands_beside_the_recommended_one(bench: Any) -> None:
+    text = report(bench, bench.answered(1, verdict="different", sqnr_db=9.0))
+    assert "For throughput, run cpu fp32 bs=1 (100 samples/s)." in text
+    assert "- cpu bf16 bs=2 is 2.00 × (2.00 to 2.00), faster, but answers DIFFERENT (9 dB)." in text
 
 
 def test_random_weights_and_missing_answers_are_stated(bench: Any) -> None:

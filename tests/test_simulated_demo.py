@@ -42,7 +42,7 @@ def readings(found: list[AnyEvent], gpu: int, name: str) -> list[Any]:
 def test_bundled_demo_is_what_its_script_writes(tmp_path: Path) -> None:
     write_demo(tmp_path / "demo.json")
     assert (tmp_path / "demo.json").read_bytes() == demo_path().read_bytes(), (
-        "write it again: PYTHONPATH=tests python -m simulated.make_demo"
+        "write it again: PYTHONPATH=tests/bench python -m simulated.make_demo"
     )
     assert resolve(DEMO) == demo_path() and demo_path().stat().st_size < MOST_BYTES
 

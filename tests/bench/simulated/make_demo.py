@@ -1,6 +1,6 @@
 """Writes the session that `benchtui demo` plays: a simulated sweep on a server with four H100 GPUs.
 
-    PYTHONPATH=tests python -m simulated.make_demo
+    PYTHONPATH=tests/bench python -m simulated.make_demo
 
 Nothing is measured: every screen and export of it says SIMULATED. The same seed writes the same file. Tests
 make servers with other numbers of GPUs.
@@ -18,7 +18,7 @@ from simulated.llama import MODEL, PEAK_BYTES_PER_S, PEAK_FLOPS_PER_S
 from simulated.step_profile import profile
 
 from benchtui.engine.node.energy import idle_power_w
-from benchtui.engine.supervisor.round_policy import Rounds
+from benchtui.engine.supervisor.rounds.policy import Rounds
 from benchtui.sessions.events import (
     AnyEvent,
     CaseFinished,

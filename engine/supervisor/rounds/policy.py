@@ -4,16 +4,10 @@ from collections import defaultdict
 
 import msgspec
 
-from benchtui.engine.node import energy
 from benchtui.sessions.events import CaseFinished, RoundFinished
-from benchtui.sessions.payloads import Memory
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.disturbance import (
-    contention_marks,
-    merge_round_marks,
-    neighbor_marks,
-    throttling,
-)
+from benchtui.sessions.stats.disturbance import contention_marks, neighbor_marks, throttling
+from benchtui.sessions.stats.ended_rounds import as_end, end_of_case
 from benchtui.sessions.sweep import Measure
 
 DEFAULT_RETRIES = 2
@@ -68,20 +62,28 @@ class Rounds:
         return Retry(", ".join((*throttled, *shared)), PAUSE_S * 2**attempt, quiet)
 
     def ended(self, end: CaseFinished, round_index: int) -> RoundFinished | CaseFinished:
-        """Return the event to record: the end of the round, or of the case if it was the last or failed."""
+        """Return the event to record: the end of the round, or of the case if it was the last or failed.
+
+        With ``rounds = "auto"``, skipping a further round only ends the measuring of its case.
+        """
         ends = self._ends[end.case]
+        if end.outcome == "skipped" and self.can_end(end.case):
+            return self.end(end.case, end.reason or "", end.t)
         ends.append(end)
         if end.outcome != "ok":
             return end
-        if round_index < self._rules.rounds - 1:
+        if self._rules.rounds_auto or round_index < self._rules.rounds - 1:
             return _round(end, round_index)
-        return end if len(ends) == 1 else _case(ends)
+        return end_of_case(ends)
 
+    def can_end(self, case: int) -> bool:
+        """Return whether a case can end with its finished rounds, because further ones are optional."""
+        return self._rules.rounds_auto and len(self._ends[case]) >= self._rules.rounds
 
-def as_end(record: RoundFinished) -> CaseFinished:
-    """Return the end of a round as the worker reported it, restored from the recorded fields."""
-    fields = {name: getattr(record, name) for name in record.__struct_fields__ if name != "round"}
-    return CaseFinished(**fields, outcome="ok")
+    def end(self, case: int, reason: str, now_s: float) -> CaseFinished:
+        """Return the end of a case that gets no further round, for the reason given."""
+        end = end_of_case(self._ends[case])
+        return msgspec.structs.replace(end, t=now_s, not_measured_further=reason)
 
 
 def _round(end: CaseFinished, round_index: int) -> RoundFinished:
@@ -97,25 +99,6 @@ def _round(end: CaseFinished, round_index: int) -> RoundFinished:
         environment=end.environment,
         compiling=end.compiling,
         marks=end.marks,
+        effective=end.effective,
+        work=end.work,
     )
-
-
-def _case(ends: list[CaseFinished]) -> CaseFinished:
-    """Return the last round's end with the highest peaks and the energy and marks of all rounds."""
-    energies = [end.energy for end in ends if end.energy]
-    return msgspec.structs.replace(
-        ends[-1],
-        memory=_peaks([end.memory for end in ends if end.memory]),
-        energy=energy.sum_energy(energies) if energies else None,
-        marks=merge_round_marks([end.marks for end in ends]),
-    )
-
-
-def _peaks(memories: list[Memory]) -> Memory | None:
-    if not memories:
-        return None
-    peaks = {}
-    for field in Memory.__struct_fields__:
-        values = [value for memory in memories if (value := getattr(memory, field)) is not None]
-        peaks[field] = max(values, default=None)
-    return Memory(**peaks)

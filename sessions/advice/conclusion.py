@@ -1,0 +1,163 @@
+"""Conclusion of a session: the case to run for each work, how certain that is, and what stays open."""
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from benchtui.sessions.advice.deciding_sweep import deciding_sweep
+from benchtui.sessions.advice.elimination import find_objective
+from benchtui.sessions.advice.objectives import SPEED_NEEDS, Objective, cost_metrics, is_need_of
+from benchtui.sessions.advice.open_questions import (
+    OpenQuestion,
+    choices,
+    merged,
+    open_pairs,
+    other_questions,
+    speed_decisions,
+)
+from benchtui.sessions.advice.optimal import Decision, ahead_by, decide
+from benchtui.sessions.estimates.eta import StepTimeModel
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.baseline import baseline_of, explain_missing_baseline
+from benchtui.sessions.stats.results import Result, by_work, measured
+from benchtui.sessions.stats.verdicts import Ratio, Verdict
+from benchtui.sessions.sweep import Sweep
+from benchtui.sessions.sweep.plan import included_configs
+
+
+class Remaining(msgspec.Struct, frozen=True, kw_only=True):
+    """Measurement that would decide the open questions."""
+
+    questions: int
+    """Open questions that it decides."""
+    cases: int
+    rounds: int
+    """Rounds of each case."""
+    seconds: float | None
+    """Expected duration; None if unknown."""
+
+
+class Conclusion(msgspec.Struct, frozen=True, kw_only=True):
+    """Case to run for one work, compared with its baseline and rivals."""
+
+    choice: Decision
+    best: Result
+    """Case to run."""
+    baseline: Result | None
+    no_baseline: str
+    """Why there is no baseline; empty if there is one."""
+    against_baseline: Ratio | None
+    """How many times as good the best case is as the baseline; None for the baseline itself."""
+    alternative: Decision | None
+    """Choice for latency, if that is another case; for throughput if the objective is latency."""
+    rivals: tuple[OpenQuestion, ...]
+    """Questions whether another case is better than the best one."""
+
+    @property
+    def decided(self) -> bool:
+        """Whether no other case may turn out to be better."""
+        return not self.rivals
+
+    @property
+    def starred(self) -> bool:
+        """Whether the case is marked as the one to run: decided, and chosen from several."""
+        return self.decided and self.choice.runner_up is not None
+
+    @property
+    def rival(self) -> tuple[Result, Ratio] | None:
+        """The case that may be better than the best one, else the next, and how far it is behind."""
+        choice = self.choice
+        if choice.unsure and not choice.ties and choice.verdict is Verdict.FASTER:
+            return choice.unsure[0].result, choice.unsure[0].ratio
+        return (choice.runner_up, choice.ahead) if choice.runner_up and choice.ahead else None
+
+
+class Conclusions(msgspec.Struct, frozen=True, kw_only=True):
+    """Conclusions for all works of a session, and its open questions."""
+
+    works: tuple[Conclusion, ...]
+    """Empty if nothing was measured, or no case meets the constraints."""
+    open: tuple[OpenQuestion, ...]
+    remaining: Remaining | None
+    """None if no measurement would decide anything."""
+
+
+def conclude(session: Session, objective: Objective | None = None) -> Conclusions:
+    """Return what a session says about each work so far.
+
+    The objective is that of its search, or else throughput.
+    """
+    results, find = measured(session), session.start.sweep.find
+    objective = objective or (find_objective(session, find) if find else Objective())
+    decisions = speed_decisions(session, results)
+    questions = (*open_pairs(session, results, decisions), *other_questions(session, results))
+    works = (
+        _conclusion(session, replace(objective, work=work), rows, decisions)
+        for work, rows in by_work(results).items()
+        if objective.work in (None, work)
+    )
+    return Conclusions(
+        works=tuple(work for work in works if work),
+        open=questions,
+        remaining=_remaining(session, questions),
+    )
+
+
+def _conclusion(
+    session: Session, objective: Objective, rows: Sequence[Result], decisions: Sequence[Decision]
+) -> Conclusion | None:
+    """Return the conclusion for one work; None if no case meets the constraints."""
+    known = next((row for row in decisions if row.objective == objective), None)
+    choice, named = known or decide(session, objective, rows), session.start.sweep.measure.baseline
+    best = choice.best
+    if best is None:
+        return None
+    base = baseline_of(best.config, rows, named)
+    return Conclusion(
+        choice=choice,
+        best=best,
+        baseline=base,
+        no_baseline="" if base else explain_missing_baseline(best.config, session.cases, named),
+        against_baseline=_against(base, choice, best) if base else None,
+        alternative=_alternative(choice, rows, decisions),
+        rivals=tuple(merged(list(choices([choice])))),
+    )
+
+
+def _against(base: Result, choice: Decision, best: Result) -> Ratio | None:
+    metrics = cost_metrics(choice.objective, choice.fit)
+    compared = base.case is not best.case and all(metric.cost(base) is not None for metric in metrics)
+    return ahead_by(base, best, metrics) if compared else None
+
+
+def _alternative(choice: Decision, rows: Sequence[Result], decisions: Sequence[Decision]) -> Decision | None:
+    """Return the choice for the other of throughput and latency; None if it is the same case."""
+    objective = choice.objective
+    need = SPEED_NEEDS[1] if objective.need == SPEED_NEEDS[0] else SPEED_NEEDS[0]
+    if objective.need not in SPEED_NEEDS or not is_need_of(need, rows):
+        return None
+    wanted = replace(Objective(need), work=objective.work)
+    other = next((row for row in decisions if row.objective == wanted), None)
+    same = other is None or other.best is None or (choice.best and other.best.case is choice.best.case)
+    return None if same else other
+
+
+def _remaining(session: Session, questions: Sequence[OpenQuestion]) -> Remaining | None:
+    sweep = None if session.start.source else deciding_sweep(session, questions)
+    if sweep is None:
+        return None
+    return Remaining(
+        questions=sum(question.remedy is not None for question in questions),
+        cases=sum(1 for _ in included_configs(sweep)) + sweep.measure.aa,
+        rounds=sweep.measure.rounds,
+        seconds=_expected_s(session, sweep),
+    )
+
+
+def _expected_s(session: Session, sweep: Sweep) -> float | None:
+    """Return the duration of a sweep, as expected from the session's own cases; None if one is unknown."""
+    times = StepTimeModel(session.cases)
+    rounds = [times.case(config, sweep.measure) for config in included_configs(sweep)]
+    seconds = [estimate.seconds for estimate in rounds if estimate]
+    return sum(seconds) * sweep.measure.rounds if seconds and len(seconds) == len(rounds) else None

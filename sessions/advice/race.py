@@ -1,0 +1,302 @@
+"""Race: which cases get another round while a session runs, and when measuring ends.
+
+First each case gets one round. Then rounds go to the cases of open questions: the best per objective against
+its rivals, each case against its baseline, and neighbors on the Pareto front. A case without an open question
+is left alone. Which questions are open, and how many rounds would decide them, is the rule of
+``open_questions``.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from math import ceil
+
+import msgspec
+from msgspec.structs import replace
+
+from benchtui.sessions.advice.elimination import (
+    Unmeasured,
+    best_cases,
+    contests,
+    find_objective,
+    gains,
+    unproven,
+)
+from benchtui.sessions.advice.open_questions import (
+    ROUNDS_WORTH,
+    UNTESTED,
+    About,
+    Obstacle,
+    OpenQuestion,
+    merged,
+    open_pairs,
+    other_questions,
+    speed_decisions,
+)
+from benchtui.sessions.advice.optimal import Decision
+from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.baseline import baselines
+from benchtui.sessions.stats.noise import LEAST_KNOWN, kind_of
+from benchtui.sessions.stats.ratios import comparison
+from benchtui.sessions.stats.results import Result, measured
+from benchtui.sessions.stats.verdicts import Ratio
+from benchtui.sessions.sweep import MOST_ROUNDS, Find
+
+CLOSE: tuple[Obstacle, ...] = ("close", "many rounds")
+"""Reasons against further rounds that a search ignores: they show at least which of two cases may be better."""
+LEAST_CONTENDERS = 4
+"""Rivals of the best case that all get rounds in a search. Of more, only the better half does."""
+_IMPORTANCE: tuple[About, ...] = ("best", "best throughput", "best latency", "verdict", "front")
+"""Subjects of questions about pairs, most important first."""
+
+
+class Settled(msgspec.Struct, frozen=True):
+    """A case that isn't measured further, because its comparison with another one is decided."""
+
+    case: int
+    """Index of the case."""
+    against: int
+    """Index of the case that it was compared with: the best one, or its baseline."""
+    ratio: Ratio
+    """Speed of the case relative to the other one."""
+
+
+class Cost(msgspec.Struct, frozen=True):
+    """Cost of deciding a question."""
+
+    rounds: int
+    """Further rounds of its cases, added up."""
+    seconds: float
+    """Time of these rounds, one after another."""
+
+
+class RacePlan(msgspec.Struct, frozen=True):
+    """Next rounds of a race, and what is decided so far."""
+
+    rounds: tuple[int, ...] = ()
+    """Indexes of the cases that get one more round now, in running order; empty if nothing is left to do."""
+    dropped: tuple[tuple[int, str], ...] = ()
+    """Cases that weren't measured and can't win anymore, each with the reason."""
+    settled: tuple[Settled, ...] = ()
+    questions: tuple[OpenQuestion, ...] = ()
+    """Open questions, most important first."""
+    ended: str | None = None
+    """Why the race is over; None if it goes on."""
+
+
+def plan_rounds(session: Session) -> RacePlan:
+    """Return the rounds to measure next, and what is decided so far.
+
+    Meant to be called again after each wave. Called in the middle of one, it continues it.
+    """
+    find = session.start.sweep.find
+    return _plan(session) if find is None else _search(session, find)
+
+
+def _plan(session: Session) -> RacePlan:
+    """Plan the rounds that decide the comparisons of all cases."""
+    looks = [case.index for case in _unmeasured(session)]
+    if looks and seconds_left(session) > 0:
+        return RacePlan(_affordable(session, looks))
+    results = measured(session)
+    decisions = speed_decisions(session, results)
+    pairs = sorted(open_pairs(session, results, decisions), key=_importance)
+    chosen = pairs if _missing_repeats(results) else _decidable(session, pairs)
+    return _race(session, results, decisions, pairs, chosen)
+
+
+def _search(session: Session, find: Find) -> RacePlan:
+    """Plan the rounds that find the best case for an objective."""
+    results = measured(session)
+    objective = find_objective(session, find)
+    decisions = best_cases(session, objective, results)
+    pairs = sorted(merged([*contests(decisions), *gains(session, decisions, results)]), key=_lead)
+    unmeasured = Unmeasured(session, _unmeasured(session), results)
+    dropped = unmeasured.dropped(objective, decisions)
+    looks = unmeasured.ordered(dropped)
+    plan = _race(session, results, decisions, pairs, _contenders(pairs), looks)
+    if looks and session.start.sweep.run.budget_s is not None and seconds_left(session) <= 0:
+        dropped |= dict.fromkeys(looks, "the budget is spent")
+    elif looks:
+        plan = replace(plan, rounds=tuple(looks), ended=None)
+    elif plan.ended and (again := _affordable(session, _again(unproven(decisions, objective)))):
+        plan = replace(plan, rounds=again, ended=None)
+    settled = tuple(case for case in plan.settled if case.case not in plan.rounds)
+    return replace(plan, dropped=tuple(dropped.items()), settled=settled)
+
+
+def _again(rows: Iterable[Result]) -> list[int]:
+    """Return the cases that get another round, without those that have too many."""
+    return list(dict.fromkeys(row.case.index for row in rows if len(row.rounds) < ROUNDS_WORTH))
+
+
+def _lead(question: OpenQuestion) -> tuple[bool, float]:
+    """Return the sort key of a question of a search: the nearest rivals of the best case come first."""
+    return question.about == ("verdict",), question.ratio.value if question.ratio else 1.0
+
+
+def _contenders(pairs: Sequence[OpenQuestion]) -> Sequence[OpenQuestion]:
+    """Return the questions of the better half of the rivals. The others may leave without further rounds."""
+    open_pairs = [question for question in pairs if question.rounds or question.obstacle in CLOSE]
+    return open_pairs[: max(LEAST_CONTENDERS, len(open_pairs) // 2)]
+
+
+def _race(
+    session: Session,
+    results: Sequence[Result],
+    decisions: Sequence[Decision],
+    pairs: Sequence[OpenQuestion],
+    chosen: Iterable[OpenQuestion],
+    looks: Sequence[int] = (),
+) -> RacePlan:
+    """Plan the rounds for the chosen questions about pairs, and say why the race is over if there are none."""
+    rounds = _affordable(session, _wave(session, results, chosen))
+    settled = tuple(_settled(session, results, decisions, pairs))
+    going_on = rounds or any(case.state == "running" for case in session.cases)
+    others = () if going_on else other_questions(session, results)
+    return RacePlan(
+        rounds,
+        settled=settled,
+        questions=(*pairs, *others),
+        ended=None if going_on else _end(session, pairs, looks),
+    )
+
+
+def seconds_left(session: Session) -> float:
+    """Return the rest of the budget in seconds; negative if more was spent."""
+    return session.budget_s - session.budget_spent_s
+
+
+def cost(question: OpenQuestion) -> Cost | None:
+    """Return the cost of deciding a question by further rounds; None if they wouldn't."""
+    if question.rounds is None:
+        return None
+    missing = [(case, max(question.rounds - len(case.ends), 0)) for case in question.cases]
+    return Cost(
+        sum(rounds for _, rounds in missing), sum(rounds * case.newest_round_s for case, rounds in missing)
+    )
+
+
+def _unmeasured(session: Session) -> list[CaseState]:
+    """Return the cases without a round, in start order."""
+    return [case for case in session.pending if not case.ends]
+
+
+def _importance(question: OpenQuestion) -> tuple[int, int]:
+    """Return the sort key of a question: its subject, then the rounds that it needs."""
+    ranks = [_IMPORTANCE.index(about) for about in question.about if about in _IMPORTANCE]
+    return min(ranks, default=len(_IMPORTANCE)), question.rounds or MOST_ROUNDS
+
+
+def _wave(session: Session, results: Sequence[Result], questions: Iterable[OpenQuestion]) -> list[int]:
+    """Return the cases that get a round: of each question, the one with fewer rounds, or both.
+
+    Every second wave is reversed, so that drift affects all cases alike. As long as the spread between
+    processes isn't known, a few repeats of the most important cases measure it.
+    """
+    missing = _missing_repeats(results)
+    wanted: dict[int, int] = {}
+    for question in questions:
+        if missing and len(wanted) >= missing:
+            break
+        for index in _behind(session, question):
+            wanted.setdefault(index, len(wanted))
+
+    def turn(index: int) -> tuple[int, int]:
+        done = len(session.cases[index].ends)
+        return done, -wanted[index] if done % 2 else wanted[index]
+
+    return sorted(wanted, key=turn)
+
+
+def _decidable(session: Session, questions: Sequence[OpenQuestion]) -> Iterator[OpenQuestion]:
+    """Yield the questions that further rounds decide within the rest of the budget.
+
+    Questions share the rounds of their common cases.
+    """
+    left_s = seconds_left(session)
+    planned: dict[int, int] = {}
+    for question in questions:
+        if question.rounds is None:
+            continue
+        more = {
+            case.index: question.rounds - max(len(case.ends), planned.get(case.index, 0))
+            for case in question.cases
+        }
+        seconds = sum(max(rounds, 0) * session.cases[index].newest_round_s for index, rounds in more.items())
+        if seconds <= left_s:
+            left_s -= seconds
+            planned |= {index: question.rounds for index, rounds in more.items() if rounds > 0}
+            yield question
+    if not planned:
+        yield from (question for question in questions if question.rounds)
+
+
+def _behind(session: Session, question: OpenQuestion) -> Iterator[int]:
+    """Yield the cases of a question that need a round next; none if rounds wouldn't decide it."""
+    most = ROUNDS_WORTH if session.start.sweep.find and question.obstacle in CLOSE else question.rounds or 0
+    cases = [session.cases[case.index] for case in question.cases]
+    least = min(len(case.ends) for case in cases)
+    if least < most:
+        yield from (case.index for case in cases if len(case.ends) == least and case.state in ("ok", "queued"))
+
+
+def _missing_repeats(results: Sequence[Result]) -> int:
+    """Return the repeats until the spread between processes is known on each kind of device."""
+    pools = {kind_of(row.case): row.noise.pool for row in results}
+    return max((ceil(LEAST_KNOWN - pool.freedom) for pool in pools.values() if not pool.known), default=0)
+
+
+def _affordable(session: Session, wave: Sequence[int]) -> tuple[int, ...]:
+    """Return the rounds that start within the rest of the budget; the last one may end after it."""
+    rounds: list[int] = []
+    left_s = seconds_left(session)
+    for index in wave:
+        if left_s <= 0:
+            break
+        rounds.append(index)
+        left_s -= session.cases[index].newest_round_s
+    return tuple(rounds)
+
+
+def _settled(
+    session: Session,
+    results: Sequence[Result],
+    decisions: Sequence[Decision],
+    pairs: Iterable[OpenQuestion],
+) -> Iterator[Settled]:
+    """Yield the cases without an open question, with the comparison that settled each, but not the best ones.
+
+    In a search, that is the comparison with the best case, even if only a small advantage isn't excluded.
+    """
+    search = session.start.sweep.find is not None
+    contested = {case.index for question in pairs for case in question.cases}
+    best = [choice.best for choice in decisions if choice.best]
+    bases = {} if search else baselines(results, session.start.sweep.measure.baseline)
+    for row in results:
+        if row.case.index in contested or any(row is other for other in best):
+            continue
+        alike = [other for other in best if other.config.work == row.config.work]
+        ratios = ((other, _speed(other, row)) for other in (*alike, bases.get(row.config.work)))
+        sure = ((other, ratio) for other, ratio in ratios if other and ratio and (search or _is_sure(ratio)))
+        if decided := next(sure, None):
+            yield Settled(row.case.index, decided[0].case.index, decided[1])
+
+
+def _speed(base: Result | None, new: Result) -> Ratio | None:
+    """Return the speed of a case relative to another one."""
+    return None if base is None or base is new else comparison(base, new).ratio
+
+
+def _is_sure(ratio: Ratio) -> bool:
+    return ratio.verdict not in UNTESTED
+
+
+def _end(session: Session, pairs: Sequence[OpenQuestion], looks: Sequence[int]) -> str:
+    """Return why the race is over."""
+    if seconds_left(session) <= 0 and (looks or _unmeasured(session) or any(map(cost, pairs))):
+        return "the budget is spent"
+    if not pairs:
+        return "every question is decided"
+    if any(map(cost, pairs)):
+        return "deciding the open questions would take longer than the rest of the budget"
+    return "more rounds wouldn't decide the open questions"

@@ -1,0 +1,147 @@
+"""Conclusion of a session in words: the case to run, its rivals and costs, and what stays open."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from math import ceil
+
+from benchtui.sessions.advice.conclusion import Conclusion, Conclusions, Remaining
+from benchtui.sessions.advice.optimal import Decision
+from benchtui.sessions.state.case import STATE_WORDS
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.state.simulation import SIMULATED
+from benchtui.sessions.stats.results import Result
+from benchtui.sessions.sweep import Config
+from benchtui.sessions.text.formatting import count, memory, number, time_ms
+from benchtui.sessions.text.quantities import with_unit
+from benchtui.sessions.text.wording import (
+    confidence,
+    costs,
+    figure,
+    headline_rate,
+    ratio_cell,
+    unverified_note,
+)
+
+NameOf = Callable[[Config], str]
+Fact = tuple[str, str]
+"""What a sentence is about, and the sentence."""
+SECONDS_A_MINUTE = 60
+
+
+def nothing_measured(session: Session) -> str:
+    """Say how the cases ended if none can be recommended, with the reason that most of them share."""
+    if any(case.state == "ok" for case in session.cases):
+        return "no measured case meets the constraints"
+    tally = Counter((case.state, case.finished and case.finished.reason) for case in session.cases)
+    if not tally:
+        return "nothing was measured: the sweep has no cases"
+    (state, reason), amount = tally.most_common(1)[0]
+    ended = f"{amount:,} of {count(len(session.cases), 'case')} {STATE_WORDS.get(state, state)}"
+    return f"nothing was measured: {ended}" + (f": {reason}" if reason else "")
+
+
+def headline(conclusion: Conclusion, name: NameOf, where: str = "") -> str:
+    """Name the case to run with its figures, or say that it isn't decided which one is best.
+
+    ``where`` names the work if there are several.
+    """
+    run = f"{name(conclusion.best.config)}: {figures(conclusion.best)}"
+    place = f" at {where}" if where else ""
+    if conclusion.decided:
+        return f"run{place} {run}"
+    others = count(len(conclusion.rivals), "other")
+    return f"not decided{place}: {others} may be as good or better; so far {run}"
+
+
+def figures(result: Result) -> str:
+    """Format throughput, step time, peak memory and energy of a case, as far as they are known."""
+    rate = figure(result, "throughput") if result.metrics.samples_per_s else None
+    return ", ".join(part for part in (rate, *costs_per_step(result)) if part)
+
+
+def costs_per_step(result: Result) -> list[str]:
+    """Format step time, peak memory and energy of a case, as far as they are known."""
+    step = f"{time_ms(result.typical_ms)} ms per step"
+    parts = (step, memory(result.case.peak_memory_mb), with_unit("energy_per_sample_j", result))
+    return [part for part in parts if part]
+
+
+def headline_figure(result: Result, choice: Decision) -> str:
+    """Format the figure that a case is chosen by. A throughput is that in the samples or tokens of its task."""
+    rate, unit = headline_rate(result)
+    need = choice.objective.need
+    return f"{number(rate)} {unit}" if rate and need == "throughput" else figure(result, need)
+
+
+def facts(conclusion: Conclusion, name: NameOf) -> Iterator[Fact]:
+    """Yield what else there is to know about the case to run, most important first."""
+    yield "baseline", _against_baseline(conclusion, name)
+    yield "confidence", certainty(conclusion, name)
+    if cost := _costs(conclusion):
+        yield "costs", cost
+    if marks := [mark for mark in conclusion.best.case.marks if mark != SIMULATED]:
+        yield "marked", ", ".join(marks)
+    if conclusion.alternative:
+        yield conclusion.alternative.objective.need, _alternative(conclusion.alternative, name)
+
+
+def _against_baseline(conclusion: Conclusion, name: NameOf) -> str:
+    base, ratio = conclusion.baseline, conclusion.against_baseline
+    if base is None:
+        return f"none: {conclusion.no_baseline}"
+    if base.case is conclusion.best.case:
+        return "it is the baseline itself"
+    base_text = _named(base, conclusion.choice, name)
+    return f"{ratio_cell(ratio)}: {base_text}" if ratio else f"no ratio: {base_text}"
+
+
+def certainty(conclusion: Conclusion, name: NameOf) -> str:
+    """Say how certain it is that the case is the best, and against which other case."""
+    sure, rival = confidence(conclusion.choice), conclusion.rival
+    if rival is None:
+        return sure
+    other, ratio = rival
+    simpler = "; simpler than " if conclusion.choice.leader else ": "
+    return f"{sure}{simpler}{_named(other, conclusion.choice, name)}, {ratio_cell(ratio)}"
+
+
+def _named(result: Result, choice: Decision, name: NameOf) -> str:
+    """Name a case with the figure that it is compared by."""
+    return f"{name(result.config)}, {headline_figure(result, choice)}"
+
+
+def _costs(conclusion: Conclusion) -> str | None:
+    best = conclusion.best
+    parts = (costs(best, conclusion.baseline), unverified_note(best))
+    return "; ".join(part for part in parts if part) or None
+
+
+def _alternative(other: Decision, name: NameOf) -> str:
+    if other.best is None:
+        return ""
+    return f"{_named(other.best, other, name)}, {confidence(other)}"
+
+
+def open_text(conclusions: Conclusions) -> str:
+    """Say how many questions are open, and what it would cost to decide them."""
+    amount = len(conclusions.open)
+    if not amount:
+        return "nothing: every verdict is decided"
+    every, remaining = "it" if amount == 1 else "them", conclusions.remaining
+    if remaining is None:
+        return f"{count(amount, 'question')}; more measurements don't decide {every}"
+    these = every if remaining.questions == amount else f"{remaining.questions:,} of them"
+    return f"{count(amount, 'question')}; {cost_text(remaining)} would decide {these}"
+
+
+def cost_text(remaining: Remaining) -> str:
+    """Format the rounds and the time of a measurement."""
+    rounds = f"{count(remaining.rounds, 'round')} of {count(remaining.cases, 'case')}"
+    return rounds if remaining.seconds is None else f"{rounds} ({about_time(remaining.seconds)})"
+
+
+def about_time(seconds: float) -> str:
+    """Format an expected duration in minutes, or in seconds if it is shorter than one and a half."""
+    if seconds < 1.5 * SECONDS_A_MINUTE:
+        return f"about {max(1, round(seconds))} s"
+    return f"about {count(ceil(seconds / SECONDS_A_MINUTE), 'minute')}"

@@ -1,0 +1,237 @@
+"""Which cases get another round, and when a race ends."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from benchtui.sessions.advice.open_questions import open_questions
+from benchtui.sessions.advice.race import cost, plan_rounds
+from benchtui.sessions.events import (
+    Answered,
+    CaseFinished,
+    CaseStarted,
+    RoundFinished,
+    SessionStarted,
+    Steps,
+)
+from benchtui.sessions.payloads import AnswerComparison, Host, ProcessSpread
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.sweep import Axes, Config, Find, Run, Sweep
+from benchtui.sessions.text.race import settled_text
+
+ROUND_S = 2.0
+Rounds = Sequence[float | Sequence[float]]
+"""Rounds of a case: 30 nearly equal steps of this time, or all of its steps."""
+PRECISIONS = ("fp32", "tf32", "bf16", "fp16")
+
+
+def session_of(
+    *cases: Rounds | str,
+    spread: float | None = 0.001,
+    budget_s: float | None = None,
+    find: Find | None = None,
+    configs: Sequence[Config] = (),
+) -> Session:
+    """Return a session of cases with rounds of these medians, or with another outcome; empty ones wait."""
+    configs = configs or tuple(
+        Config(device="cpu", precision=PRECISIONS[place % 4], threads=1 + place // 4)
+        for place in range(len(cases))
+    )
+    session = Session()
+    recorded = {} if spread is None else {"cpu": ProcessSpread(between=spread, freedom=12.0)}
+    sizes = tuple(sorted({config.batch_size for config in configs}))
+    run = Run(budget_s=budget_s)
+    sweep = Sweep(name="hand", model="tiny", axes=Axes(batch_size=sizes), run=run, find=find)
+    session.apply(
+        SessionStarted(
+            t=0.0,
+            id="a",
+            created="",
+            sweep=sweep,
+            plan=tuple(configs),
+            host=Host(platform=""),
+            process_spread=recorded,
+        )
+    )
+    t = 0.0
+    for turn in range(max(len(case) if not isinstance(case, str) else 1 for case in cases)):
+        for index, case in enumerate(cases):
+            t = _run(session, index, turn, case, t)
+    return session
+
+
+def _run(session: Session, index: int, turn: int, case: Rounds | str, t: float) -> float:
+    """Apply the events of one round of a case, and return the time of its end."""
+    if turn >= (1 if isinstance(case, str) else len(case)):
+        return t
+    end = t + ROUND_S
+    session.apply(CaseStarted(t=t, case=index, round=turn, config=session.cases[index].config))
+    if isinstance(case, str):
+        session.apply(CaseFinished(t=end, case=index, outcome=case))  # type: ignore[arg-type]
+        return end
+    shown = case[turn]
+    times = [shown * (1 + 0.0001 * step) for step in range(30)] if isinstance(shown, float) else list(shown)
+    session.apply(Steps(t=end, case=index, phase="measure", round=turn, wall_ms=times))
+    span = (t, end)
+    if turn + 1 == len(case):
+        session.apply(CaseFinished(t=end, case=index, outcome="ok", measured_s=span))
+    else:
+        session.apply(RoundFinished(t=end, case=index, round=turn, measured_s=span))
+    return end
+
+
+def test_each_case_gets_a_first_round_in_plan_order() -> None:
+    plan = plan_rounds(session_of((), (), ()))
+    assert plan.rounds == (0, 1, 2) and plan.ended is None
+
+
+def test_race_ends_once_every_question_is_decided() -> None:
+    session = session_of((10.0, 10.0, 10.0), (20.0, 20.0, 20.0))
+    plan = plan_rounds(session)
+    assert (plan.rounds, plan.questions, plan.ended) == ((), (), "every question is decided")
+    assert open_questions(session) == ()
+
+
+def test_rounds_go_to_the_rivals_only() -> None:
+    plan = plan_rounds(session_of((20.0,), (10.0,), (10.1,), (30.0,), spread=0.01))
+    assert sorted(plan.rounds) == [1, 2] and plan.ended is None
+    assert {each.case for each in plan.settled} == {0, 3}
+
+
+def test_settled_case_says_why() -> None:
+    plan = plan_rounds(session_of((20.0,), (10.0,), (10.1,), (30.0,), spread=0.01))
+    texts = {each.case: settled_text(each) for each in plan.settled}
+    assert texts[0].startswith("not measured further: 2.0") and texts[0].endswith("x slower, sure")
+    same = plan_rounds(session_of((10.0,) * 5, (10.0,) * 5))
+    assert settled_text(same.settled[0]) == "not measured further: the same within 2%"
+
+
+def test_plan_in_the_middle_of_a_wave_continues_it() -> None:
+    plan = plan_rounds(session_of((10.0, 10.0), (10.1,), (40.0,), spread=0.01))
+    assert plan.rounds == (1,)
+
+
+def test_cases_that_did_not_succeed_get_no_rounds() -> None:
+    plan = plan_rounds(session_of((10.0,), "oom", "failed", (10.1,), spread=0.01))
+    assert sorted(plan.rounds) == [0, 3]
+
+
+def test_unknown_spread_is_measured_with_a_few_repeats() -> None:
+    plan = plan_rounds(session_of(*[(10.0 + 0.01 * place,) for place in range(30)], spread=None))
+    assert 12 <= len(plan.rounds) <= 14
+
+
+def test_spent_budget_ends_the_race_and_says_what_stays_open() -> None:
+    session = session_of((10.0, 10.0), (10.1, 10.1), spread=0.01, budget_s=2 * ROUND_S)
+    plan = plan_rounds(session)
+    assert plan.rounds == () and plan.ended is not None and "budget" in plan.ended
+    price = cost(plan.questions[0])
+    assert price is not None and price.rounds == 6 and price.seconds == 6 * ROUND_S
+
+
+def test_plan_fits_the_budget_but_for_its_last_round() -> None:
+    cases = [(10.0 + 0.01 * place,) for place in range(10)]
+    plan = plan_rounds(session_of(*cases, spread=0.01, budget_s=2.5 * ROUND_S))
+    assert len(plan.rounds) == 3
+
+
+def test_budget_defaults_to_a_minute_more_than_the_first_pass() -> None:
+    session = session_of((10.0,), (10.1,), spread=0.03, find=Find())
+    session.now_s = 63.9
+    assert plan_rounds(session).rounds
+    session.now_s = 64.0
+    assert plan_rounds(session).rounds == ()
+
+
+def test_question_that_no_rounds_decide_ends_the_race() -> None:
+    two_paces = [10.0, 14.0, 14.0] * 200
+    plan = plan_rounds(session_of((10.0,) * 3, (two_paces,) * 3, (40.0,) * 3))
+    assert plan.rounds == () and plan.questions
+    assert plan.ended == "more rounds wouldn't decide the open questions"
+
+
+def test_running_case_gets_no_round() -> None:
+    session = session_of((10.0,), (10.1,), spread=0.01)
+    session.cases[0] = replace_running(session, 0)
+    plan = plan_rounds(session)
+    assert 0 not in plan.rounds and plan.ended is None
+
+
+def replace_running(session: Session, index: int) -> Any:
+    case = session.cases[index].reset_for_resume()
+    case.started = CaseStarted(t=9.0, case=index, config=case.config)
+    case.between_rounds = False
+    return case
+
+
+def sized(*sizes: int, **options: Any) -> list[Config]:
+    return [Config(device="cpu", batch_size=size, **options) for size in sizes]
+
+
+def test_search_measures_only_the_rivals_of_the_best_case() -> None:
+    cases = ((20.0,), (10.0,), (10.2,), (15.0,))
+    plan = plan_rounds(session_of(*cases, spread=0.02, find=Find()))
+    assert sorted(plan.rounds) == [1, 2]
+    assert {each.case for each in plan.settled} == {0, 3}
+
+
+def test_search_starts_with_cases_that_differ_in_one_option() -> None:
+    both = Config(device="cpu", precision="bf16", threads=2)
+    configs = [
+        Config(device="cpu"),
+        both,
+        Config(device="cpu", precision="bf16"),
+        Config(device="cpu", threads=2),
+    ]
+    assert plan_rounds(session_of((), (), (), (), configs=configs, find=Find())).rounds == (0, 2, 3, 1)
+
+
+def test_search_drops_a_combination_of_slow_options() -> None:
+    configs = [
+        Config(device="cpu", precision=precision, threads=threads)
+        for precision in ("fp32", "bf16")
+        for threads in (1, 2)
+    ]
+    plan = plan_rounds(session_of((10.0,), (20.0,), (18.0,), (), configs=configs, find=Find()))
+    ((case, reason),) = plan.dropped
+    assert case == 3 and reason == "its options make it about 3.6x worse than the best"
+    near = plan_rounds(session_of((10.0,), (9.0,), (9.5,), (), configs=configs, find=Find()))
+    assert near.dropped == () and near.rounds == (3,)
+    unknown = session_of((10.0,), (20.0,), (18.0,), (), configs=configs, find=Find(), spread=None)
+    assert plan_rounds(unknown).dropped == ()
+
+
+def test_search_drops_larger_batches_of_one_that_ran_out_of_memory() -> None:
+    plan = plan_rounds(session_of((10.0,), "oom", (), configs=sized(1, 2, 4), find=Find()))
+    assert plan.dropped == ((2, "2 samples per step ran out of memory"),)
+
+
+def test_search_drops_larger_batches_of_one_beyond_a_limit() -> None:
+    find = Find(max_latency_ms=15.0)
+    plan = plan_rounds(session_of((10.0,), (20.0,), (), configs=sized(1, 2, 4), find=find))
+    assert [case for case, _ in plan.dropped] == [2]
+    assert plan.rounds == () and plan.ended == "every question is decided"
+
+
+def test_search_excludes_other_answers_unless_any_is_accepted() -> None:
+    for answers, best in (("close", 0), ("any", 1)):
+        session = session_of((10.0,) * 3, (5.0,) * 3, find=Find(answers=answers))
+        compared = AnswerComparison(case=1, baseline=0, verdict="different")
+        session.apply(Answered(t=20.0, case=1, comparisons=(compared,)))
+        plan = plan_rounds(session)
+        assert (plan.ended, [each.against for each in plan.settled]) == ("every question is decided", [best])
+
+
+def test_search_drops_what_no_budget_is_left_for() -> None:
+    plan = plan_rounds(session_of((10.0,), (9.0,), (), find=Find(), budget_s=4.0))
+    assert plan.dropped == ((2, "the budget is spent"),) and plan.ended == "the budget is spent"
+
+
+def test_search_looks_twice_at_a_rival_that_may_have_run_at_a_slower_pace() -> None:
+    plan = plan_rounds(session_of((10.0, 10.0), (12.0,), (16.0,), find=Find()))
+    assert plan.rounds == (1,)
+
+
+def test_search_measures_the_p99_that_its_constraint_needs() -> None:
+    plan = plan_rounds(session_of((10.0,) * 3, (20.0,) * 3, find=Find(max_p99_ms=50.0)))
+    assert plan.rounds == (0,)
+    assert plan_rounds(session_of((10.0,) * 4, (20.0,) * 3, find=Find(max_p99_ms=50.0))).rounds == ()

@@ -1,0 +1,107 @@
+"""What a session says, by moment: decided, tie, open, no baseline, imported, nothing measured."""
+
+from typing import Any
+
+import pytest
+
+from benchtui.sessions.advice.conclusion import Conclusion, conclude
+from benchtui.sessions.advice.constraints import Constraints
+from benchtui.sessions.advice.objectives import Objective
+from benchtui.sessions.payloads import Reported
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.sweep import Axes, Baseline, Config, Measure, Sweep
+from benchtui.sessions.text.conclusion import (
+    about_time,
+    certainty,
+    facts,
+    headline,
+    nothing_measured,
+    open_text,
+)
+
+
+def name(config: Config) -> str:
+    return f"{config.precision} bs {config.batch_size}"
+
+
+def only(session: Session, objective: Objective | None = None) -> Conclusion:
+    (work,) = conclude(session, objective).works
+    return work
+
+
+def sweep(batch_sizes: tuple[int, ...], **measure: Any) -> Sweep:
+    return Sweep(name="hand", model="tiny", axes=Axes(batch_size=batch_sizes), measure=Measure(**measure))
+
+
+def test_decided_session_says_what_to_run_and_against_whom(bench: Any) -> None:
+    session = bench.session(bench.steady(1, 10.0), bench.steady(4, 20.0), bench.steady(8, 50.0))
+    work = only(session)
+    assert work.decided and headline(work, name).startswith("run fp32 bs 4: 200 samples/s")
+    said = dict(facts(work, name))
+    assert said["baseline"] == "2.00 × (2.00 to 2.00), faster: fp32 bs 1, 100 samples/s"
+    assert said["confidence"].startswith("clearly ahead of the next: fp32 bs 8, 160 samples/s, 1.25 × (")
+    assert said["latency"] == "fp32 bs 1, median over rounds 10.0 ms, clearly ahead of the next"
+    assert open_text(conclude(session)) == "nothing: every verdict is decided"
+
+
+def test_tie_names_the_case_that_the_simpler_one_was_chosen_over(bench: Any) -> None:
+    session = bench.session(bench.steady(1, 10.0), bench.steady(1, 9.99, compile="default"))
+    work = only(session)
+    assert work.decided and work.best.config.compile == "off"
+    assert "indistinguishable from 1 other; simpler than fp32 bs 1, 100 samples/s, 0.999 ×" in certainty(
+        work, name
+    )
+
+
+def test_open_lead_is_said_first_with_what_would_decide_it(bench: Any) -> None:
+    session = bench.session(bench.case(1, 10.0), bench.case(2, 19.0), sweep=sweep((1, 2), iterations=30))
+    work = only(session)
+    assert not work.decided
+    assert headline(work, name, "128 tokens").startswith("not decided at 128 tokens: 1 other may be as good")
+    said = open_text(conclude(session))
+    assert said.startswith("1 question; 5 rounds of 2 cases (about ") and said.endswith(" would decide it")
+
+
+def test_cost_of_the_open_questions_follows_from_the_measured_steps(bench: Any) -> None:
+    session = bench.session(bench.case(1, 100.0), bench.case(2, 190.0), sweep=sweep((1, 2), iterations=30))
+    remaining = conclude(session).remaining
+    assert remaining is not None and (remaining.questions, remaining.cases, remaining.rounds) == (1, 2, 5)
+    steps_s = 5 * (35 * 0.1 + 35 * 0.19)
+    assert remaining.seconds is not None and steps_s <= remaining.seconds < 2 * steps_s
+
+
+def test_missing_baseline_is_named_with_its_reason(bench: Any) -> None:
+    plan = sweep((1, 2), baseline=Baseline(batch_size=1))
+    session = bench.session(bench.case(1, outcome="oom"), bench.steady(2, 10.0), sweep=plan)
+    work = only(session)
+    assert dict(facts(work, name))["baseline"].startswith("none: the baseline")
+    assert certainty(work, name) == "the only case"
+
+
+def test_imported_session_is_as_reported(bench: Any) -> None:
+    made = [
+        bench.case(size, outcome="ok", end={"reported": Reported(latency_mean_ms=ms, samples_per_s=rate)})
+        for size, ms, rate in ((1, 10.0, 100.0), (2, 10.0, 200.0))
+    ]
+    work = only(bench.session(*made))
+    assert certainty(work, name).startswith("as reported; the source kept no steps: ")
+
+
+def test_constraint_that_excludes_all_leaves_no_conclusion(bench: Any) -> None:
+    session = bench.session(bench.steady(1, 10.0))
+    assert conclude(session, Objective("throughput", Constraints(latency_ms=1.0))).works == ()
+    assert nothing_measured(session) == "no measured case meets the constraints"
+
+
+def test_failure_of_all_cases_is_said_once_with_its_reason(bench: Any) -> None:
+    failed = [bench.case(size, outcome="failed", end={"reason": "no such folder"}) for size in (1, 2)]
+    session = bench.session(*failed)
+    assert conclude(session).works == ()
+    assert nothing_measured(session) == "nothing was measured: 2 of 2 cases failed: no such folder"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(0.2, "about 1 s"), (80.0, "about 80 s"), (100.0, "about 2 minutes")]
+)
+def test_expected_times_are_rounded(seconds: float, words: str) -> None:
+    assert about_time(seconds) == words

@@ -1,0 +1,66 @@
+"""The answer at the end of a run: lines that fit a terminal, and the same as JSON."""
+
+from pathlib import Path
+from typing import Any
+
+from benchtui.sessions.advice.conclusion import conclude
+from benchtui.sessions.library import paths
+from benchtui.sessions.report.document import markdown
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.case_metrics import metrics
+from benchtui.tui.cli.text.conclusion import WIDTH, document, lines
+
+
+def answer(path: Path) -> list[str]:
+    session = Session.load(path)
+    return list(lines(session, conclude(session), path))
+
+
+def test_answer_for_one_work_takes_few_lines(make_story: Any, home: Path) -> None:
+    story = make_story(paths.path_of("s")).begin(batch_sizes=(1, 2), rounds=3)
+    story.case(0, 10.0, rounds=3).case(1, 15.0, rounds=3).end().close()
+    said = answer(story.path)
+    assert said[0].startswith("run cuda:0 fp32 bs=2: 133 samples/s, ") and len(said) <= 8
+    assert all(len(line) <= WIDTH for line in said)
+    assert any(line.startswith("  confidence  clearly ahead of the next: cuda:0 fp32 bs=1") for line in said)
+    assert said[-1] == "  use it      benchtui optimal s; report: benchtui export s"
+
+
+def test_answer_is_the_case_that_the_report_recommends(make_story: Any, tmp_path: Path) -> None:
+    story = make_story(tmp_path / "s.json").begin(batch_sizes=(1,), compile=("off", "default"))
+    story.case(0, 10.0, 100).case(1, 9.999, 100).end().close()
+    session = Session.load(story.path)
+    assert max(session.cases, key=lambda case: metrics(case).samples_per_s).config.compile == "default"
+    assert "so far cuda:0 fp32 compile=off bs=1: " in answer(story.path)[0]
+    assert "- For throughput, run cuda:0 fp32 compile=off bs=1 (" in markdown(session)
+
+
+def test_open_questions_come_with_the_command_that_decides_them(make_story: Any, tmp_path: Path) -> None:
+    story = make_story(tmp_path / "s.json").begin(batch_sizes=(1, 2)).case(0, 10.0).case(1, 19.0).end()
+    story.close()
+    text = " ".join(" ".join(answer(story.path)).split())
+    assert "not decided: 1 other may be as good or better; so far cuda:0 fp32 bs=" in text
+    assert f"would decide it; benchtui next {story.path} -o next.toml" in text
+
+
+def test_works_are_named_and_counted_beyond_the_first(make_story: Any, tmp_path: Path) -> None:
+    lengths = (16, 32, 64, 128)
+    story = make_story(tmp_path / "s.json").begin(batch_sizes=(1,), sequence_length=lengths)
+    for case in range(len(lengths)):
+        story.case(case)
+    story.end().close()
+    said = answer(story.path)
+    assert said[0].startswith("run at 16 tokens cuda:0 fp32 bs=1: ")
+    assert f"and 1 more: benchtui optimal {story.path}" in said
+
+
+def test_json_has_the_facts_and_the_lines(make_story: Any, tmp_path: Path) -> None:
+    story = make_story(tmp_path / "s.json").begin(batch_sizes=(1, 2), rounds=3)
+    story.case(0, 10.0, rounds=3).case(1, 15.0, rounds=3).end().close()
+    session = Session.load(story.path)
+    record = document(session, conclude(session), story.path)
+    (work,) = record.works
+    assert (record.outcome, record.states, record.text) == ("completed", {"ok": 2}, tuple(answer(story.path)))
+    assert work.decided and work.decision.best is not None and work.decision.best.case == 1
+    assert work.baseline is not None and work.baseline.case == 0
+    assert work.against_baseline is not None and work.against_baseline.verdict == "FASTER"

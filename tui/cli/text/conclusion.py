@@ -1,0 +1,128 @@
+"""Conclusion of a session as plain lines and as JSON: what to run, how certain that is, and what stays open."""
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from textwrap import wrap
+
+from benchtui.sessions.advice.conclusion import Conclusion, Conclusions, Remaining
+from benchtui.sessions.export.case_rows import case_row
+from benchtui.sessions.export.case_schema import CaseRow
+from benchtui.sessions.library import paths
+from benchtui.sessions.report.compare_json import RatioJson, ratio_json
+from benchtui.sessions.sanitize import shell_word
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.state.simulation import simulation_note
+from benchtui.sessions.stats.results import varied
+from benchtui.sessions.sweep.options import BY_NAME
+from benchtui.sessions.text import conclusion as wording
+from benchtui.sessions.text.labels import case_label
+from benchtui.tui.cli.schema.records import Record
+from benchtui.tui.cli.text import optimal
+from benchtui.tui.cli.text.next import QuestionJson, question_json
+
+WIDTH = 100
+LABEL_CELLS = 14
+"""Width of what a line is about, with the indent before it."""
+MOST_WORKS = 3
+"""Number of works with an answer in lines; the rest are only counted. The JSON has all."""
+
+
+class ConclusionJson(Record, frozen=True, kw_only=True):
+    """Answer for the cases of one work."""
+
+    decision: optimal.DecisionJson
+    decided: bool
+    """Whether no other case may turn out to be better."""
+    rivals: tuple[QuestionJson, ...]
+    """Cases that may be better, each with the best one."""
+    baseline: CaseRow | None
+    no_baseline: str | None
+    """Why there is no baseline."""
+    against_baseline: RatioJson | None
+    """How many times as good the best case is as the baseline. Null for the baseline itself."""
+    alternative: CaseRow | None
+    """Case to run for latency, or for throughput if latency is the objective. Null if it is the best case."""
+
+
+class ConclusionsJson(Record, frozen=True, kw_only=True):
+    """Last line of ``run --json``."""
+
+    session: str
+    """Path of the session."""
+    outcome: str | None
+    """How the sweep ended. Null if its engine crashed."""
+    states: dict[str, int]
+    """Number of cases in each state."""
+    works: tuple[ConclusionJson, ...]
+    """Empty if nothing was measured."""
+    open: tuple[QuestionJson, ...]
+    remaining: Remaining | None
+    """Measurement that would decide the open questions. Null if none would."""
+    text: tuple[str, ...]
+    """The same in words."""
+
+
+def lines(session: Session, conclusions: Conclusions, path: Path) -> Iterator[str]:
+    """Yield the answer: what to run, how certain that is, what stays open, and the commands that follow.
+
+    Text from the session is not sanitized.
+    """
+    if (note := simulation_note(session.start)) is not None:
+        yield note
+    several = len(conclusions.works) > 1
+    options = varied(case.config for case in session.cases)
+    name = partial(case_label, varied=[option for option in options if not (several and BY_NAME[option].work)])
+    for conclusion in conclusions.works[:MOST_WORKS]:
+        where = str(conclusion.best.config.work) if several else ""
+        yield from _wrapped("", wording.headline(conclusion, name, where))
+        for about, text in wording.facts(conclusion, name):
+            if not several or about in ("baseline", "confidence"):
+                yield from _wrapped(about, text)
+    command = shell_word(paths.library_name(path))
+    if (rest := len(conclusions.works) - MOST_WORKS) > 0:
+        yield f"and {rest:,} more: benchtui optimal {command}"
+    if not conclusions.works:
+        yield wording.nothing_measured(session)
+        return
+    follow_up = f"; benchtui next {command} -o next.toml" if conclusions.remaining else ""
+    yield from _wrapped("open", f"{wording.open_text(conclusions)}{follow_up}")
+    yield from _wrapped("use it", f"benchtui optimal {command}; report: benchtui export {command}")
+
+
+def _wrapped(about: str, text: str) -> Iterator[str]:
+    head = f"  {about:<{LABEL_CELLS - 2}}" if about else ""
+    yield from wrap(
+        f"{head}{text}",
+        WIDTH,
+        subsequent_indent=" " * LABEL_CELLS,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def document(session: Session, conclusions: Conclusions, path: Path) -> ConclusionsJson:
+    """Return the answer as a JSON record."""
+    return ConclusionsJson(
+        session=str(path),
+        outcome=session.finished.outcome if session.finished else None,
+        states=Counter(case.state for case in session.cases),
+        works=tuple(_document(session, conclusion) for conclusion in conclusions.works),
+        open=tuple(map(question_json, conclusions.open)),
+        remaining=conclusions.remaining,
+        text=tuple(lines(session, conclusions, path)),
+    )
+
+
+def _document(session: Session, conclusion: Conclusion) -> ConclusionJson:
+    base, other = conclusion.baseline, conclusion.alternative and conclusion.alternative.best
+    return ConclusionJson(
+        decision=optimal.document(session, conclusion.choice),
+        decided=conclusion.decided,
+        rivals=tuple(map(question_json, conclusion.rivals)),
+        baseline=case_row(base.case, base) if base else None,
+        no_baseline=conclusion.no_baseline or None,
+        against_baseline=ratio_json(conclusion.against_baseline),
+        alternative=case_row(other.case, other) if other else None,
+    )
