@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from benchtui.engine.executor import ExecutorContext, Node
+from benchtui.engine.executor import Execution, ExecutorContext, Node
 from benchtui.engine.job import Job
-from benchtui.engine.node.case_execution import CaseRun
 from benchtui.engine.node.preflight import IdleAndTorchTask, PeaksTask
 from benchtui.engine.node.runner import NodeRunner, NodeSettings
 from benchtui.engine.node.worker_processes import WorkerProcesses
@@ -40,7 +39,7 @@ class LocalExecutor:
         """Measure device peaks."""
         return self._runner.measure_peaks(wanted.get(None, ()))
 
-    def start(self, job: Job, node: str | None) -> CaseRun:
+    def start(self, job: Job, node: str | None) -> Execution:
         """Start a case; raise BenchtuiError if that fails."""
         return self._runner.start(job)
 

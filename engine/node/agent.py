@@ -15,9 +15,8 @@ from time import monotonic
 import msgspec
 
 from benchtui.engine.event_loop import EventLoop
-from benchtui.engine.executor import PreflightTask
+from benchtui.engine.executor import Execution, PreflightTask
 from benchtui.engine.line_protocol import Lines, send
-from benchtui.engine.node.case_execution import CaseRun
 from benchtui.engine.node.protocol import (
     End,
     Hello,
@@ -68,7 +67,7 @@ class NodeAgent:
         self._outgoing = outgoing
         self._send_lock = threading.Lock()
         self._loop = EventLoop()
-        self._runs: dict[int, CaseRun] = {}
+        self._runs: dict[int, Execution] = {}
         self._task: PreflightTask | None = None
 
     def serve(self) -> None:
@@ -85,7 +84,7 @@ class NodeAgent:
         try:
             while not self._lines.closed:
                 self._collect()
-                waiting: list[CaseRun | PreflightTask] = list(self._runs.values())
+                waiting: list[Execution | PreflightTask] = list(self._runs.values())
                 waiting += [self._task] if self._task else []
                 sources = [source for wait in waiting for source in wait.sources]
                 self._loop.wait(sources, min((wait.left_s for wait in waiting), default=None))

@@ -1,16 +1,23 @@
-"""Fork server of this process: starts processes, and is replaced when it is stopped or hangs."""
+"""Fork servers of this process: start processes, and are replaced when they are stopped or hang.
+
+Cases with environment variables have a server for each set of them, started on first use.
+"""
 
 import os
 import signal
 import threading
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from multiprocessing import forkserver
 from multiprocessing.process import BaseProcess
 from time import monotonic, sleep
+from types import MappingProxyType
 from typing import Any
 
 from benchtui.engine.process_tree import is_stopped
 
+NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 STOPPED_S = 3.0
 """Seconds before a stopped server is replaced. One stopped together with the engine is continued sooner."""
 START_S = 300.0
@@ -21,29 +28,65 @@ import would otherwise initialize CUDA in the server, and no process forked from
 _CHECK_S = 0.5
 _END_S = 1.0
 
-_server: Any = forkserver._forkserver  # there is no public API
+MOST_SERVERS = 4
+"""Maximum number of servers with variables of their own. Each has imported torch, about 300 MB."""
 
 
-def server_pid() -> int | None:
-    """Process id of the server; None before the first start."""
-    pid: int | None = _server._forkserver_pid
+class _ServerWithVariables(forkserver.ForkServer):
+    """Server that is started with environment variables, so that the libraries it imports see them."""
+
+    def __init__(self, variables: Mapping[str, str]) -> None:
+        super().__init__()
+        self._variables = variables
+        self._preload_modules = _plain._preload_modules
+
+    def ensure_running(self) -> None:
+        with _environment(self._variables):
+            super().ensure_running()
+
+
+_plain: Any = forkserver._forkserver  # there is no public API
+_servers: dict[frozenset[tuple[str, str]], Any] = {}
+"""Servers with variables, by these, the most recently used one last."""
+_current: ContextVar[Any] = ContextVar("_current", default=_plain)
+"""Server that this thread starts a process from."""
+
+
+def _connect(fds: Sequence[int]) -> tuple[int, int]:
+    connected: tuple[int, int] = _current.get().connect_to_new_process(fds)
+    return connected
+
+
+forkserver.connect_to_new_process = _connect  # multiprocessing knows a single server
+
+
+def server_pid(variables: Mapping[str, str] = NO_VARIABLES) -> int | None:
+    """Process id of the server with these variables; None before its first start."""
+    server = _servers.get(frozenset(variables.items())) if variables else _plain
+    pid: int | None = server and server._forkserver_pid
     return pid
+
+
+def server_pids() -> list[int]:
+    """Process ids of all servers."""
+    return [server._forkserver_pid for server in (_plain, *_servers.values()) if server._forkserver_pid]
 
 
 def begin() -> None:
     """Start the server if it isn't running, without waiting for its imports. Raises OSError if that fails."""
     os.environ.setdefault(CUDA_CHECK, "1")
-    _server.ensure_running()
+    _plain.ensure_running()
 
 
-def start(process: BaseProcess) -> None:
-    """Start a process from the fork server. A stopped or hung server is replaced.
+def start(process: BaseProcess, variables: Mapping[str, str] = NO_VARIABLES) -> None:
+    """Start a process from the server with these variables. A stopped or hung server is replaced.
 
     Raises:
         OSError, EOFError: if the server has exited.
     """
     os.environ.setdefault(CUDA_CHECK, "1")  # it may start the server
-    watch = _Watch()
+    server = _server_with(variables) if variables else _plain
+    watch, before = _Watch(server), _current.set(server)
     try:
         process.start()
     except (OSError, EOFError):
@@ -52,23 +95,54 @@ def start(process: BaseProcess) -> None:
         kill_server(watch.killed)
         process.start()
     finally:
+        _current.reset(before)
         watch.end()
 
 
 def kill_server(pid: int) -> None:
     """Kill the server if it is still the current one. The next process starts a new server."""
-    if server_pid() != pid:
+    server = next((each for each in (_plain, *_servers.values()) if each._forkserver_pid == pid), None)
+    if server is None:
         return
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
     if not _exited(pid):
-        _abandon()
+        _abandon(server)
+
+
+def kill_least_used(busy: Collection[int | None]) -> None:
+    """Kill servers beyond the maximum, the ones unused for longest, but none of these that run a process."""
+    idle = [key for key, server in _servers.items() if server._forkserver_pid not in busy]
+    for key in idle[: max(0, len(_servers) - MOST_SERVERS)]:
+        if pid := _servers[key]._forkserver_pid:
+            kill_server(pid)
+        del _servers[key]
+
+
+def _server_with(variables: Mapping[str, str]) -> Any:  # noqa: ANN401  (a ForkServer, which has no public API)
+    key = frozenset(variables.items())
+    server = _servers.pop(key, None) or _ServerWithVariables(variables)
+    _servers[key] = server
+    return server
+
+
+@contextmanager
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Set environment variables of this process for a moment."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
 class _Watch:
     """Watchdog: kills the server if it is stopped or hangs during a start."""
 
-    def __init__(self) -> None:
+    def __init__(self, server: Any) -> None:  # noqa: ANN401  (a ForkServer, which has no public API)
+        self._server = server
         self.killed: int | None = None
         """Process id of the server that was killed, if any."""
         self._done = threading.Event()
@@ -81,7 +155,7 @@ class _Watch:
     def _run(self) -> None:
         due_s, stopped_s = monotonic() + START_S, 0.0
         while not self._done.wait(_CHECK_S):
-            pid = server_pid()
+            pid = self._server._forkserver_pid
             stopped_s = stopped_s + _CHECK_S if pid and is_stopped(pid) else 0.0
             if pid and (stopped_s >= STOPPED_S or monotonic() > due_s):
                 self.killed = pid
@@ -103,8 +177,8 @@ def _exited(pid: int) -> bool:
     return False
 
 
-def _abandon() -> None:
+def _abandon(server: Any) -> None:  # noqa: ANN401  (as above)
     """Abandon a server that can't be killed."""
-    if _server._forkserver_alive_fd is not None:
-        os.close(_server._forkserver_alive_fd)
-    _server._forkserver_address = _server._forkserver_alive_fd = _server._forkserver_pid = None
+    if server._forkserver_alive_fd is not None:
+        os.close(server._forkserver_alive_fd)
+    server._forkserver_address = server._forkserver_alive_fd = server._forkserver_pid = None

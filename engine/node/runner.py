@@ -7,9 +7,11 @@ from time import monotonic
 import msgspec
 from msgspec.structs import replace
 
+from benchtui.engine.executor import Execution
 from benchtui.engine.job import REPORT_S, Job
 from benchtui.engine.node.case_execution import CaseRun
 from benchtui.engine.node.energy import idle_power_w
+from benchtui.engine.node.pending_case import PendingCase
 from benchtui.engine.node.preflight import IDLE_S, IdleAndTorchTask, PeaksTask
 from benchtui.engine.node.scratch_dir import Scratch
 from benchtui.engine.node.telemetry_window import TelemetryWindow
@@ -31,7 +33,7 @@ from benchtui.sessions.analysis.roofline import PeakKey
 from benchtui.sessions.events import Idle, Telemetry
 from benchtui.sessions.payloads import Gpu
 from benchtui.sessions.stats.disturbance import IDLE_GPU_PERCENT
-from benchtui.sessions.sweep import SYNTHETIC
+from benchtui.sessions.sweep import SYNTHETIC, named_values
 
 
 class NodeSettings(msgspec.Struct, frozen=True):
@@ -119,8 +121,12 @@ class NodeRunner:
         spans = None if self._gpu_reader is None else self
         return PeaksTask(self._processes, wanted, self._settings.node, spans)
 
-    def start(self, job: Job) -> CaseRun:
-        """Start a case. Raises BenchtuiError if its worker can't be started."""
+    def start(self, job: Job) -> Execution:
+        """Start a case, once its fork server is ready. Raises BenchtuiError if its worker can't be started."""
+        ready = self._processes.begin_server(named_values.texts(job.config.env))
+        return self._start(job) if ready is None else PendingCase(job.case, ready, lambda: self._start(job))
+
+    def _start(self, job: Job) -> CaseRun:
         if self._scratch is None:
             raise AssertionError("a node must be opened before its first case")
         now_s = self.now_s()

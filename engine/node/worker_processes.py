@@ -6,7 +6,7 @@ import os
 import resource
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from math import inf
 from multiprocessing.connection import Connection
@@ -30,7 +30,7 @@ from benchtui.engine.job import (
     StepCostReport,
 )
 from benchtui.engine.line_protocol import Lines
-from benchtui.engine.node import fork_server, fresh_process
+from benchtui.engine.node import fork_server
 from benchtui.engine.process_tree import (
     adopts_orphans,
     is_running,
@@ -90,6 +90,29 @@ class WorkerProcesses:
         with suppress(OSError):  # the first process reports why it can't be started
             fork_server.begin()
 
+    def begin_server(self, variables: Mapping[str, str]) -> int | None:
+        """Start the fork server with these variables, in a thread, since that takes the import of torch.
+
+        Return a descriptor that becomes readable once cases start from it at once; None if they do already.
+        """
+        pid = fork_server.server_pid(variables)
+        if not variables or (pid and is_running(pid)):
+            return None
+        ready, starting = os.pipe()
+        process = self._context.Process(target=_do_nothing)
+
+        def start() -> None:
+            try:
+                fork_server.start(process, variables)
+                process.join()
+            except (OSError, EOFError):
+                pass  # the case reports why it can't be started
+            finally:
+                os.close(starting)
+
+        threading.Thread(target=start, daemon=True).start()
+        return ready
+
     def query_torch(self) -> "TorchQuery":
         """Start the fork server and query torch."""
         query = TorchQuery(self._context)
@@ -98,6 +121,7 @@ class WorkerProcesses:
 
     def start(self, job: Job) -> "CaseProcess":
         """Start the worker of a case."""
+        fork_server.kill_least_used({running.server for running in self._cases})
         case = CaseProcess(self._context, job, self._ended)
         self._cases.append(case)
         return case
@@ -109,9 +133,8 @@ class WorkerProcesses:
         return query
 
     def close(self) -> None:
-        """Kill the fork server and all descendants of it and its workers."""
-        server = fork_server.server_pid()
-        if server is not None:
+        """Kill the fork servers and all descendants of them and their workers."""
+        for server in fork_server.server_pids():
             kill_descendants(server)
             fork_server.kill_server(server)
             self._kill_orphans(server, frozenset())
@@ -165,18 +188,20 @@ class CaseProcess:
         self._process: BaseProcess = context.Process(
             target=_run_worker, args=(msgspec.json.encode(job), events_out, stderr_out)
         )
+        variables = named_values.texts(job.config.env)
         try:
-            fork_server.start(self._process)
+            fork_server.start(self._process, variables)
         except (OSError, EOFError) as error:
             self._events.close()
             self._stderr.close()
-            raise _not_started("the worker", error) from error
+            names = f" with {', '.join(variables)}" if variables else ""
+            raise _not_started(f"the worker{names}", error) from error
         finally:
             events_out.close()
             stderr_out.close()
         self.pid = self._process.pid or 0
         """Process id of the worker, also valid after its exit."""
-        self.server = fork_server.server_pid()
+        self.server = fork_server.server_pid(variables)
         """Process id of the fork server that the worker was forked from."""
         self._lines = Lines(self._events)
 
@@ -433,14 +458,16 @@ def _send_answer(pipe: Connection, answer: Runtime | PeaksReport | Failure) -> N
         pipe.send_bytes(msgspec.json.encode(answer))
 
 
+def _do_nothing() -> None:
+    """Show that the fork server is ready."""
+
+
 def _run_worker(job: bytes, events: Connection, stderr: Connection) -> None:
     os.dup2(stderr.fileno(), 2)  # before the imports, which may fail
     from benchtui.engine.worker.main import (
         main,  # torch is imported in the worker, never in the supervisor
     )
 
-    if variables := named_values.texts(msgspec.json.decode(job, type=Job).config.env):
-        fresh_process.replace_process(job, events, stderr, variables)
     main(job, events, stderr)
 
 

@@ -25,7 +25,7 @@ from benchtui.sessions.analysis.answers import (
 )
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Answered
-from benchtui.sessions.payloads import Answer, AnswerComparison, AnswerKind
+from benchtui.sessions.payloads import Answer, AnswerComparison, AnswerKind, AnswerVerdict
 from benchtui.sessions.stats.baseline import answer_baseline
 from benchtui.sessions.sweep import Config
 
@@ -66,8 +66,10 @@ def answer(job: Job, workload: Workload, step_s: float, clock: Callable[[], floa
         return None
     if shared := _shared(folder, job):
         _note(folder, msgspec.structs.replace(own, shared_with=shared.case))
-        same = msgspec.structs.replace(shared, case=own.index)
-        return Answered(t=clock(), case=own.index, shared_with=shared.case, comparisons=(same,))
+        # at another size, the last bits may differ
+        verdict: AnswerVerdict | None = "close" if shared.verdict == "identical" else shared.verdict
+        own_share = msgspec.structs.replace(shared, case=own.index, verdict=verdict)
+        return Answered(t=clock(), case=own.index, shared_with=shared.case, comparisons=(own_share,))
     try:
         output = workload.answer(step_s)
         values = output.values.numpy().astype(_DTYPES[output.kind], copy=False)

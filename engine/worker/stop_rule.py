@@ -135,13 +135,16 @@ class StopRule:
         """Return why the error suffices, or why a noisy round ends nevertheless."""
         if self._measured_ms < CHECK_MS or not self._check_due():
             return None
-        error = self._timed.interval_percent
-        enough = f"±{self._enough_percent:.2g}%, the spread between processes, after {self._steps} steps"
-        if error is not None and error <= self._enough_percent:
-            return f"error of the median within {enough}"
-        if self._steps >= self._rules.iterations and self._measured_ms >= NOISY_MS:
-            return f"error of the median still above {enough}"
-        return None
+        error, limit, after = self._timed.interval_percent, self._enough_percent, f"after {self._steps} steps"
+        if error is not None and error <= limit:
+            return f"error of the median within ±{limit:.2g}%, the spread between processes, {after}"
+        if self._measured_ms < NOISY_MS:
+            return None
+        twice = f"±{2 * limit:.2g}%, twice the spread between processes, {after}"
+        if error is not None and error <= 2 * limit:
+            return f"error of the median within {twice}"
+        noisy = self._steps >= self._rules.iterations
+        return f"error of the median still above {twice}" if noisy else None
 
     def _check_due(self) -> bool:
         """Whether enough steps have been added since the last check to sort all of them again."""

@@ -10,12 +10,13 @@ CHECK_MS = 500.0
 """Minimum measured time before the width of an interval counts."""
 LEAST_WARMUP_STEPS = 3
 """Minimum steps of ``warmup = "auto"``."""
-SETTLED_MS = 500.0
+SETTLED_MS = 250.0
 """Time of the warm-up from which two equal steps end it: a window of eight takes longer if steps are slow."""
 LEAST_STEPS = 6
 """Minimum steps of ``iterations = "auto"``. Fewer have no 95% interval of the median."""
 NOISY_MS = 2000.0
-"""Minimum measured time before ``iterations = "auto"`` gives up on a noisy round."""
+"""Measured time from which ``iterations = "auto"`` accepts a standard error as large as the spread between
+processes, or gives up on a noisy round. Before, the 95% interval has to be within the spread."""
 AUTO_LEAST_STEPS = 10
 AUTO_MOST_STEPS = 10_000
 AUTO_MOST_S = 60.0

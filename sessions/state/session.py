@@ -465,6 +465,8 @@ class Session:
 
     def _answered(self, event: Answered) -> None:
         case = self._case(event.case)
+        if event.shared_with is not None:
+            self._require_case(event.shared_with)
         case.answered = event
         for comparison in event.comparisons:
             self._require_case(comparison.baseline)

@@ -366,8 +366,8 @@ def _stop_rule(measure: Measure, minimum: str) -> str:
     if measure.until_error:
         rule = (
             "the error of the median is within the spread between processes, after at least"
-            f" {LEAST_STEPS} steps and {CHECK_MS / 1000:g} s; a noisy round ends after {steps}"
-            f" and {NOISY_MS / 1000:g} s"
+            f" {LEAST_STEPS} steps and {CHECK_MS / 1000:g} s, or within twice that from {NOISY_MS / 1000:g} s"
+            f" on; at most {steps}, or {NOISY_MS / 1000:g} s if that is longer"
         )
     elif measure.until_auto:
         rule = f"the spread is narrow enough or settled, after at least {steps}"

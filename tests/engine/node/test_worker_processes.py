@@ -58,8 +58,8 @@ def test_worker_that_cannot_be_killed_is_named_and_not_waited_for(monkeypatch: p
         return process
 
     context: Any = SimpleNamespace(Pipe=spawn.Pipe, Process=plain_process)
-    monkeypatch.setattr(worker_processes.fork_server, "start", lambda started: started.start())
-    monkeypatch.setattr(worker_processes.fork_server, "server_pid", lambda: None)
+    monkeypatch.setattr(worker_processes.fork_server, "start", lambda started, variables: started.start())
+    monkeypatch.setattr(worker_processes.fork_server, "server_pid", lambda variables: None)
     monkeypatch.setattr(worker_processes, "_kill", lambda pid: None)
     monkeypatch.setattr(worker_processes, "_CHECK_S", 0.0)
     monkeypatch.setattr(worker_processes, "TEARDOWN_S", 0.0)

@@ -100,6 +100,13 @@ def test_sizes_share_the_first_comparison(ask: Any) -> None:
     assert (third.answer, third.shared_with, verdicts(third)) == (None, 1, {2: (0, "close")})
 
 
+def test_shared_answer_is_not_called_identical(ask: Any) -> None:
+    """Another batch size may change the last bits."""
+    for case, size in enumerate((1, 2)):
+        share(ask, case, batch_size=size)
+    assert verdicts(share(ask, 2, batch_size=4)) == {2: (0, "close")}
+
+
 def test_later_rounds_do_not_share_again(ask: Any) -> None:
     for case, size in enumerate((1, 2, 4)):
         share(ask, case, batch_size=size)

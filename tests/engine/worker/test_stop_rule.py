@@ -68,17 +68,23 @@ def test_short_round_is_measured_for_half_a_second() -> None:
 
 
 def test_round_goes_on_while_its_error_is_above_the_spread() -> None:
-    few, reason = stopped(MEASURE_DEFAULTS, around(200.0, 0.06, 40), enough_percent=5.0)
-    more, later = stopped(MEASURE_DEFAULTS, around(200.0, 0.06, 40), enough_percent=3.0)
-    assert 6 <= few < more <= 20
+    few, reason = stopped(MEASURE_DEFAULTS, around(50.0, 0.06, 99), enough_percent=5.0)
+    more, later = stopped(MEASURE_DEFAULTS, around(50.0, 0.06, 99), enough_percent=3.0)
+    assert 10 <= few < more <= 40
     assert reason is not None and "within ±5%" in reason
     assert later is not None and "within ±3%" in later
+
+
+def test_long_round_ends_once_the_standard_error_is_below_the_spread() -> None:
+    n, reason = stopped(MEASURE_DEFAULTS, around(300.0, 0.06, 40), enough_percent=3.0)
+    assert 7 <= n < 20
+    assert reason is not None and "within ±6%, twice the spread between processes" in reason
 
 
 def test_noisy_round_ends_after_twenty_steps_and_two_seconds() -> None:
     n, reason = stopped(MEASURE_DEFAULTS, [100.0, 300.0] * 500)
     assert n == 20
-    assert reason == "error of the median still above ±5%, the spread between processes, after 20 steps"
+    assert reason == "error of the median still above ±10%, twice the spread between processes, after 20 steps"
     assert 100 <= stopped(MEASURE_DEFAULTS, [10.0, 30.0] * 500)[0] <= 102
 
 

@@ -79,7 +79,7 @@ def test_two_equal_steps_end_a_slow_warmup() -> None:
 
 
 def test_two_equal_steps_do_not_end_a_warmup_that_has_just_begun() -> None:
-    assert ended([900.0, 100.0, 100.0, 100.0]) == (4, None)
+    assert ended([900.0, 100.0, 100.0]) == (3, None)
 
 
 def test_two_equal_steps_in_which_something_was_compiled_end_nothing() -> None:

@@ -150,7 +150,7 @@ async def test_invalid_value_is_rejected_and_esc_restores(opened: Any) -> None:
             await seen.press(key)
             assert "is not a whole number" in error(seen)
         await seen.press("escape")
-        assert line_of(seen, "iterations").split() == ["▸", "iterations", "20"]
+        assert line_of(seen, "iterations").split() == ["▸", "iterations", "auto"]
         assert sweep_of(seen) == load_sweep("quick")
 
 
