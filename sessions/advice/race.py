@@ -45,9 +45,6 @@ CLOSE: tuple[Obstacle, ...] = ("close", "many rounds")
 """Reasons against further rounds that a search ignores: they show at least which of two cases may be better."""
 LEAST_CONTENDERS = 4
 """Rivals of the best case that all get rounds in a search. Of more, only the better half does."""
-LOOKS_PER_REPEAT = 2
-"""Cases without a round, per repeat that is missing to know the spread between processes, from which a search
-measures that spread first."""
 _IMPORTANCE: tuple[About, ...] = ("best", "best throughput", "best latency", "verdict", "front")
 """Subjects of questions about pairs, most important first."""
 
@@ -119,7 +116,7 @@ def _search(session: Session, find: Find) -> RacePlan:
     plan = _race(session, results, decisions, pairs, _contenders(pairs), looks)
     if looks and session.start.sweep.run.budget_s is not None and seconds_left(session) <= 0:
         dropped |= dict.fromkeys(looks, "the budget is spent")
-    elif looks and not (plan.rounds and _spread_first(unmeasured, results, looks)):
+    elif looks:
         plan = replace(plan, rounds=tuple(looks), ended=None)
     elif plan.ended and (again := _affordable(session, _again(unproven(decisions, objective)))):
         plan = replace(plan, rounds=again, ended=None)
@@ -141,15 +138,6 @@ def _contenders(pairs: Sequence[OpenQuestion]) -> Sequence[OpenQuestion]:
     """Return the questions of the better half of the rivals. The others may leave without further rounds."""
     open_pairs = [question for question in pairs if question.rounds or question.obstacle in CLOSE]
     return open_pairs[: max(LEAST_CONTENDERS, len(open_pairs) // 2)]
-
-
-def _spread_first(unmeasured: Unmeasured, results: Sequence[Result], looks: Sequence[int]) -> bool:
-    """Return whether to repeat cases before the first look at others.
-
-    If the spread between processes isn't known, a few repeats pay off: they show which others can't win.
-    """
-    missing = _missing_repeats(results)
-    return 0 < missing * LOOKS_PER_REPEAT < len(looks) and not unmeasured.near_baseline()
 
 
 def _race(
@@ -174,8 +162,17 @@ def _race(
 
 
 def seconds_left(session: Session) -> float:
-    """Return the rest of the budget in seconds; negative if more was spent."""
+    """Return the rest of the budget, in seconds of the session's time; negative if more was spent."""
     return session.budget_s - session.budget_spent_s
+
+
+def round_s(case: CaseState) -> float:
+    """Return the time of a case's newest round with its process, in seconds; 0 before its first round ends."""
+    if not case.ends or case.started is None:
+        return 0.0
+    end = case.ends[-1]
+    end_s = end.measured_s[1] if end.measured_s else end.t
+    return max(end_s - case.started.t, 0.0)
 
 
 def cost(question: OpenQuestion) -> Cost | None:
@@ -183,9 +180,7 @@ def cost(question: OpenQuestion) -> Cost | None:
     if question.rounds is None:
         return None
     missing = [(case, max(question.rounds - len(case.ends), 0)) for case in question.cases]
-    return Cost(
-        sum(rounds for _, rounds in missing), sum(rounds * case.newest_round_s for case, rounds in missing)
-    )
+    return Cost(sum(rounds for _, rounds in missing), sum(rounds * round_s(case) for case, rounds in missing))
 
 
 def _unmeasured(session: Session) -> list[CaseState]:
@@ -234,7 +229,7 @@ def _decidable(session: Session, questions: Sequence[OpenQuestion]) -> Iterator[
             case.index: question.rounds - max(len(case.ends), planned.get(case.index, 0))
             for case in question.cases
         }
-        seconds = sum(max(rounds, 0) * session.cases[index].newest_round_s for index, rounds in more.items())
+        seconds = sum(max(rounds, 0) * round_s(session.cases[index]) for index, rounds in more.items())
         if seconds <= left_s:
             left_s -= seconds
             planned |= {index: question.rounds for index, rounds in more.items() if rounds > 0}
@@ -266,7 +261,7 @@ def _affordable(session: Session, wave: Sequence[int]) -> tuple[int, ...]:
         if left_s <= 0:
             break
         rounds.append(index)
-        left_s -= session.cases[index].newest_round_s
+        left_s -= round_s(session.cases[index])
     return tuple(rounds)
 
 
