@@ -18,7 +18,15 @@ from benchtui.engine.supervisor.session_writer import SessionLog
 from benchtui.engine.supervisor.waits.machine_loads import MachineLoads
 from benchtui.engine.supervisor.waits.waits import Waits
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import CaseAdded, CaseFinished, CasePrepared, NodeLost, Outcome, Runtime
+from benchtui.sessions.events import (
+    CaseAdded,
+    CaseFinished,
+    CasePrepared,
+    NodeLost,
+    OrderChanged,
+    Outcome,
+    Runtime,
+)
 from benchtui.sessions.journal.reader import AnyRecord
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
@@ -102,6 +110,14 @@ class Scheduler:
             self._skip(case, smaller)
         for pending in self._pending_steps:
             self._apply_step(pending.case, pending.step)
+        if self._further and (looks := self._further.first_looks()):
+            self.rearrange(looks)
+
+    def rearrange(self, cases: Sequence[int]) -> None:
+        """Move pending cases to the front, in this order. Raises BenchtuiError if a case isn't pending."""
+        self.queue.rearrange(cases)
+        order = tuple(case.index for case in self.queue.pending)
+        self.log.write(OrderChanged(t=self.log.now_s(), cases=order))
 
     def advance(self) -> bool:
         """Collect events and start cases; return False once the sweep is over.

@@ -51,6 +51,11 @@ class FurtherRounds:
         """Whether no further round may start."""
         return self._session.budget_spent_s >= self._session.budget_s
 
+    def first_looks(self) -> tuple[int, ...]:
+        """Return the cases of a new ``find`` in an order that shows early which others can't win."""
+        session = self._session
+        return plan_rounds(session).rounds if session.start.sweep.find and not session.resumed else ()
+
     def dropped(self, unmeasured: Collection[Case]) -> list[tuple[int, str]]:
         """Return the cases of a ``find`` that needn't be measured at all, each with the reason."""
         if not (self._session.start.sweep.find and unmeasured):

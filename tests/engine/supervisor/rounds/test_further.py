@@ -273,6 +273,14 @@ def test_find_drops_cases_that_cannot_win_unmeasured(stage: Begin, policy: Any) 
     assert sweep.outcomes()[2] == ("skipped", "can't win")
 
 
+def test_find_starts_with_the_cases_that_show_most(stage: Begin, policy: Any) -> None:
+    policy(lambda session: RacePlan((0, 2, 1) if not session.done else (), ended="every question is decided"))
+    sweep = stage(measure=AUTO, find=Find())
+    policy(until(1, 0))
+    sweep.finish_all(well)
+    assert [case for case, _ in starts(sweep.path)] == [0, 2, 1]
+
+
 def test_find_measures_nothing_after_its_budget(stage: Begin, policy: Any) -> None:
     policy(until(2, 0))
     sweep = stage(measure=AUTO, find=Find(), run=Run(budget_s=30.0))
