@@ -87,6 +87,7 @@ def race(truth: Truth, seed: int) -> Outcome:
     play = Play(truth, np.random.default_rng(seed))
     session = play.session
     while (plan := plan_rounds(session)).rounds:
+        play.skip(index for index, _ in plan.dropped)
         looks = [index for index in plan.rounds if not session.cases[index].ends]
         batch = looks[: 1 + len(looks) // LOOKS] if truth.sweep.find else looks
         for index in batch or plan.rounds:
