@@ -114,7 +114,7 @@ def _search(session: Session, find: Find) -> RacePlan:
     dropped = unmeasured.dropped(objective, decisions)
     looks = unmeasured.ordered(dropped)
     plan = _race(session, results, decisions, pairs, _contenders(pairs), looks)
-    if looks and session.start.sweep.run.budget_s is not None and seconds_left(session) <= 0:
+    if looks and seconds_left(session) <= 0:
         dropped |= dict.fromkeys(looks, "the budget is spent")
     elif looks:
         plan = replace(plan, rounds=tuple(looks), ended=None)
@@ -240,11 +240,17 @@ def _decidable(session: Session, questions: Sequence[OpenQuestion]) -> Iterator[
 
 def _behind(session: Session, question: OpenQuestion) -> Iterator[int]:
     """Yield the cases of a question that need a round next; none if rounds wouldn't decide it."""
-    most = ROUNDS_WORTH if session.start.sweep.find and question.obstacle in CLOSE else question.rounds or 0
     cases = [session.cases[case.index] for case in question.cases]
     least = min(len(case.ends) for case in cases)
-    if least < most:
+    if least < _most_rounds(session, question):
         yield from (case.index for case in cases if len(case.ends) == least and case.state in ("ok", "queued"))
+
+
+def _most_rounds(session: Session, question: OpenQuestion) -> int:
+    """Return the rounds that a question is worth; 0 if rounds wouldn't decide it."""
+    if session.start.sweep.find and question.obstacle in CLOSE:
+        return ROUNDS_WORTH
+    return question.rounds or 0
 
 
 def _missing_repeats(results: Sequence[Result]) -> int:
@@ -300,10 +306,7 @@ def _is_sure(ratio: Ratio) -> bool:
 
 def _end(session: Session, pairs: Sequence[OpenQuestion], looks: Sequence[int]) -> str:
     """Return why the race is over."""
-    if seconds_left(session) <= 0 and (looks or _unmeasured(session) or any(map(cost, pairs))):
+    worth = any(_most_rounds(session, question) for question in pairs)
+    if seconds_left(session) <= 0 and (looks or _unmeasured(session) or worth):
         return "the budget is spent"
-    if not pairs:
-        return "every question is decided"
-    if any(map(cost, pairs)):
-        return "deciding the open questions would take longer than the rest of the budget"
-    return "more rounds wouldn't decide the open questions"
+    return "more rounds wouldn't decide the open questions" if pairs else "every question is decided"
