@@ -114,7 +114,7 @@ def _search(session: Session, find: Find) -> RacePlan:
     dropped = unmeasured.dropped(objective, decisions)
     looks = unmeasured.ordered(dropped)
     plan = _race(session, results, decisions, pairs, _contenders(pairs), looks)
-    if looks and session.start.sweep.run.budget_s is not None and seconds_left(session) <= 0:
+    if looks and seconds_left(session) <= 0:
         dropped |= dict.fromkeys(looks, "the budget is spent")
     elif looks:
         plan = replace(plan, rounds=tuple(looks), ended=None)
@@ -162,8 +162,17 @@ def _race(
 
 
 def seconds_left(session: Session) -> float:
-    """Return the rest of the budget in seconds; negative if more was spent."""
+    """Return the rest of the budget, in seconds of the session's time; negative if more was spent."""
     return session.budget_s - session.budget_spent_s
+
+
+def round_s(case: CaseState) -> float:
+    """Return the time of a case's newest round with its process, in seconds; 0 before its first round ends."""
+    if not case.ends or case.started is None:
+        return 0.0
+    end = case.ends[-1]
+    end_s = end.measured_s[1] if end.measured_s else end.t
+    return max(end_s - case.started.t, 0.0)
 
 
 def cost(question: OpenQuestion) -> Cost | None:
@@ -171,9 +180,7 @@ def cost(question: OpenQuestion) -> Cost | None:
     if question.rounds is None:
         return None
     missing = [(case, max(question.rounds - len(case.ends), 0)) for case in question.cases]
-    return Cost(
-        sum(rounds for _, rounds in missing), sum(rounds * case.newest_round_s for case, rounds in missing)
-    )
+    return Cost(sum(rounds for _, rounds in missing), sum(rounds * round_s(case) for case, rounds in missing))
 
 
 def _unmeasured(session: Session) -> list[CaseState]:
@@ -222,7 +229,7 @@ def _decidable(session: Session, questions: Sequence[OpenQuestion]) -> Iterator[
             case.index: question.rounds - max(len(case.ends), planned.get(case.index, 0))
             for case in question.cases
         }
-        seconds = sum(max(rounds, 0) * session.cases[index].newest_round_s for index, rounds in more.items())
+        seconds = sum(max(rounds, 0) * round_s(session.cases[index]) for index, rounds in more.items())
         if seconds <= left_s:
             left_s -= seconds
             planned |= {index: question.rounds for index, rounds in more.items() if rounds > 0}
@@ -233,11 +240,17 @@ def _decidable(session: Session, questions: Sequence[OpenQuestion]) -> Iterator[
 
 def _behind(session: Session, question: OpenQuestion) -> Iterator[int]:
     """Yield the cases of a question that need a round next; none if rounds wouldn't decide it."""
-    most = ROUNDS_WORTH if session.start.sweep.find and question.obstacle in CLOSE else question.rounds or 0
     cases = [session.cases[case.index] for case in question.cases]
     least = min(len(case.ends) for case in cases)
-    if least < most:
+    if least < _most_rounds(session, question):
         yield from (case.index for case in cases if len(case.ends) == least and case.state in ("ok", "queued"))
+
+
+def _most_rounds(session: Session, question: OpenQuestion) -> int:
+    """Return the rounds that a question is worth; 0 if rounds wouldn't decide it."""
+    if session.start.sweep.find and question.obstacle in CLOSE:
+        return ROUNDS_WORTH
+    return question.rounds or 0
 
 
 def _missing_repeats(results: Sequence[Result]) -> int:
@@ -254,7 +267,7 @@ def _affordable(session: Session, wave: Sequence[int]) -> tuple[int, ...]:
         if left_s <= 0:
             break
         rounds.append(index)
-        left_s -= session.cases[index].newest_round_s
+        left_s -= round_s(session.cases[index])
     return tuple(rounds)
 
 
@@ -293,10 +306,7 @@ def _is_sure(ratio: Ratio) -> bool:
 
 def _end(session: Session, pairs: Sequence[OpenQuestion], looks: Sequence[int]) -> str:
     """Return why the race is over."""
-    if seconds_left(session) <= 0 and (looks or _unmeasured(session) or any(map(cost, pairs))):
+    worth = any(_most_rounds(session, question) for question in pairs)
+    if seconds_left(session) <= 0 and (looks or _unmeasured(session) or worth):
         return "the budget is spent"
-    if not pairs:
-        return "every question is decided"
-    if any(map(cost, pairs)):
-        return "deciding the open questions would take longer than the rest of the budget"
-    return "more rounds wouldn't decide the open questions"
+    return "more rounds wouldn't decide the open questions" if pairs else "every question is decided"

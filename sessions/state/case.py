@@ -91,15 +91,6 @@ class CaseState(msgspec.Struct):
         return (*self.rounds, self.finished) if self.finished else self.rounds
 
     @property
-    def newest_round_s(self) -> float:
-        """Time of the newest round with its process, in seconds; 0 before the first round ends."""
-        if not self.ends or self.started is None:
-            return 0.0
-        end = self.ends[-1]
-        end_s = end.measured_s[1] if end.measured_s else end.t
-        return max(end_s - self.started.t, 0.0)
-
-    @property
     def others_cpu_percent(self) -> float | None:
         """CPU use of other processes in the worst round; 100 is one processor."""
         around = (end.environment for end in self.ends if end.environment)

@@ -243,11 +243,10 @@ class Session:
         Without one in the sweep, it depends on the first rounds, and may grow as long as they run.
         """
         sweep = self.start.sweep
-        if sweep.find is None or sweep.run.budget_s is not None:
-            first_s = self.busy_s if self.first_rounds_s is None else self.first_rounds_s
-            return sweep.run.budget_after_s(first_s)
-        looks_s = sum(case.newest_round_s for case in self.cases)
-        return looks_s + sweep.run.budget_after_s(SEARCH_SHARE * looks_s)
+        first_s = self.busy_s if self.first_rounds_s is None else self.first_rounds_s
+        if sweep.find and sweep.run.budget_s is None:
+            return first_s + sweep.run.budget_after_s(SEARCH_SHARE * first_s)
+        return sweep.run.budget_after_s(first_s)
 
     @property
     def further_rounds(self) -> Sequence[int]:

@@ -55,7 +55,7 @@ LEAST_BUDGET_S = 60.0
 """Minimum budget for further rounds, unless the sweep sets one. It also decides comparisons of short cases."""
 
 SEARCH_SHARE = 0.5
-"""Time for the further rounds of a search over that of its first rounds, unless the sweep sets a budget."""
+"""Budget for the further rounds of a search, over the time of the first ones, unless the sweep sets one."""
 
 MOST_CELSIUS = 150.0
 WAIT_FOR_QUIET_S = 60.0

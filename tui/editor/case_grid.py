@@ -168,7 +168,7 @@ def further_s(totals: Totals, sweep: Sweep) -> float | None:
 
 def _further_text(totals: Totals, sweep: Sweep) -> str:
     most_s = further_s(totals, sweep)
-    return "" if most_s is None else f", then at most {duration(most_s)} of further rounds"
+    return "" if most_s is None else f", then up to {duration(most_s)} more"
 
 
 def time_text(totals: Totals, symbols: Symbols) -> str:

@@ -87,16 +87,18 @@ class EngineRequests:
         )
 
     def rerun(self, case: CaseState | None) -> Request:
-        """Run an ended case again, at the end of the queue."""
-        if case is None or case.finished is None:
+        """Run a case again that has ended, or that may get further rounds, at the end of the queue."""
+        if case is None or (case.finished is None and not self._is_between_plans(case)):
             raise BenchtuiError("select a case that has ended; only ended cases can be rerun")
         index = case.index
         return Request(f"rerunning case {index + 1} at the end of the queue", lambda: self._engine.again(index))
 
     def drop(self, case: CaseState | None) -> Request:
-        """Remove a pending case from the queue."""
-        index = self._pending(case)
-        position = [pending.index for pending in self._session.pending].index(index)
+        """Remove a pending case from the queue, or let a measured one have no further rounds."""
+        pending = [queued.index for queued in self._session.pending]
+        measured = case is not None and self._is_between_plans(case)
+        index = case.index if case is not None and measured else self._pending(case)
+        position = len(pending) if measured else pending.index(index)
         return self._undoable(
             f"dropping case {index + 1}", partial(self._engine.drop, [index]), index, position
         )
@@ -154,9 +156,13 @@ class EngineRequests:
         self._engine.order([*pending[: removed.position], again])
 
     def _pending(self, case: CaseState | None) -> int:
-        if case is None or case.state != "queued":
+        if case is None or case.state != "queued" or self._is_between_plans(case):
             raise BenchtuiError("select a case that is still queued")
         return case.index
+
+    def _is_between_plans(self, case: CaseState) -> bool:
+        """Return whether a case has all rounds that are planned, and may get further ones."""
+        return any(measured.index == case.index for measured in self._session.between_plans)
 
     @property
     def _session(self) -> Session:

@@ -184,6 +184,8 @@ class SessionTrace:
                 marks = (f"remeasured: {event.reason}",)
             case RoundFinished():
                 marks = event.marks
+            case CaseFinished(not_measured_further=str(why)):  # its rounds have their marks
+                marks = (f"not measured further: {why}",)
             case CaseFinished():
                 reason = f": {event.reason}" if event.reason else ""
                 marks = (*event.marks, *((f"{event.outcome}{reason}",) if event.outcome != "ok" else ()))

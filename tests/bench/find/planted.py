@@ -4,7 +4,7 @@ How steps and processes vary comes from the worlds of the simulated verdicts. Ef
 deviate from their product by a few percent, and some values have no effect at all, so that cases tie.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -82,9 +82,8 @@ class Truth:
 
     @property
     def first_s(self) -> float:
-        """Time of the first round of all cases, in which a case that fails ends once it has started."""
-        ok = [outcome == "ok" for outcome in self.outcomes]
-        return sum(self.round_s(index) if ended_well else START_S for index, ended_well in enumerate(ok))
+        """Time of the first round of all cases."""
+        return sum(map(self.round_s, range(len(self.plan))))
 
     def sample_ms(self, index: int) -> float:
         """Return the true time per sample."""
@@ -190,6 +189,12 @@ class Play:
             return
         self._apply_steps(index, number, end_s)
         session.cases[index].metrics = summarize(session.cases[index])
+
+    def skip(self, dropped: Iterable[int]) -> None:
+        """End cases that needn't be measured."""
+        for index in dropped:
+            if self.session.cases[index].finished is None:
+                self.session.apply(CaseFinished(t=self.session.now_s, case=index, outcome="skipped"))
 
     def _apply_steps(self, index: int, number: int, end_s: float) -> None:
         session, truth = self.session, self.truth

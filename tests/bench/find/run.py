@@ -33,6 +33,8 @@ from benchtui.sessions.stats.verdicts import MIN_EFFECT, Verdict
 from benchtui.sessions.sweep import Find, Run
 
 KINDS = ("find", "auto", "auto, half", "five rounds")
+LOOKS = 10
+"""Plans in which a search drops cases before each of them has a round. The engine makes one per round."""
 NEAR = 0.03
 """Largest loss of a good choice."""
 
@@ -85,8 +87,10 @@ def race(truth: Truth, seed: int) -> Outcome:
     play = Play(truth, np.random.default_rng(seed))
     session = play.session
     while (plan := plan_rounds(session)).rounds:
+        play.skip(index for index, _ in plan.dropped)
         looks = [index for index in plan.rounds if not session.cases[index].ends]
-        for index in looks[:1] if truth.sweep.find and looks else plan.rounds:
+        batch = looks[: 1 + len(looks) // LOOKS] if truth.sweep.find else looks
+        for index in batch or plan.rounds:
             play.run_round(index)
     return outcome_of(play, plan.ended or "")
 

@@ -56,11 +56,11 @@ def test_repeated_baseline_adds_its_time_to_the_total() -> None:
 
 def test_further_rounds_take_at_most_their_budget() -> None:
     once, auto = sweep(), sweep(measure=Measure(rounds_auto=True))
-    assert "further" not in totals_text(totals(once), once, UNICODE)
+    assert " more" not in totals_text(totals(once), once, UNICODE)
     first_s = totals(once).seconds
     assert further_s(totals(auto), auto) == max(60.0, first_s)
     limited = sweep(measure=auto.measure, run=Run(budget_s=90.0))
-    assert totals_text(totals(limited), limited, UNICODE).endswith(", then at most 1 m 30 s of further rounds")
+    assert totals_text(totals(limited), limited, UNICODE).endswith(", then up to 1 m 30 s more")
     own = sweep(task="mine.py:step", measure=auto.measure)
     assert further_s(totals(own), own) is None, "how long the first rounds take is unknown"
 

@@ -523,7 +523,7 @@ def test_help_fits_a_narrow_terminal() -> None:
 async def test_groups_are_folded_until_they_are_opened(opened: Any) -> None:
     async with opened() as seen:
         assert not any("warmup" in row for row in seen.panel("entries"))
-        assert "Measure ▸ 1 of 17 set: baseline batch_size=1" in line_of(seen, "Measure")
+        assert "Measure ▸ 2 of 17 set: rounds auto, baseline batch_" in line_of(seen, "Measure")
         await select(seen, "fold.Measure")
         await seen.press("enter")
         assert line_of(seen, "warmup") and line_of(seen, "Measure").split()[:2] == ["▸", "Measure"]

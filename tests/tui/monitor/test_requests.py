@@ -85,6 +85,21 @@ def test_a_refused_skip_cannot_be_undone(requests_and_cases: Any, engine: Any) -
         requests.undo()
 
 
+def test_measured_case_can_be_rerun_and_dropped_between_further_rounds(
+    story: Any, engine: Any, clock: Any
+) -> None:
+    story.begin(batch_sizes=(1, 2), auto=True).round(0).round(1).plan_rounds(0).start(0, round_index=1)
+    feed = Feed(story.path, engine, clock)
+    feed.poll()
+    requests, cases = EngineRequests(feed), feed.session.cases
+    requests.rerun(cases[1]).call()
+    requests.drop(cases[1]).call()
+    assert engine.commands == ["again 1", "drop [1]"]
+    with pytest.raises(BenchtuiError, match="select a case that is still queued"):
+        requests.move(cases[1], -1)
+    feed.close()
+
+
 def test_requests_without_an_engine_raise(story: Any, clock: Any) -> None:
     story.begin().case(0)
     feed = Feed(story.path, None, clock)
