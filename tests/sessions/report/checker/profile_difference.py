@@ -131,7 +131,10 @@ def _check_rest(claim: Claim, shown: Groups, two: Difference) -> None:
 
 
 OF_TWO = shapes(
-    (_check_gap, "A {what:word} of {new:case} is {gap:num} ms {how:word} than one of {base:case} ({share:num}%)."),
+    (
+        _check_gap,
+        "A {what:word} of {new:case} is {gap:num} ms {how:word} than one of {base:case} ({share:num}%).",
+    ),
     (_check_same, "The {what:word}s of {base:case} and {new:case} take about the same time."),
     (
         _check_not_shown,
