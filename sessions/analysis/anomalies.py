@@ -15,11 +15,11 @@ from benchtui.sessions.analysis.applied_options import was_applied
 from benchtui.sessions.analysis.roofline import limit, sound_peaks
 from benchtui.sessions.events import Peaks
 from benchtui.sessions.state.judging import SAME_WITHIN
+from benchtui.sessions.stats.distribution import Bounds, is_significant
 from benchtui.sessions.stats.disturbance import estimate_slowdown, undisturbed
 from benchtui.sessions.stats.evidence import bounds_ms
 from benchtui.sessions.stats.ratios import latency_ratio, matched
 from benchtui.sessions.stats.results import Result, series, series_key
-from benchtui.sessions.stats.steadiness import Bounds, is_significant
 from benchtui.sessions.stats.verdicts import MIN_EFFECT, Verdict
 
 Kind = Literal["off the trend", "shorter step", "drift", "two modes", "tokenizing", "host-bound", "no effect"]

@@ -10,7 +10,7 @@ from benchtui.sessions.events import Peaks
 from benchtui.sessions.profiles import FamilyName, KernelTime, StepProfile
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.evidence import computed_metrics
+from benchtui.sessions.stats.evidence import computed_metrics, counted
 
 FAMILIES: dict[FamilyName, str] = {
     "matmul": "matrix products",
@@ -127,7 +127,7 @@ def explained_cases(session: Session) -> tuple[ExplainedCase, ...]:
 
 
 def measured_ms(case: CaseState) -> float | None:
-    """Return the median time of the recorded steps."""
+    """Return the median time of the recorded steps, in rounds that count."""
     if metrics := computed_metrics(case):
         return metrics.latency_ms.median
-    return median(case.measured.wall_ms) if len(case.measured) else None
+    return median(counted(case).measured.wall_ms) if len(case.measured) else None

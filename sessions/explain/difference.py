@@ -6,7 +6,7 @@ import msgspec
 
 from benchtui.sessions.explain.cases import FAMILIES, ExplainedCase
 
-DIGITS = 6
+DIGITS = 9
 """Decimals of a difference in milliseconds. Further ones are rounding errors of the sum."""
 
 

@@ -14,11 +14,16 @@ from msgspec.structs import replace
 from benchtui.sessions.payloads import ReportedTimes
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import Columns
-from benchtui.sessions.stats.distribution import Distribution, distribution, outliers
+from benchtui.sessions.stats.distribution import (
+    Distribution,
+    Unsteady,
+    detect_unsteadiness,
+    distribution,
+    outliers,
+)
 from benchtui.sessions.stats.evidence import computed_metrics, counted, outliers_of, repeats, rounds_of
 from benchtui.sessions.stats.quantiles import LEAST_FOR_P90, LEAST_FOR_P95, LEAST_FOR_P99, per_second
 from benchtui.sessions.stats.sampling import Sample, Statistic, interval
-from benchtui.sessions.stats.steadiness import Unsteady, detect_unsteadiness
 from benchtui.sessions.sweep import Task, task_named
 
 

@@ -257,7 +257,7 @@ def _resolution_note(ratio: Ratio) -> str:
     if ratio.resolution is None or not _below_resolution(ratio):
         return ""
     if ratio.resolution >= CANT_TELL:
-        return "; not even a tenfold difference could be told"
+        return "; not even a tenfold difference can be resolved"
     return f"; differences below {_share(ratio.resolution)} can't be resolved"
 
 

@@ -154,10 +154,11 @@ def _print(title: str, found: dict[tuple[Cell, int], Counter[Verdict]]) -> None:
             print(f"  {cell.name:42} {label}  {_shares(words, amount):22} of {amount}")
 
 
-def wanted_cells(pairs: int, most: int) -> list[Cell]:
+def wanted_cells(pairs: int, most: int, only: str) -> list[Cell]:
     """Every cell as often as it is wanted: equals and 3% at little jitter, which have a target, more often."""
     every = [Cell(slower, jitter) for slower in SLOWER for jitter in JITTERS]
     every += [Cell(17, 0.002, fast) for fast in FAST]
+    every = [cell for cell in every if only in cell.name]
     often = [cell for cell in every if cell.slower in (0, 3) and cell.jitter <= 0.02]
     found = [cell for cell in every for _ in range(pairs)]
     found += [cell for cell in often for _ in range(max(most - pairs, 0))]
@@ -165,9 +166,8 @@ def wanted_cells(pairs: int, most: int) -> list[Cell]:
     return found
 
 
-def real(pairs: int, most: int, folder: Path, neighbors: int) -> None:
+def real(cells: Sequence[Cell], folder: Path, neighbors: int) -> None:
     """Print how often each verdict comes through the real engine."""
-    cells = wanted_cells(pairs, most)
     found: dict[bool, dict[tuple[Cell, int], Counter[Verdict]]] = {}
     for marked in (False, True):
         keys = ((cell, rounds) for cell in sorted(set(cells), key=lambda each: each.name) for rounds in JUDGED)
@@ -212,13 +212,14 @@ def print_forbidden(found: dict[bool, dict[tuple[Cell, int], Counter[Verdict]]])
 @click.option("--pairs", default=12, show_default=True, help="Of each kind, through the real engine.")
 @click.option("--most", default=60, show_default=True, help="Of equals and of 3% at little jitter.")
 @click.option("--neighbors", type=click.IntRange(0, 2), help="Busy neighbors.  [default: 0, then 1, then 2]")
-def main(pairs: int, most: int, neighbors: int | None) -> None:
+@click.option("--only", default="", help="Kinds whose name contains this text, such as: jitter  0.5%.")
+def main(pairs: int, most: int, neighbors: int | None, only: str) -> None:
     """Print how often each verdict came."""
     with tempfile.TemporaryDirectory() as folder:
         isolate(folder)
         os.environ["OMP_NUM_THREADS"] = "1"
         for amount in (0, 1, 2) if neighbors is None else (neighbors,):
-            real(pairs, pairs if amount else most, Path(folder), amount)
+            real(wanted_cells(pairs, pairs if amount else most, only), Path(folder), amount)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import pytest
 
 from benchtui.sessions.analysis.anomalies import Anomaly, anomalies
 from benchtui.sessions.payloads import Environment, Reported
-from benchtui.sessions.stats.steadiness import detect_unsteadiness
+from benchtui.sessions.stats.distribution import detect_unsteadiness
 
 
 def found(bench: Any, *made: Any) -> list[Anomaly]:

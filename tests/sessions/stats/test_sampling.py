@@ -20,6 +20,11 @@ def some(times_ms: list[float]) -> sampling.Sample:
     return found
 
 
+def jitter(times_ms: list[float]) -> float:
+    """Return the standard deviation over the mean."""
+    return float(np.std(times_ms, ddof=1) / np.mean(times_ms))
+
+
 def shuffled(times_ms: list[float], seed: int = 1) -> list[float]:
     return random.Random(seed).sample(times_ms, len(times_ms))
 
@@ -36,13 +41,14 @@ def correlated(n: int, dice: random.Random) -> list[float]:
 def test_figures_of_a_handful_of_steps() -> None:
     found = some([4.0, 2.0, 8.0, 6.0])
     assert (found.n, found.mean.ms, found.median.ms) == (4, 5.0, 5.0)
-    assert found.jitter == pytest.approx(sqrt(20 / 3) / 5)  # (1 + 9 + 9 + 1) / (4 - 1)
+    assert found.tail is None, "it needs 20 steps"
+    assert some(shuffled([10.0 + place for place in range(21)])).tail == pytest.approx(28.0 / 20.0 - 1)
 
 
-def test_of_no_steps_there_is_no_sample_and_one_has_no_jitter() -> None:
+def test_of_no_steps_there_is_no_sample_and_one_has_no_tail() -> None:
     assert sample([]) is None
     assert some([3.0]) == sampling.Sample(1, Statistic(3.0), Statistic(3.0), Statistic(3.0), None, (3.0, 3.0))
-    assert some([3.0, 3.0]).jitter == 0
+    assert some([3.0] * 20).tail == 0
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 6, 7, 20, 63, 64, 101])
@@ -79,7 +85,7 @@ def test_five_steps_have_no_error_and_neither_have_times_of_zero() -> None:
     assert five.median.error is five.low.error is five.mean.error is None
     zeros = some([0.0] * 6)
     assert zeros.low is not None
-    assert zeros.median.error is zeros.low.error is zeros.mean.error is zeros.jitter is None
+    assert zeros.median.error is zeros.low.error is zeros.mean.error is zeros.tail is None
     one = some([0.0, 10.0, 10.0, 10.0, 10.0, 10.0])
     assert one.low is not None
     assert one.median.error is one.low.error is None
@@ -88,22 +94,19 @@ def test_five_steps_have_no_error_and_neither_have_times_of_zero() -> None:
 
 def test_the_error_of_a_short_mean_is_the_jitter_over_the_root_of_the_steps() -> None:
     for n in (6, 63):
-        found = some(shuffled([10.0 + place for place in range(n)]))
-        assert found.jitter is not None
-        assert found.mean.error == pytest.approx(found.jitter / sqrt(n), rel=1e-12)
+        times_ms = shuffled([10.0 + place for place in range(n)])
+        found = some(times_ms)
+        assert found.mean.error == pytest.approx(jitter(times_ms) / sqrt(n), rel=1e-12)
 
 
 def test_few_steps_that_depend_on_their_neighbors_widen_their_errors_by_the_lag() -> None:
     """Halves of 20 steps at 10 and 11 ms: their shares and times have a lag of 17 / 20, 18 / 16 when
     corrected."""
     times_ms = [10.0 + place * 1e-6 for place in range(10)] + [11.0 + place * 1e-6 for place in range(10)]
-    found, turns = (
-        some(times_ms),
-        some([time for pair in zip(times_ms[:10], times_ms[10:], strict=True) for time in pair]),
-    )
-    assert found.jitter is not None and turns.jitter is not None
-    assert found.mean.error == pytest.approx(found.jitter / sqrt(20) * sqrt(1.95 / 0.05), rel=1e-6)
-    assert turns.mean.error == pytest.approx(turns.jitter / sqrt(20), rel=1e-12)
+    in_turns = [time for pair in zip(times_ms[:10], times_ms[10:], strict=True) for time in pair]
+    found, turns = some(times_ms), some(in_turns)
+    assert found.mean.error == pytest.approx(jitter(times_ms) / sqrt(20) * sqrt(1.95 / 0.05), rel=1e-6)
+    assert turns.mean.error == pytest.approx(jitter(in_turns) / sqrt(20), rel=1e-12)
 
 
 def test_a_lag_that_independent_steps_may_show_is_ignored() -> None:
@@ -111,11 +114,11 @@ def test_a_lag_that_independent_steps_may_show_is_ignored() -> None:
     them."""
     pairs, triples = ([1.0, 1.0, -1.0, -1.0] * 4, [1.0, 1.0, 1.0, 1.0, -1.0, -1.0, -1.0, -1.0] * 2)
     for signs, lag in ((pairs, 1 / 16), (triples, 9 / 16)):
-        found = some([10 + sign / 10 for sign in signs])
-        assert found.jitter is not None
+        times_ms = [10 + sign / 10 for sign in signs]
+        found = some(times_ms)
         corrected = (16 * lag + 1) / 12
         inflation = (1 + corrected) / (1 - corrected) if lag > 1 / 4 else 1.0
-        assert found.mean.error == pytest.approx(found.jitter / 4 * sqrt(inflation), rel=1e-9)
+        assert found.mean.error == pytest.approx(jitter(times_ms) / 4 * sqrt(inflation), rel=1e-9)
 
 
 def test_at_the_edge_of_a_mode_the_error_is_the_interval_between_ranks() -> None:
@@ -146,10 +149,10 @@ def test_batches_that_agree_leave_the_error_of_independent_steps() -> None:
     turns = [10.0, 13.0, 11.0, 12.0, 10.0, 13.0, 11.0, 12.0]
     times_ms = [time + 0.01 * place for place, time in enumerate(turns * 8)]
     ordered, found = sorted(times_ms), some(times_ms)
-    assert found.low is not None and found.jitter is not None
+    assert found.low is not None
     assert found.median.error == pytest.approx(log(ordered[40] / ordered[23]) / 4, rel=1e-12)
     assert found.low.error == pytest.approx(log(ordered[23] / ordered[8]) / 4, rel=1e-12)
-    assert found.mean.error == pytest.approx(found.jitter / sqrt(64), rel=1e-12)
+    assert found.mean.error == pytest.approx(jitter(times_ms) / sqrt(64), rel=1e-12)
 
 
 def test_steps_that_equal_a_quantile_are_not_below_it() -> None:
@@ -181,7 +184,7 @@ def test_errors_are_relative_whatever_the_unit(n: int) -> None:
     assert large.low is not None and small.low is not None
     for one, other in ((large.median, small.median), (large.low, small.low), (large.mean, small.mean)):
         assert (other.ms, other.error) == pytest.approx((one.ms / 1000, one.error))
-    assert small.jitter == pytest.approx(large.jitter)
+    assert small.tail == (large.tail and pytest.approx(large.tail))
 
 
 def test_autocorrelated_steps_have_larger_errors_than_the_same_in_any_order() -> None:
@@ -192,14 +195,14 @@ def test_autocorrelated_steps_have_larger_errors_than_the_same_in_any_order() ->
         assert one.ms == pytest.approx(other.ms, rel=1e-12)
         assert one.error is not None and other.error is not None
         assert 2 * other.error < one.error < 8 * other.error  # sqrt(19): an autocorrelation of 0.9
-    assert near.jitter == pytest.approx(mixed.jitter)
+    assert near.tail == pytest.approx(mixed.tail)
 
 
 def test_figures_are_plain_numbers() -> None:
     found = some([10.0 + place % 7 for place in range(100)])
     assert found.low is not None
     statistics = (found.median, found.low, found.mean)
-    figures = [found.jitter, *(figure for one in statistics for figure in (one.ms, one.error))]
+    figures = [found.tail, *(figure for one in statistics for figure in (one.ms, one.error))]
     assert [type(figure) for figure in figures] == [float] * 7
 
 

@@ -21,11 +21,13 @@ class Difference:
     def __init__(self, reader: Reader, part: Part, base: Profile, new: Profile) -> None:
         self.reader, self.part, self.base, self.new = reader, part, base, new
         ends = base.measured_ms, new.measured_ms
-        self.base_ms, self.new_ms = (
-            (base.plain_ms, new.plain_ms) if ends[0] is None or ends[1] is None else (ends[0], ends[1])
-        )
+        one, other = (base.plain_ms, new.plain_ms) if ends[0] is None or ends[1] is None else (ends[0], ends[1])
+        sizes = base.row["samples_per_step"], new.row["samples_per_step"]
+        self.what = "step" if sizes[0] == sizes[1] else "sample"
+        self.per = (1, 1) if self.what == "step" else sizes
+        self.base_ms, self.new_ms = one / self.per[0], other / self.per[1]
         self.gap_ms = self.new_ms - self.base_ms
-        self.remainder_ms = self.gap_ms - (new.ms(*FAMILIES.values()) - base.ms(*FAMILIES.values()))
+        self.remainder_ms = self.gap_ms - sum(map(self.family_gap_ms, FAMILIES))
 
     def check(self) -> None:
         """Check sentences and table."""
@@ -37,7 +39,11 @@ class Difference:
             self._check_table()
 
     def family_gap_ms(self, name: str) -> float:
-        return self.new.ms(FAMILIES[name]) - self.base.ms(FAMILIES[name])
+        base_ms, new_ms = self.family_ms(name)
+        return new_ms - base_ms
+
+    def family_ms(self, name: str) -> tuple[float, float]:
+        return self.base.ms(FAMILIES[name]) / self.per[0], self.new.ms(FAMILIES[name]) / self.per[1]
 
     def _check_table(self) -> None:
         claim = self.reader.claim(self.part.title, "its table")
@@ -45,7 +51,8 @@ class Difference:
             base_ms, new_ms, gap_ms = self._values(row["family"])
             cells = list(row)
             for title, shown in row.items():
-                if title == "difference, ms":
+                if title in ("difference, ms", "difference, ms per sample"):
+                    claim.require(title.endswith("sample") is (self.what == "sample"), "the wrong unit")
                     claim.require_value(shown, gap_ms, f"the difference in {row['family']}")
                 elif title == "share %":
                     claim.require_value(shown, 100 * gap_ms / self.gap_ms, f"the share of {row['family']}")
@@ -63,7 +70,7 @@ class Difference:
             return None, None, self.remainder_ms
         if name == WHOLE:
             return self.base_ms, self.new_ms, self.gap_ms
-        return self.base.ms(FAMILIES[name]), self.new.ms(FAMILIES[name]), self.family_gap_ms(name)
+        return *self.family_ms(name), self.family_gap_ms(name)
 
 
 def _check_gap(claim: Claim, shown: Groups, two: Difference) -> None:
@@ -79,12 +86,14 @@ def _check_same(claim: Claim, shown: Groups, two: Difference) -> None:
 
 
 def _check_sides(claim: Claim, shown: Groups, two: Difference) -> None:
+    claim.require(shown["what"] == two.what, f"it is of a {two.what}")
     sides = [int(shown["base"]), int(shown["new"])]
     claim.require(sides == [two.base.row["case"], two.new.row["case"]], "other cases")
 
 
 def _check_not_shown(claim: Claim, shown: Groups, two: Difference) -> None:
     claim.require(abs(two.remainder_ms) > NOT_SHOWN * abs(two.gap_ms), "the profiles show most of it")
+    claim.require(shown["what"] == two.what, f"it is of a {two.what}")
     claim.require_value(shown["gap"], two.gap_ms - two.remainder_ms, "the difference of the profiles")
 
 
@@ -107,7 +116,7 @@ def _causes(parts: str) -> Iterator[tuple[str, str, str]]:
 
 def _check_operator(claim: Claim, shown: Groups, two: Difference) -> None:
     base, new = two.base.by_name, two.new.by_name
-    gaps = {name: new[name] - base[name] for name in {**base, **new}}
+    gaps = {name: new[name] / two.per[1] - base[name] / two.per[0] for name in {**base, **new}}
     alike = {name: gap for name, gap in gaps.items() if gap * two.gap_ms > 0}
     claim.require_value(shown["gap"], gaps[shown["name"]], "its difference")
     claim.require(abs(gaps[shown["name"]]) >= max(map(abs, alike.values())) - 1e-9, "another one differs more")
@@ -122,11 +131,14 @@ def _check_rest(claim: Claim, shown: Groups, two: Difference) -> None:
 
 
 OF_TWO = shapes(
-    (_check_gap, "A step of {new:case} is {gap:num} ms {how:word} than one of {base:case} ({share:num}%)."),
-    (_check_same, "The steps of {base:case} and {new:case} take about the same time."),
+    (
+        _check_gap,
+        "A {what:word} of {new:case} is {gap:num} ms {how:word} than one of {base:case} ({share:num}%).",
+    ),
+    (_check_same, "The {what:word}s of {base:case} and {new:case} take about the same time."),
     (
         _check_not_shown,
-        "The profiles don't show this difference: their own steps differ by {gap:num} ms.",
+        "The profiles don't show this difference: their own {what:word}s differ by {gap:num} ms.",
     ),
     (_ignore, "Profile both cases again while the machine is idle."),
     (_check_causes, "It comes from {parts:any}."),

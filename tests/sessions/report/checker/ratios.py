@@ -180,7 +180,7 @@ UNSURE_REASONS = shapes(
     (_check_outside_cause, "that may be because {why:text}"),
 )
 RATIO_DETAILS = shapes(
-    (_check_blind, "not even a tenfold difference could be told"),
+    (_check_blind, "not even a tenfold difference can be resolved"),
     (_check_resolution, "differences below {seen:share} can't be resolved"),
     (_check_more_rounds, "about {n:num} more round[s] would decide it"),
     (
