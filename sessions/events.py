@@ -269,7 +269,10 @@ class Telemetry(Event, tag="telemetry", frozen=True, kw_only=True):
 
 
 class RoundFinished(Event, tag="round_finished", frozen=True, kw_only=True):
-    """A round finished and another one follows; the last round ends with CaseFinished."""
+    """A round finished and another one follows; the last round ends with CaseFinished.
+
+    With ``rounds = "auto"`` every finished round ends with this event, because another one may follow.
+    """
 
     case: Count
     round: Count
@@ -282,6 +285,31 @@ class RoundFinished(Event, tag="round_finished", frozen=True, kw_only=True):
     environment: Environment | None = None
     compiling: Compiling | None = None
     marks: tuple[str, ...] = ()
+    effective: Effective | None = None
+    """Applied options, read back after measuring. Null in older sessions, as the cost of a step."""
+    work: StepCost | None = None
+
+
+class SettledCase(Record, frozen=True, kw_only=True):
+    """Case that gets no further round, because its comparisons that matter are decided."""
+
+    case: Count
+    reason: str
+    """Why, such as ``2.1x slower, sure``."""
+
+
+class RoundsPlanned(Event, tag="rounds_planned", frozen=True, kw_only=True):
+    """Further rounds of ``rounds = "auto"``, planned whenever no case is running or pending."""
+
+    cases: Annotated[tuple[Count, ...], msgspec.Meta(max_length=MOST_CASES)]
+    """Cases that get one more round each, in start order; none if the rounds end here."""
+    open_questions: Count
+    """Number of undecided comparisons."""
+    spent_s: Seconds
+    """Time spent on further rounds so far; time in which no case was running isn't counted."""
+    budget_s: Seconds
+    """Time limit of the further rounds. No round starts after it; a running one isn't cut short."""
+    settled: Annotated[tuple[SettledCase, ...], msgspec.Meta(max_length=MOST_CASES)] = ()
 
 
 class Waiting(Event, tag="waiting", frozen=True, kw_only=True):
@@ -363,6 +391,9 @@ class CaseFinished(Event, tag="case_finished", frozen=True, kw_only=True):
     work: StepCost | None = None
     marks: tuple[str, ...] = ()
     reported: Reported | None = None
+    not_measured_further: str | None = None
+    """Why the case got no further round with ``rounds = "auto"``; null if its last round ended with this event.
+    Otherwise this event repeats the end of the last finished round."""
 
 
 class Resumed(Event, tag="resumed", frozen=True, kw_only=True, omit_defaults=False):
@@ -416,6 +447,7 @@ AnyEvent = (
     | Steps
     | Telemetry
     | RoundFinished
+    | RoundsPlanned
     | Waiting
     | CaseRepeated
     | Answered

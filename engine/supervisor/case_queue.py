@@ -53,6 +53,8 @@ class Queue:
         self._runtimes: Mapping[str | None, Runtime] = {}
         """Torch runtime of each node, by node name."""
         self._pending = set(range(len(self.cases)))
+        self._between_plans: set[int] = set()
+        """Measured cases that wait until further rounds are planned, with ``rounds = "auto"``."""
         self._rounds_done: dict[int, int] = {}
         self._order = Order(range(len(self.cases)))
         self._oom_cases: list[Case] = []
@@ -63,13 +65,46 @@ class Queue:
         self.cases = [self._case(case.index, case.config) for case in session.cases]
         self._pending = {case.index for case in session.pending}
         self._rounds_done = {case.index: len(case.rounds) for case in session.cases if case.rounds}
-        self._order = Order(session.order)
+        self._between_plans = {case.index for case in session.between_plans}
+        self._order = Order(session.order, session.further_rounds)
         self._oom_cases = [self.cases[case.index] for case in session.cases if case.state == "oom"]
 
     @property
     def pending(self) -> list[Case]:
         """Pending cases, including those with further rounds, in the order in which they will start."""
         return [self.cases[index] for index in self._order.starting(self._pending, self._done)]
+
+    @property
+    def unended(self) -> list[Case]:
+        """Pending cases, and measured ones that wait until further rounds are planned."""
+        return [*self.pending, *(self.cases[index] for index in sorted(self._between_plans))]
+
+    @property
+    def between_plans(self) -> list[Case]:
+        """Measured cases that wait until further rounds are planned."""
+        return [self.cases[index] for index in sorted(self._between_plans)]
+
+    @property
+    def unmeasured(self) -> list[Case]:
+        """Pending cases without a finished round."""
+        return [case for case in self.pending if not self._done(case.index)]
+
+    @property
+    def can_plan(self) -> bool:
+        """Whether further rounds may be planned: nothing is running or pending, or paused."""
+        return bool(self._between_plans) and not (self.running or self._pending or self.paused)
+
+    def plan_further(self, indexes: Sequence[int]) -> None:
+        """Queue one further round of each of these measured cases, in this order."""
+        self._between_plans.difference_update(indexes)
+        self._pending.update(indexes)
+        self._order.plan_further(indexes)
+
+    def withdraw_further(self) -> None:
+        """Remove further rounds that haven't started from the queue."""
+        further = {index for index in self._pending if self._done(index) >= self._sweep.measure.rounds}
+        self._pending -= further
+        self._between_plans |= further
 
     def set_runtimes(self, runtimes: Mapping[str | None, Runtime]) -> None:
         """Set the torch runtimes. Cases start only on nodes whose runtime has their device or is unknown."""
@@ -128,6 +163,8 @@ class Queue:
             self._rounds_done[index] = scheduled.round + 1
             if scheduled.round + 1 < self._sweep.measure.rounds:
                 self._pending.add(index)
+            elif self._sweep.measure.rounds_auto:
+                self._between_plans.add(index)
         elif outcome == "oom":
             self._oom_cases.append(scheduled.case)
 
@@ -142,9 +179,10 @@ class Queue:
         return case
 
     def drop(self, indexes: Iterable[int]) -> list[Case]:
-        """Remove pending cases for good; raise BenchtuiError if one isn't pending."""
-        dropped = [self.require_pending(index) for index in dict.fromkeys(indexes)]
+        """Remove cases that are neither running nor ended for good; raise BenchtuiError if one is."""
+        dropped = [self.require_unended(index) for index in dict.fromkeys(indexes)]
         self._pending.difference_update(case.index for case in dropped)
+        self._between_plans.difference_update(case.index for case in dropped)
         return dropped
 
     def rearrange(self, indexes: Sequence[int]) -> None:
@@ -159,15 +197,14 @@ class Queue:
 
     def as_large_as(self, index: int) -> list[Case]:
         """Return pending, unmeasured cases with equal options and sizes no smaller than this case's."""
-        fresh = (case for case in self.pending if not self._done(case.index))
-        return [case for case in fresh if _is_no_larger(self.cases[index].config, case.config)]
+        return [case for case in self.unmeasured if _is_no_larger(self.cases[index].config, case.config)]
 
     def too_large(self) -> Iterator[tuple[Case, Case]]:
         """Yield pending, unmeasured cases, each with a case of no larger size that ran out of memory."""
         families: dict[Config, list[Case]] = {}
         for case in self._oom_cases:
             families.setdefault(_without_sizes(case.config), []).append(case)
-        for case in (pending for pending in self.pending if not self._done(pending.index)):
+        for case in self.unmeasured:
             for smaller in families.get(_without_sizes(case.config), ()):
                 if _is_no_larger(smaller.config, case.config):
                     yield case, smaller
@@ -186,13 +223,27 @@ class Queue:
         """Return the pending case with this index; raise BenchtuiError if it isn't pending."""
         case = self.require(index)
         if index not in self._pending:
-            state = "is running" if index in self.running else "has ended"
+            state = (
+                "is running"
+                if index in self.running
+                else "is measured"
+                if index in self._between_plans
+                else "has ended"
+            )
             raise BenchtuiError(f"case {index + 1} {state}; only pending cases can be dropped or moved")
         return case
 
+    def require_unended(self, index: int) -> Case:
+        """Return the case with this index; raise BenchtuiError if it is running or has ended."""
+        return self.cases[index] if index in self._between_plans else self.require_pending(index)
+
     def has_ended(self, index: int) -> bool:
-        """Return whether a case is neither pending nor running; raise BenchtuiError if there is none."""
-        return self.require(index).index not in self._pending and index not in self.running
+        """Return whether a case is neither waiting nor running; raise BenchtuiError if there is none."""
+        return not (self.require(index).index in self._pending | self._between_plans or index in self.running)
+
+    def is_measured(self, index: int) -> bool:
+        """Return whether a case has ended or waits until further rounds are planned."""
+        return index in self._between_plans or self.has_ended(index)
 
     def _case(self, index: int, config: Config) -> Case:
         return Case(index, config, unsupported_reason(config) or incompatible_reason(config, self._sweep))

@@ -20,7 +20,7 @@ def execute(command: Command, scheduler: Scheduler) -> tuple[int, ...]:
         case "skip":
             _skip(scheduler, command.cases)
         case "drop":
-            cases = [scheduler.queue.require_pending(index) for index in _require_cases(command)]
+            cases = [scheduler.queue.require_unended(index) for index in _require_cases(command)]
             scheduler.end_pending(cases, "skipped", "dropped by the user")
         case "order":
             scheduler.queue.rearrange(_require_cases(command))
@@ -74,7 +74,7 @@ def _add(scheduler: Scheduler, command: Command) -> tuple[int, ...]:
 
 def _rerun(scheduler: Scheduler, cases: tuple[int, ...]) -> tuple[int, ...]:
     for index in cases:
-        if not scheduler.queue.has_ended(index):
+        if not scheduler.queue.is_measured(index):
             raise BenchtuiError(f"case {index + 1} hasn't ended yet; only ended cases can be rerun")
     if changed := scheduler.files.changes(scheduler.queue.cases[index].config for index in cases):
         raise BenchtuiError(

@@ -11,8 +11,9 @@ from benchtui.engine.supervisor.answer_baselines import AnswerBaselines
 from benchtui.engine.supervisor.batch_size_search import NextSize, SearchResult
 from benchtui.engine.supervisor.batch_size_searches import ENDS_PREFIX, BatchSizeSearches, PendingSearchStep
 from benchtui.engine.supervisor.case_queue import Queue
-from benchtui.engine.supervisor.round_execution import Launch, RoundRun
-from benchtui.engine.supervisor.round_policy import Retry, Rounds
+from benchtui.engine.supervisor.rounds.execution import Launch, RoundRun
+from benchtui.engine.supervisor.rounds.further import FurtherRounds
+from benchtui.engine.supervisor.rounds.policy import Retry, Rounds
 from benchtui.engine.supervisor.session_writer import SessionLog
 from benchtui.engine.supervisor.waits.machine_loads import MachineLoads
 from benchtui.engine.supervisor.waits.waits import Waits
@@ -51,6 +52,7 @@ class Scheduler:
         self.files = FileVersions(sweep)
         self._searches = BatchSizeSearches(sweep, self.queue, [node.host for node in nodes])
         self._sweep = sweep
+        self._further = FurtherRounds(log) if sweep.measure.rounds_auto else None
         self._node_losses: Counter[int] = Counter()
         """Number of nodes lost while running each case."""
         self._node_retries: dict[int, Retry] = {}
@@ -91,6 +93,8 @@ class Scheduler:
         Skip cases that no node can run, add the repeats on each node, and apply the skips and search steps that
         an interrupted session file lacks.
         """
+        if self._further:
+            self._further.begin()
         self.queue.set_runtimes(runtimes)
         self._skip_unrunnable(self.queue.pending)
         self._repeat_on_each()
@@ -107,13 +111,36 @@ class Scheduler:
         for run in list(self._runs.values()):
             self._collect(run)
         if self.stopping:
-            self.end_pending(self.queue.pending, "interrupted", self.stopping)
+            self.end_pending(self.queue.unended, "interrupted", self.stopping)
+        self._start_cases()
+        while self._further and self.queue.can_plan:
+            self._plan_further(self._further)
+            self._start_cases()
+        return bool(self._runs or self.queue.pending or (self.queue.paused and not self.stopping))
+
+    def _start_cases(self) -> None:
+        if self._further and not self._runs:
+            for index, reason in self._further.dropped(self.queue.unmeasured):
+                self.end_pending([self.queue.cases[index]], "skipped", reason)
+        if self._further and self._further.budget_is_spent:
+            self.queue.withdraw_further()
         while scheduled := self.queue.next():
             retry = self._node_retries.pop(scheduled.case.index, None)
             run = RoundRun(scheduled, self._launch, self._rounds, self._waits, retry)
             self._runs[scheduled.case.index] = run
             self._collect(run)
-        return bool(self._runs or self.queue.pending or (self.queue.paused and not self.stopping))
+
+    def _plan_further(self, further: FurtherRounds) -> None:
+        """Queue the rounds that decide the most, or end the cases if there are none."""
+        plan = further.plan(self.queue.between_plans)
+        self.log.write(plan.event)
+        if plan.event.cases:
+            self.queue.plan_further(plan.event.cases)
+            return
+        for line in plan.summary:
+            self.log.write_message(line)
+        for case in self.queue.drop([case.index for case in self.queue.between_plans]):
+            self.log.write(self._rounds.end(case.index, plan.reason(case.index), self.log.now_s()))
 
     def stop(self, reason: str) -> None:
         """End the running cases and the sweep."""
@@ -135,7 +162,7 @@ class Scheduler:
         """Record a lost node and end pending cases that only it could run. Its running cases end later."""
         self.log.write(event)
         self.queue.remove_node(event.node)
-        left_over = [(case, why) for case in self.queue.pending if (why := self.queue.unplaceable_reason(case))]
+        left_over = [(case, why) for case in self.queue.unended if (why := self.queue.unplaceable_reason(case))]
         for case, why in left_over:
             self.end_pending(
                 [case], "interrupted", f"{why} after the loss of node {event.node}: {event.reason}"
@@ -146,9 +173,13 @@ class Scheduler:
         self._runs[index].end(outcome, reason, self.log.now_s())
 
     def end_pending(self, cases: Iterable[Case], outcome: Outcome, reason: str) -> None:
-        """End pending cases without running them."""
+        """End cases that aren't running, without running them. A skipped one keeps its finished rounds."""
         for case in self.queue.drop([case.index for case in cases]):
-            end = CaseFinished(t=self.log.now_s(), case=case.index, outcome=outcome, reason=reason)
+            now_s = self.log.now_s()
+            if outcome == "skipped" and self._rounds.can_end(case.index):
+                self.log.write(self._rounds.end(case.index, reason, now_s))
+                continue
+            end = CaseFinished(t=now_s, case=case.index, outcome=outcome, reason=reason)
             self.log.write(end)
             self._continue_search(end)
 
@@ -180,7 +211,7 @@ class Scheduler:
             return
         record = self._rounds.ended(end, run.scheduled.round)
         self.log.write(record)
-        if isinstance(record, CaseFinished) and record.outcome == "ok":
+        if end.outcome == "ok":
             self.answer_baselines.add(end.case, run.scheduled.case.config)
         self.queue.ended(end.case, end.outcome)
         if end.outcome == "oom":

@@ -6,9 +6,10 @@ from pathlib import Path
 from time import monotonic
 
 from benchtui.engine.text_limits import cut_long_texts, mask_secrets
-from benchtui.sessions.events import AnyEvent, Level, Message
+from benchtui.sessions.events import AnyEvent, Level, Message, Telemetry
 from benchtui.sessions.journal.backup import FileDamage
 from benchtui.sessions.journal.writer import Journal
+from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep_secrets import Secrets
 
 
@@ -37,6 +38,8 @@ class SessionLog:
         self._secrets = secrets or Secrets()
         self.zero_s = monotonic() - at_s
         """Monotonic clock at the start of the session, as if it had never been interrupted."""
+        self.follower: Session | None = None
+        """State that every event except telemetry is applied to once it is written."""
         self._journal = journal
 
     @property
@@ -57,6 +60,8 @@ class SessionLog:
         try:
             safe = cut_long_texts(mask_secrets(event, self._secrets), self._log_in_full)
             self._journal.append(safe, self._damage_message)
+            if self.follower and not isinstance(safe, Telemetry):
+                self.follower.apply(safe)
         except OSError as error:
             raise RecordError(error.errno, error.strerror, error.filename) from error
 

@@ -22,7 +22,7 @@ from benchtui.engine.supervisor.case_queue import ScheduledRound
 from benchtui.engine.supervisor.command_handler import execute
 from benchtui.engine.supervisor.control_server import ControlServer
 from benchtui.engine.supervisor.explain.queue import Explanations
-from benchtui.engine.supervisor.round_policy import Rounds
+from benchtui.engine.supervisor.rounds.policy import Rounds
 from benchtui.engine.supervisor.scheduler import Scheduler
 from benchtui.engine.supervisor.session_writer import RecordError, SessionLog
 from benchtui.engine.supervisor.waits.machine_loads import MachineLoads
@@ -115,7 +115,7 @@ class Supervisor:
             self._all_measured = False
             if resumable:
                 self._scheduler.restore(resumable.session, resumable.record())
-            pending = (case.config for case in self._scheduler.queue.pending)
+            pending = (case.config for case in self._scheduler.queue.unended)
             self._secrets.restore(self._sweep, pending, "resume" if resumable else "run")
             self._revealed_sweep = self._secrets.revealed(self._sweep)
             """The sweep as workers need it, with its secrets. It is never recorded."""
@@ -285,7 +285,7 @@ class Supervisor:
         """Return the device peaks that pending cases will be compared with, by node name."""
         queue = self._scheduler.queue
         return {
-            node.name: peak_keys(case.config for case in queue.pending if queue.fits(case, node))
+            node.name: peak_keys(case.config for case in queue.unended if queue.fits(case, node))
             for node in queue.nodes
         }
 

@@ -38,6 +38,7 @@ def deciding_sweep(session: Session, questions: Sequence[OpenQuestion]) -> Sweep
         name=f"{sweep.name}-next",
         model=models[0] if len(models) == 1 and models[0] else sweep.model,
         axes=axes,
+        run=replace(sweep.run, budget_s=None),
         measure=_rules(sweep.measure, [question.remedy for question in asked if question.remedy], axes),
         exclude=tuple(_exclusions(axes, wanted)),
     )
@@ -75,6 +76,7 @@ def _rules(rules: Measure, remedies: Sequence[Remedy], axes: Axes) -> Measure:
     return replace(
         rules,
         **times,
+        rounds_auto=False,
         iterations=max(steps, rules.iterations),
         retries=max(rules.retries or 0, DISTURBED_RETRIES) if repeat else rules.retries,
         aa=rules.aa or any(remedy.aa for remedy in remedies),

@@ -41,10 +41,6 @@ from benchtui.sessions.stats.results import Result, measured
 from benchtui.sessions.stats.verdicts import Ratio
 from benchtui.sessions.sweep import MOST_ROUNDS, Find
 
-LEAST_BUDGET_S = 60.0
-"""Minimum time for the rounds after the first pass, in seconds, unless the sweep sets a budget."""
-SEARCH_SHARE = 0.5
-"""Time for the further rounds of a search over that of the first pass, unless the sweep sets a budget."""
 CLOSE: tuple[Obstacle, ...] = ("close", "many rounds")
 """Reasons against further rounds that a search ignores: they show at least which of two cases may be better."""
 LEAST_CONTENDERS = 4
@@ -178,22 +174,8 @@ def _race(
 
 
 def seconds_left(session: Session) -> float:
-    """Return the rest of the budget, in seconds of the session's time; negative if more was spent."""
-    budget_s = session.start.sweep.run.budget_s
-    if budget_s is None:
-        first_pass_s = sum(map(round_s, session.cases))
-        share = 1.0 if session.start.sweep.find is None else SEARCH_SHARE
-        budget_s = first_pass_s + max(share * first_pass_s, LEAST_BUDGET_S)
-    return budget_s - session.now_s
-
-
-def round_s(case: CaseState) -> float:
-    """Return the time of a case's newest round with its process, in seconds; 0 before its first round ends."""
-    if not case.ends or case.started is None:
-        return 0.0
-    end = case.ends[-1]
-    end_s = end.measured_s[1] if end.measured_s else end.t
-    return max(end_s - case.started.t, 0.0)
+    """Return the rest of the budget in seconds; negative if more was spent."""
+    return session.budget_s - session.budget_spent_s
 
 
 def cost(question: OpenQuestion) -> Cost | None:
@@ -201,7 +183,9 @@ def cost(question: OpenQuestion) -> Cost | None:
     if question.rounds is None:
         return None
     missing = [(case, max(question.rounds - len(case.ends), 0)) for case in question.cases]
-    return Cost(sum(rounds for _, rounds in missing), sum(rounds * round_s(case) for case, rounds in missing))
+    return Cost(
+        sum(rounds for _, rounds in missing), sum(rounds * case.newest_round_s for case, rounds in missing)
+    )
 
 
 def _unmeasured(session: Session) -> list[CaseState]:
@@ -250,7 +234,7 @@ def _decidable(session: Session, questions: Sequence[OpenQuestion]) -> Iterator[
             case.index: question.rounds - max(len(case.ends), planned.get(case.index, 0))
             for case in question.cases
         }
-        seconds = sum(max(rounds, 0) * round_s(session.cases[index]) for index, rounds in more.items())
+        seconds = sum(max(rounds, 0) * session.cases[index].newest_round_s for index, rounds in more.items())
         if seconds <= left_s:
             left_s -= seconds
             planned |= {index: question.rounds for index, rounds in more.items() if rounds > 0}
@@ -282,7 +266,7 @@ def _affordable(session: Session, wave: Sequence[int]) -> tuple[int, ...]:
         if left_s <= 0:
             break
         rounds.append(index)
-        left_s -= round_s(session.cases[index])
+        left_s -= session.cases[index].newest_round_s
     return tuple(rounds)
 
 

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Meta
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import CaseRepeated, Resumed, RoundFinished, SessionStarted, Steps
+from benchtui.sessions.events import CaseFinished, CaseRepeated, Resumed, RoundFinished, SessionStarted, Steps
 from benchtui.sessions.export.parquet import import_pyarrow
 from benchtui.sessions.files.output_file import output_file
 from benchtui.sessions.journal import reader
@@ -91,6 +91,8 @@ class StepIndex(msgspec.Struct):
                 self.rounds[event.case] += 1
             case CaseRepeated():
                 self._add_repetition(position, event.case, event.round)
+            case CaseFinished() if event.not_measured_further is not None:
+                self._add_repetition(position, event.case, self.rounds[event.case])
             case Resumed():
                 for case in event.cases:
                     self._add_repetition(position, case, self.rounds[case])

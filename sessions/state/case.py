@@ -74,6 +74,10 @@ class CaseState(msgspec.Struct):
     """Whether the case is waiting for its next round."""
     cut_off_state: str | None = None
     """State of the case if this is a copy with only its ended rounds; None for the case itself."""
+    round_planned: bool = False
+    """Whether a further round is planned, with ``rounds = "auto"``."""
+    settled: str | None = None
+    """Why it gets no further round for now, with ``rounds = "auto"``."""
     lost: bool = False
     """Whether its node was lost during a round; the steps stay until the round restarts."""
     metrics: Summary | None = None
@@ -85,6 +89,15 @@ class CaseState(msgspec.Struct):
     def ends(self) -> tuple[RoundFinished | CaseFinished, ...]:
         """End of each round; the end of the last round is that of the case."""
         return (*self.rounds, self.finished) if self.finished else self.rounds
+
+    @property
+    def newest_round_s(self) -> float:
+        """Time of the newest round with its process, in seconds; 0 before the first round ends."""
+        if not self.ends or self.started is None:
+            return 0.0
+        end = self.ends[-1]
+        end_s = end.measured_s[1] if end.measured_s else end.t
+        return max(end_s - self.started.t, 0.0)
 
     @property
     def others_cpu_percent(self) -> float | None:
@@ -137,6 +150,11 @@ class CaseState(msgspec.Struct):
         """Drop the steps of a round and of later rounds."""
         for columns in (self._columns or {}).values():
             columns.drop_from_round(round_index)
+
+    def end_with_finished_rounds(self) -> None:
+        """Drop an unfinished round. The end of the case, which follows, is that of the last finished round."""
+        self.drop_from_round(len(self.rounds))
+        self.rounds = self.rounds[:-1]
 
     def without_rounds(self, rounds: Collection[int]) -> CaseState:
         """Return a copy without some of its rounds, counted from 0, of which the case's end is the last."""
@@ -243,9 +261,8 @@ class CaseState(msgspec.Struct):
     @property
     def effective(self) -> Effective | None:
         """Applied options, as last read back."""
-        if self.finished and self.finished.effective:
-            return self.finished.effective
-        return self.prepared.effective if self.prepared else None
+        read_back = (end.effective for end in reversed(self.ends) if end.effective)
+        return next(read_back, self.prepared.effective if self.prepared else None)
 
     @property
     def answer_absent(self) -> str | None:

@@ -29,6 +29,7 @@ from benchtui.sessions.events import (
     Peaks,
     Resumed,
     RoundFinished,
+    RoundsPlanned,
     Runtime,
     SessionFinished,
     SessionStarted,
@@ -45,12 +46,13 @@ from benchtui.sessions.state.judging import SAME_WITHIN, VerdictSettings
 from benchtui.sessions.state.machine import MachineState, NodeState
 from benchtui.sessions.sweep import MOST_CASES
 from benchtui.sessions.sweep.case_order import Order
+from benchtui.sessions.sweep.model import SEARCH_SHARE
 
 MachineEvent = Runtime | Idle | Telemetry | Peaks | NodeJoined | NodeLost
 CaseEvent = CaseStarted | CasePrepared | RoundFinished | Waiting | CaseRepeated | CaseFinished
 Summarize = Callable[[CaseState], Summary | None]
 """Function that computes the metrics of an ended case, to replace its steps."""
-QueueEvent = CaseAdded | OrderChanged | Paused | Continued
+QueueEvent = CaseAdded | OrderChanged | RoundsPlanned | Paused | Continued
 
 MMAP_THRESHOLD_BYTES = 2**25 - 2**13
 """Just below the maximum of glibc's dynamic mmap threshold (M_MMAP_THRESHOLD in mallopt(3))."""
@@ -85,6 +87,12 @@ class Session:
         self.messages: list[Message] = []
         self.now_s = 0.0
         """Session time of the newest event."""
+        self.busy_s = 0.0
+        """Session time in which at least one case was running."""
+        self.first_rounds_s: float | None = None
+        """That time before the first further round; None without further rounds, which only auto has."""
+        self.rounds_planned: RoundsPlanned | None = None
+        """Newest plan of further rounds."""
         self._order = Order()
         self._summarize = summarize
         self.torn = False
@@ -214,9 +222,54 @@ class Session:
 
     @property
     def pending(self) -> list[CaseState]:
-        """Cases still to start, in start order, including those that wait for another round."""
-        waiting = (case.index for case in self.cases if case.state == "queued")
+        """Cases still to start, in start order, including those that wait for a planned round."""
+        waiting = (case.index for case in self.cases if case.state == "queued" and not self._awaits_plan(case))
         return [self.cases[index] for index in self._order.starting(waiting, self._rounds_done)]
+
+    @property
+    def budget_spent_s(self) -> float:
+        """Part of the budget that is spent, in seconds: time of further rounds, or of all with ``find``.
+
+        Time in which no case was running counts only with ``find``.
+        """
+        if self.start.sweep.find:
+            return self.now_s
+        return 0.0 if self.first_rounds_s is None else self.busy_s - self.first_rounds_s
+
+    @property
+    def budget_s(self) -> float:
+        """Time budget of a session whose rounds are auto, in seconds.
+
+        Without one in the sweep, it depends on the first rounds, and may grow as long as they run.
+        """
+        sweep = self.start.sweep
+        if sweep.find is None or sweep.run.budget_s is not None:
+            first_s = self.busy_s if self.first_rounds_s is None else self.first_rounds_s
+            return sweep.run.budget_after_s(first_s)
+        looks_s = sum(case.newest_round_s for case in self.cases)
+        return looks_s + sweep.run.budget_after_s(SEARCH_SHARE * looks_s)
+
+    @property
+    def further_rounds(self) -> Sequence[int]:
+        """Numbers of the cases whose further rounds were planned last, in start order."""
+        return self._order.further
+
+    @property
+    def between_plans(self) -> list[CaseState]:
+        """Measured cases that wait until further rounds are planned, or until the rounds end."""
+        return [case for case in self.cases if case.state == "queued" and self._awaits_plan(case)]
+
+    @property
+    def with_first_rounds(self) -> int:
+        """Number of cases that haven't ended only because they may get further rounds."""
+        rules = self.start.sweep.measure
+        if not rules.rounds_auto:
+            return 0
+        return sum(case.finished is None and len(case.rounds) >= rules.rounds for case in self.cases)
+
+    def _awaits_plan(self, case: CaseState) -> bool:
+        rules = self.start.sweep.measure
+        return rules.rounds_auto and len(case.rounds) >= rules.rounds and not case.round_planned
 
     @property
     def cut_off(self) -> bool:
@@ -245,7 +298,7 @@ class Session:
 
     def apply(self, event: reader.AnyRecord) -> None:
         """Apply one event; an event of another version only advances the time."""
-        self.now_s = max(self.now_s, event.t)
+        self._advance_time(event.t)
         match event:
             case Steps():
                 self._steps(event)
@@ -255,7 +308,7 @@ class Session:
                 self._case_event(event)
             case Answered() | Explained():
                 self._late_event(event)
-            case CaseAdded() | OrderChanged() | Paused() | Continued():
+            case CaseAdded() | OrderChanged() | RoundsPlanned() | Paused() | Continued():
                 self._queue_event(event)
             case SessionStarted():
                 self._session_started(event)
@@ -265,6 +318,11 @@ class Session:
                 self._resumed(event)
             case SessionFinished():
                 self.finished, self.running, self.waiting = event, [], ()
+
+    def _advance_time(self, now_s: float) -> None:
+        later_s = max(0.0, now_s - self.now_s)
+        self.busy_s += later_s if self.running else 0.0
+        self.now_s = max(self.now_s, now_s)
 
     def _session_started(self, event: SessionStarted) -> None:
         reader.require_known_schema(event.schema)
@@ -322,10 +380,23 @@ class Session:
                 self._case_added(event)
             case OrderChanged():
                 self._order.rearrange([self._case(index).index for index in event.cases], self._rounds_done)
+            case RoundsPlanned():
+                self._plan_rounds(event)
             case Paused():
                 self.paused = True
             case Continued():
                 self.paused = False
+
+    def _plan_rounds(self, event: RoundsPlanned) -> None:
+        self.rounds_planned = event
+        self._order.plan_further(event.cases)
+        planned = frozenset(event.cases)
+        reasons = {settled.case: settled.reason for settled in event.settled}
+        for index in (*planned, *reasons):
+            self._require_case(index)
+        for index in [case.index for case in self.cases if case.finished is None]:
+            case = self._case(index)
+            case.round_planned, case.settled = index in planned, reasons.get(index)
 
     def _case_added(self, event: CaseAdded) -> None:
         if event.case != len(self.cases):
@@ -356,10 +427,7 @@ class Session:
             case Waiting():
                 self.waiting += (event,)
             case CaseStarted():
-                case.started = event
-                case.between_rounds = case.lost = False
-                if all(other is not case for other in self.running):
-                    self.running.append(case)
+                self._case_started(case, event)
             case CasePrepared():
                 case.prepared = event
             case CaseRepeated():
@@ -368,15 +436,25 @@ class Session:
             case RoundFinished():
                 self.rounds_ended += 1
                 case.rounds += (event,)
-                case.between_rounds = True
+                case.between_rounds, case.round_planned = True, False
                 self._remove_running(case)
             case CaseFinished():
+                if event.not_measured_further is not None:
+                    case.end_with_finished_rounds()
                 self.done += case.finished is None
                 case.finished = event
                 self._remove_running(case)
                 if event.outcome == "ok" and len(case.measured) and self._summarize is not None:
                     case.metrics = self._summarize(case)
                     case.drop_steps()
+
+    def _case_started(self, case: CaseState, event: CaseStarted) -> None:
+        if self.first_rounds_s is None and event.round >= self.start.sweep.measure.rounds:
+            self.first_rounds_s = self.busy_s
+        case.started = event
+        case.between_rounds = case.lost = False
+        if all(other is not case for other in self.running):
+            self.running.append(case)
 
     def _late_event(self, event: Answered | Explained) -> None:
         """Apply an event that may change ended cases."""
@@ -387,11 +465,15 @@ class Session:
 
     def _answered(self, event: Answered) -> None:
         case = self._case(event.case)
-        case.answered, case.comparison = event, None
+        case.answered = event
         for comparison in event.comparisons:
             self._require_case(comparison.baseline)
             self.answer_baselines.add(comparison.baseline)
-            self._changeable(comparison.case).comparison = comparison
+            compared = self._changeable(comparison.case)
+            if comparison.absent is None or compared.comparison is None:
+                compared.comparison = (
+                    comparison  # a resumed case may answer again, without its baseline's answer
+                )
 
     def _changeable(self, index: int) -> CaseState:
         """Return a case to change. An ended case is copied first, because replay checkpoints share it."""

@@ -23,7 +23,7 @@ def as_end(record: RoundFinished) -> CaseFinished:
 
 
 def end_of_case(ends: Sequence[CaseFinished]) -> CaseFinished:
-    """Return the last round's end with the highest peaks and the energy and marks of all rounds."""
+    """Return the last round's end with the highest peaks, and the energy, marks and step cost of all rounds."""
     if len(ends) == 1:
         return ends[0]
     energies = [end.energy for end in ends if end.energy]
@@ -32,6 +32,7 @@ def end_of_case(ends: Sequence[CaseFinished]) -> CaseFinished:
         memory=_peaks([end.memory for end in ends if end.memory]),
         energy=sum_energy(energies) if energies else None,
         marks=merge_round_marks([end.marks for end in ends]),
+        work=next((end.work for end in reversed(ends) if end.work), None),
     )
 
 
@@ -61,8 +62,8 @@ def with_result(case: CaseState, planned: int | None) -> CaseState | None:
     """Return a case as far as it has a result; None without one.
 
     That is the case itself if it ended well. If it was cut off, or if rounds are still to come, it is a copy
-    with the rounds that have ended, whose mark says how many of the ``planned`` rounds they are. A case that
-    failed in a later round has no result.
+    with the rounds that have ended, whose mark says how many of the ``planned`` rounds they are, if that is
+    known. A case that failed in a later round has no result.
     """
     if not case.measured_in_part:
         return case if case.state == "ok" else None
@@ -70,9 +71,9 @@ def with_result(case: CaseState, planned: int | None) -> CaseState | None:
     so_far.copy_columns()
     so_far.drop_from_round(ended)
     end = end_of_case([as_end(round_) for round_ in case.rounds])
-    amount = f"{ended} of {planned} rounds" if planned else f"{ended} rounds"
+    amount = (f"{ended} of {planned} rounds",) if planned else ()
     so_far.rounds, so_far.cut_off_state = case.rounds[:-1], case.state
-    so_far.finished = replace(end, marks=(*end.marks, amount))
+    so_far.finished = replace(end, marks=(*end.marks, *amount))
     return so_far
 
 

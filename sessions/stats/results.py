@@ -138,7 +138,7 @@ def aa_pair(session: Session) -> tuple[Result, Result] | None:
 
 def _all(session: Session) -> list[Result]:
     """Return every measured case with the noise of the session."""
-    cases = (with_result(case, session.start.sweep.measure.rounds) for case in session.cases)
+    cases = (with_result(case, session.start.sweep.measure.planned_rounds) for case in session.cases)
     figures = {case.index: (case, metrics) for case in cases if case and (metrics := summarize(case))}
     plain = (Evidence(case, metrics.rounds) for case, metrics in figures.values())
     return [

@@ -23,6 +23,7 @@ from benchtui.sessions.sweep.model import (
     Find,
     Generate,
     Measure,
+    Rounds,
     Run,
     Train,
     Weights,
@@ -49,7 +50,7 @@ FIELDS = {
 }
 """Fields by the names of entries without a unit."""
 _NAMES = {field: name for name, field in FIELDS.items()}
-_AUTOMATIC = {"warmup": "warmup_auto", "until_percent": "until_auto"}
+_AUTOMATIC = {"warmup": "warmup_auto", "until_percent": "until_auto", "rounds": "rounds_auto"}
 _COUNTS = {"min_warmup_s": "warmup", "min_time_s": "iterations"}
 """Count of steps that belongs to each minimum time."""
 
@@ -205,7 +206,14 @@ def _words(check: Check) -> Parser:
 
 def _or_auto(entry: Entry, auto: object = AUTO) -> Entry:
     """Return an entry that may be ``auto`` as well, and what it then is in the sweep."""
-    return Entry(entry.kind, lambda value, where: auto if value == AUTO else entry.parse(value, where))
+
+    def parse(value: object, where: str) -> object:
+        try:
+            return auto if value == AUTO else entry.parse(value, where)
+        except BenchtuiError as error:
+            raise BenchtuiError(f'{error}, or "{AUTO}"') from error
+
+    return Entry(entry.kind, parse)
 
 
 def _duration(least: Meta, form: str = "") -> Entry:
@@ -383,6 +391,7 @@ _MEASURE = fields_of(
         "max_time": _duration(Meta(gt=0)),
         "timeout": _duration(Meta(gt=0)),
         "margin": _share(Meta(ge=0), 'share of memory, such as "5%"'),
+        "rounds": _or_auto(typed_entry(Rounds | Literal["auto"])),
         "explain": Entry(bool | Explain | list[Explain], _explain),
         "baseline": BASELINE,
     },

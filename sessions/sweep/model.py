@@ -51,10 +51,18 @@ MOST_CASES = 5_000
 MOST_ROUNDS = 100
 MOST_RETRIES = 10
 
+LEAST_BUDGET_S = 60.0
+"""Minimum budget for further rounds, unless the sweep sets one. It also decides comparisons of short cases."""
+
+SEARCH_SHARE = 0.5
+"""Time for the further rounds of a search over that of its first rounds, unless the sweep sets a budget."""
+
 MOST_CELSIUS = 150.0
 WAIT_FOR_QUIET_S = 60.0
 """Time limit of a wait for quiet, unless a sweep file sets it."""
 
+Rounds = Annotated[int, msgspec.Meta(ge=1, le=MOST_ROUNDS)]
+"""Number of rounds."""
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=LARGEST)]
 """Time in seconds."""
 
@@ -90,8 +98,10 @@ class Measure(Record, frozen=True, kw_only=True, omit_defaults=False):
     """Time limit after which a case is killed, in seconds, including loading."""
     mode: Mode = "latency"
     """Whether the device is synchronized around every step, or around blocks of steps."""
-    rounds: Annotated[int, msgspec.Meta(ge=1, le=MOST_ROUNDS)] = 1
+    rounds: Rounds = 1
     """Number of times that all cases run, in alternating order."""
+    rounds_auto: bool = False
+    """Whether the cases of open comparisons get further rounds after these, within ``run.budget_s``."""
     aa: bool = False
     """Whether the baseline case runs twice; the difference between the two is the noise."""
     retries: Annotated[int, msgspec.Meta(ge=0, le=MOST_RETRIES)] | None = None
@@ -107,6 +117,16 @@ class Measure(Record, frozen=True, kw_only=True, omit_defaults=False):
     explain: tuple[Explain, ...] = ()
     """Cases that are profiled in separate runs once all are measured; each work has its own best case."""
     baseline: Baseline | None = None
+
+    @property
+    def planned_rounds(self) -> int | None:
+        """Number of rounds of each case; None if it depends on what they show."""
+        return None if self.rounds_auto else self.rounds
+
+    @property
+    def repeats(self) -> bool:
+        """Whether cases may have several rounds."""
+        return self.rounds > 1 or self.rounds_auto
 
     @property
     def planned_steps(self) -> int:
@@ -167,11 +187,15 @@ class Run(Record, frozen=True, kw_only=True, omit_defaults=False):
     wait_for_quiet_s: Seconds | None = None
     """Time limit of a wait for quiet before a disturbed case is repeated; 0 doesn't wait. Null in older
     sessions, which didn't either; a sweep file without the entry has ``WAIT_FOR_QUIET_S``."""
-    budget_s: Seconds | None = None
-    """Time budget of a session whose rounds are ``auto``, in seconds from its start. Null allows as much time
-    again as the first round of all cases took, and at least a minute."""
     wait_below_c: Annotated[float, msgspec.Meta(gt=0, le=MOST_CELSIUS)] | None = None
     """Temperature below which a GPU has to be before a case starts on it; null starts at any."""
+    budget_s: Seconds | None = None
+    """Time limit of the further rounds of ``rounds = "auto"``, or of the whole session with ``find``. Null
+    gives further rounds as much as the first ones took, and at least a minute."""
+
+    def budget_after_s(self, first_rounds_s: float) -> float:
+        """Return the time limit of the further rounds in seconds, given the time of the first rounds."""
+        return max(LEAST_BUDGET_S, first_rounds_s) if self.budget_s is None else self.budget_s
 
 
 Limit = Annotated[float, msgspec.Meta(gt=0, le=LARGEST)]

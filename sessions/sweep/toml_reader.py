@@ -173,6 +173,11 @@ def sweep_of(table: Table, where: str) -> Sweep:
     sweep = _of_task(_sweep(**parse_entries({"measure": {}, "run": {}} | table, ENTRIES, f"{where}: ")), where)
     if custom_task(sweep.task):
         sweep = replace(sweep, axes=replace(sweep.axes, unset=_unset(table.get("axes", ()))))
+    if sweep.run.budget_s is not None and not sweep.measure.rounds_auto:
+        raise BenchtuiError(
+            f'{where}: run.budget: limits further rounds, which only measure.rounds = "auto" has; rounds is'
+            f" {sweep.measure.rounds}"
+        )
     if sweep.planned > MOST_CASES:
         raise BenchtuiError(f"{where}: axes: {sweep.planned:,} cases; at most {MOST_CASES:,} are allowed")
     _require_few_kinds(sweep, where)

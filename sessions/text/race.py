@@ -8,10 +8,16 @@ from benchtui.sessions.text.formatting import ratio_text
 
 def settled_text(settled: Settled) -> str:
     """Return why a case isn't measured further: ``not measured further: 2.1x slower, sure``."""
-    return f"not measured further: {_reason(settled)}"
+    return not_measured_further(settled_reason(settled))
 
 
-def _reason(settled: Settled) -> str:
+def not_measured_further(reason: str) -> str:
+    """Return that a case isn't measured further, and why."""
+    return f"not measured further: {reason}"
+
+
+def settled_reason(settled: Settled) -> str:
+    """Return why a case isn't measured further: ``2.1x slower, sure``."""
     ratio = settled.ratio
     if ratio.verdict is Verdict.SAME:
         return f"the same within {100 * ratio.same_within:.2g}%"

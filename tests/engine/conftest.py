@@ -11,7 +11,7 @@ from benchtui.engine.control import ResumeOptions
 from benchtui.engine.executor import Execution, Node, WorkerEvent
 from benchtui.engine.supervisor.case_queue import ScheduledRound
 from benchtui.engine.supervisor.resume import ResumableSession
-from benchtui.engine.supervisor.round_policy import Rounds
+from benchtui.engine.supervisor.rounds.policy import Rounds
 from benchtui.engine.supervisor.scheduler import Scheduler
 from benchtui.engine.supervisor.session_writer import SessionLog
 from benchtui.engine.supervisor.waits.machine_loads import MachineLoads
@@ -47,6 +47,7 @@ class Played:
         outcome: Outcome = "ok",
         *,
         step_ms: float = 1.0,
+        ended_s: float = 2.0,
         files: dict[str, str] | None = None,
         gpu_uuid: str | None = None,
         **fields: Any,
@@ -57,7 +58,7 @@ class Played:
             CasePrepared(t=1.0, case=self._index, model=model, files=files or {}, gpu_uuid=gpu_uuid),
             Steps(t=1.0, case=self._index, phase="warmup", round=self._round, wall_ms=[99.0]),
             Steps(t=1.0, case=self._index, phase="measure", round=self._round, wall_ms=[step_ms] * 20),
-            CaseFinished(t=2.0, case=self._index, outcome=outcome, **fields),
+            CaseFinished(t=ended_s, case=self._index, outcome=outcome, **fields),
         ]
 
     def collect(self, now_s: float) -> Iterator[WorkerEvent]:

@@ -18,7 +18,7 @@ from simulated.llama import MODEL, PEAK_BYTES_PER_S, PEAK_FLOPS_PER_S
 from simulated.step_profile import profile
 
 from benchtui.engine.node.energy import idle_power_w
-from benchtui.engine.supervisor.round_policy import Rounds
+from benchtui.engine.supervisor.rounds.policy import Rounds
 from benchtui.sessions.events import (
     AnyEvent,
     CaseFinished,

@@ -112,7 +112,11 @@ _DESCRIBED = (
     FormField("measure.max_time", f"maximum time to measure a case: {TIME}no limit"),
     FormField("measure.timeout", f"a case is killed after this time, including loading: {TIME}10m"),
     FormField("measure.mode", "throughput: synchronize a GPU only around blocks of steps", get_args(Mode)),
-    FormField("measure.rounds", "how many times to run all cases, in alternating order"),
+    FormField(
+        "measure.rounds",
+        "how often all cases run; auto: once, then those of open comparisons again",
+        ("auto", "1", "3", "5"),
+    ),
     FormField("measure.aa", "repeat the baseline, to see how much identical cases differ", FLAG),
     FormField(
         "measure.retries",
@@ -140,7 +144,7 @@ _DESCRIBED = (
     FormField("run.repeat_on_each", "repeat the baseline on each node that shares the cases", FLAG),
     FormField("run.wait_for_quiet", "longest wait for quiet before a disturbed case is repeated: 60s, or off"),
     FormField("run.wait_below", "start a case on a GPU only below this temperature: 60C", unset="any"),
-    FormField("run.budget", f"with rounds = auto, when measuring ends: {TIME}twice the first round of all"),
+    FormField("run.budget", f"time limit of further rounds of rounds=auto: {TIME}as the first took"),
     FormField("train.accumulation", "batches of accumulated gradients per step"),
     FormField("train.learning_rate", "learning rate of AdamW"),
     FormField("train.optimizer", "implementation of AdamW; auto: fused on a GPU", get_args(Optimizer)),

@@ -54,7 +54,7 @@ class CaseVerdicts:
         """
         if case.index in self._measured:  # its former rounds don't count
             self._forget(case)
-        result, self._noise = with_result(case, self._session.start.sweep.measure.rounds), None
+        result, self._noise = with_result(case, self._session.start.sweep.measure.planned_rounds), None
         if result is not None:
             self._measured[case.index] = self._unsummed[case.index] = result
             if case.config.repeat:
@@ -141,7 +141,7 @@ class CaseVerdicts:
         """Estimate the noise from the cases that have ended. Only repeated measurements contribute."""
         if self._noise is None or self._unsummed:
             start = self._session.start
-            self._sum_up(repeated=start.sweep.measure.rounds > 1 or start.source is not None)
+            self._sum_up(repeated=start.sweep.measure.repeats or start.source is not None)
             self._noise = noise_by_kind(self._spreads, self._aa_pair(), start.process_spread, self._margin)
         return self._noise
 

@@ -36,7 +36,7 @@ from benchtui.engine.line_protocol import send
 from benchtui.engine.node import worker_processes
 from benchtui.engine.node.agent import serve
 from benchtui.engine.node.runner import NodeRunner
-from benchtui.engine.supervisor import round_execution
+from benchtui.engine.supervisor.rounds import execution
 from benchtui.engine.worker import isolation
 from benchtui.sessions import timestamps
 from benchtui.sessions.events import AnyEvent, CaseFinished, CasePrepared, Phase, Runtime, Steps
@@ -233,7 +233,7 @@ def main() -> int:
     engine_main._serve_node = lambda: serve(NodeRunner(LightProcesses()))
     remote_node.SILENCE_LIMIT_S = float(os.environ.get(SILENT, remote_node.SILENCE_LIMIT_S))
     if pauses := os.environ.get(PAUSES):
-        round_execution.SHORTAGE_PAUSES_S = tuple(map(float, pauses.split(",")))
+        execution.SHORTAGE_PAUSES_S = tuple(map(float, pauses.split(",")))
     if os.environ.get(KINDS):
         engine_main._executor = cluster  # type: ignore[assignment]
     if room := os.environ.get(ROOM):

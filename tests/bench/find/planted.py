@@ -80,6 +80,12 @@ class Truth:
         rounds = (5 if outcome == "ok" else 1 for outcome in self.outcomes)
         return sum(number * self.round_s(index) for index, number in enumerate(rounds))
 
+    @property
+    def first_s(self) -> float:
+        """Time of the first round of all cases, in which a case that fails ends once it has started."""
+        ok = [outcome == "ok" for outcome in self.outcomes]
+        return sum(self.round_s(index) if ended_well else START_S for index, ended_well in enumerate(ok))
+
     def sample_ms(self, index: int) -> float:
         """Return the true time per sample."""
         return self.step_ms[index] / self.plan[index].batch_size

@@ -201,7 +201,7 @@ def play_all(numbers: Iterable[int], kinds: Sequence[str], most: int) -> dict[st
         for kind, table in tables.items():
             truth = draw(np.random.default_rng([1, number]), most, Find() if kind == "find" else None)
             if kind == "auto, half":
-                truth.sweep = replace(truth.sweep, run=Run(budget_s=truth.full_s / 2))
+                truth.sweep = replace(truth.sweep, run=Run(budget_s=truth.full_s / 2 - truth.first_s))
             played = sweep(truth, number) if kind == "five rounds" else race(truth, number)
             table.outcomes.append(played)
     return tables

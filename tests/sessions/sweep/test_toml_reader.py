@@ -491,6 +491,32 @@ def test_the_rules_of_measuring_can_be_left_to_the_machine() -> None:
     assert rules.caches == "shared"
 
 
+def test_rounds_follow_from_open_comparisons_only_if_the_file_says_so() -> None:
+    assert not parse_sweep('model = "m"', "s.toml").measure.rounds_auto, "recorded sweeps have one round"
+    sweep = parse_sweep('model = "m"', "s.toml", ("rounds=auto", "budget=10m"))
+    assert (sweep.measure.rounds, sweep.measure.rounds_auto, sweep.run.budget_s) == (1, True, 600.0)
+    assert (sweep.measure.planned_rounds, Measure(rounds=3).planned_rounds) == (None, 3)
+
+
+@pytest.mark.parametrize("rounds", ["", "rounds = 3"])
+def test_budget_without_rounds_that_it_limits_is_refused(rounds: str) -> None:
+    text = f'model = "m"\n[run]\nbudget = "10m"\n[measure]\n{rounds}'
+    message = (
+        'run.budget: limits further rounds, which only measure.rounds = "auto" has; rounds is [13] .line 3.'
+    )
+    with pytest.raises(BenchtuiError, match=f"^s.toml: {message}$"):
+        parse_sweep(text, "s.toml")
+
+
+@pytest.mark.parametrize(
+    ("budget", "first_s", "most_s"), [(None, 10.0, 60.0), (None, 90.0, 90.0), (600.0, 900.0, 600.0)]
+)
+def test_budget_is_as_much_as_the_first_rounds_took_and_at_least_a_minute(
+    budget: float | None, first_s: float, most_s: float
+) -> None:
+    assert Run(budget_s=budget).budget_after_s(first_s) == most_s
+
+
 def test_a_cluster_is_named_with_what_may_run_where() -> None:
     entries = (
         "executor=ray",
@@ -582,7 +608,7 @@ def test_environment_variables_are_text() -> None:
         ("[env]\nA = true", r"s.toml: env.A: True is not text; write it in quotes"),
         ('[env]\n"A=B" = "x"', r"s.toml: env.A=B: not a name: letters, digits and _"),
         ("env = 3", r"s.toml: env: 3 is not a table of entries"),
-        ("[measure]\nrounds = 0", r"s.toml: measure.rounds: 0 is not a whole number from 1 to 100"),
+        ("[measure]\nrounds = 0", r's.toml: measure.rounds: 0 is not a whole number from 1 to 100, or "auto"'),
         ("[measure]\naa = 1", r"s.toml: measure.aa: 1 is neither true nor false"),
         ('[measure]\nmode = "fast"', r"s.toml: measure.mode: .*'fast'"),
         ('[measure]\nwarmup = "some"', r"s.toml: measure.warmup: 'some' is not a whole number"),

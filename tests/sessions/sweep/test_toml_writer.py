@@ -91,6 +91,18 @@ def test_a_preset_written_anew_is_the_same_sweep(name: str) -> None:
     assert parse_sweep(toml_writer.toml_of(sweep), name) == sweep
 
 
+def test_rounds_auto_and_their_budget_survive_being_written() -> None:
+    sweep = parse_sweep('model = "m"', "s", ("rounds=auto", "budget=90s"))
+    written = toml_writer.toml_of(sweep)
+    assert 'rounds = "auto"' in written and 'budget = "90s"' in written
+    assert parse_sweep(written, "s") == sweep
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_presets_measure_further_rounds_where_a_comparison_is_open(name: str) -> None:
+    assert load_sweep(name).measure.rounds_auto
+
+
 def test_every_rule_survives_being_written() -> None:
     overrides = ("warmup=auto", "until=auto", "max_time=90s", "retries=0", "aa=true", "env.A=x y", "env.B=007")
     more = ("sequence_length=3..300+3", "threads=0..3", "learning_rate=1e-3", "timeout=0.5", "batch_size=1,2,4")
@@ -143,8 +155,8 @@ def test_every_entry_has_a_text(tmp_path: Path) -> None:
         "measure.max_time",
         "measure.retries",
         "measure.baseline",
-        "run.wait_below",
         "run.budget",
+        "run.wait_below",
         "run.wait_for_quiet",
         "axes.env",
         "axes.parameters",

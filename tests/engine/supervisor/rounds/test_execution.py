@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from benchtui.engine.supervisor.round_execution import SHORTAGE_PAUSES_S
+from benchtui.engine.supervisor.rounds.execution import SHORTAGE_PAUSES_S
 from benchtui.sessions.errors import BenchtuiError, OutOfFilesError
 from benchtui.sessions.events import CaseRepeated, CaseStarted
 from benchtui.sessions.journal.reader import read

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from benchtui.engine.executor import Execution
 from benchtui.engine.supervisor.case_queue import ScheduledRound
-from benchtui.engine.supervisor.round_policy import Retry, Rounds
+from benchtui.engine.supervisor.rounds.policy import Retry, Rounds
 from benchtui.engine.supervisor.waits.waits import Wait, Waits
 from benchtui.sessions.errors import BenchtuiError, OutOfFilesError
 from benchtui.sessions.events import (

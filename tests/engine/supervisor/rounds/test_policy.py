@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from benchtui.engine.supervisor.round_policy import PAUSE_S, Retry, Rounds
+from benchtui.engine.supervisor.rounds.policy import PAUSE_S, Retry, Rounds
 from benchtui.sessions.events import CaseFinished, RoundFinished
 from benchtui.sessions.payloads import Energy, Environment, Memory
 from benchtui.sessions.sweep import Measure

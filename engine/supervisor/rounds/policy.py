@@ -62,14 +62,28 @@ class Rounds:
         return Retry(", ".join((*throttled, *shared)), PAUSE_S * 2**attempt, quiet)
 
     def ended(self, end: CaseFinished, round_index: int) -> RoundFinished | CaseFinished:
-        """Return the event to record: the end of the round, or of the case if it was the last or failed."""
+        """Return the event to record: the end of the round, or of the case if it was the last or failed.
+
+        With ``rounds = "auto"``, skipping a further round only ends the measuring of its case.
+        """
         ends = self._ends[end.case]
+        if end.outcome == "skipped" and self.can_end(end.case):
+            return self.end(end.case, end.reason or "", end.t)
         ends.append(end)
         if end.outcome != "ok":
             return end
-        if round_index < self._rules.rounds - 1:
+        if self._rules.rounds_auto or round_index < self._rules.rounds - 1:
             return _round(end, round_index)
         return end_of_case(ends)
+
+    def can_end(self, case: int) -> bool:
+        """Return whether a case can end with its finished rounds, because further ones are optional."""
+        return self._rules.rounds_auto and len(self._ends[case]) >= self._rules.rounds
+
+    def end(self, case: int, reason: str, now_s: float) -> CaseFinished:
+        """Return the end of a case that gets no further round, for the reason given."""
+        end = end_of_case(self._ends[case])
+        return msgspec.structs.replace(end, t=now_s, not_measured_further=reason)
 
 
 def _round(end: CaseFinished, round_index: int) -> RoundFinished:
@@ -85,4 +99,6 @@ def _round(end: CaseFinished, round_index: int) -> RoundFinished:
         environment=end.environment,
         compiling=end.compiling,
         marks=end.marks,
+        effective=end.effective,
+        work=end.work,
     )
