@@ -22,6 +22,7 @@ from benchtui.tui.drawing.listing import Listing, list_case_at, listing_lines
 from benchtui.tui.drawing.plot import Plot, plot_case_at, plot_lines
 from benchtui.tui.drawing.styled_text import GAP, Line, Span, crop, fitting_facts, justify
 from benchtui.tui.live.case_verdicts import CaseVerdicts
+from benchtui.tui.live.conclusions import LiveConclusions
 from benchtui.tui.live.feed import Feed
 from benchtui.tui.live.metrics_worker import CaseMetrics
 from benchtui.tui.shell import keymap
@@ -134,6 +135,7 @@ class Charts(PanelScreen[None]):
     def __init__(self, feed: Feed, symbols: Symbols, link: TerminalHandle) -> None:
         super().__init__()
         self._feed = feed
+        self._conclusions = LiveConclusions(feed, time.monotonic)
         self._symbols = symbols
         self._link = link
         self._home: View = "map"
@@ -304,8 +306,8 @@ class Charts(PanelScreen[None]):
         self._judged = 0
         self._lines = LineChart(self._session, self._metrics.of, self._symbols, self._judge)
         self._front = ParetoChart(self._session, self._metrics.of, self._symbols)
-        choice = self._lines.choice
-        self._map = HeatmapChart(self._session, self._metrics.of, self._symbols, self._judge, choice)
+        choice, newest = self._lines.choice, self._conclusions.newest
+        self._map = HeatmapChart(self._session, self._metrics.of, self._symbols, self._judge, choice, newest)
         self._home = self._view = "map"
         self._automatic = True
 
@@ -317,6 +319,8 @@ class Charts(PanelScreen[None]):
             while self._session.started is not None and await self._metrics.compute_batch():
                 if time.monotonic() - self._drew_s > REFRESH_S:
                     self._draw()
+            if self._conclusions.has_pending_work:
+                await self._conclusions.compute_pending()
         finally:
             self._busy = False
         self._draw()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from benchtui.sessions.sweep import Config
 
 MOST_RIVALS = 4
-MOST_NEXT = 3
+MOST_NEXT = 2
 """Maximum number of rivals, and of cases measured next, that are named."""
 EVALUATING = "evaluating the measurements"
 
