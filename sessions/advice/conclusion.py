@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from benchtui.sessions.advice.deciding_sweep import deciding_sweep
 from benchtui.sessions.advice.elimination import find_objective
-from benchtui.sessions.advice.objectives import SPEED_NEEDS, Objective, cost_metrics, is_need_of
+from benchtui.sessions.advice.objectives import SPEED_NEEDS, Need, Objective, cost_metrics, is_need_of
 from benchtui.sessions.advice.open_questions import (
     OpenQuestion,
     choices,
@@ -63,6 +63,14 @@ class Conclusion(msgspec.Struct, frozen=True, kw_only=True):
     def starred(self) -> bool:
         """Whether the case is marked as the one to run: decided, and chosen from several."""
         return self.decided and self.choice.runner_up is not None
+
+    def best_of(self, need: Need) -> Result | None:
+        """Return the case to run for a need about speed; None if it isn't decided, or the only case."""
+        if need == self.choice.objective.need:
+            return self.best if self.starred else None
+        if self.alternative is None:
+            return self.best if self.starred else None
+        return self.alternative.best if self.alternative.clear else None
 
     @property
     def rival(self) -> tuple[Result, Ratio] | None:

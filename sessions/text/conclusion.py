@@ -49,8 +49,13 @@ def headline(conclusion: Conclusion, name: NameOf, where: str = "") -> str:
     place = f" at {where}" if where else ""
     if conclusion.decided:
         return f"run{place} {run}"
+    return f"not decided{place}: {certainty_so_far(conclusion)}; so far {run}"
+
+
+def certainty_so_far(conclusion: Conclusion) -> str:
+    """Say in a few words how certain the best case is, or how many others may turn out to be better."""
     others = count(len(conclusion.rivals), "other")
-    return f"not decided{place}: {others} may be as good or better; so far {run}"
+    return confidence(conclusion.choice) if conclusion.decided else f"{others} may be as good or better"
 
 
 def figures(result: Result) -> str:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from pictured import until_unchanged
 
 from benchtui.tui.app import BenchtuiApp
 
@@ -17,4 +18,4 @@ def test_monitor_snapshot_while_measuring(
     story.start(2).prepare(2, "random weights").steps(2, [40.0, 26.0], "warmup")
     story.steps(2, [25.0 + step % 4 / 5 for step in range(12)])
     app = BenchtuiApp(app_context, story.path, engine, theme=theme, clock=clock)
-    assert snap_compare(app, terminal_size=size)
+    assert snap_compare(app, terminal_size=size, run_before=until_unchanged)

@@ -1,8 +1,9 @@
 """Heatmap chart: the whole sweep over two options, and the selected cell. Independent of Textual."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
-from benchtui.sessions.analysis.chart_series import MetricsLookup
+from benchtui.sessions.analysis.chart_series import LATENCY, SAMPLES, MetricsLookup
 from benchtui.sessions.analysis.heatmap import Grid, HeatmapData, HeatValue, axis_pairs, heatmap_data
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
@@ -25,6 +26,9 @@ from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.live.case_verdicts import CaseVerdicts
 from benchtui.tui.table.case_names import matches, short_names
 
+if TYPE_CHECKING:
+    from benchtui.sessions.advice.conclusion import Conclusions
+
 REACH = 100
 """Number of rows on each side of the selected one that get a verdict. Thousands of verdicts take too long."""
 
@@ -39,7 +43,10 @@ class HeatmapChart:
         symbols: Symbols,
         judge: CaseVerdicts,
         choice: ChartSelection,
+        conclusions: "Callable[[], Conclusions | None]" = lambda: None,
     ) -> None:
+        """Create a chart. ``conclusions`` returns the newest ones, which name the best cases for speed."""
+        self._conclusions = conclusions
         self._session = session
         self._known = metrics_of
         self._symbols = symbols
@@ -136,7 +143,7 @@ class HeatmapChart:
         data = self._data
         if data is None:
             return Heatmap((), (), "", "", (), None, hint="only one option has several values")
-        best = {case.index for case in data.best().values()}
+        best = self._best(data)
         scale, states = self._scale, {case.state for case in self._session.cases if self._matches(case)}
         return Heatmap(
             rows=tuple(map(_value_text, data.rows)),
@@ -165,7 +172,7 @@ class HeatmapChart:
             for case, value in data.values
             if self._matches(case)
         )
-        best = {case.index for case in data.best().values()}
+        best = self._best(data)
         selected = self.case
         at = next((place for place, (*_, case) in enumerate(ranked) if case is selected), None)
         rows = tuple(
@@ -185,6 +192,15 @@ class HeatmapChart:
         listing = self.lines(len(self._session.cases))
         rows = [[text for text, _ in row] for row in listing.rows]
         return f"{heading(self.title)}\n\n{pipe_table(listing.titles, rows, 1)}\n" if rows else ""
+
+    def _best(self, data: HeatmapData) -> set[int]:
+        """Return the best cases: those to run for throughput and latency, else those with the best value."""
+        if data.metric not in (SAMPLES, LATENCY):
+            return {case.index for case in data.best().values()}
+        conclusions = self._conclusions()
+        works = conclusions.works if conclusions else ()
+        best = (work.best_of("throughput" if data.metric == SAMPLES else "latency") for work in works)
+        return {result.case.index for result in best if result}
 
     @property
     def _cell(self) -> HeatValue | None:

@@ -22,6 +22,7 @@ from benchtui.tui.drawing.listing import Listing, list_case_at, listing_lines
 from benchtui.tui.drawing.plot import Plot, plot_case_at, plot_lines
 from benchtui.tui.drawing.styled_text import GAP, Line, Span, crop, fitting_facts, justify
 from benchtui.tui.live.case_verdicts import CaseVerdicts
+from benchtui.tui.live.conclusions import LiveConclusions
 from benchtui.tui.live.feed import Feed
 from benchtui.tui.live.metrics_worker import CaseMetrics
 from benchtui.tui.pages.view_screen import ViewScreen
@@ -135,6 +136,7 @@ class Charts(ViewScreen):
     def __init__(self, feed: Feed, symbols: Symbols, link: TerminalHandle) -> None:
         super().__init__(symbols)
         self._feed = feed
+        self._conclusions = LiveConclusions(feed, time.monotonic)
         self._link = link
         self._home: View = "map"
         """Chart to return to from the fronts: heatmap or lines."""
@@ -287,8 +289,8 @@ class Charts(ViewScreen):
         self._judged = 0
         self._lines = LineChart(self._session, self._metrics.of, self._symbols, self._judge)
         self._front = ParetoChart(self._session, self._metrics.of, self._symbols)
-        choice = self._lines.choice
-        self._map = HeatmapChart(self._session, self._metrics.of, self._symbols, self._judge, choice)
+        choice, newest = self._lines.choice, self._conclusions.newest
+        self._map = HeatmapChart(self._session, self._metrics.of, self._symbols, self._judge, choice, newest)
         self._home = self._view = "map"
         self._automatic = True
 
@@ -300,6 +302,8 @@ class Charts(ViewScreen):
             while self._session.started is not None and await self._metrics.compute_batch():
                 if time.monotonic() - self._drew_s > REFRESH_S:
                     self.draw()
+            if self._conclusions.has_pending_work:
+                await self._conclusions.compute_pending()
         finally:
             self._busy = False
         self.draw()

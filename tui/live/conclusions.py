@@ -82,9 +82,7 @@ def _snapshot(session: Session) -> Session:
     Steps of a running case would grow, and those of an ended one may be evicted.
     """
     copied, running = copy(session), {case.index for case in session.running}
-    copied.cases = [
-        case.snapshot() if case.index in running else copy(case) for case in session.cases
-    ]
+    copied.cases = [case.snapshot() if case.index in running else copy(case) for case in session.cases]
     return copied
 
 

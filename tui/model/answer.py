@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from benchtui.sessions.sweep import Config
 
 MOST_RIVALS = 4
-MOST_NEXT = 3
+MOST_NEXT = 2
 """Maximum number of rivals, and of cases measured next, that are named."""
 EVALUATING = "evaluating the measurements"
 
@@ -68,7 +68,7 @@ class AnswerText:
             return Answer(
                 word="so far",
                 role="muted",
-                about="",
+                about=_settled(self._feed.session),
                 right=_progress(self._feed.session),
                 over=False,
                 works=tuple(self._so_far(work) for work in works),
@@ -109,10 +109,9 @@ class AnswerText:
         )
 
     def _certainty(self, work: Conclusion) -> str:
-        from benchtui.sessions.text.wording import confidence
+        from benchtui.sessions.text.conclusion import certainty_so_far
 
-        others = count(len(work.rivals), "other")
-        return confidence(work.choice) if work.decided else f"{others} may be as good or better"
+        return self._plain(certainty_so_far(work))
 
     def _figures(self, work: Conclusion) -> tuple[str, ...]:
         from benchtui.sessions.text.conclusion import costs_per_step, headline_figure
@@ -182,17 +181,30 @@ class AnswerText:
         return written.replace("±", self._symbols.plus_minus).replace("≈", self._symbols.about)
 
 
+def _settled(session: Session) -> str:
+    """Count the cases that aren't measured further, because their comparisons are decided."""
+    plan = session.rounds_planned
+    return f"{len(plan.settled):,} of {count(len(session.cases), 'case')} settled" if plan else ""
+
+
 def _progress(session: Session) -> str:
-    rounds = session.start.sweep.measure.rounds
-    done = min((len(case.ends) for case in session.cases if case.finished is None), default=rounds)
-    return f"round {min(done + 1, rounds)} of {rounds}" if rounds > 1 else ""
+    """Return what is left of the budget when rounds were last planned, or the round of a fixed number."""
+    measure, plan = session.start.sweep.measure, session.rounds_planned
+    if plan is not None:
+        remaining_s = max(0.0, plan.budget_s - plan.spent_s)
+        return f"{format.duration(remaining_s)} left of {format.duration(plan.budget_s)}"
+    done = min((len(case.ends) for case in session.cases if case.finished is None), default=measure.rounds)
+    return f"round {min(done + 1, measure.rounds)} of {measure.rounds}" if measure.rounds > 1 else ""
 
 
 def _why_next(session: Session) -> str:
+    measure, plan = session.start.sweep.measure, session.rounds_planned
+    if plan is not None:
+        return f"another round for {count(plan.open_questions, 'open question')}"
+    if measure.rounds_auto:
+        return "every case gets one round first"
     return (
-        "every planned case is measured"
-        if session.start.sweep.measure.rounds == 1
-        else "every round of the plan"
+        "every case of the plan gets a round" if measure.rounds == 1 else "every case gets the planned rounds"
     )
 
 

@@ -39,7 +39,7 @@ def _columns(symbols: Symbols) -> Rows:
             f"{symbols.axis}{symbols.eighths[-1]}{symbols.light}",
             "bar around 1: right is faster, left slower; the light end is the interval",
         ),
-        (symbols.best, "clearly the most samples/s of its sequence length; no star while it is undecided"),
+        (symbols.best, "the case to run for throughput, as in the report; no star while that is undecided"),
         (
             f"{symbols.flag} noisy",
             "measured, but with a caveat: other processes used the machine; throttled, low clock, ...",

@@ -74,7 +74,7 @@ def charts_help(symbols: Symbols) -> Sequence[Section]:
         ("front", "of one sequence length: no other case has more samples/s at no higher cost"),
     )
     cells = (
-        (symbols.best, "the best case of its sequence length"),
+        (symbols.best, "the best case of its sequence length; for speed the one to run, once that is decided"),
         (f"{symbols.up[1]} to {symbols.up[-1]}", "color step of the value, from the lowest to the highest"),
         (f"{symbols.hatch}OOM{symbols.hatch}", "out of memory"),
         (f"{symbols.skipped} {symbols.queued}", "skipped; not measured yet"),

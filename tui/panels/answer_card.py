@@ -25,7 +25,7 @@ LEAST_COLUMN, COLUMN_GAP = 52, 2
 """Minimum width of works side by side, and the gap between them, in cells."""
 RIVAL_BAR, RIVAL_SPAN = 25, 1.5
 """Width of a rival's bar, and the ratio at its right end."""
-MOST_LINES = {True: {USUAL_HEIGHT: 12, HIGH: 16, 0: 8}, False: {USUAL_HEIGHT: 4, HIGH: 9, 0: 0}}
+MOST_LINES = {True: {USUAL_HEIGHT: 12, HIGH: 16, 0: 8}, False: {USUAL_HEIGHT: 5, HIGH: 9, 0: 0}}
 """Maximum number of lines by terminal height: of a session that is over, and of a running one."""
 
 Fact = tuple[str, str]

@@ -389,3 +389,15 @@ async def test_filter_takes_the_spelling_of_files_as_well(story: Any, engine: An
         await press(seen, "3", "slash", *"bs=2", "enter")
         rows = [row for row in seen.panel("lines")[1:] if row]
         assert len(rows) == 2 and all("bs 2" in row for row in rows)
+
+
+async def test_heatmap_has_no_star_while_the_best_case_is_undecided(
+    story: Any, engine: Any, opened: Any
+) -> None:
+    story.begin(batch_sizes=(1, 2), precision=PRECISIONS)
+    for number, ms in enumerate((10.0, 20.0, 9.8, 19.5)):
+        story.case(number, ms, 30)
+    async with opened(story.path, engine) as seen:
+        await press(seen, "3")
+        assert "★ best" in seen.text
+        assert not any("★" in line for line in seen.panel("map") if line.strip().startswith(PRECISIONS))

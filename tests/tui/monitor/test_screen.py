@@ -218,7 +218,7 @@ async def test_a_finished_session_shows_its_outcome_and_next_steps(story: Any, o
         answer = seen.panel("answer")
         assert answer[0].startswith(" ≈ bs 1   99.8 samples/s   10.0 ms per step   ")
         assert any("M measure what is open   Y copy the report" in line for line in answer)
-        assert "bs 2" in seen.panel("current")[0]
+        assert "bs 1" in seen.panel("current")[0]
         assert seen.panel("heading")[0].endswith("completed")
         await seen.press("q")
     assert seen.exit_reason == ExitReason("finished", story.path)

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from textwrap import wrap
 
-from benchtui.sessions.advice.conclusion import Conclusion, Conclusions, Remaining
+from benchtui.sessions.advice.conclusion import Conclusion, Conclusions, Remaining, conclude
 from benchtui.sessions.export.case_rows import case_row
 from benchtui.sessions.export.case_schema import CaseRow
 from benchtui.sessions.library import paths
@@ -89,6 +89,15 @@ def lines(session: Session, conclusions: Conclusions, path: Path) -> Iterator[st
     follow_up = f"; benchtui next {command} -o next.toml" if conclusions.remaining else ""
     yield from _wrapped("open", f"{wording.open_text(conclusions)}{follow_up}")
     yield from _wrapped("use it", f"benchtui optimal {command} --snippet; report: benchtui export {command}")
+
+
+def lines_so_far(session: Session) -> Iterator[str]:
+    """Yield the best case of each work so far, and how certain that is, in a line each."""
+    name = partial(case_label, varied=varied(case.config for case in session.cases))
+    for conclusion in conclude(session).works[:MOST_WORKS]:
+        figure = wording.headline_figure(conclusion.best, conclusion.choice)
+        sure = wording.certainty_so_far(conclusion)
+        yield f"best so far: {name(conclusion.best.config)}, {figure}; {sure}"
 
 
 def _wrapped(about: str, text: str) -> Iterator[str]:

@@ -1,0 +1,97 @@
+"""What the Monitor says about a session, by moment."""
+
+from pathlib import Path
+from typing import Any
+
+from benchtui.sessions.advice.conclusion import conclude
+from benchtui.sessions.state.session import Session
+from benchtui.themes.symbols import ASCII, UNICODE, Symbols
+from benchtui.tui.live.feed import Feed
+from benchtui.tui.model.answer import AnswerText
+from benchtui.tui.panels.answer_card import Answer, answer_height, answer_lines, answer_title
+from benchtui.tui.table.case_names import CaseNames
+
+
+class Alive:
+    def alive(self) -> bool:
+        return True
+
+    def last_words(self) -> None:
+        return None
+
+
+def answer(path: Path, engine: Any = None, symbols: Symbols = UNICODE, *, concluded: bool = True) -> Answer:
+    feed = Feed(path, engine, lambda: 0.0)
+    feed.poll()
+    names = CaseNames.of([case.config for case in feed.session.cases])
+    text = AnswerText(feed, names, symbols, "trial")
+    made = text.answer(conclude(Session.load(path)) if concluded else None)
+    feed.close()
+    return made
+
+
+def shown(made: Answer, width: int = 116, height: int = 12) -> str:
+    lines = answer_lines(made, width, height, UNICODE)
+    return "\n".join("".join(text for text, _ in line) for line in lines)
+
+
+def test_a_running_sweep_names_its_rivals_and_what_is_next(story: Any) -> None:
+    story.begin(rounds=1).case(0, 10.0).case(1, 19.0)
+    made = answer(story.path, Alive())
+    assert (made.word, made.over) == ("so far", False)
+    assert "1 other may be as good or better" in shown(made)
+    assert "next       bs 4: every case of the plan gets a round" in shown(made)
+    assert any("×" not in rival.text and rival.bounds for work in made.works for rival in work.rivals)
+
+
+def test_fixed_rounds_say_which_round_is_measured(story: Any) -> None:
+    story.begin(rounds=3).case(0, 10.0, rounds=3)
+    assert answer(story.path, Alive()).right == "round 1 of 3"
+
+
+def test_a_decided_sweep_names_the_case_against_baseline_and_next(story: Any) -> None:
+    story.begin(rounds=3).case(0, 10.0, rounds=3).case(1, 10.0, rounds=3).case(2, 10.0, rounds=3).end()
+    made = answer(story.path)
+    assert (made.word, made.role, made.over) == ("completed", "good", True)
+    first = shown(made).splitlines()[0]
+    assert first.startswith(" ★ bs 4   399 samples/s   4.00x base (")
+    assert "clearly ahead of the next: bs 2, 200 samples/s, 2.00x (" in shown(made)
+
+
+def test_an_interrupted_sweep_offers_to_continue(story: Any) -> None:
+    story.begin().case(0, 10.0).end("interrupted")
+    made = answer(story.path)
+    assert (made.word, made.role) == ("interrupted", "warning")
+    assert made.keys[0] == "r continue" and "2 cases: benchtui run --resume trial" in shown(made)
+
+
+def test_a_missing_engine_is_red_and_keeps_what_was_measured(story: Any) -> None:
+    story.begin().case(0, 10.0).start(1)
+    made = answer(story.path)
+    assert (made.word, made.role) == ("engine gone", "bad")
+    assert "bs 1" in shown(made) and "the recording is incomplete; measurements are kept" in shown(made)
+
+
+def test_a_missing_baseline_is_explained(story: Any) -> None:
+    story.begin().start(0).finish(0, "oom", reason="full").case(1, 10.0).case(2, 30.0).end()
+    assert "baseline   none: " in shown(answer(story.path))
+
+
+def test_an_unfinished_evaluation_says_so(story: Any) -> None:
+    story.begin().case(0, 10.0).end()
+    assert "evaluating the measurements" in shown(answer(story.path, concluded=False))
+
+
+def test_an_answer_is_ascii_on_a_terminal_limited_to_it(story: Any) -> None:
+    story.begin().case(0, 10.0).case(1, 19.0).case(2, 38.0).end()
+    made = answer(story.path, symbols=ASCII)
+    lines = answer_lines(made, 116, 12, ASCII)
+    assert all(text.isascii() for line in lines for text, _ in line)
+
+
+def test_a_short_screen_has_only_the_title_of_a_running_sweep(story: Any) -> None:
+    story.begin().case(0, 10.0).case(1, 19.0)
+    made = answer(story.path, Alive())
+    assert answer_height(made, 78, 24) == 0
+    left, _ = answer_title(made, 0)
+    assert "".join(text for text, _ in left) == "so far bs 1  99.8 samples/s  1 other may be as good or better"
