@@ -89,10 +89,15 @@ class Queue:
         """Pending cases without a finished round."""
         return [case for case in self.pending if not self._done(case.index)]
 
-    @property
-    def can_plan(self) -> bool:
-        """Whether further rounds may be planned: nothing is running or pending, or paused."""
-        return bool(self._between_plans) and not (self.running or self._pending or self.paused)
+    def can_plan(self, *, looks: bool) -> bool:
+        """Return whether rounds may be planned: nothing is running, paused, or left of the last plan.
+
+        With ``looks``, the order of first rounds is planned as well; otherwise they come first.
+        """
+        first = {index for index in self._pending if self._done(index) < self._sweep.measure.rounds}
+        if self.running or self.paused or self._pending - first:
+            return False
+        return bool(self._between_plans or first) if looks else bool(self._between_plans) and not first
 
     def plan_further(self, indexes: Sequence[int]) -> None:
         """Queue one further round of each of these measured cases, in this order."""

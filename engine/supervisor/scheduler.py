@@ -12,13 +12,21 @@ from benchtui.engine.supervisor.batch_size_search import NextSize, SearchResult
 from benchtui.engine.supervisor.batch_size_searches import ENDS_PREFIX, BatchSizeSearches, PendingSearchStep
 from benchtui.engine.supervisor.case_queue import Queue
 from benchtui.engine.supervisor.rounds.execution import Launch, RoundRun
-from benchtui.engine.supervisor.rounds.further import FurtherRounds
+from benchtui.engine.supervisor.rounds.further import FurtherPlan, FurtherRounds
 from benchtui.engine.supervisor.rounds.policy import Retry, Rounds
 from benchtui.engine.supervisor.session_writer import SessionLog
 from benchtui.engine.supervisor.waits.machine_loads import MachineLoads
 from benchtui.engine.supervisor.waits.waits import Waits
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import CaseAdded, CaseFinished, CasePrepared, NodeLost, Outcome, Runtime
+from benchtui.sessions.events import (
+    CaseAdded,
+    CaseFinished,
+    CasePrepared,
+    NodeLost,
+    OrderChanged,
+    Outcome,
+    Runtime,
+)
 from benchtui.sessions.journal.reader import AnyRecord
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
@@ -112,16 +120,13 @@ class Scheduler:
             self._collect(run)
         if self.stopping:
             self.end_pending(self.queue.unended, "interrupted", self.stopping)
+        self._plan_rounds()
         self._start_cases()
-        while self._further and self.queue.can_plan:
-            self._plan_further(self._further)
+        while self._plan_rounds():
             self._start_cases()
         return bool(self._runs or self.queue.pending or (self.queue.paused and not self.stopping))
 
     def _start_cases(self) -> None:
-        if self._further and not self._runs:
-            for index, reason in self._further.dropped(self.queue.unmeasured):
-                self.end_pending([self.queue.cases[index]], "skipped", reason)
         if self._further and self._further.budget_is_spent:
             self.queue.withdraw_further()
         while scheduled := self.queue.next():
@@ -130,13 +135,34 @@ class Scheduler:
             self._runs[scheduled.case.index] = run
             self._collect(run)
 
-    def _plan_further(self, further: FurtherRounds) -> None:
-        """Queue the rounds that decide the most, or end the cases if there are none."""
-        plan = further.plan(self.queue.between_plans)
+    def _plan_rounds(self) -> bool:
+        """Queue the rounds that decide the most, or end the cases if there are none.
+
+        Return whether rounds are queued that weren't, or in another order.
+        """
+        if not self._further or self.stopping or not self.queue.can_plan(looks=self._sweep.find is not None):
+            return False
+        plan = self._further.plan(self.queue.unmeasured, self.queue.between_plans)
+        for index, reason in plan.dropped:
+            self.end_pending([self.queue.cases[index]], "skipped", reason)
+        if plan.looks:
+            self._look_first_at(plan.looks)
+            return True
         self.log.write(plan.event)
-        if plan.event.cases:
-            self.queue.plan_further(plan.event.cases)
-            return
+        self.queue.plan_further(plan.event.cases)
+        if not plan.event.cases:
+            self._end_measured(plan)
+        return bool(plan.event.cases)
+
+    def _look_first_at(self, cases: Sequence[int]) -> None:
+        """Let the first rounds of these cases start in this order."""
+        if [case.index for case in self.queue.pending][: len(cases)] != list(cases):
+            self.queue.rearrange(cases)
+            order = tuple(case.index for case in self.queue.pending)
+            self.log.write(OrderChanged(t=self.log.now_s(), cases=order))
+
+    def _end_measured(self, plan: FurtherPlan) -> None:
+        """End the measured cases with the rounds that they have, and say why."""
         for line in plan.summary:
             self.log.write_message(line)
         for case in self.queue.drop([case.index for case in self.queue.between_plans]):

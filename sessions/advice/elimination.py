@@ -134,10 +134,6 @@ class Unmeasured:
         out = set(dropped)
         return [case.index for case in self._looks if case.index not in out]
 
-    def near_baseline(self) -> bool:
-        """Return whether a case waits that differs from its baseline in at most one option."""
-        return any(len(self._varied(case.config)) <= 1 for case in self._looks)
-
     def _varied(self, config: Config) -> list[str]:
         """Return the options in which a case differs from its baseline."""
         base = self._bases.get(config.work)

@@ -45,9 +45,6 @@ CLOSE: tuple[Obstacle, ...] = ("close", "many rounds")
 """Reasons against further rounds that a search ignores: they show at least which of two cases may be better."""
 LEAST_CONTENDERS = 4
 """Rivals of the best case that all get rounds in a search. Of more, only the better half does."""
-LOOKS_PER_REPEAT = 2
-"""Cases without a round, per repeat that is missing to know the spread between processes, from which a search
-measures that spread first."""
 _IMPORTANCE: tuple[About, ...] = ("best", "best throughput", "best latency", "verdict", "front")
 """Subjects of questions about pairs, most important first."""
 
@@ -119,7 +116,7 @@ def _search(session: Session, find: Find) -> RacePlan:
     plan = _race(session, results, decisions, pairs, _contenders(pairs), looks)
     if looks and session.start.sweep.run.budget_s is not None and seconds_left(session) <= 0:
         dropped |= dict.fromkeys(looks, "the budget is spent")
-    elif looks and not (plan.rounds and _spread_first(unmeasured, results, looks)):
+    elif looks:
         plan = replace(plan, rounds=tuple(looks), ended=None)
     elif plan.ended and (again := _affordable(session, _again(unproven(decisions, objective)))):
         plan = replace(plan, rounds=again, ended=None)
@@ -141,15 +138,6 @@ def _contenders(pairs: Sequence[OpenQuestion]) -> Sequence[OpenQuestion]:
     """Return the questions of the better half of the rivals. The others may leave without further rounds."""
     open_pairs = [question for question in pairs if question.rounds or question.obstacle in CLOSE]
     return open_pairs[: max(LEAST_CONTENDERS, len(open_pairs) // 2)]
-
-
-def _spread_first(unmeasured: Unmeasured, results: Sequence[Result], looks: Sequence[int]) -> bool:
-    """Return whether to repeat cases before the first look at others.
-
-    If the spread between processes isn't known, a few repeats pay off: they show which others can't win.
-    """
-    missing = _missing_repeats(results)
-    return 0 < missing * LOOKS_PER_REPEAT < len(looks) and not unmeasured.near_baseline()
 
 
 def _race(

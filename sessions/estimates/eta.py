@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from benchtui.sessions.estimates.stop_limits import CHECK_MS, least_steps, longest_s, wanted_percent
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import Columns
+from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import computed_metrics
 from benchtui.sessions.sweep import Config, Measure, unsupported_reason
 from benchtui.sessions.sweep.options import AXES
@@ -210,7 +211,7 @@ def queue_left(cases: Sequence[CaseState], measure: Measure, step_times: StepTim
     queued = [case for case in cases if _waits(case) or (case.started is None and case.finished is None)]
     stride = len(queued) // MOST_ESTIMATED + 1
     sample = queued[::stride]
-    rounds = [max(0, measure.rounds - len(case.rounds)) for case in sample]
+    rounds = [max(measure.rounds - len(case.rounds), int(case.round_planned)) for case in sample]
     estimates = [estimate for case in sample if (estimate := step_times.case(case.config, measure)) is not None]
     if len(estimates) < len(sample):
         return None
@@ -232,6 +233,17 @@ def remaining_time(running: Sequence[Estimate | None], queue: Estimate | None) -
     side_by_side = (sum(estimate.seconds for estimate in estimates) + queue.seconds) / max(len(estimates), 1)
     longest = max((estimate.seconds for estimate in estimates), default=0.0)
     return Estimate(max(side_by_side, longest), queue.rough or any(estimate.rough for estimate in estimates))
+
+
+def with_further_rounds(session: Session, planned: Estimate | None) -> Estimate | None:
+    """Add the time that further rounds may take at most to the estimated time of all planned ones."""
+    if planned is None or not session.start.sweep.measure.rounds_auto:
+        return planned
+    if session.rounds_planned is None:
+        first_s = session.busy_s + planned.seconds
+        return Estimate(planned.seconds + session.start.sweep.run.budget_after_s(first_s), rough=True)
+    left_s = session.budget_s - session.budget_spent_s if session.rounds_planned.cases else 0.0
+    return Estimate(max(planned.seconds, left_s), rough=True)
 
 
 def _mean_step_s(case: CaseState, newest: int = 0) -> float | None:

@@ -164,7 +164,7 @@ def earlier_process_spread(entries: Iterable[SessionFile], hostname: str | None)
         entry
         for entry in entries
         if entry.finished and entry.started.host.hostname == hostname and entry.started.source is None
-        if entry.started.sweep.measure.rounds > 1 and entry.started.simulated is None
+        if entry.started.sweep.measure.repeats and entry.started.simulated is None
     )
     cache = SummaryCache()
     earlier = [

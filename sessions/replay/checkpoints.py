@@ -109,7 +109,8 @@ class Checkpoint(msgspec.Struct, frozen=True):
     now_s: float
     cases: list[CaseState]
     sizes: dict[int, dict[Phase, Sizes]]
-    """Sizes of the columns of the cases that had started and not ended. They keep growing."""
+    """Sizes of the columns of the cases that had started, perhaps before a resume, and not ended. They keep
+    growing."""
     ended: list[int]
     """Numbers of the ended cases, in the order of their end."""
     others: dict[str, Any]
@@ -124,7 +125,7 @@ class Checkpoint(msgspec.Struct, frozen=True):
             position,
             whole.now_s,
             list(whole.cases),
-            {case.index: case.sizes() for case in whole.cases if case.started and not case.finished},
+            {case.index: case.sizes() for case in whole.cases if _may_grow(case)},
             [case.index for case in ended],
             {name: _stored(value) for name, value in vars(whole).items() if name not in own},
         )
@@ -137,6 +138,11 @@ class Checkpoint(msgspec.Struct, frozen=True):
             session.replace_case(self.cases[index].prefix(sizes))
         vars(session).update({name: _restore(value, session.cases) for name, value in self.others.items()})
         return session
+
+
+def _may_grow(case: CaseState) -> bool:
+    """Return whether a case that hasn't ended has started, or had steps before a resume."""
+    return case.finished is None and (case.started is not None or bool(case.sizes()))
 
 
 def _stored(value: Any) -> Any:  # noqa: ANN401 any attribute of a session

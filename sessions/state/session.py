@@ -46,6 +46,7 @@ from benchtui.sessions.state.judging import SAME_WITHIN, VerdictSettings
 from benchtui.sessions.state.machine import MachineState, NodeState
 from benchtui.sessions.sweep import MOST_CASES
 from benchtui.sessions.sweep.case_order import Order
+from benchtui.sessions.sweep.model import SEARCH_SHARE
 
 MachineEvent = Runtime | Idle | Telemetry | Peaks | NodeJoined | NodeLost
 CaseEvent = CaseStarted | CasePrepared | RoundFinished | Waiting | CaseRepeated | CaseFinished
@@ -243,8 +244,9 @@ class Session:
         """
         sweep = self.start.sweep
         first_s = self.busy_s if self.first_rounds_s is None else self.first_rounds_s
-        further_s = sweep.run.budget_after_s(first_s)
-        return further_s + first_s if sweep.find and sweep.run.budget_s is None else further_s
+        if sweep.find and sweep.run.budget_s is None:
+            return first_s + sweep.run.budget_after_s(SEARCH_SHARE * first_s)
+        return sweep.run.budget_after_s(first_s)
 
     @property
     def further_rounds(self) -> Sequence[int]:
@@ -255,6 +257,14 @@ class Session:
     def between_plans(self) -> list[CaseState]:
         """Measured cases that wait until further rounds are planned, or until the rounds end."""
         return [case for case in self.cases if case.state == "queued" and self._awaits_plan(case)]
+
+    @property
+    def with_first_rounds(self) -> int:
+        """Number of cases that haven't ended only because they may get further rounds."""
+        rules = self.start.sweep.measure
+        if not rules.rounds_auto:
+            return 0
+        return sum(case.finished is None and len(case.rounds) >= rules.rounds for case in self.cases)
 
     def _awaits_plan(self, case: CaseState) -> bool:
         rules = self.start.sweep.measure

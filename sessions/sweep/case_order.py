@@ -1,7 +1,6 @@
 """Case order: round by round, every second round reversed so that drift affects all cases alike."""
 
 from collections.abc import Callable, Iterable, Sequence
-from math import inf
 
 RoundsDone = Callable[[int], int]
 """Number of finished rounds of a case."""
@@ -33,7 +32,7 @@ class Order:
         return self._further
 
     def plan_further(self, cases: Iterable[int]) -> None:
-        """Plan one further round of each of these cases, in this order, after all other rounds."""
+        """Plan one further round of each of these cases, in this order, before all other rounds."""
         self._further = tuple(cases)
 
     def add(self, case: int, after: int | None = None) -> None:
@@ -45,9 +44,9 @@ class Order:
         place = {case: at for at, case in enumerate(self._cases)}
         further = {case: at for at, case in enumerate(self._further)}
 
-        def turn(case: int) -> tuple[float, int]:
+        def turn(case: int) -> tuple[int, int]:
             if case in further:
-                return inf, further[case]
+                return -1, further[case]
             done = rounds_done(case)
             return done, -place[case] if done % 2 else place[case]
 

@@ -54,6 +54,9 @@ MOST_RETRIES = 10
 LEAST_BUDGET_S = 60.0
 """Minimum budget for further rounds, unless the sweep sets one. It also decides comparisons of short cases."""
 
+SEARCH_SHARE = 0.5
+"""Budget for the further rounds of a search, over the time of the first ones, unless the sweep sets one."""
+
 MOST_CELSIUS = 150.0
 WAIT_FOR_QUIET_S = 60.0
 """Time limit of a wait for quiet, unless a sweep file sets it."""
@@ -119,6 +122,11 @@ class Measure(Record, frozen=True, kw_only=True, omit_defaults=False):
     def planned_rounds(self) -> int | None:
         """Number of rounds of each case; None if it depends on what they show."""
         return None if self.rounds_auto else self.rounds
+
+    @property
+    def repeats(self) -> bool:
+        """Whether cases may have several rounds."""
+        return self.rounds > 1 or self.rounds_auto
 
     @property
     def planned_steps(self) -> int:

@@ -21,7 +21,7 @@ def settled_reason(settled: Settled) -> str:
     ratio = settled.ratio
     if ratio.verdict is Verdict.SAME:
         return f"the same within {100 * ratio.same_within:.2g}%"
-    if ratio.verdict is Verdict.UNSURE:
+    if ratio.bounds and ratio.verdict is Verdict.UNSURE:
         return f"at most {100 * WORTH:g}% better than the best, if at all"
     slower = ratio.value < 1
     factor = ratio_text(1 / ratio.value if slower else ratio.value)

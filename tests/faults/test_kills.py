@@ -13,6 +13,7 @@ from watching import Watched, wait_gone
 
 from benchtui.engine import client
 from benchtui.engine.control import runtime_folder
+from benchtui.sessions.state.session import Session
 
 SEED = 20261121
 THREE = Shape(cases=3)
@@ -51,6 +52,15 @@ def test_killed_engine_loses_no_finished_round(home: Path) -> None:
     left = kill_at(1.5, path, light_launch, shape, measuring=True)
     assert left.faults == ()
     assert resume(path, light_resume, shape) == ()
+
+
+def test_engine_killed_during_further_rounds_continues_with_them(home: Path) -> None:
+    path, shape = home / "s.json", Shape(cases=3, steps=20, rounds=None)
+    left = kill_at(1.5, path, light_launch, shape, measuring=True)
+    assert left.faults == () and left.state == "cut off"
+    assert resume(path, light_resume, shape) == ()
+    session = Session.load(path)
+    assert session.rounds_planned is not None and session.rounds_planned.cases == ()
 
 
 @pytest.mark.parametrize("victim", ["worker", "fork server"])

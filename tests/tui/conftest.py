@@ -30,8 +30,11 @@ from benchtui.sessions.events import (
     Outcome,
     Phase,
     Resumed,
+    RoundFinished,
+    RoundsPlanned,
     SessionFinished,
     SessionStarted,
+    SettledCase,
     Steps,
     Telemetry,
 )
@@ -98,11 +101,12 @@ class Story:
         cpu_count: int = 16,
         baseline: Baseline | None = None,
         rounds: int = 1,
+        auto: bool = False,
         simulated: str | None = None,
         **axes: tuple[Any, ...],
     ) -> "Story":
         wanted = baseline or Baseline(batch_size=1)
-        measure = Measure(warmup=2, iterations=iterations, baseline=wanted, rounds=rounds)
+        measure = Measure(warmup=2, iterations=iterations, baseline=wanted, rounds=rounds, rounds_auto=auto)
         spanned = Axes(device=(device,), batch_size=batch_sizes, **axes)
         sweep = Sweep(name=name, model="tiny-bert", axes=spanned, measure=measure)
         self._plan = tuple(case.config for case in cases(sweep))
@@ -132,8 +136,10 @@ class Story:
     def lose(self, node: str, reason: str) -> "Story":
         return self._add(NodeLost(t=self.t, node=node, reason=reason))
 
-    def start(self, case: int, node: str | None = None) -> "Story":
-        return self._add(CaseStarted(t=self.t, case=case, config=self._plan[case], pid=1, node=node))
+    def start(self, case: int, node: str | None = None, round_index: int = 0) -> "Story":
+        config = self._plan[case]
+        started = CaseStarted(t=self.t, case=case, round=round_index, config=config, pid=1, node=node)
+        return self._add(started)
 
     def prepare(self, case: int, *marks: str, **fields: Any) -> "Story":
         model = Model(name="tiny-bert", parameters=66_955_010)
@@ -154,6 +160,16 @@ class Story:
         return self._add(
             CaseFinished(t=self.t, case=case, outcome=outcome, memory=memory, energy=energy, **fields)
         )
+
+    def round(self, case: int, ms: float = 10.0, round_index: int = 0) -> "Story":
+        """Write a round of a case that another one may follow."""
+        self.start(case, round_index=round_index).prepare(case).steps(case, [ms] * 20, round_index=round_index)
+        return self._add(RoundFinished(t=self.t, case=case, round=round_index))
+
+    def plan_rounds(self, *cases: int, settled: dict[int, str] | None = None) -> "Story":
+        reasons = tuple(SettledCase(case=case, reason=reason) for case, reason in (settled or {}).items())
+        figures = {"open_questions": len(cases), "spent_s": 12.0, "budget_s": 60.0}
+        return self._add(RoundsPlanned(t=self.t, cases=cases, settled=reasons, **figures))
 
     def case(
         self, case: int, ms: float = 10.0, steps: int = 20, *marks: str, rounds: int = 1, **ended: Any

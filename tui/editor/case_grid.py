@@ -156,7 +156,19 @@ def totals_text(totals: Totals, sweep: Sweep, symbols: Symbols) -> str:
     counts += [f"{totals.skipped:,} skipped"] if totals.skipped else []
     counts += ["plus those that batch_size = auto adds"] if sweep.axes.batch_size_auto else []
     counts += ["plus a repeated baseline"] if sweep.measure.aa else []
-    return dot.join([*counts, time_text(totals, symbols)])
+    return dot.join([*counts, f"{time_text(totals, symbols)}{_further_text(totals, sweep)}"])
+
+
+def further_s(totals: Totals, sweep: Sweep) -> float | None:
+    """Return the maximum time of further rounds in seconds; None if there are none, or if it is unknown."""
+    if not sweep.measure.rounds_auto or not totals.on or (totals.unknown and sweep.run.budget_s is None):
+        return None
+    return sweep.run.budget_after_s(totals.seconds)
+
+
+def _further_text(totals: Totals, sweep: Sweep) -> str:
+    most_s = further_s(totals, sweep)
+    return "" if most_s is None else f", then at most {duration(most_s)} of further rounds"
 
 
 def time_text(totals: Totals, symbols: Symbols) -> str:

@@ -141,7 +141,7 @@ class CaseVerdicts:
         """Estimate the noise from the cases that have ended. Only repeated measurements contribute."""
         if self._noise is None or self._unsummed:
             start = self._session.start
-            self._sum_up(repeated=start.sweep.measure.rounds > 1 or start.source is not None)
+            self._sum_up(repeated=start.sweep.measure.repeats or start.source is not None)
             self._noise = noise_by_kind(self._spreads, self._aa_pair(), start.process_spread, self._margin)
         return self._noise
 

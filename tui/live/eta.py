@@ -22,7 +22,9 @@ class RemainingTime:
         """Number of ended cases by outcome."""
         self._shown = (0, 0.0)
         """Number of cases, and the progress shown last."""
-        self._unprocessed: deque[CaseState] = deque(maxlen=eta.MOST_ESTIMATED)
+        self._unprocessed = deque(
+            (case for case in session.cases if case.between_rounds), maxlen=eta.MOST_ESTIMATED
+        )
         """Cases that ended, or finished a round, since the last estimate; the newest ones suffice."""
         self._running: list[CaseState] = []
         self._stale = True
@@ -42,7 +44,7 @@ class RemainingTime:
         """Estimate the time until the sweep ends; None before anything is known."""
         self._update()
         running = [self.case_left(case, self._needed(case), now_s) for case in self._session.running]
-        return eta.remaining_time(running, self._queue)
+        return eta.with_further_rounds(self._session, eta.remaining_time(running, self._queue))
 
     @property
     def skipped(self) -> int:
@@ -56,8 +58,12 @@ class RemainingTime:
 
     @property
     def done(self) -> int:
-        """Number of cases that were run to an end. An interrupted one is still left for a resume."""
-        return self._ended.total() - self.skipped - self._ended["interrupted"]
+        """Number of cases that were run to an end. An interrupted one is still left for a resume.
+
+        Cases that may get further rounds have had all that are certain.
+        """
+        ended = self._ended.total() - self.skipped - self._ended["interrupted"]
+        return ended + self._session.with_first_rounds
 
     def progress(self, now_s: float, time_left: Estimate | None) -> float:
         """Return the elapsed fraction of the sweep's time, from 0 to 1, which never decreases.

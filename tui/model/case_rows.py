@@ -238,7 +238,7 @@ class CaseRows:
         stats = self.stats(case)
         steps = (len(case.warmup), len(case.measured), stats and stats.n)
         answer = (case.comparison, index in self._session.answer_baselines)
-        seen = (case.state, case.node, case.prepared, case.metrics is None, *steps, *answer)
+        seen = (case.state, case.settled, case.node, case.prepared, case.metrics is None, *steps, *answer)
         before, row = self._rows.get(index, (None, None))
         if row is None or seen != before:
             row = self._row(case)

@@ -70,7 +70,7 @@ def _foreign(session: Session, machine: MachineState, ended: Sequence[CaseState]
 def _recent(session: Session, ended: Sequence[CaseState], since_s: float) -> list[CaseState]:
     """Return the cases that ran at or after a session time: a few of possibly very many."""
     recent = [*session.running, *takewhile(lambda case: _ended_s(case) >= since_s, reversed(ended))]
-    if session.start.sweep.measure.rounds > 1:
+    if session.start.sweep.measure.repeats:
         waiting = (case for case in session.cases if case.between_rounds and case.rounds)
         recent += [case for case in waiting if case.rounds[-1].t >= since_s]
     return recent

@@ -10,6 +10,7 @@ from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.sweep import Measure
 from benchtui.sessions.text.answers import answer_cell
 from benchtui.sessions.text.formatting import ratio_text
+from benchtui.sessions.text.race import not_measured_further
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.bars import RatioRange, history, ratio_bar
@@ -41,7 +42,7 @@ def state_text(case: CaseState, measure: Measure, symbols: Symbols) -> str:
     if not len(case.measured):
         before = first_step_phase(case) if case.prepared else "loading"
         return f"{shape} {'warm-up' if len(case.warmup) else before}"
-    if not measure.for_device(case.config.device).by_count:
+    if measure.rounds_auto or not measure.for_device(case.config.device).by_count:
         return f"{shape} {len(case.measured)} steps"
     return f"{shape} {len(case.measured)}/{max(measure.planned_steps, len(case.measured))}"
 
@@ -52,9 +53,11 @@ def first_step_phase(case: CaseState) -> str:
 
 
 def note(case: CaseState, shared: frozenset[str] = frozenset()) -> str:
-    """Join a case's outcome reason and marks (caveats), except those in ``shared``."""
+    """Join a case's outcome reason, why it got no further round, and marks (caveats) not in ``shared``."""
     reason = case.finished.reason if case.finished else None
-    return format.clean(", ".join(part for part in (reason, *case.marks) if part and part not in shared))
+    settled = case.settled and not_measured_further(case.settled)
+    parts = (part for part in (reason, settled, *case.marks) if part and part not in shared)
+    return format.clean(", ".join(parts))
 
 
 def ratio_cell(value: float, verdict: Verdict, symbols: Symbols) -> Span:

@@ -6,7 +6,7 @@ from benchtui.sessions.events import Message
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import SIMULATED, labeled
-from benchtui.sessions.sweep import UNKNOWN, task_named
+from benchtui.sessions.sweep import UNKNOWN, Measure, task_named
 from benchtui.sessions.text.formatting import count, memory, ratio_text
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
@@ -145,7 +145,7 @@ def _running(
     metrics = case_rows.metrics(case)
     return Current(
         title=format.clean(case_name(case)),
-        position=f"{position}, round {round_index + 1} of {measure.rounds}" if measure.rounds > 1 else position,
+        position=f"{position}, {_round_text(measure, round_index)}" if measure.repeats else position,
         phase=phase,
         role="accent",
         done=done,
@@ -156,6 +156,11 @@ def _running(
         hints=(_expected_memory(case_rows, case),),
         metrics=metrics,
     )
+
+
+def _round_text(measure: Measure, round_index: int) -> str:
+    planned = f" of {measure.planned_rounds}" if measure.planned_rounds else ""
+    return f"round {round_index + 1}{planned}"
 
 
 def _expected_memory(case_rows: CaseRows, case: CaseState) -> str:

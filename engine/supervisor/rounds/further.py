@@ -1,6 +1,6 @@
 """Further rounds of ``rounds = "auto"``: which cases are measured again, until when, and why not longer."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from benchtui.engine.supervisor.session_writer import SessionLog
@@ -21,6 +21,10 @@ OUT_OF_BUDGET = "the budget is spent"
 class FurtherPlan(NamedTuple):
     """Planned rounds, or why there are none."""
 
+    dropped: tuple[tuple[int, str], ...]
+    """Cases that needn't be measured at all, each with the reason."""
+    looks: tuple[int, ...]
+    """Cases whose first rounds come next, in start order; the event then doesn't apply."""
     event: RoundsPlanned
     ended: str
     """Why measuring ends; empty if further rounds are planned."""
@@ -51,22 +55,19 @@ class FurtherRounds:
         """Whether no further round may start."""
         return self._session.budget_spent_s >= self._session.budget_s
 
-    def dropped(self, unmeasured: Collection[Case]) -> list[tuple[int, str]]:
-        """Return the cases of a ``find`` that needn't be measured at all, each with the reason."""
-        if not (self._session.start.sweep.find and unmeasured):
-            return []
-        if self.budget_is_spent:
-            return [(case.index, OUT_OF_BUDGET) for case in unmeasured]
-        indexes = {case.index for case in unmeasured}
-        return [(index, reason) for index, reason in plan_rounds(self._session).dropped if index in indexes]
+    def plan(self, unmeasured: Collection[Case], measured: Collection[Case]) -> FurtherPlan:
+        """Plan one round for each of the measured cases whose open questions it helps to decide.
 
-    def plan(self, measured: Collection[Case]) -> FurtherPlan:
-        """Plan one round for each of the measured cases whose open questions it helps to decide."""
+        A ``find`` may look at unmeasured cases first, or drop some.
+        """
         session = self._session
         plan = plan_rounds(session)
-        waiting = {case.index for case in measured}
-        rounds = () if self.budget_is_spent else tuple(index for index in plan.rounds if index in waiting)
-        ended = "" if rounds else _end(plan, spent=self.budget_is_spent)
+        dropped = tuple((index, reason) for index, reason in plan.dropped if index in _indexes(unmeasured))
+        looks = tuple(index for index in plan.rounds if index in _indexes(unmeasured))
+        looks = looks if looks[:1] == plan.rounds[:1] else ()
+        further = () if self.budget_is_spent else plan.rounds
+        rounds = tuple(index for index in further if index in _indexes(measured))
+        ended = "" if rounds or looks else _end(plan, spent=self.budget_is_spent)
         event = RoundsPlanned(
             t=self._log.now_s(),
             cases=rounds,
@@ -77,7 +78,11 @@ class FurtherRounds:
                 SettledCase(case=settled.case, reason=settled_reason(settled)) for settled in plan.settled
             ),
         )
-        return FurtherPlan(event, ended, tuple(_summary(plan, event, ended)))
+        return FurtherPlan(dropped, looks, event, ended, tuple(_summary(plan, event, ended)))
+
+
+def _indexes(cases: Iterable[Case]) -> set[int]:
+    return {case.index for case in cases}
 
 
 def _settled_case(settled: Settled) -> SettledCase:

@@ -171,28 +171,34 @@ def _timing(
             "Throughput",
             "all samples over the time of all measured steps; tokens/s counts real tokens, no padding",
         ),
-        ("Intervals", _intervals(measure.rounds)),
+        ("Intervals", _intervals(measure)),
         ("Percentiles", f"p90 from {LEAST_FOR_P90} steps on, p99 from {LEAST_FOR_P99} on"),
-        ("Ratios", _ratios(measure.rounds, noise)),
+        ("Ratios", _ratios(measure, noise)),
         ("Verdicts", _verdicts(session, noise)),
         ("Memory", f"peaks while a case was measured{_reserved(cases)}; MB are 10⁶ bytes{_graphs(cases)}"),
     )
 
 
-def _intervals(rounds: int) -> str:
+def _intervals(rules: Measure) -> str:
     """Describe what the intervals of single cases cover."""
-    if rounds >= LEAST_ROUNDS:
-        return f"95%, by Student's t over the {rounds:,} rounds of each case: steps and fresh processes"
-    few = "; with two rounds, they span the intervals of both" if rounds > 1 else ""
+    if rules.rounds >= LEAST_ROUNDS:
+        return f"95%, by Student's t over the {rules.rounds:,} rounds of each case: steps and fresh processes"
+    if rules.rounds_auto:
+        return (
+            f"95%, from {LEAST_ROUNDS} rounds on by Student's t over the rounds of the case: steps and fresh"
+            " processes; otherwise from the steps alone"
+        )
+    few = "; with two rounds, they span the intervals of both" if rules.rounds > 1 else ""
     return f"95%, from the steps of one process (order statistics); other processes may fall outside{few}"
 
 
-def _ratios(rounds: int, noise: dict[str, Noise]) -> str:
+def _ratios(rules: Measure, noise: dict[str, Noise]) -> str:
     """Describe what is compared, and what the intervals of the ratios cover."""
     head = "of typical steps (the median, over rounds), per sample, with a 95% interval"
-    if rounds >= LEAST_ROUNDS:
+    if rules.rounds >= LEAST_ROUNDS or rules.rounds_auto:
+        rounds = "the rounds" if rules.rounds_auto else f"{rules.rounds:,} rounds"
         return (
-            f"{head} by Student's t over {rounds:,} rounds, with variances that a session's cases share:"
+            f"{head} by Student's t over {rounds}, with variances that a session's cases share:"
             " steps and fresh processes, but not sessions"
         )
     spreads = listed(
@@ -319,10 +325,13 @@ def _minimum(sweep: Sweep, minimum_s: Callable[[Measure], float | None]) -> str:
 
 def _rounds(session: Session, results: Sequence[Result]) -> str | None:
     measure = session.start.sweep.measure
-    if measure.rounds == 1:
+    if not measure.repeats:
         return None
     spreads = [spread for result in results if (spread := result.metrics.between_rounds_percent) is not None]
     worst = f"; their medians differ by up to {percentage(max(spreads))}%" if spreads else ""
+    if measure.rounds_auto:
+        most = max((len(result.case.ends) for result in results), default=measure.rounds)
+        return f"{measure.rounds:,} of every case, then of cases with open comparisons, at most {most:,}{worst}"
     return f"{measure.rounds:,} of every case, in alternating order{worst}"
 
 

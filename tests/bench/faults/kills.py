@@ -2,9 +2,10 @@
 
 ``python tests/bench/faults/kills.py --kills 100 --seed 1`` kills three of four while they measure. ``--light``
 leaves torch out of the workers, ``--victim`` kills the fork server or the worker instead, ``--resume`` has
-another engine continue. ``--rounds 2`` measures each case twice, and ``--search`` looks for its
-batch size. Exit status 1 where more was lost than the steps of the last tenth of a second of the case in hand,
-a process stayed behind, or a resumed session isn't whole at its end.
+another engine continue. ``--rounds 2`` measures each case twice, ``--rounds auto`` as often as its open
+comparisons need, and ``--search`` looks for its batch size. Exit status 1 where more was lost than the steps of
+the last tenth of a second of the case in hand, more than one round was measured again, a process stayed behind,
+or a resumed session isn't whole at its end.
 """
 
 import argparse
@@ -28,8 +29,11 @@ import psutil
 from benchtui.engine import client
 from benchtui.engine.control import ResumeOptions
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import CaseStarted
+from benchtui.sessions.journal.reader import read
 from benchtui.sessions.permissions.needed import keys, needed_permissions
 from benchtui.sessions.report.document import markdown
+from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Measure, Sweep
 from benchtui.sessions.sweep.toml_reader import parse_sweep
@@ -37,6 +41,8 @@ from benchtui.sessions.sweep.toml_reader import parse_sweep
 PATIENCE_S = 120.0
 KEPT_BACK_S = 0.1
 """How long a worker keeps steps before it hands them on."""
+BUDGET_S = 5.0
+"""Of further rounds."""
 ON_THE_WAY_S = 1.0
 """What a busy machine may take to bring them to the file: no part of what is promised."""
 
@@ -64,9 +70,14 @@ class Shape:
     cases: int = 20
     steps: int = 400
     """Of a round."""
-    rounds: int = 1
+    rounds: int | None = 1
+    """None for ``auto``."""
     search: bool = False
     """Whether the batch size is looked for."""
+
+    def whole(self, case: CaseState) -> int:
+        """Return the steps of a case that has ended."""
+        return self.steps * (self.rounds or len(case.ends))
 
 
 Launch = Callable[[Path, Shape], int]
@@ -128,17 +139,26 @@ def resume(path: Path, go_on: Resume, shape: Shape) -> tuple[str, ...]:
     if after.finished is None or after.finished.outcome != "completed":
         faults.append(f"not completed: {after.finished and after.finished.reason}")
     for case in after.cases:
-        if case.state != "ok" or len(case.measured) != shape.steps * shape.rounds:
+        if case.state != "ok" or len(case.measured) != shape.whole(case):
             faults.append(f"case {case.index} is {case.state} with {len(case.measured)} steps")
         if case.measured != ended.get(case.index, case.measured):
             faults.append(f"case {case.index} had ended, and has other steps now")
+    if (again := _begun_again(path)) > 1:
+        faults.append(f"{again} rounds were measured again")
     return tuple(faults)
+
+
+def _begun_again(path: Path) -> int:
+    """Count the rounds that began more than once. Only the one that was cut short has to."""
+    begun = Counter((event.case, event.round) for event in read(path).events if isinstance(event, CaseStarted))
+    return sum(times - 1 for times in begun.values())
 
 
 def light_launch(path: Path, shape: Shape) -> int:
     """An engine of light cases."""
     sweep = light.sweep(cases=shape.cases, steps=shape.steps)
-    return _light(path, msgspec.structs.replace(sweep, measure=_rounds_of(sweep, shape)))
+    budget = msgspec.structs.replace(sweep.run, budget_s=None if shape.rounds else BUDGET_S)
+    return _light(path, msgspec.structs.replace(sweep, measure=_rounds_of(sweep, shape), run=budget))
 
 
 def light_resume(path: Path) -> int:
@@ -153,7 +173,7 @@ def _light(path: Path, wanted: Sweep | ResumeOptions) -> int:
 
 
 def _rounds_of(sweep: Sweep, shape: Shape) -> Measure:
-    return msgspec.structs.replace(sweep.measure, rounds=shape.rounds)
+    return msgspec.structs.replace(sweep.measure, rounds=shape.rounds or 1, rounds_auto=not shape.rounds)
 
 
 def real_launch(path: Path, shape: Shape) -> int:
@@ -164,7 +184,8 @@ def real_launch(path: Path, shape: Shape) -> int:
     text = f'model = "none"\ntask = "{own}:make"\nenv = {{ {light.NOTES} = "{path}.steps" }}\n'
     text += "[run]\nwait_for_quiet = 'off'\n[measure]\nwarmup = 0\npeaks = false\n"
     sizes = "auto" if shape.search else f"1..{shape.cases}"
-    rules = (f"batch_size={sizes}", f"iterations={shape.steps}", f"rounds={shape.rounds}")
+    rules = [f"batch_size={sizes}", f"iterations={shape.steps}", f"rounds={shape.rounds or 'auto'}"]
+    rules += [] if shape.rounds else [f"budget={BUDGET_S}"]
     sweep = parse_sweep(text, "kills", rules)
     return client.start(sweep, path, keys(needed_permissions(sweep))).pid
 
@@ -214,8 +235,8 @@ def _left(at_s: float, path: Path, killed_s: float, faults: tuple[str, ...], sha
         return Left(at_s, "no session", 0, 0, 0.0, found)
     done = _noted(Path(f"{path}.steps"), killed_s)
     kept = {case.index: len(case.measured) for case in session.cases}
-    whole = shape.steps * shape.rounds
-    short = [case.index for case in session.cases if case.state == "ok" and kept[case.index] != whole]
+    ended_well = (case for case in session.cases if case.state == "ok")
+    short = [case.index for case in ended_well if kept[case.index] != shape.whole(case)]
     faults = (*faults, *(f"case {index} had ended, and has {kept[index]} steps" for index in short))
     in_hand = [case for case in session.cases if case.finished is None or case.state == "failed"]
     # notes name a case by its batch size, which is another for each
@@ -256,7 +277,7 @@ def main() -> int:
     )
     parser.add_argument("--cases", type=int, default=Shape().cases)
     parser.add_argument("--steps", type=int, default=Shape().steps, help="of a round")
-    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--rounds", type=lambda text: None if text == "auto" else int(text), default=1)
     parser.add_argument("--search", action="store_true", help="look for the batch size; not with --light")
     parser.add_argument("--at-once", type=int, default=4, help="how many engines")
     parser.add_argument("--resume", action="store_true", help="and have another engine go on each time")

@@ -80,6 +80,11 @@ class Truth:
         rounds = (5 if outcome == "ok" else 1 for outcome in self.outcomes)
         return sum(number * self.round_s(index) for index, number in enumerate(rounds))
 
+    @property
+    def first_s(self) -> float:
+        """Time of the first round of all cases."""
+        return sum(map(self.round_s, range(len(self.plan))))
+
     def sample_ms(self, index: int) -> float:
         """Return the true time per sample."""
         return self.step_ms[index] / self.plan[index].batch_size

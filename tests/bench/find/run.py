@@ -33,6 +33,8 @@ from benchtui.sessions.stats.verdicts import MIN_EFFECT, Verdict
 from benchtui.sessions.sweep import Find, Run
 
 KINDS = ("find", "auto", "auto, half", "five rounds")
+LOOKS = 10
+"""Plans in which a search drops cases before each of them has a round. The engine makes one per round."""
 NEAR = 0.03
 """Largest loss of a good choice."""
 
@@ -86,7 +88,8 @@ def race(truth: Truth, seed: int) -> Outcome:
     session = play.session
     while (plan := plan_rounds(session)).rounds:
         looks = [index for index in plan.rounds if not session.cases[index].ends]
-        for index in looks[:1] if truth.sweep.find and looks else plan.rounds:
+        batch = looks[: 1 + len(looks) // LOOKS] if truth.sweep.find else looks
+        for index in batch or plan.rounds:
             play.run_round(index)
     return outcome_of(play, plan.ended or "")
 
@@ -201,7 +204,7 @@ def play_all(numbers: Iterable[int], kinds: Sequence[str], most: int) -> dict[st
         for kind, table in tables.items():
             truth = draw(np.random.default_rng([1, number]), most, Find() if kind == "find" else None)
             if kind == "auto, half":
-                truth.sweep = replace(truth.sweep, run=Run(budget_s=truth.full_s / 2))
+                truth.sweep = replace(truth.sweep, run=Run(budget_s=truth.full_s / 2 - truth.first_s))
             played = sweep(truth, number) if kind == "five rounds" else race(truth, number)
             table.outcomes.append(played)
     return tables

@@ -407,3 +407,19 @@ def test_case_with_changed_files_is_left_out_with_its_reason(bench: Any) -> None
     assert decision.best is not None and decision.best.config.batch_size == 2
     assert [(each.case.index, each.reason) for each in decision.rejected] == [(2, mark)]
     assert all(not row.case.file_changes for row in decision.front)
+
+
+def test_lower_limit_on_the_throughput_excludes_slower_cases(bench: Any) -> None:
+    session = bench.session(bench.case(1, 10.0), bench.case(8, 40.0))
+    choice = decide(session, Objective("latency", Constraints(samples_per_s=150.0)))
+    assert choice.best is not None and choice.best.config.batch_size == 8
+    (rejected,) = choice.rejected
+    assert rejected.reason == "throughput 100 samples/s, under 150"
+    (relaxation,) = decide(session, Objective(constraints=Constraints(samples_per_s=400.0))).relaxations
+    assert relaxation.value == pytest.approx(200, rel=0.01), "the nearest miss is the largest rate"
+
+
+def test_search_gives_up_less_for_a_simpler_case(bench: Any) -> None:
+    session = bench.session(bench.case(1, 10.4), bench.case(1, 10.0, compile="default"))
+    assert decide(session, Objective()).best.config.compile == "off"
+    assert decide(session, Objective(search=True)).best.config.compile == "default"

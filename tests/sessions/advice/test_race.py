@@ -121,7 +121,7 @@ def test_unknown_spread_is_measured_with_a_few_repeats() -> None:
 
 
 def test_spent_budget_ends_the_race_and_says_what_stays_open() -> None:
-    session = session_of((10.0,), (10.1,), spread=0.01, budget_s=4.0)
+    session = session_of((10.0,), (10.1,), spread=0.03, budget_s=4.0, find=Find())
     plan = plan_rounds(session)
     assert plan.rounds == () and plan.ended is not None and "budget" in plan.ended
     price = cost(plan.questions[0])
@@ -130,12 +130,12 @@ def test_spent_budget_ends_the_race_and_says_what_stays_open() -> None:
 
 def test_plan_fits_the_budget_but_for_its_last_round() -> None:
     cases = [(10.0 + 0.01 * place,) for place in range(10)]
-    plan = plan_rounds(session_of(*cases, spread=0.01, budget_s=10 * ROUND_S + 2.5 * ROUND_S))
+    plan = plan_rounds(session_of(*cases, spread=0.03, budget_s=12.5 * ROUND_S, find=Find()))
     assert len(plan.rounds) == 3
 
 
 def test_budget_defaults_to_a_minute_more_than_the_first_pass() -> None:
-    session = session_of((10.0,), (10.1,), spread=0.01)
+    session = session_of((10.0,), (10.1,), spread=0.03, find=Find())
     session.now_s = 63.9
     assert plan_rounds(session).rounds
     session.now_s = 64.0

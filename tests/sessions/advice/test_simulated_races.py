@@ -35,7 +35,7 @@ def test_search_finds_a_case_near_the_best_in_a_quarter_of_the_time(simulation: 
 def test_planned_rounds_decide_as_much_as_five_rounds_in_half_of_the_time(simulation: Any) -> None:
     tables = simulation.play_all(range(12), ["auto, half", "five rounds"], 40)
     planned, all_rounds = tables["auto, half"], tables["five rounds"]
-    assert planned.verdicts.decided >= 0.95 * all_rounds.verdicts.decided
+    assert planned.verdicts.decided >= 0.9 * all_rounds.verdicts.decided
     assert simulation.good(planned.outcomes) >= simulation.good(all_rounds.outcomes)
     assert all(each.share <= 0.55 and each.over <= 1 for each in planned.outcomes)
     assert planned.verdicts.false <= 0.01 * planned.verdicts.pairs

@@ -1,10 +1,18 @@
 import pytest
 
 from benchtui.sessions.estimates.history import HistoryEstimator
-from benchtui.sessions.sweep import Axes, Config, Exclusion, Measure, Sweep, cases, exclusion_matcher
+from benchtui.sessions.sweep import Axes, Config, Exclusion, Measure, Run, Sweep, cases, exclusion_matcher
 from benchtui.themes.symbols import ASCII, UNICODE
 from benchtui.tui.cli.text.plan import plan_lines, planned
-from benchtui.tui.editor.case_grid import CaseGrid, Totals, basis_text, memory_cell, time_cell, totals_text
+from benchtui.tui.editor.case_grid import (
+    CaseGrid,
+    Totals,
+    basis_text,
+    further_s,
+    memory_cell,
+    time_cell,
+    totals_text,
+)
 from benchtui.tui.editor.grid_pane import MatrixView, matrix_lines
 
 AXES = Axes(device=("cpu", "cuda:0"), precision=("fp32", "tf32"), batch_size=(1, 2, 4))
@@ -44,6 +52,17 @@ def test_repeated_baseline_adds_its_time_to_the_total() -> None:
     first = CaseGrid(sweep(), HistoryEstimator()).cell(0).prediction
     assert first is not None and first.seconds is not None
     assert twice.seconds - once.seconds == pytest.approx(first.seconds)
+
+
+def test_further_rounds_take_at_most_their_budget() -> None:
+    once, auto = sweep(), sweep(measure=Measure(rounds_auto=True))
+    assert "further" not in totals_text(totals(once), once, UNICODE)
+    first_s = totals(once).seconds
+    assert further_s(totals(auto), auto) == max(60.0, first_s)
+    limited = sweep(measure=auto.measure, run=Run(budget_s=90.0))
+    assert totals_text(totals(limited), limited, UNICODE).endswith(", then at most 1 m 30 s of further rounds")
+    own = sweep(task="mine.py:step", measure=auto.measure)
+    assert further_s(totals(own), own) is None, "how long the first rounds take is unknown"
 
 
 def test_totals_text_includes_the_basis_of_the_predictions() -> None:

@@ -1,5 +1,7 @@
 from typing import Any
 
+import pytest
+
 from benchtui.sessions.estimates.eta import Estimate
 from benchtui.sessions.state.session import Session
 from benchtui.tui.live.eta import RemainingTime
@@ -30,6 +32,23 @@ def test_a_completed_sweep_of_skipped_cases_is_complete(story: Any) -> None:
     found = remaining(story.begin(batch_sizes=(1,)).finish(0, "skipped").end())
     assert (found.done, found.total) == (0, 0)
     assert found.progress(9.0, None) == 1.0
+
+
+def test_measured_cases_count_while_further_rounds_run(story: Any) -> None:
+    story.begin(batch_sizes=(1, 2, 4), auto=True).round(0).round(1).round(2).plan_rounds(1)
+    found = remaining(story)
+    assert (found.done, found.total) == (3, 3)
+
+
+def test_further_rounds_take_at_most_the_rest_of_their_budget(story: Any) -> None:
+    story.begin(batch_sizes=(1, 2), auto=True).round(0)
+    before = remaining(story).sweep_left(1.0)
+    assert before is not None and 60.0 < before.seconds < 61.0 and before.rough
+    story.round(1).plan_rounds(1).start(1, round_index=1).wait(20.0).round(1, round_index=1)
+    during = remaining(story).sweep_left(20.4)
+    assert during is not None and during.seconds == pytest.approx(39.8)
+    story.plan_rounds()
+    assert remaining(story).sweep_left(20.4) == Estimate(0.0, rough=True)
 
 
 def test_progress_never_runs_backwards(story: Any) -> None:

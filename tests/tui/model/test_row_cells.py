@@ -7,7 +7,7 @@ from benchtui.sessions.stats.sampling import Bounds
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.themes.symbols import ASCII, UNICODE
 from benchtui.tui.model.case_rows import CaseRows
-from benchtui.tui.model.row_cells import answer_span, ratio_cell, ratio_graph, steps_trace
+from benchtui.tui.model.row_cells import answer_span, note, ratio_cell, ratio_graph, state_text, steps_trace
 
 
 def graph(found: Ratio) -> str:
@@ -21,6 +21,14 @@ def test_every_verdict_has_a_sign_besides_its_color() -> None:
     ]
     assert cells == [("2.00x", "good"), ("0.500x", "bad"), ("≈1.000x", "plain"), ("2.00x?", "muted")]
     assert ratio_cell(1.0, Verdict.SAME, ASCII)[0] == "~1.000x"
+
+
+def test_row_of_a_settled_case_says_why_it_is_not_measured_further(story: Any) -> None:
+    story.begin(batch_sizes=(1, 2), auto=True).round(0).round(1, 21.0)
+    story.plan_rounds(0, settled={1: "2.1x slower, sure"})
+    fast, slow = Session.load(story.path).cases
+    assert note(slow) == "not measured further: 2.1x slower, sure" and note(fast) == ""
+    assert state_text(slow, Session.load(story.path).start.sweep.measure, UNICODE).endswith(" 20 steps")
 
 
 def test_a_ratio_without_an_interval_is_light_throughout() -> None:

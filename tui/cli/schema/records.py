@@ -111,7 +111,9 @@ class PlanJson(Record, frozen=True, kw_only=True):
     to_measure: int
     """Number of cases to be measured, without the second case of an A/A pair."""
     seconds: float | None
-    """Time expected of the whole sweep. Null if nothing is known of any case."""
+    """Time expected of the whole sweep, without further rounds. Null if nothing is known of any case."""
+    further_s: float | None
+    """Maximum time of the further rounds of ``rounds = "auto"``. Null without them, or if unknown."""
     unknown: int
     """Cases to be measured whose time is unknown, and not included."""
     sessions: int

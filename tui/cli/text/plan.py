@@ -7,7 +7,15 @@ from benchtui.sessions.sweep import Config, Sweep
 from benchtui.themes import symbols
 from benchtui.tui.cli.schema.records import PlanJson, PlannedCaseJson
 from benchtui.tui.drawing.format import clean
-from benchtui.tui.editor.case_grid import CaseGrid, GridCase, basis_text, memory_cell, time_cell, totals_text
+from benchtui.tui.editor.case_grid import (
+    CaseGrid,
+    GridCase,
+    basis_text,
+    further_s,
+    memory_cell,
+    time_cell,
+    totals_text,
+)
 
 SIGNS = symbols.UNICODE
 
@@ -46,6 +54,7 @@ def planned(
         cases=tuple(_planned_case(matrix.cell(index)) for index in range(matrix.count)),
         to_measure=totals.on,
         seconds=None if totals.on and totals.unknown == totals.on else totals.seconds,
+        further_s=further_s(totals, sweep),
         unknown=totals.unknown,
         sessions=totals.sessions,
     )

@@ -22,6 +22,7 @@ from benchtui.sessions.events import (
     OrderChanged,
     Paused,
     Resumed,
+    RoundsPlanned,
     SessionStarted,
     Steps,
 )
@@ -37,6 +38,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import labeled
 from benchtui.sessions.stats.case_metrics import Metrics, metrics
 from benchtui.sessions.text.formatting import count, half_width, loss, memory, number, time_ms
+from benchtui.sessions.text.race import not_measured_further
 from benchtui.tui.cli.schema.records import MeasuredCaseJson
 from benchtui.tui.drawing.format import counted
 from benchtui.tui.replay.player import ReplayTarget
@@ -189,10 +191,8 @@ def progress_line(session: Session, event: AnyRecord) -> str | None:
             return f"[{session.done}/{len(session.cases)}] {case.name}  {outcome_text(case)}"
         case CaseStarted():
             return _start_text(session, event)
-        case CaseAdded():
-            return f"  added: {session.cases[event.case].name} ({event.why})"
-        case OrderChanged():
-            return f"  new order of {len(event.cases)} pending cases"
+        case CaseAdded() | OrderChanged() | RoundsPlanned():
+            return _queue_text(session, event)
         case Paused() | Continued():
             return "  paused: no new cases will start" if isinstance(event, Paused) else "  continued"
         case NodeJoined() | NodeLost():
@@ -207,6 +207,25 @@ def _node_text(event: NodeJoined | NodeLost) -> str:
     if isinstance(event, NodeLost):
         return f"lost: {event.reason}"
     return f"joined: {event.kind}, {event.host.processor or 'unknown processor'}"
+
+
+def _queue_text(session: Session, event: CaseAdded | OrderChanged | RoundsPlanned) -> str | None:
+    match event:
+        case CaseAdded():
+            return f"  added: {session.cases[event.case].name} ({event.why})"
+        case OrderChanged():
+            return f"  new order of {len(event.cases)} pending cases"
+        case RoundsPlanned():
+            return _plan_text(event)
+
+
+def _plan_text(plan: RoundsPlanned) -> str | None:
+    """Describe planned further rounds; None if there are none, which a message then explains."""
+    if not plan.cases:
+        return None
+    spent = f"{plan.spent_s:.0f} of at most {plan.budget_s:.0f} s spent"
+    questions = count(plan.open_questions, "open question")
+    return f"  next: {count(len(plan.cases), 'further round')} for {questions}, {spent}"
 
 
 def _start_text(session: Session, event: CaseStarted) -> str:
@@ -224,7 +243,8 @@ def outcome_text(case: CaseState) -> str:
     if measured is None:
         reason = case.finished.reason if case.finished else None
         return f"{case.state}: {reason}" if reason else case.state
-    return _metrics_text(case, measured)
+    settled = f"  {not_measured_further(case.settled)}" if case.settled else ""
+    return f"{_metrics_text(case, measured)}{settled}"
 
 
 def _metrics_text(case: CaseState, measured: Metrics) -> str:

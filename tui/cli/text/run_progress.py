@@ -11,6 +11,7 @@ from rich.text import Text
 from benchtui.sessions.journal.reader import AnyRecord
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.text.formatting import count
 from benchtui.tui.cli.options import printable
 from benchtui.tui.cli.text.streams import unguarded_stderr
 from benchtui.tui.drawing.format import duration
@@ -89,8 +90,10 @@ class RunProgress:
         session = self._session
         estimate = remaining.sweep_left(session.now_s)
         skipped = sum(case.state == "skipped" for case in session.cases)
-        done, total = session.done - skipped, len(session.cases) - skipped
+        done, total = session.done + session.with_first_rounds - skipped, len(session.cases) - skipped
         more = f", {skipped} skipped" if skipped else ""
+        further = sum(max(0, len(case.ends) - session.start.sweep.measure.rounds) for case in session.cases)
+        more += f", {count(further, 'further round')}" if session.rounds_planned else ""
         self._bar.update(
             self._task,
             total=1.0,

@@ -18,13 +18,14 @@ from benchtui.sessions.journal.reader import read
 from benchtui.sessions.payloads import Energy, Host, Memory, StepCost
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import measured
+from benchtui.sessions.stats.sampling import Bounds
 from benchtui.sessions.stats.verdicts import Ratio
 from benchtui.sessions.sweep import Axes, Config, Find, Measure, Run
 
 Begin = Callable[..., Any]
 Policy = Callable[[Session], RacePlan]
 AUTO = Measure(rounds_auto=True)
-SLOW = Settled(case=2, against=0, ratio=Ratio(value=1 / 2.1))
+SLOW = Settled(case=2, against=0, ratio=Ratio(1 / 2.1, Bounds(*[1 / 2.1] * 5)))
 
 
 def until(rounds: int, *cases: int) -> Policy:
@@ -209,19 +210,18 @@ def test_round_skipped_by_the_user_leaves_the_results_of_its_case(stage: Begin, 
     assert list(ends(sweep.told())) == [("ok", why, 1) for why in (words[1], words[0], words[2])]
 
 
-def test_added_case_gets_its_first_round_before_planned_ones(stage: Begin, policy: Any) -> None:
+def test_added_case_gets_its_first_round_after_planned_ones(stage: Begin, policy: Any) -> None:
     policy(until(2, 0, 1))
     sweep = stage(measure=AUTO)
     for index in (0, 1, 2):
         sweep.finish(index)
     (added,) = execute(Command(command="add", configs=(Config(device="cpu", batch_size=9),)), sweep.scheduler)
     (again,) = execute(Command(command="again", cases=(2,)), sweep.scheduler)
-    sweep.finish(0)
-    assert (sweep.running, sweep.pending) == ([added], [again, 1])
-    execute(Command(command="order", cases=(1,)), sweep.scheduler)
+    assert (sweep.running, sweep.pending) == ([0], [1, added, again])
+    execute(Command(command="order", cases=(again,)), sweep.scheduler)
     sweep.told()
     sweep.finish_all(well)
-    assert starts(sweep.path)[3:] == [(0, 1), (added, 0), (again, 0), (1, 1)]
+    assert starts(sweep.path)[3:] == [(0, 1), (1, 1), (again, 0), (added, 0)]
     with pytest.raises(BenchtuiError, match="case 1 has ended"):
         sweep.scheduler.queue.require_unended(0)
 
@@ -273,12 +273,28 @@ def test_find_drops_cases_that_cannot_win_unmeasured(stage: Begin, policy: Any) 
     assert sweep.outcomes()[2] == ("skipped", "can't win")
 
 
-def test_find_measures_nothing_after_its_budget(stage: Begin, policy: Any) -> None:
-    policy(until(2, 0))
+def test_find_looks_at_cases_in_the_planned_order_and_may_repeat_first(stage: Begin, policy: Any) -> None:
+    def plan(session: Session) -> RacePlan:
+        looks = tuple(case for case in (2, 0, 1) if not session.cases[case].ends)
+        repeats = (2,) if len(session.cases[2].ends) == 1 else ()
+        return RacePlan((*repeats, *looks), ended=None if repeats or looks else "every question is decided")
+
+    policy(plan)
+    sweep = stage(measure=AUTO, find=Find())
+    assert (sweep.running, sweep.pending) == ([2], [0, 1])
+    sweep.finish(2)
+    assert (sweep.running, sweep.pending) == ([2], [0, 1]), "again before the first look at others"
+    sweep.finish_all(well)
+    assert starts(sweep.path) == [(2, 0), (2, 1), (0, 0), (1, 0)]
+    assert [rounds for *_, rounds in ends(sweep.told())] == [1, 1, 2]
+
+
+def test_find_measures_nothing_after_its_budget(stage: Begin) -> None:
     sweep = stage(measure=AUTO, find=Find(), run=Run(budget_s=30.0))
-    after(sweep, 31.0, 0)
-    assert starts(sweep.path) == [(0, 0)]
-    assert sweep.outcomes()[2] == ("skipped", "the budget is spent")
+    after(sweep, 31.0, sweep.running[0])
+    assert len(starts(sweep.path)) == 1
+    reasons = sorted(str(reason) for _, reason in sweep.outcomes().values())
+    assert reasons == ["None", "the budget is spent", "the budget is spent"]
 
 
 def test_end_with_finished_rounds_drops_the_steps_of_a_skipped_round(stage: Begin, policy: Any) -> None:

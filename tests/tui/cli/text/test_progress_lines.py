@@ -32,6 +32,18 @@ def test_recorded_session_is_printed_as_lines_with_times(story: Any) -> None:
     assert said[8:] == ["      4.2 s  warning: larger ones are skipped"]
 
 
+def test_further_rounds_are_announced_and_settled_cases_say_so(story: Any) -> None:
+    story.begin(batch_sizes=(1, 2), auto=True).round(0).round(1, 21.0)
+    story.plan_rounds(0, settled={1: "2.1x slower, sure"}).round(0, round_index=1)
+    story.plan_rounds(settled={1: "2.1x slower, sure"})
+    story.finish(0, not_measured_further="decided").finish(1, not_measured_further="2.1x slower, sure").end()
+    said = lines(story.path)
+    assert "      0.6 s  next: 1 further round for 1 open question, 12 of at most 60 s spent" in said
+    assert any(line.endswith("seq=128, round 2") for line in said)
+    assert said[-2].startswith("      0.8 s  [1/2]") and "not measured further" not in said[-2]
+    assert said[-1].endswith("not measured further: 2.1x slower, sure") and "n 20 " in said[-1]
+
+
 def test_equal_gpus_are_counted() -> None:
     gpus = tuple(Gpu(index=index, name="Test GPU") for index in range(8))
     assert (
