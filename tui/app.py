@@ -35,6 +35,7 @@ from benchtui.tui.shell.navigation import (
     BackRequested,
     ComparisonRequested,
     EditRequested,
+    EngineRequested,
     ExitReason,
     Opened,
     Place,
@@ -194,6 +195,12 @@ class BenchtuiApp(App[ExitReason]):
         if "charts" in self._modes:
             await self.remove_mode("charts")
         await self._recreate("monitor")
+
+    def on_engine_requested(self, event: EngineRequested) -> None:
+        """Start an engine, and show the session that it writes."""
+        from benchtui.tui.pages.engine_start import start_engine  # not needed for the first paint
+
+        self.run_worker(start_engine(self, self._app_context, event, self._symbols))
 
     async def on_comparison_requested(self, event: ComparisonRequested) -> None:
         """Compare the chosen sessions."""

@@ -6,8 +6,16 @@ import msgspec
 from msgspec.structs import replace
 
 from benchtui.sessions.advice.deciding_sweep import deciding_sweep
+from benchtui.sessions.advice.elimination import find_objective
 from benchtui.sessions.advice.objectives import SPEED_NEEDS, Objective, cost_metrics, is_need_of
-from benchtui.sessions.advice.open_questions import About, OpenQuestion, open_questions
+from benchtui.sessions.advice.open_questions import (
+    OpenQuestion,
+    choices,
+    merged,
+    open_pairs,
+    other_questions,
+    speed_decisions,
+)
 from benchtui.sessions.advice.optimal import Decision, ahead_by, decide
 from benchtui.sessions.estimates.eta import StepTimeModel
 from benchtui.sessions.state.session import Session
@@ -16,9 +24,6 @@ from benchtui.sessions.stats.results import Result, by_work, measured
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.sweep import Sweep
 from benchtui.sessions.sweep.plan import included_configs
-
-_BEST: dict[str, About] = {"throughput": "best throughput", "latency": "best latency"}
-"""Subject of the questions about the best case, by need."""
 
 
 class Remaining(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,16 +51,18 @@ class Conclusion(msgspec.Struct, frozen=True, kw_only=True):
     """How many times as good the best case is as the baseline; None for the baseline itself."""
     alternative: Decision | None
     """Choice for latency, if that is another case; for throughput if the objective is latency."""
-    open: tuple[OpenQuestion, ...]
-    """Open questions about cases of this work."""
+    rivals: tuple[OpenQuestion, ...]
+    """Questions whether another case is better than the best one."""
 
     @property
     def decided(self) -> bool:
         """Whether no other case may turn out to be better."""
-        subject = _BEST.get(self.choice.objective.need)
-        if subject is None:
-            return self.choice.runner_up is None or self.choice.clear
-        return not any(subject in question.about for question in self.open)
+        return not self.rivals
+
+    @property
+    def starred(self) -> bool:
+        """Whether the case is marked as the one to run: decided, and chosen from several."""
+        return self.decided and self.choice.runner_up is not None
 
     @property
     def rival(self) -> tuple[Result, Ratio] | None:
@@ -77,13 +84,18 @@ class Conclusions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def conclude(session: Session, objective: Objective | None = None) -> Conclusions:
-    """Return what a session says about each work. The objective is throughput by default."""
-    objective = objective or Objective()
-    results, questions = measured(session), open_questions(session)
-    by_each_work = {work: rows for work, rows in by_work(results).items() if objective.work in (None, work)}
+    """Return what a session says about each work so far.
+
+    The objective is that of its search, or else throughput.
+    """
+    results, find = measured(session), session.start.sweep.find
+    objective = objective or (find_objective(session, find) if find else Objective())
+    decisions = speed_decisions(session, results)
+    questions = (*open_pairs(session, results, decisions), *other_questions(session, results))
     works = (
-        _conclusion(session, replace(objective, work=work), rows, questions)
-        for work, rows in by_each_work.items()
+        _conclusion(session, replace(objective, work=work), rows, decisions)
+        for work, rows in by_work(results).items()
+        if objective.work in (None, work)
     )
     return Conclusions(
         works=tuple(work for work in works if work),
@@ -93,9 +105,11 @@ def conclude(session: Session, objective: Objective | None = None) -> Conclusion
 
 
 def _conclusion(
-    session: Session, objective: Objective, rows: Sequence[Result], questions: Sequence[OpenQuestion]
+    session: Session, objective: Objective, rows: Sequence[Result], decisions: Sequence[Decision]
 ) -> Conclusion | None:
-    choice, named = decide(session, objective, rows), session.start.sweep.measure.baseline
+    """Return the conclusion for one work; None if no case meets the constraints."""
+    known = next((row for row in decisions if row.objective == objective), None)
+    choice, named = known or decide(session, objective, rows), session.start.sweep.measure.baseline
     best = choice.best
     if best is None:
         return None
@@ -106,8 +120,8 @@ def _conclusion(
         baseline=base,
         no_baseline="" if base else explain_missing_baseline(best.config, session.cases, named),
         against_baseline=_against(base, choice, best) if base else None,
-        alternative=_alternative(session, choice, rows),
-        open=tuple(row for row in questions if any(case.config.work == objective.work for case in row.cases)),
+        alternative=_alternative(choice, rows, decisions),
+        rivals=tuple(merged(list(choices([choice])))),
     )
 
 
@@ -117,14 +131,16 @@ def _against(base: Result, choice: Decision, best: Result) -> Ratio | None:
     return ahead_by(base, best, metrics) if compared else None
 
 
-def _alternative(session: Session, choice: Decision, rows: Sequence[Result]) -> Decision | None:
+def _alternative(choice: Decision, rows: Sequence[Result], decisions: Sequence[Decision]) -> Decision | None:
     """Return the choice for the other of throughput and latency; None if it is the same case."""
     objective = choice.objective
     need = SPEED_NEEDS[1] if objective.need == SPEED_NEEDS[0] else SPEED_NEEDS[0]
     if objective.need not in SPEED_NEEDS or not is_need_of(need, rows):
         return None
-    other = decide(session, replace(objective, need=need), rows)
-    return other if other.best and choice.best and other.best.case is not choice.best.case else None
+    wanted = replace(Objective(need), work=objective.work)
+    other = next((row for row in decisions if row.objective == wanted), None)
+    same = other is None or other.best is None or (choice.best and other.best.case is choice.best.case)
+    return None if same else other
 
 
 def _remaining(session: Session, questions: Sequence[OpenQuestion]) -> Remaining | None:

@@ -11,7 +11,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import SIMULATED
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.sweep import Config
-from benchtui.sessions.text.formatting import count, number
+from benchtui.sessions.text.formatting import count, memory, number, time_ms
 from benchtui.sessions.text.quantities import with_unit
 from benchtui.sessions.text.wording import (
     confidence,
@@ -49,22 +49,33 @@ def headline(conclusion: Conclusion, name: NameOf, where: str = "") -> str:
     place = f" at {where}" if where else ""
     if conclusion.decided:
         return f"run{place} {run}"
-    others = count(rivals(conclusion), "other")
-    return f"not decided{place}: {others} may be as good or better; so far {run}"
+    return f"not decided{place}: {certainty_so_far(conclusion)}; so far {run}"
 
 
-def rivals(conclusion: Conclusion) -> int:
-    """Count the cases that may be better than the best one."""
-    best, need = conclusion.best.case.index, conclusion.choice.objective.need
-    subject = f"best {need}"
-    cases = {case.index for row in conclusion.open if subject in row.about for case in row.cases}
-    return len(cases - {best}) or len(conclusion.choice.ties) + len(conclusion.choice.unsure)
+def certainty_so_far(conclusion: Conclusion) -> str:
+    """Say in a few words how certain the best case is, or how many others may turn out to be better."""
+    others = count(len(conclusion.rivals), "other")
+    return confidence(conclusion.choice) if conclusion.decided else f"{others} may be as good or better"
 
 
 def figures(result: Result) -> str:
     """Format throughput, step time, peak memory and energy of a case, as far as they are known."""
-    parts = (figure(result, "balanced"), with_unit("energy_per_sample_j", result))
-    return ", ".join(part for part in parts if part)
+    rate = figure(result, "throughput") if result.metrics.samples_per_s else None
+    return ", ".join(part for part in (rate, *costs_per_step(result)) if part)
+
+
+def costs_per_step(result: Result) -> list[str]:
+    """Format step time, peak memory and energy of a case, as far as they are known."""
+    step = f"{time_ms(result.typical_ms)} ms per step"
+    parts = (step, memory(result.case.peak_memory_mb), with_unit("energy_per_sample_j", result))
+    return [part for part in parts if part]
+
+
+def headline_figure(result: Result, choice: Decision) -> str:
+    """Format the figure that a case is chosen by. A throughput is that in the samples or tokens of its task."""
+    rate, unit = headline_rate(result)
+    need = choice.objective.need
+    return f"{number(rate)} {unit}" if rate and need == "throughput" else figure(result, need)
 
 
 def facts(conclusion: Conclusion, name: NameOf) -> Iterator[Fact]:
@@ -101,10 +112,7 @@ def certainty(conclusion: Conclusion, name: NameOf) -> str:
 
 def _named(result: Result, choice: Decision, name: NameOf) -> str:
     """Name a case with the figure that it is compared by."""
-    rate, unit = headline_rate(result)
-    shown = f"{number(rate)} {unit}" if rate else None
-    need = choice.objective.need
-    return f"{name(result.config)}, {shown if shown and need == 'throughput' else figure(result, need)}"
+    return f"{name(result.config)}, {headline_figure(result, choice)}"
 
 
 def _costs(conclusion: Conclusion) -> str | None:

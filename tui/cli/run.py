@@ -17,7 +17,7 @@ from benchtui.sessions.advice.elimination import find_objective
 from benchtui.sessions.compare.joined import join_into, unlike
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.estimates import history
-from benchtui.sessions.events import CaseFinished
+from benchtui.sessions.events import CaseFinished, RoundsPlanned
 from benchtui.sessions.library import paths
 from benchtui.sessions.sanitize import shell_word
 from benchtui.sessions.state.session import Session
@@ -161,6 +161,9 @@ def _follow(engine: "Engine", as_json: bool) -> Session:
         for event in progress.follow(engine, session):
             if line := progress.progress_line(session, event):
                 bar.print(progress.stamped(session, line.strip()))
+            if isinstance(event, RoundsPlanned) and event.cases:
+                for text in conclusion.lines_so_far(session):
+                    bar.print(progress.stamped(session, text))
             if as_json and isinstance(event, CaseFinished):
                 print_json(progress.measured_case(session.cases[event.case], session))
             bar.update(event)

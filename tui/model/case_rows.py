@@ -4,6 +4,7 @@ from __future__ import annotations  # the modules of Distribution and Metrics im
 
 from collections.abc import Iterable, Sequence
 from functools import partial
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -22,7 +23,7 @@ from benchtui.tui.drawing import format
 from benchtui.tui.drawing.array_ops import GrowingExtremes
 from benchtui.tui.drawing.bars import gauge_bar
 from benchtui.tui.drawing.styled_text import Span
-from benchtui.tui.live.best_cases import BestCases
+from benchtui.tui.live.bar_scales import BarScales
 from benchtui.tui.live.case_verdicts import CaseVerdicts
 from benchtui.tui.live.step_statistics import StepStatistics, loaded
 from benchtui.tui.model.row_cells import answer_span, note, ratio_cell, ratio_graph, state_text, steps_trace
@@ -104,7 +105,8 @@ class CaseRows:
         """Verdicts of the measured cases."""
         self._so_far: dict[int, CaseState] = {}
         """Cases whose rounds haven't all ended, with only those that have."""
-        self.best = BestCases(self.verdicts, self.rate, self.stats)
+        self.scales = BarScales()
+        self._starred: frozenset[int] = frozenset()
         self._columns_with_values: set[str] = set()
         """Often empty columns in which an ended case has a value."""
         self._common: frozenset[str] | None = None
@@ -248,15 +250,14 @@ class CaseRows:
     def refresh(self, ended: Iterable[CaseState]) -> None:
         """Record ended cases and discard all rows, since their baseline may have changed."""
         self.add_ended([*ended, *self.verdicts.with_new_rounds()])
-        self.best.compare_again()
-        self.find_best()
         self._rows.clear()
         self.refreshed += 1
 
-    def find_best(self) -> None:
-        """Continue looking for the best cases, a few comparisons per frame."""
-        for index in self.best.compare_some():
+    def star(self, cases: frozenset[int]) -> None:
+        """Mark the cases to run, as the session's conclusions name them."""
+        for index in cases ^ self._starred:
             self._rows.pop(index, None)
+        self._starred = cases
 
     def add_ended(self, ended: Iterable[CaseState]) -> None:
         """Record ended cases, or cases with ended rounds, while more are expected. Rows are kept."""
@@ -265,7 +266,9 @@ class CaseRows:
             self._so_far.pop(case.index, None)
             if result is not None and result is not case:
                 self._so_far[case.index] = result
-            self.best.add_ended(result or case)
+            counted = result or case
+            if counted.state == "ok" and not case.config.repeat:
+                self.scales.add_measured(case.config.work, self.rate(counted))
             self._columns_with_values |= columns_with_value(case)
             if case.state == "ok" and case.finished is not None:
                 self._memory.learn(case.config, case.finished.memory)
@@ -319,7 +322,7 @@ class CaseRows:
             cells=Cells(partial(self._cell, case)),
             instead=self._note(case) if without else "",
             graph=partial(self._graph, case),
-            lead=(self._symbols.best if self.best.is_best(case) else " ", "accent"),
+            lead=(self._symbols.best if case.index in self._starred else " ", "accent"),
         )
 
     def _cell(self, case: CaseState, key: str) -> Span:
@@ -350,13 +353,21 @@ class CaseRows:
     def _graph(self, case: CaseState, key: str, width: int) -> Sequence[Span]:
         """Draw the bar of a case's throughput, or of its ratio to the baseline."""
         if key == "samples":
-            rate, best = self._metric(case, key), self.best.best_rate
-            return gauge_bar(rate / best, width, self._symbols, "accent") if rate is not None and best else ()
+            return self._rate_bar(self._metric(case, key), width)
         ratio = Ratio(1.0) if self.verdicts.is_base(case) else self.verdicts.verdict(case)
         if ratio is None:
             value = self._ratio(case)
             ratio = None if value is None else Ratio(value)
-        return ratio_graph(ratio, self.best.span, width, self._symbols) if ratio else ()
+        return ratio_graph(ratio, self.scales.span, width, self._symbols) if ratio else ()
+
+    def _rate_bar(self, rate: float | None, width: int) -> Sequence[Span]:
+        """Draw a throughput. One above the scale widens it, and all rows are drawn again."""
+        if rate is None or not isfinite(rate):
+            return ()
+        if self.scales.widen(rate):
+            self._rows.clear()
+        most = self.scales.most_rate
+        return gauge_bar(rate / most, width, self._symbols, "accent") if most else ()
 
     def _metric(self, case: CaseState, key: str) -> float | None:
         """Return a case's metric by column; None before anything was measured."""

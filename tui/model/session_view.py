@@ -1,19 +1,21 @@
 """Session view: plain snapshots of a session for the Monitor's panels."""
 
-from collections import Counter
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from benchtui.sessions.events import Message
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import SIMULATED, labeled
 from benchtui.sessions.sweep import UNKNOWN, Measure, task_named
-from benchtui.sessions.text.formatting import count, memory, ratio_text
+from benchtui.sessions.text.formatting import count, memory
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.live.eta import RemainingTime
 from benchtui.tui.live.feed import Feed
 from benchtui.tui.live.step_statistics import loaded
+from benchtui.tui.model.answer import AnswerText, ending_of
 from benchtui.tui.model.case_rows import ROLES, CaseRows
 from benchtui.tui.model.event_log import EventLog
 from benchtui.tui.model.machines import machines_of
@@ -21,6 +23,7 @@ from benchtui.tui.model.noise_light import noise_light
 from benchtui.tui.model.row_cells import first_step_phase
 from benchtui.tui.model.step_annotations import round_of, steps_in_round
 from benchtui.tui.model.table_order import TableOrder
+from benchtui.tui.panels.answer_card import Answer
 from benchtui.tui.panels.case_panel import Current, Part
 from benchtui.tui.panels.gauges import Machines
 from benchtui.tui.panels.header import SweepHeading
@@ -31,6 +34,9 @@ from benchtui.tui.table.case_names import case_name, config_name
 from benchtui.tui.table.columns import DEFAULT_CLUSTER_COLUMNS, DEFAULT_COLUMNS, SAMPLES_PER_S
 from benchtui.tui.table.layout import Rows
 from benchtui.tui.table.mark_words import merge_by_kind
+
+if TYPE_CHECKING:
+    from benchtui.sessions.advice.conclusion import Conclusions
 
 READING = "reloading its steps"
 """Caption in place of evicted steps while they are being reloaded."""
@@ -81,27 +87,6 @@ def current_of(feed: Feed, case_rows: CaseRows, remaining: RemainingTime, case: 
         remark = _expected_memory(case_rows, case)
         return Current(title, position, case.state, ROLES[case.state], remark=remark, metrics=metrics)
     return _running(feed, case_rows, remaining, case, position)
-
-
-def summary_of(feed: Feed, best: tuple[str, ...], symbols: Symbols, name: str) -> Current:
-    """Build the case panel of an ended session: outcome, best case, and next steps.
-
-    ``best`` describes the case with the most samples/s; it is empty if there is none.
-    """
-    session = feed.session
-    outcomes = Counter("incomplete" if case.state == "running" else case.state for case in session.cases)
-    counts = f" {symbols.dot} ".join(f"{count} {state}" for state, count in sorted(outcomes.items()))
-    finished = session.finished
-    word = finished.outcome if finished else "engine gone"
-    role = {"completed": "good", "interrupted": "warning"}.get(word, "bad")
-    cut_off = feed.exit_message or "the recording is incomplete; measurements are kept"
-    reason = (finished.reason or "") if finished else cut_off
-    remark = format.clean(reason) or (best[0] if best else "nothing was measured")
-    named = feed.command_word(name)
-    resume = (f"{session.left} left: benchtui run --resume {named}",) if session.left else ()
-    report = (f"{key('monitor.copy_report')} copies the report", f"benchtui export {named}")
-    hints = (*resume, *(best[1:] if not reason else ()), *report)
-    return Current(counts, f"in {format.duration(session.now_s)}", word, role, remark=remark, hints=hints)
 
 
 WITHOUT_STEPS = {
@@ -189,8 +174,8 @@ def _waiting(feed: Feed) -> str:
 
 
 def _state(feed: Feed) -> str:
-    if feed.session.finished is not None:
-        return feed.session.finished.outcome
+    if feed.session.finished is not None and (ending := ending_of(feed)):
+        return ending.word
     if feed.running:
         return "running"
     return "crashed" if feed.cut_off else "reading"
@@ -219,8 +204,19 @@ def _about(session: Session) -> str:
 class View:
     """Panel snapshots of a session. Expensive ones are recomputed only when a case ends."""
 
-    def __init__(self, feed: Feed, symbols: Symbols, name: str, before: "View | None" = None) -> None:
-        """Create a view. ``before`` is the same session at another moment, reused where still valid."""
+    def __init__(
+        self,
+        feed: Feed,
+        symbols: Symbols,
+        name: str,
+        before: "View | None" = None,
+        conclusions: "Callable[[], Conclusions | None]" = lambda: None,
+    ) -> None:
+        """Create a view. ``before`` is the same session at another moment, reused where still valid.
+
+        ``conclusions`` returns the newest ones of the session.
+        """
+        self._conclusions = conclusions
         self.session = feed.session
         """Session shown; a feed that seeks back has a different one."""
         self._feed = feed
@@ -241,17 +237,17 @@ class View:
         self._processed = 0
         """Number of ended cases already processed."""
         self._seen: tuple[int, int, int, bool, bool] | None = None
-        self._summarized: object = None
-        """State for which the summary was made; None if there is none."""
-        self._best: tuple[float, CaseState] | None = None
-        """Highest throughput in samples/s, and its case."""
-        self._best_so_far: tuple[object, list[Span]] = (None, [])
-        """Best case of the shown case's work, and its description."""
+        self._answer: tuple[object, Answer] | None = None
+        """Cached answer, with the state it was built from."""
         self._marks: dict[str, None] = {}
         """Markers of all ended cases, in order of appearance."""
         self._last: CaseState | None = None
         """Last processed case to end that has steps."""
-        self._summary: Current | None = None
+
+    @property
+    def over(self) -> bool:
+        """Whether the session has ended, or its engine is gone."""
+        return self.session.finished is not None or self._feed.cut_off
 
     @property
     def replayed(self) -> bool:
@@ -263,24 +259,12 @@ class View:
         feed = self._feed
         self._last = self._last_ended()
         self._add_ended(feed.ended[self._processed :])
-        over = self.session.finished is not None or feed.cut_off
-        now = (feed.done, self.session.rounds_ended, len(self.session.cases), over, loaded())
+        now = (feed.done, self.session.rounds_ended, len(self.session.cases), self.over, loaded())
         if now != self._seen and (feed.caught_up or not self._seen):
             self._seen = now
             self.case_rows.cut_off = feed.cut_off
             self.case_rows.refresh(())
-            if over and self.session.current:
-                self._update_best(self.session.current)
-        self._update_summary(over)
-
-    def _update_summary(self, over: bool) -> None:
-        """Summarize a session that is over, again once its best case is known."""
-        seen = (self._seen, self._clear) if over else None
-        if seen != self._summarized:
-            self._summarized = seen
-            self._summary = (
-                summary_of(self._feed, self._best_facts(), self._symbols, self._name) if over else None
-            )
+        self._star_best()
 
     def _add_ended(self, ended: list[CaseState]) -> None:
         self._processed += len(ended)
@@ -289,60 +273,26 @@ class View:
         self._remaining.add_ended(ended)
         for case in ended:
             self._marks |= dict.fromkeys(format.clean(mark) for mark in case.marks)
-            self._update_best(case)
 
     def _last_ended(self) -> CaseState | None:
         """Return the last case to end that has steps, also if nothing has been drawn since."""
         ended = self._feed.ended[self._processed :]
         return next((case for case in reversed(ended) if case.steps_measured), self._last)
 
-    def _update_best(self, case: CaseState) -> None:
-        """Remember a case if its throughput is the highest so far."""
-        rate = self.case_rows.rate(case)
-        if rate is not None and (self._best is None or rate > self._best[0]):
-            self._best = (rate, case)
+    def answer(self) -> Answer:
+        """Return what the session says: what to run so far, or at its end."""
+        session, conclusions = self._feed.session, self._conclusions()
+        running = [case.index for case in session.running]
+        seen = (conclusions, self._seen, running, session.finished, self._feed.cut_off)
+        if self._answer is None or self._answer[0] != seen:
+            text = AnswerText(self._feed, self.case_rows.names, self._symbols, self._name)
+            self._answer = (seen, text.answer(conclusions))
+        return self._answer[1]
 
-    @property
-    def _clear(self) -> bool:
-        """Whether the case with the highest throughput is clearly ahead of the others of its length."""
-        return self._best is not None and self.case_rows.best.is_best(self._best[1])
-
-    def _best_facts(self) -> tuple[str, ...]:
-        """Return the name, throughput, ratio to the baseline, and certainty of the case with most samples/s.
-
-        It is called the best only if the report agrees: among cases without a clear difference, the report
-        recommends the simplest.
-        """
-        if self._best is None:
-            return ()
-        rate, case = self._best
-        against_base = self.case_rows.verdicts.verdict(case)
-        ratio = (f"{ratio_text(against_base.value)}x base",) if against_base is not None else ()
-        label, sure = (
-            ("best", "clear lead") if self._clear else (f"most {case.task.unit}", "lead not established")
-        )
-        return (
-            f"{label}: {format.clean(case_name(case))}",
-            f"{format.significant(rate)} {case.task.unit}",
-            *ratio,
-            sure,
-        )
-
-    def best_so_far(self, chosen: int | None) -> list[Span]:
-        """Describe the starred case of a running sweep, among cases of the shown one's work; else nothing."""
-        case, rows = self.case(chosen), self.case_rows
-        if case is None or not self._feed.running:
-            return []
-        if not rows.best.searching:
-            best = rows.best.best_of(case.config.work)
-            if best is not self._best_so_far[0]:
-                self._best_so_far = best, self._described(best) if best else []
-        return self._best_so_far[1]
-
-    def _described(self, best: CaseState) -> list[Span]:
-        rate = f"{format.significant(self.case_rows.rate(best))} {best.task.unit}"
-        name = " ".join(format.clean(self.case_rows.names.text(best.config)).split())
-        return [("best ", "muted"), (rate, "plain"), (f": {name}", "muted")]
+    def _star_best(self) -> None:
+        conclusions = self._conclusions()
+        works = conclusions.works if conclusions else ()
+        self.case_rows.star(frozenset(work.best.case.index for work in works if work.starred))
 
     def heading(self, notes: tuple[str, ...]) -> SweepHeading:
         """Return the header. Markers are those of the running case, or else of all ended cases."""
@@ -354,14 +304,16 @@ class View:
         return heading_of(self._feed, self._remaining, light, merge_by_kind(shown), notes)
 
     def case(self, chosen: int | None) -> CaseState | None:
-        """Return the case to show: selected, else newest running, else last ended."""
-        session = self._feed.session
-        return session.cases[chosen] if chosen is not None else session.current or self._last_ended()
+        """Return the case to show: selected, else newest running, else the one to run, else last ended."""
+        session, conclusions = self._feed.session, self._conclusions()
+        if chosen is not None:
+            return session.cases[chosen]
+        if conclusions and conclusions.works and self.over:
+            return session.cases[conclusions.works[0].best.case.index]
+        return session.current or self._last_ended()
 
     def current(self, chosen: int | None) -> Current:
-        """Return the case panel: the selected or running case, or an ended session's outcome."""
-        if self._summary is not None and chosen is None:
-            return self._summary
+        """Return the case panel."""
         return current_of(self._feed, self.case_rows, self._remaining, self.case(chosen))
 
     def band(self, chosen: int | None) -> Band:
@@ -425,7 +377,6 @@ class View:
     def rows(self, table_order: TableOrder) -> Rows:
         """Return the table rows in the given order."""
         session, order = self._feed.session, table_order.order
-        self.case_rows.find_best()
         return Rows(
             count=len(order),
             row=lambda place: self.case_rows.row(order[place]),
@@ -449,7 +400,7 @@ class View:
         if not len(case.warmup) and not case.steps_measured:
             more = f"{key('monitor.detail')}: case details"
             return WITHOUT_STEPS.get(self.current(case.index).phase, f"no steps; {more}")
-        return "" if chosen is not None or self._summary is None else format.clean(case_name(case))
+        return ""
 
     def _with_steps(self, case: CaseState) -> CaseState | None:
         """Return a case with its steps; None while they are being reloaded."""

@@ -18,6 +18,8 @@ SORT_BUDGET_S = 0.02
 """Time budget of one sorting slice in seconds. Longer slices would delay key presses."""
 SLICE = 100
 """Number of cases processed between two checks of the clock."""
+BEST_FIRST = Sorting("samples", reverse=True)
+"""Order of a session that is over, unless the user has chosen another one."""
 MUTABLE_COLUMNS = ("state", "base", "answer")
 """Columns whose values may change after a case has ended."""
 
@@ -39,6 +41,7 @@ class TableOrder:
         self.columns: tuple[str, ...] = DEFAULT_COLUMNS
         self.sorting: Sorting | None = None
         """None for queue order."""
+        self._over = False
         self.filter = ""
         """Words that a case must contain, in any order."""
         self._order: Sequence[int] = session.order
@@ -56,6 +59,7 @@ class TableOrder:
     def copy_from(self, before: "TableOrder") -> None:
         """Copy columns, sorting, filter, and selection from another moment of the session."""
         self.columns, self.sorting, self.filter = before.columns, before.sorting, before.filter
+        self._over = before._over
         if max(before._order, default=0) < len(self._session.cases):
             self._order = before._order
         self.chosen = before.chosen if (before.chosen or 0) < len(self._session.cases) else None
@@ -137,6 +141,14 @@ class TableOrder:
             self.reverse()
         elif key not in UNSORTED:
             self.sorting = Sorting(key)
+
+    def show_end(self, over: bool) -> None:
+        """Put the best first once the session is over, unless the user has sorted; a replay may go back."""
+        if over and not self._over and self.sorting is None:
+            self.sorting = BEST_FIRST
+        elif self._over and not over and self.sorting == BEST_FIRST:
+            self.sorting = None
+        self._over = over
 
     def select(self, row: int) -> None:
         """Select the case in a row."""

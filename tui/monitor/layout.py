@@ -9,10 +9,11 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.styled_text import GAP, Line, Span, crop, line, width_of
+from benchtui.tui.drawing.styled_text import Line, Span, crop, line
 from benchtui.tui.model.session_view import View
 from benchtui.tui.model.table_order import TableOrder
 from benchtui.tui.monitor.sizes import Sizes, sizes
+from benchtui.tui.panels.answer_card import Answer, answer_height, answer_lines, answer_title
 from benchtui.tui.panels.case_panel import Current, Part, current_lines, current_title, part_lines
 from benchtui.tui.panels.case_table import CaseTable
 from benchtui.tui.panels.compact import Compact, compact_lines
@@ -24,7 +25,7 @@ from benchtui.tui.panels.zoom import NAMES, Name, Zoomed, hint, zoom_lines, zoom
 from benchtui.tui.shell.keymap import key
 from benchtui.tui.table.layout import Arrangement
 from benchtui.tui.table.title import table_subtitle, table_title
-from benchtui.tui.widgets.frame import CORNERS, Frame
+from benchtui.tui.widgets.frame import Frame
 from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.message_line import Log, log_lines
 from benchtui.tui.widgets.panel import Panel
@@ -39,6 +40,7 @@ def panels(symbols: Symbols) -> dict[str, Widget]:
     made: list[Widget] = [
         Panel[Compact | str](compact_lines, symbols, id="small"),
         Panel[SweepHeading](heading_lines, symbols, id="heading"),
+        Panel[Answer](answer_lines, symbols, id="answer"),
         Panel[Current](partial(current_lines, titled=False), symbols, id="current"),
         Panel[Steps](_step_lines, symbols, id="band"),
         Panel[tuple[Part, ...]](_parts, symbols, id="parts"),
@@ -138,8 +140,12 @@ class MonitorLayout:
             show("zoom", zoomed)
             return
         if self.zoomed is None:
-            current, machines = view.current(chosen), view.machines(chosen)
-            self._resize(screen, machines, view)
+            current, machines, answer = view.current(chosen), view.machines(chosen), view.answer()
+            over = view.over and chosen is None
+            screen.set_class(over, "-over")
+            answer_rows = self._resize(screen, machines, view, answer, over)
+            title("verdict", *answer_title(answer, answer_rows))
+            show("answer", answer)
             title("machine", *machine_title(machines))
             title("case", *current_title(current))
             title("step", [("step", "muted")])
@@ -147,31 +153,38 @@ class MonitorLayout:
             show("band", view.histogram(chosen) if self.histogram else view.band(chosen))
             show("parts", view.parts(chosen))
             show("gauges", machines)
+        table_order.show_end(view.over)
         table = screen.query_one(CaseTable)
         rows = view.rows(table_order)
         table.show(rows)
         arrangement = table.arrangement()
         left, right = table_title(rows), table_subtitle(arrangement, self._symbols)
-        if not right and (best := view.best_so_far(chosen)):
-            room = screen.query_one("#cases", Frame).outer_size.width - CORNERS
-            right = best if width_of([*left, *best]) + len(GAP) <= room else []
         title("cases", left, right)
         show("header", arrangement)
 
-    def _resize(self, screen: Screen[Any], machines: Machines, view: View) -> None:
-        """Give the panels their heights, if they changed."""
+    def _resize(self, screen: Screen[Any], machines: Machines, view: View, answer: Answer, over: bool) -> int:
+        """Give the panels their heights, if they changed. Return the lines of the answer.
+
+        While a case is selected, the answer of a session that is over has only its title.
+        """
         transport = screen.query_one("#transport").outer_size.height if view.replayed else 0
         inside = screen.query_one("#gauges").size.width or screen.size.width - 4
-        seen = (machines, screen.size, inside, transport, len(view.session.cases))
-        if seen == self._sized_for:
-            return
+        seen = (machines, screen.size, inside, transport, len(view.session.cases), answer, over)
+        if seen == self._sized_for and self._sizes is not None:
+            return self._sizes.lines
         self._sized_for = seen
-        wanted = gauge_height(machines, inside)
-        new_sizes = sizes(screen.size.height, 3 + transport, wanted, len(view.session.cases))
+        wanted = None if over else gauge_height(machines, inside)
+        told = answer_height(answer, inside, screen.size.height) if over or not view.over else 0
+        lines = told if answer.works or view.over else None
+        new_sizes = sizes(screen.size.height, 3 + transport, wanted, len(view.session.cases), lines)
         if new_sizes != self._sizes:
             self._sizes = new_sizes
-            for name in ("machine", "top", "log"):
+            for name in ("verdict", "machine", "top", "log"):
                 screen.query_one(f"#{name}").styles.height = getattr(new_sizes, name)
+            verdict = screen.query_one("#verdict")
+            verdict.display = new_sizes.verdict > 0
+            verdict.set_class(not new_sizes.lines, "-line")
+        return new_sizes.lines
 
     def _zoomed(self, name: Name, view: View, chosen: int | None) -> Zoomed:
         snapshots: dict[Name, Callable[[int | None], object]] = {

@@ -14,10 +14,12 @@ from textual.timer import Timer
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.state.case import CaseState
 from benchtui.themes.symbols import Symbols
+from benchtui.tui.live.conclusions import LiveConclusions
 from benchtui.tui.live.feed import Clock, Feed
 from benchtui.tui.live.step_statistics import loaded
 from benchtui.tui.model.session_view import View
 from benchtui.tui.model.table_order import TableOrder
+from benchtui.tui.monitor.follow_up import continued, follow_up
 from benchtui.tui.monitor.keys import KEYS
 from benchtui.tui.monitor.layout import MonitorLayout, panels
 from benchtui.tui.monitor.requests import EngineRequests, Request
@@ -26,7 +28,14 @@ from benchtui.tui.panels.header import SweepHeading, percent_text
 from benchtui.tui.shell import gc_control
 from benchtui.tui.shell.announcer import Announcer
 from benchtui.tui.shell.keymap import key
-from benchtui.tui.shell.navigation import BackRequested, EditRequested, ExitReason, How, Opened
+from benchtui.tui.shell.navigation import (
+    BackRequested,
+    EditRequested,
+    EngineRequested,
+    ExitReason,
+    How,
+    Opened,
+)
 from benchtui.tui.shell.preferences import Preferences
 from benchtui.tui.shell.refresh_rate import Meter, RefreshRate
 from benchtui.tui.shell.terminal import TerminalHandle
@@ -67,6 +76,7 @@ class Monitor(PanelScreen[None]):
         self.table_order: TableOrder | None = None
         self.preferences = preferences or Preferences()
         self.session_name = name
+        self._conclusions = LiveConclusions(feed, clock)
         self._requests = EngineRequests(feed, clock)
         self._link = link
         self._refresh_rate = RefreshRate(self.preferences.settings.hz, self.preferences.settings.quiet)
@@ -91,6 +101,7 @@ class Monitor(PanelScreen[None]):
         yield made["small"]
         with Vertical(classes="body"):
             yield made["heading"]
+            yield frame("verdict", "answer")
             yield frame("machine", "gauges")
             with Horizontal(id="top"):
                 yield frame("case", "current", "band")
@@ -174,11 +185,25 @@ class Monitor(PanelScreen[None]):
             self.show_message("no engine is running this session")
 
     def action_engine(self, what: str) -> None:
-        """Send a request to the engine, usually about the shown case."""
+        """Send a request to the engine, usually about the shown case. ``again`` continues an ended sweep."""
+        if what == "again" and not self.feed.running and self.feed.session.left:
+            self.show_message("continuing the sweep")
+            self.post_message(EngineRequested(continued(self.feed.path)))
+            return
         try:
             self.request(self._requests.build(what, self.shown_case))
         except BenchtuiError as error:
             self.show_message(str(error))
+
+    def action_measure(self) -> None:
+        """Measure what the session leaves open, as a sweep of its own."""
+        conclusions = None if self.feed.running else self._conclusions.newest()
+        if conclusions is None or not conclusions.remaining:
+            running = "the sweep is still running" if self.feed.running else "no measurement would decide more"
+            self.show_message(running)
+            return
+        self.show_message("starting to measure what is open")
+        self.post_message(EngineRequested(follow_up(self.feed.session, conclusions.open)))
 
     def action_freeze(self) -> None:
         """Freeze or resume drawing; reading continues."""
@@ -268,6 +293,8 @@ class Monitor(PanelScreen[None]):
         self._update_view()
         if self.view is not None and self.view.case_rows.statistics.has_pending_work:
             self.run_worker(self.view.case_rows.statistics.compute_pending())
+        if self._conclusions.has_pending_work:
+            self.run_worker(self._conclude())
         self._continue_sorting()
         if not self.feed.running:
             self.status_line.question = None  # all questions are about a running sweep
@@ -360,13 +387,18 @@ class Monitor(PanelScreen[None]):
             self.view.case_rows.refresh(())
         self.draw()
 
+    async def _conclude(self) -> None:
+        await self._conclusions.compute_pending()
+        self.draw()
+
     def _update_view(self) -> None:
         """Create a view for the current session. A replay that seeks back has a new one."""
         session, view = self.feed.session, self.view
         if session.started is None:
             self.view = self.table_order = None
         elif view is None or view.session is not session:
-            self.view = View(self.feed, self.symbols, self.session_name, view)
+            newest = self._conclusions.newest
+            self.view = View(self.feed, self.symbols, self.session_name, view, newest)
             before, self.table_order = (
                 self.table_order,
                 TableOrder(session, self.view.case_rows.value, self._clock),

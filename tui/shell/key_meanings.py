@@ -38,6 +38,7 @@ MEANINGS: dict[str, Meaning] = {
     "l": Meaning("right", ("right", "section")),
     "L": Meaning("logarithmic or linear", ("logarithmic",)),
     "m": Meaning("rename (mv)", ("rename",)),
+    "M": Meaning("measure what is open", ("measure",)),
     "n": Meaning("next match or case", ("next",)),
     "N": Meaning("previous match or case", ("previous",)),
     "o": Meaning("open a sweep or a session", ("open",)),

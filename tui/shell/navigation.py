@@ -1,5 +1,6 @@
 """Views of the app, and the messages with which one opens another."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
@@ -7,7 +8,9 @@ import msgspec
 from textual.message import Message
 
 from benchtui.engine.client import Engine
+from benchtui.sessions.permissions.needed import NO_CONSENT, Consent
 from benchtui.sessions.state.session import Session
+from benchtui.tui.shell.context import AppContext
 
 Place = Literal["sweep", "monitor", "charts", "library", "compare"]
 PLACES: tuple[Place, ...] = ("sweep", "monitor", "charts", "library", "compare")
@@ -39,6 +42,17 @@ class EditRequested(Message):
     def __init__(self, source: str | Path) -> None:
         super().__init__()
         self.source = source
+
+
+class EngineRequested(Message):
+    """Posted when a session is to be continued, or followed by another sweep."""
+
+    def __init__(self, start: Callable[[AppContext, Consent], Engine], consent: Consent = NO_CONSENT) -> None:
+        super().__init__()
+        self.start = start
+        """Starts the engine. Raises BenchtuiError."""
+        self.consent = consent
+        """Permissions that the user has given."""
 
 
 class BackRequested(Message):

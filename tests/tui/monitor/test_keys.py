@@ -226,7 +226,7 @@ async def test_invalid_requests_are_reported_and_not_sent(story: Any, engine: An
 async def test_engine_keys_report_a_missing_engine(story: Any, opened: Any) -> None:
     story.begin().case(0).end()
     async with opened(story.path) as seen:
-        for key in ("P", "X", "r"):
+        for key in ("P", "X"):
             await seen.press("g", key)
             assert "no engine is running this session" in seen.panel("log")[-1]
 

@@ -211,13 +211,14 @@ async def test_gauges_of_an_ended_session_are_marked_as_old(story: Any, engine: 
 
 
 async def test_a_finished_session_shows_its_outcome_and_next_steps(story: Any, opened: Any) -> None:
-    story.begin().case(0).case(1).finish(2, "skipped", reason="no").end()
+    story.begin().case(0).case(1, 19.0).finish(2, "skipped", reason="no").end()
     async with opened(story.path) as seen:
-        current = seen.panel("current")
-        assert current[0].startswith("2 ok · 1 skipped")
-        assert current[1] == "completed      best: cuda:0 fp32 seq 128 bs 2"
-        assert current[2].startswith("200 samples/s   2.00x base   ")
-        assert "Y copies the report" in current[2]
+        await seen.settle()
+        assert verdict(seen) == "completed  2 ok · 1 skipped  in 3 s"
+        answer = seen.panel("answer")
+        assert answer[0].startswith(" ≈ bs 1   99.8 samples/s   10.0 ms per step   ")
+        assert any("M measure what is open   Y copy the report" in line for line in answer)
+        assert "bs 1" in seen.panel("current")[0]
         assert seen.panel("heading")[0].endswith("completed")
         await seen.press("q")
     assert seen.exit_reason == ExitReason("finished", story.path)
@@ -232,9 +233,11 @@ async def test_a_vanished_engine_is_reported(story: Any, engine: Any, opened: An
         await seen.look()
         word = "engine gone; benchtui run --resume trial continues the sweep"
         assert seen.panel("log")[-1].strip() == word
-        assert seen.panel("current")[2].startswith("2 left: benchtui run --resume trial   ")
+        await seen.settle()
+        assert any("2 cases: benchtui run --resume trial" in line for line in seen.panel("answer"))
+        assert any("r continue" in line for line in seen.panel("answer"))
         assert seen.panel("heading")[0].endswith("crashed")
-        assert "■ incomplete" in seen.table[1]
+        assert any("■ incomplete" in row for row in seen.table)
         await seen.press("q")
     assert seen.exit_reason == ExitReason("crashed", story.path)
 
@@ -665,24 +668,45 @@ def cases_title(seen: Any) -> str:
     return title
 
 
-async def test_the_tables_title_names_the_best_case_of_a_running_sweep(
+def verdict(seen: Any) -> str:
+    title: str = seen.app.screen.query_one("#verdict", Frame).title_text()
+    return title
+
+
+async def test_a_running_sweep_says_what_is_best_so_far_and_what_is_next(
     story: Any, engine: Any, opened: Any
 ) -> None:
     story.begin(rounds=3).case(0, 10.0, rounds=3)
-    async with opened(story.path, engine, size=(60, 24)) as seen:
-        assert cases_title(seen) == "cases [3]"
+    async with opened(story.path, engine) as seen:
+        await seen.settle()
         story.case(1, 10.0, rounds=3)
         await seen.look()
-        assert cases_title(seen) == "cases [3]  best 200 samples/s: cuda:0 fp32 bs 2"
-        await seen.press("slash", *"cuda:0", "enter")
-        assert cases_title(seen) == "cases /cuda:0 [3 of 3]", "no room"
-        await seen.press("escape")
-        story.case(2, 10.0, rounds=3)
-        await seen.look()
-        assert "bs 4" in cases_title(seen)
-        story.end()
-        await seen.look()
-        assert cases_title(seen) == "cases [3]"
+        await seen.settle()
+        first, sure, *_, upcoming = [line for line in seen.panel("answer") if line]
+        assert first.startswith(" ★ bs 2   200 samples/s   2.00x base (")
+        assert "clearly ahead of the next" in sure
+        assert upcoming.strip().startswith("next       bs 4: ")
+
+
+async def test_the_answer_so_far_takes_a_line_on_a_short_screen(story: Any, engine: Any, opened: Any) -> None:
+    story.begin().case(0, 10.0).case(1, 19.0)
+    async with opened(story.path, engine, size=(80, 24)) as seen:
+        await seen.settle()
+        assert verdict(seen) == "so far bs 1  99.8 samples/s  1 other may be as good or better"
+
+
+async def test_a_sweep_in_which_everything_failed_is_red_and_says_why_once(story: Any, opened: Any) -> None:
+    story.begin(batch_sizes=(1, 2))
+    for case in (0, 1):
+        story.start(case).finish(case, "failed", reason="no such folder")
+    story.end()
+    async with opened(story.path, size=(80, 24)) as seen:
+        await seen.settle()
+        assert verdict(seen).startswith("failed  2 failed")
+        assert seen.panel("heading")[0].endswith("failed")
+        said = " ".join(" ".join(seen.panel("answer")).split())
+        assert "nothing was measured: 2 of 2 cases failed: no such folder" in said
+        assert "e change and run again" in said
 
 
 async def test_the_best_case_gives_way_to_a_hidden_sort_order(
@@ -692,19 +716,6 @@ async def test_the_best_case_gives_way_to_a_hidden_sort_order(
     mine = replace(app_context, preferences=Preferences(Settings(columns=("p50",), sort="samples")))
     async with opened(story.path, engine, app_context=mine) as seen:
         assert cases_title(seen) == "cases [3]  sorted by samples/s ▴"
-
-
-async def test_the_named_best_case_does_the_work_of_the_shown_case(
-    story: Any, engine: Any, opened: Any
-) -> None:
-    story.begin(batch_sizes=(1, 2), sequence_length=(128, 512), rounds=3)
-    for case in range(4):
-        story.case(case, 10.0, rounds=3)
-    async with opened(story.path, engine) as seen:
-        for key in ("g", "G"):
-            await seen.press(key)
-            length = seen.app.screen.shown_case.config.sequence_length
-            assert cases_title(seen).endswith(f"best 200 samples/s: cuda:0 fp32 seq {length} bs 2")
 
 
 async def test_the_table_fills_its_height_after_it_grows_or_the_filter_is_cleared(

@@ -13,6 +13,7 @@ from benchtui.tui.replay.player import ReplayTarget, Start
 from benchtui.tui.replay.screen import ReplayMonitor
 from benchtui.tui.shell.navigation import ExitReason
 from benchtui.tui.shell.terminal import TerminalHandle
+from benchtui.tui.widgets.frame import Frame
 
 
 @pytest.fixture
@@ -85,10 +86,10 @@ async def test_seeking_back_restores_the_earlier_state(recorded: Path, opened: A
         pictures = {}
         await seen.press("space")
         for key in "0369":
-            await seen.press(f"alt+{key}")
+            await seen.settle(f"alt+{key}")
             pictures[key] = seen.text
         for key in "9630":
-            await seen.press(f"alt+{key}")
+            await seen.settle(f"alt+{key}")
             assert seen.text == pictures[key]
         assert len(set(pictures.values())) == 4
 
@@ -258,7 +259,7 @@ async def test_playback_stops_at_the_end_and_space_restarts_it(recorded: Path, o
         await seen.look()
         assert seen.panel("transport")[0].startswith("■ at end")
         assert "completed" in seen.panel("heading")[0]
-        assert seen.panel("current")[0].startswith("2 ok · 1 oom")
+        assert seen.app.screen.query_one("#verdict", Frame).title_text().startswith("completed  2 ok · 1 oom")
         await seen.press("space")
         assert seen.panel("transport")[0].startswith("▶ playing   64x  0:00.0")
         assert "0/3 cases" in seen.panel("heading")[0]
@@ -314,7 +315,7 @@ async def test_a_cut_off_recording_ends_as_cut_off(story: Any, opened: Any) -> N
         seen.clock.now_s += 100
         await seen.look()
         assert "crashed" in seen.panel("heading")[0]
-        assert "incomplete" in seen.table[1]
+        assert any("incomplete" in row for row in seen.table)
 
 
 async def test_a_resume_is_an_event_to_jump_to(story: Any, opened: Any) -> None:

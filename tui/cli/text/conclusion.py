@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from textwrap import wrap
 
-from benchtui.sessions.advice.conclusion import Conclusion, Conclusions, Remaining
+from benchtui.sessions.advice.conclusion import Conclusion, Conclusions, Remaining, conclude
 from benchtui.sessions.export.case_rows import case_row
 from benchtui.sessions.export.case_schema import CaseRow
 from benchtui.sessions.library import paths
@@ -35,8 +35,8 @@ class ConclusionJson(Record, frozen=True, kw_only=True):
     decision: optimal.DecisionJson
     decided: bool
     """Whether no other case may turn out to be better."""
-    rivals: int
-    """Number of cases that may be better."""
+    rivals: tuple[QuestionJson, ...]
+    """Cases that may be better, each with the best one."""
     baseline: CaseRow | None
     no_baseline: str | None
     """Why there is no baseline."""
@@ -91,6 +91,15 @@ def lines(session: Session, conclusions: Conclusions, path: Path) -> Iterator[st
     yield from _wrapped("use it", f"benchtui optimal {command} --snippet; report: benchtui export {command}")
 
 
+def lines_so_far(session: Session) -> Iterator[str]:
+    """Yield the best case of each work so far, and how certain that is, in a line each."""
+    name = partial(case_label, varied=varied(case.config for case in session.cases))
+    for conclusion in conclude(session).works[:MOST_WORKS]:
+        figure = wording.headline_figure(conclusion.best, conclusion.choice)
+        sure = wording.certainty_so_far(conclusion)
+        yield f"best so far: {name(conclusion.best.config)}, {figure}; {sure}"
+
+
 def _wrapped(about: str, text: str) -> Iterator[str]:
     head = f"  {about:<{LABEL_CELLS - 2}}" if about else ""
     yield from wrap(
@@ -120,7 +129,7 @@ def _document(session: Session, conclusion: Conclusion) -> ConclusionJson:
     return ConclusionJson(
         decision=optimal.document(session, conclusion.choice),
         decided=conclusion.decided,
-        rivals=0 if conclusion.decided else wording.rivals(conclusion),
+        rivals=tuple(map(question_json, conclusion.rivals)),
         baseline=case_row(base.case, base) if base else None,
         no_baseline=conclusion.no_baseline or None,
         against_baseline=ratio_json(conclusion.against_baseline),

@@ -1,0 +1,152 @@
+"""Answer of a session: what to run so far, or at the end, and what stays open. Independent of Textual."""
+
+from textwrap import wrap
+
+import msgspec
+
+from benchtui.themes.symbols import UNICODE, Symbols
+from benchtui.tui.drawing.bars import RatioRange, ratio_bar
+from benchtui.tui.drawing.styled_text import (
+    GAP,
+    Line,
+    Span,
+    crop,
+    fitting_facts,
+    line,
+    side_by_side,
+    width_of,
+    wrap_facts,
+)
+from benchtui.tui.widgets.breakpoints import HIGH, USUAL_HEIGHT
+
+LABEL_CELLS = 14
+"""Width of what a line is about, with the indent before it."""
+LEAST_COLUMN, COLUMN_GAP = 52, 2
+"""Minimum width of works side by side, and the gap between them, in cells."""
+RIVAL_BAR, RIVAL_SPAN = 25, 1.5
+"""Width of a rival's bar, and the ratio at its right end."""
+MOST_LINES = {True: {USUAL_HEIGHT: 12, HIGH: 16, 0: 8}, False: {USUAL_HEIGHT: 4, HIGH: 9, 0: 0}}
+"""Maximum number of lines by terminal height: of a session that is over, and of a running one."""
+
+Fact = tuple[str, str]
+
+
+class Rival(msgspec.Struct, frozen=True):
+    """Case that may be better than the best one."""
+
+    name: str
+    text: str
+    """How many times as good the best case is."""
+    role: str
+    bounds: tuple[float, float] | None
+    """95% interval of that ratio."""
+
+
+class WorkAnswer(msgspec.Struct, frozen=True):
+    """Answer for the cases of one work."""
+
+    name: str
+    """Case to run."""
+    figures: tuple[str, ...]
+    """Throughput, ratio to the baseline and costs, most important first."""
+    certainty: str
+    """How certain it is that this case is the best, in a few words."""
+    decided: bool
+    facts: tuple[Fact, ...] = ()
+    """Further facts by what they are about, most important first."""
+    rivals: tuple[Rival, ...] = ()
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """Snapshot of what a session says."""
+
+    word: str
+    """How the session ended; ``so far`` while it is running."""
+    role: str
+    about: str
+    """Counts of cases, or what is measured now."""
+    right: str
+    """Duration, or what is left of the budget."""
+    over: bool
+    works: tuple[WorkAnswer, ...] = ()
+    notes: tuple[Fact, ...] = ()
+    """What is measured next and why, or what stays open; or why there is no answer."""
+    note_role: str = "plain"
+    keys: tuple[str, ...] = ()
+    """Next steps with their keys, most important first."""
+
+
+def answer_title(answer: Answer, height: int) -> tuple[list[Span], list[Span]]:
+    """Return both ends of the title. Where there are no lines below it, it names the best case so far."""
+    right: list[Span] = [(answer.right, "muted")]
+    if answer.over or height or not answer.works:
+        return [(answer.word, answer.role), (f"  {answer.about}" if answer.about else "", "muted")], right
+    first = answer.works[0]
+    return [
+        ("so far ", "muted"),
+        (first.name, "strong"),
+        (f"  {first.figures[0]}", "plain"),
+        (f"  {first.certainty}", "good" if first.decided else "warning"),
+    ], right
+
+
+def answer_height(answer: Answer, width: int, height: int) -> int:
+    """Return how many lines an answer takes at a width in a terminal of a height."""
+    limits = MOST_LINES[answer.over]
+    most = limits[HIGH if height >= HIGH else USUAL_HEIGHT if height >= USUAL_HEIGHT else 0]
+    return min(most, len(answer_lines(answer, width, most, UNICODE)))
+
+
+def answer_lines(answer: Answer, width: int, height: int, symbols: Symbols) -> list[Line]:
+    """Render the answers of all works, the most important lines of each, and what stays open."""
+    footer = _footer(answer, width)[:height]
+    across = max(1, min(len(answer.works), (width + COLUMN_GAP) // (LEAST_COLUMN + COLUMN_GAP)))
+    room = (width + COLUMN_GAP) // across - COLUMN_GAP
+    blocks = [[crop(pieces, room, symbols) for pieces in _block(work, room, symbols)] for work in answer.works]
+    rows = [blocks[start : start + across] for start in range(0, len(blocks), across)]
+    shown: list[Line] = []
+    for place, row in enumerate(rows):
+        left = height - len(footer) - len(shown)
+        share = max(1, left // (len(rows) - place)) if left > 0 else 0
+        shown += side_by_side([block[:share] for block in row], room + COLUMN_GAP)
+    return [crop(pieces, width, symbols) for pieces in (*shown, *footer)]
+
+
+def _block(work: WorkAnswer, width: int, symbols: Symbols) -> list[Line]:
+    sign = symbols.best if work.decided else symbols.about
+    head: list[Span] = [(f" {sign} ", "accent"), (work.name, "strong")]
+    figures: list[list[Span]] = [[(text, "plain" if at else "bright")] for at, text in enumerate(work.figures)]
+    whole = line(*head, (GAP, "plain"), *fitting_facts(figures, width))
+    below = line((GAP, "plain"), *fitting_facts(figures, width - len(GAP)))
+    heads = [whole] if width_of(whole) <= width else [line(*head), below]
+    sure = "good" if work.decided else "warning"
+    facts = [
+        text
+        for about, fact in work.facts
+        for text in _wrapped(about, fact, width, sure if about == "confidence" else "plain")
+    ]
+    return [*heads, *facts, *(_rival(rival, symbols) for rival in work.rivals)]
+
+
+def _rival(rival: Rival, symbols: Symbols) -> Line:
+    low, high = rival.bounds or (1.0, 1.0)
+    bar = ratio_bar(RatioRange(low, high, RIVAL_SPAN), RIVAL_BAR, symbols, rival.role) if low > 0 else []
+    return line(
+        (" " * LABEL_CELLS, "plain"), *bar, (f" {rival.text}", rival.role), (f"{GAP}{rival.name}", "plain")
+    )
+
+
+def _wrapped(about: str, text: str, width: int, role: str = "plain") -> list[Line]:
+    """Render a fact with its label, wrapped below itself."""
+    room = max(width - LABEL_CELLS, 20)
+    head = f"   {about:<{LABEL_CELLS - 3}}"
+    parts = wrap(text, room, break_on_hyphens=False) or [""]
+    rest = [line((" " * LABEL_CELLS, "plain"), (part, role)) for part in parts[1:]]
+    return [line((head, "muted"), (parts[0], role)), *rest]
+
+
+def _footer(answer: Answer, width: int) -> list[Line]:
+    notes = [text for about, fact in answer.notes for text in _wrapped(about, fact, width, answer.note_role)]
+    keys: list[list[Span]] = [[(key, "muted")] for key in answer.keys]
+    below = [line((" " * 3, "plain"), *pieces) for pieces in wrap_facts(keys, width - 3)[:1] if pieces]
+    return [*notes, *below]
