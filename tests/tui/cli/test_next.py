@@ -28,19 +28,19 @@ def session(story: Any) -> Path:
 
 def test_questions_are_printed_with_what_decides_them(session: Path) -> None:
     first, question, answer, *_, last = run("next", session).stdout.splitlines()
-    assert first.endswith("open questions")
+    assert first.endswith("open question")
     assert question.startswith(
         "  cuda:0 fp32 compile=off bs=2 seq=128 against cuda:0 fp32 compile=off bs=1 seq=128: 1.006 ×, but"
     )
     assert answer == "    open: the verdict; decided by 5 rounds"
-    assert last == "to decide them: 2 cases in 5 rounds of 20 steps, and the baseline again"
+    assert last == "to decide them: 2 cases in 5 rounds of 20 steps"
 
 
 def test_sweep_is_written_once_and_can_be_planned(session: Path, tmp_path: Path) -> None:
     made = tmp_path / "next.toml"
     assert run("next", session, "--output", made).exit_code == 0
     sweep = load_sweep(str(made))
-    assert (sweep.axes.batch_size, sweep.measure.rounds, sweep.measure.aa) == ((1, 2), 5, True)
+    assert (sweep.axes.batch_size, sweep.measure.rounds, sweep.measure.aa) == ((1, 2), 5, False)
     assert run("plan", made).exit_code == 0
     again = CliRunner().invoke(app, ["next", str(session), "-o", str(made)])
     assert "already exists and won't be overwritten" in str(again.exception)
@@ -49,7 +49,7 @@ def test_sweep_is_written_once_and_can_be_planned(session: Path, tmp_path: Path)
 def test_sweep_on_standard_output_and_in_json_are_the_same(session: Path) -> None:
     printed = run("next", session, "--toml")
     document = json.loads(run("next", session, "--json").stdout)
-    assert document["sweep"] == printed.stdout and "open questions" in printed.stderr
+    assert document["sweep"] == printed.stdout and "open question" in printed.stderr
     assert document["questions"][0]["remedy"]["rounds"] == document["rounds"] == 5
 
 
