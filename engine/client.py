@@ -39,6 +39,7 @@ from benchtui.engine.control import (
 from benchtui.sessions.errors import BenchtuiError, NothingToResumeError
 from benchtui.sessions.events import SessionStarted
 from benchtui.sessions.journal.reader import Tail
+from benchtui.sessions.library import paths
 from benchtui.sessions.permissions.needed import NO_CONSENT, Consent, Permission, PermissionNeededError
 from benchtui.sessions.sweep import Config, Sweep
 from benchtui.sessions.sweep_secrets import to_send
@@ -165,7 +166,9 @@ def start(sweep: Sweep, path: Path, consent: Consent = NO_CONSENT, *, numbered: 
         BenchtuiError: if the session file can't be created or the engine doesn't start.
     """
     request = StartOptions(sweep=to_send(sweep), consent=consent)
-    return _start(path, msgspec.json.encode(request), *(["--numbered"] if numbered else []))
+    engine = _start(path, msgspec.json.encode(request), *(["--numbered"] if numbered else []))
+    paths.remember(engine.path)
+    return engine
 
 
 def resume(

@@ -388,7 +388,7 @@ class Supervisor:
     def _earlier_spread(self) -> dict[str, ProcessSpread]:
         """Return the process-to-process variation of earlier sessions on this machine; empty if unreadable."""
         try:
-            return earlier_process_spread(paths.entries(), self._executor.host.hostname)
+            return earlier_process_spread(paths.known(), self._executor.host.hostname)
         except (BenchtuiError, OSError):
             return {}
 

@@ -102,7 +102,15 @@ def open_questions(session: Session) -> tuple[OpenQuestion, ...]:
     """Return the open questions of a session: pairs of cases first, in plan order."""
     results = measured(session)
     pairs = open_pairs(session, results, speed_decisions(session, results))
-    return (*pairs, *other_questions(session, results))
+    others = (
+        question for question in other_questions(session, results) if pairs or "noise" not in question.about
+    )
+    return (*pairs, *others)
+
+
+def noise_is_assumed(session: Session) -> bool:
+    """Return whether the noise of the machine wasn't measured. That is only a note if everything is decided."""
+    return next(_noise(session, measured(session)), None) is not None
 
 
 def speed_decisions(session: Session, results: Sequence[Result]) -> list[Decision]:

@@ -1,6 +1,8 @@
 """Session paths: the library folder, its session files, and names that refer to them."""
 
 import os
+from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -9,7 +11,8 @@ import platformdirs
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import SessionStarted
-from benchtui.sessions.files.input_file import open_plain
+from benchtui.sessions.files.input_file import open_plain, read_plain
+from benchtui.sessions.files.output_file import append_private
 from benchtui.sessions.sweep.ranges import nearest
 
 LATEST = "latest"
@@ -19,6 +22,8 @@ DEMO = "demo"
 CPU_DEMO = "demo-cpu"
 """Names of the sessions bundled with benchtui: a simulated GPU server, and a sweep measured on a CPU."""
 
+MOST_REMEMBERED_BYTES = 1_000_000
+"""Maximum size of the file that lists sessions outside the library."""
 _HEAD_BYTES = 64 * 1024 * 1024
 _TAIL_BYTES = 4096
 _NAME_BYTES = 160
@@ -87,6 +92,38 @@ def entries() -> list[SessionFile]:
     return sorted(session_files, key=lambda entry: (entry.started.created, entry.path.stem), reverse=True)
 
 
+def remember(path: Path) -> None:
+    """Remember a session outside the library, so that estimates know it. A failure only loses that."""
+    with suppress(BenchtuiError):
+        if path.parent != folder() and path.absolute() not in _remembered():
+            append_private(_elsewhere(), msgspec.json.encode(os.fsdecode(path.absolute())) + b"\n")
+
+
+def known() -> list[SessionFile]:
+    """List the sessions of the library and those that ``run -o`` wrote elsewhere, newest first.
+
+    Sessions that were moved or deleted are left out.
+    """
+    outside = (entry_of(path) for path in _remembered())
+    session_files = [*entries(), *(entry for entry in outside if entry)]
+    return sorted(session_files, key=lambda entry: (entry.started.created, entry.path.stem), reverse=True)
+
+
+def _remembered() -> Iterator[Path]:
+    """Yield the newest remembered paths, each once."""
+    try:
+        lines = read_plain(_elsewhere(), MOST_REMEMBERED_BYTES).splitlines()
+    except (OSError, ValueError):
+        return
+    for line in dict.fromkeys(reversed(lines)):
+        with suppress(msgspec.DecodeError, ValueError):
+            yield Path(msgspec.json.decode(line, type=str))
+
+
+def _elsewhere() -> Path:
+    return folder().with_name("sessions-elsewhere.jsonl")
+
+
 def resolve(source: str, *, whole: bool = False) -> Path:
     """Resolve a path, id, name in the library or its beginning, ``latest``, or a demo's name to a session file.
 
@@ -129,6 +166,6 @@ def entry_of(path: Path) -> SessionFile | None:
             tail = file.read()
         line = head.removeprefix(b"[").strip().removesuffix(b",")
         started = msgspec.json.decode(line, type=SessionStarted)
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except (OSError, msgspec.MsgspecError, ValueError, RecursionError):
         return None
     return SessionFile(path, started, tail.endswith(b"]\n"))

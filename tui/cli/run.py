@@ -19,6 +19,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.estimates import history
 from benchtui.sessions.events import CaseFinished, RoundsPlanned
 from benchtui.sessions.library import paths
+from benchtui.sessions.sanitize import shell_word
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.sweep import Sweep
@@ -109,7 +110,7 @@ def require_joinable(path: Path, sweep: Sweep) -> Path:
         raise BenchtuiError(f"{path}: still running; stop it, or wait until it has ended")
     if reason := unlike(Session.load(path), sweep):
         raise BenchtuiError(f"{path}: the sweep can't join this session: {reason}")
-    return path
+    return path.absolute()
 
 
 def run_to_end(
@@ -140,6 +141,14 @@ def run_to_end(
     else:
         _print_answer(session, path, as_json)
         click.echo(printable(progress.summary_line(session, engine.path, engine)), err=True)
+    if into and path.exists():
+        both = f"{shell_word(str(into))} {shell_word(str(path))}"
+        click.echo(
+            printable(
+                f"no case was measured to its end, so nothing joined {into}; both: benchtui optimal {both}"
+            ),
+            err=True,
+        )
     sys.exit(exit_status_of(session, strict=strict))
 
 
@@ -207,7 +216,7 @@ def plan(sweep: str, overrides: tuple[str, ...], as_json: bool) -> None:
     machine. Values marked with ? are rough estimates.
     """
     loaded = load_sweep(sweep, overrides)
-    estimator = history.load_history(paths.entries(), loaded, platform.node())
+    estimator = history.load_history(paths.known(), loaded, platform.node())
     missing = client.find_cuda().missing_reason
     if as_json:
         print_json(planned(loaded, estimator, missing))

@@ -22,7 +22,7 @@ class HistoryCache:
     def estimator(self, sweep: Sweep) -> HistoryEstimator:
         """Return the estimator for a sweep; an empty one if the library can't be read."""
         try:
-            entries = self._app_context.recorded()
+            entries = (self._app_context.known or self._app_context.recorded)()
         except BenchtuiError:
             return HistoryEstimator()
         library = tuple((entry.path, entry.finished) for entry in entries)

@@ -42,6 +42,8 @@ class AppContext(msgspec.Struct, frozen=True):
     """Baseline and equivalence margin chosen by the user."""
     missing_device: Callable[[], Callable[[Config], str]] = lambda: _unknown_devices
     """Check this machine. The result returns why a case's device is missing; empty if present or unknown."""
+    known: Callable[[], list[SessionFile]] | None = None
+    """List the sessions that estimates learn from; None for those in the library."""
     hostname: str = msgspec.field(default_factory=platform.node)
     """Host name of this machine in session files."""
 
@@ -53,6 +55,7 @@ class AppContext(msgspec.Struct, frozen=True):
             running=client.running,
             find=client.find,
             recorded=paths.entries,
+            known=paths.known,
             name_of=paths.library_name,
             folder=Path.cwd(),
             preferences=Preferences.of_user(),

@@ -8,7 +8,13 @@ import pytest
 from msgspec.structs import replace
 
 from benchtui.sessions.advice.deciding_sweep import deciding_sweep
-from benchtui.sessions.advice.open_questions import ROUNDS_WORTH, OpenQuestion, Remedy, open_questions
+from benchtui.sessions.advice.open_questions import (
+    ROUNDS_WORTH,
+    OpenQuestion,
+    Remedy,
+    noise_is_assumed,
+    open_questions,
+)
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import SessionStarted
 from benchtui.sessions.payloads import Environment
@@ -95,13 +101,21 @@ def test_steps_that_disagree_are_no_reason_for_another_sweep(bench: Any) -> None
     assert deciding_sweep(session, open_questions(session)) is None
 
 
-def test_assumed_noise_calls_for_an_aa_pair(bench: Any) -> None:
-    session = pair(bench, rounds(10.0), rounds(40.0))
+def test_assumed_noise_calls_for_an_aa_pair_if_something_is_open(bench: Any) -> None:
+    session = pair(bench, rounds(10.0), rounds(10.3))
     session.started = replace(session.started, process_spread={})
-    (question,) = open_questions(session)
+    *pairs, question = open_questions(session)
+    assert pairs
     assert (question.about, question.remedy) == (("noise",), Remedy(aa=True))
     sweep = deciding_sweep(session, [question])
     assert sweep is not None and sweep.measure.aa and sweep.axes.precision == ("fp32",)
+
+
+def test_assumed_noise_is_only_a_note_if_everything_is_decided(bench: Any) -> None:
+    session = pair(bench, rounds(10.0), rounds(40.0))
+    session.started = replace(session.started, process_spread={})
+    assert open_questions(session) == ()
+    assert noise_is_assumed(session)
 
 
 def test_time_limit_follows_from_the_steps_that_were_left(bench: Any) -> None:

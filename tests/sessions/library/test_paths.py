@@ -144,3 +144,33 @@ def test_ambiguous_id_lists_the_matching_files(record: Any) -> None:
     record("two.json", id="same")
     with pytest.raises(BenchtuiError, match=r"^same: 2 sessions match: two\.json, one\.json; use one of these"):
         library.resolve("same")
+
+
+def test_session_outside_the_library_is_known_while_it_exists(
+    record: Any, bench: Any, tmp_path: Path, home: Path
+) -> None:
+    outside, gone = tmp_path / "out\nside.json", tmp_path / "gone.json"
+    for path in (outside, gone):
+        journal = Journal(path)
+        for event in bench.events(bench.case(1, 10.0)):
+            journal.append(event)
+        journal.close()
+        library.remember(path)
+        library.remember(path)
+    gone.unlink()
+    assert [entry.path for entry in library.known()] == [outside]
+    assert library.entries() == []
+
+
+def test_session_of_the_library_is_not_listed_twice(record: Any, bench: Any, home: Path) -> None:
+    journal = Journal(library.path_of("own"))
+    for event in bench.events(bench.case(1, 10.0)):
+        journal.append(event)
+    journal.close()
+    library.remember(library.path_of("own"))
+    assert [entry.path.stem for entry in library.known()] == ["own"]
+
+
+def test_damaged_list_of_sessions_is_ignored(home: Path) -> None:
+    library.folder().with_name("sessions-elsewhere.jsonl").write_bytes(b'{"a": 1}\n\xff\n"\\u0000"\n[')
+    assert library.known() == []

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from benchtui.engine import client
+from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep.toml_reader import load_sweep
 from benchtui.tui.cli import app
 
@@ -64,3 +66,35 @@ def test_sweep_that_would_decide_nothing_is_refused(story: Any, tmp_path: Path) 
     done = run("next", story.path, "--output", tmp_path / "next.toml")
     assert done.exit_code == 1 and "benchtui run --resume" in done.stdout
     assert run("next", story.path).exit_code == 0
+
+
+def test_sessions_of_the_same_work_count_as_one(make_story: Any, tmp_path: Path) -> None:
+    paths = []
+    for name in ("a", "b"):
+        story = make_story(tmp_path / f"{name}.json").begin(batch_sizes=(1, 2), rounds=1)
+        story.case(0, 10.0, 30).case(1, 15.0, 30).end().close()
+        paths.append(story.path)
+    assert ", n 60" in run("optimal", *paths).stdout.splitlines()[0]
+    assert run("next", *paths).exit_code == 0
+
+
+def test_sessions_of_other_work_are_refused_in_one_line(make_story: Any, tmp_path: Path) -> None:
+    story = make_story(tmp_path / "a.json").begin(batch_sizes=(1,))
+    story.case(0, 10.0, 30).end().close()
+    with pytest.raises(BenchtuiError, match=r"a\.json and .*\.json can't be joined: they differ in model"):
+        run("optimal", story.path, "demo-cpu")
+
+
+@pytest.mark.parametrize("more", [("--toml",), ("--json",), ("-o", "x.toml"), ("demo",)])
+def test_run_takes_one_session_and_writes_no_sweep(session: Path, more: tuple[str, ...]) -> None:
+    refused = run("next", session, "--run", *more)
+    assert refused.exit_code == 2
+    assert "--run takes one session, and no -o, --toml or --json" in refused.stderr
+
+
+def test_sweep_of_other_work_joins_no_session(session: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "find", lambda path: None)  # it has just been written, by another machine
+    with pytest.raises(BenchtuiError, match="the sweep can't join this session: they differ in model"):
+        run("run", "quick", "--into", session)
+    refused = run("run", "quick", "--into", session, "-o", "x.json")
+    assert "--into names the session to write" in refused.stderr

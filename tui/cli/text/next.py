@@ -11,6 +11,7 @@ from benchtui.sessions.advice.open_questions import (
     Obstacle,
     OpenQuestion,
     Remedy,
+    noise_is_assumed,
 )
 from benchtui.sessions.report.compare_json import RatioJson, ratio_json
 from benchtui.sessions.state.session import Session
@@ -95,6 +96,8 @@ def lines(session: Session, questions: Sequence[OpenQuestion], sweep: Sweep | No
         yield note
     if not questions:
         yield "nothing is open: every verdict is decided"
+        if noise_is_assumed(session):
+            yield "note: verdicts assume how much two equal cases differ here; measure.aa = true measures it"
         return
     yield count(len(questions), "open question")
     for question in questions[:MOST_LINES]:
