@@ -39,7 +39,7 @@ class Power(msgspec.Struct, frozen=True):
     power_w: Sequence[float]
 
 
-class Span(msgspec.Struct, frozen=True):
+class MeasuredWindow(msgspec.Struct, frozen=True):
     """Measured window of a case, in seconds of session time."""
 
     case: int
@@ -85,14 +85,14 @@ def strongest(devices: list[Power]) -> list[Power]:
     return [devices[place] for place in sorted(kept)]
 
 
-def merged(spans: Sequence[Span]) -> list[Span]:
+def merged(spans: Sequence[MeasuredWindow]) -> list[MeasuredWindow]:
     """Merge windows with a gap too small to see, if there are more than ``MOST_WINDOWS``."""
     if len(spans) <= MOST_WINDOWS:
         return list(spans)
     gap_s = (max(span.end_s for span in spans) - spans[0].start_s) / MOST_WINDOWS
-    joined: list[Span] = []
+    joined: list[MeasuredWindow] = []
     for ran_out in (False, True):
-        last: Span | None = None
+        last: MeasuredWindow | None = None
         for span in (candidate for candidate in spans if candidate.ran_out is ran_out):
             if last is None or span.start_s - last.end_s >= gap_s:
                 joined.append(last := span)
@@ -101,22 +101,22 @@ def merged(spans: Sequence[Span]) -> list[Span]:
     return joined
 
 
-def windows(session: Session) -> list[Span]:
+def windows(session: Session) -> list[MeasuredWindow]:
     """Return all measured windows, and the moments at which cases ran out of memory, sorted by start."""
     return sorted(_windows(session), key=lambda span: span.start_s)
 
 
-def _windows(session: Session) -> Iterator[Span]:
+def _windows(session: Session) -> Iterator[MeasuredWindow]:
     for case in session.cases:
         ended = (*case.rounds, *((case.finished,) if case.finished else ()))
         for event in ended:
             if event.measured_s and case.state != "oom":
                 start_s, end_s = event.measured_s
-                yield Span(
+                yield MeasuredWindow(
                     case.index, start_s, end_s, ran_out=False, text=_window_text(case.name, event.energy)
                 )
         if case.state == "oom" and case.finished:
-            yield Span(case.index, case.finished.t, case.finished.t, ran_out=True)
+            yield MeasuredWindow(case.index, case.finished.t, case.finished.t, ran_out=True)
 
 
 def _window_text(case: str, energy: Energy | None) -> str:
@@ -153,7 +153,9 @@ def _thinned(curve: Power) -> Power:
     return Power(curve.label, [curve.at_s[place] for place in kept], [curve.power_w[place] for place in kept])
 
 
-def _draw(figure: "Figure", devices: Sequence[Power], spans: Sequence[Span], numbered: bool) -> list[Value]:
+def _draw(
+    figure: "Figure", devices: Sequence[Power], spans: Sequence[MeasuredWindow], numbered: bool
+) -> list[Value]:
     axes = figure.subplots()
     for span in spans:
         if not span.ran_out:

@@ -51,7 +51,7 @@ HOST = (
 )
 
 
-class Reading(msgspec.Struct, frozen=True):
+class Series(msgspec.Struct, frozen=True):
     """Time series of one reading within a span of session time."""
 
     label: str
@@ -101,7 +101,7 @@ def trace_lines(
 
 
 def _head(
-    machine: MachineState, readings: Sequence[Reading], span: tuple[float, float], width: int, symbols: Symbols
+    machine: MachineState, readings: Sequence[Series], span: tuple[float, float], width: int, symbols: Symbols
 ) -> list[Line]:
     """Render the span of the session that the traces show, and which part of it is missing."""
     most = max(len(reading.values) for reading in readings)
@@ -115,7 +115,7 @@ def _head(
 
 
 def _traces(
-    readings: Sequence[Reading], span: tuple[float, float], width: int, height: int, symbols: Symbols
+    readings: Sequence[Series], span: tuple[float, float], width: int, height: int, symbols: Symbols
 ) -> list[Line]:
     """Render the traces, as tall as the page allows; side by side if it is wide."""
     across = 2 if width >= TWO_COLUMN_WIDTH else 1
@@ -136,7 +136,7 @@ def readings_in_memory(case: CaseState, machine: MachineState, now_s: float) -> 
     return case.finished is None or span is None or machine.readings_from_s <= span[0]
 
 
-def _readings(machine: MachineState, gpu: int | None, span: tuple[float, float]) -> list[Reading]:
+def _readings(machine: MachineState, gpu: int | None, span: tuple[float, float]) -> list[Series]:
     device = [] if gpu is None else [(machine.gpus.get(gpu, Trace()), names) for names in GPU]
     host = [(machine.trace, names) for names in HOST]
     newest = None if gpu is None else machine.gpu_readings.get(gpu)
@@ -150,7 +150,7 @@ def _readings(machine: MachineState, gpu: int | None, span: tuple[float, float])
 
 def _within(
     trace: Trace, names: tuple[str, str, str], span: tuple[float, float], limit: float | None = None
-) -> Reading:
+) -> Series:
     key, label, unit = names
     column = trace.columns.get(key, ())
     start, end = bisect_left(trace.at_s, span[0]), bisect_right(trace.at_s, span[1])
@@ -159,10 +159,10 @@ def _within(
     )  # rounded up, because rounding down could keep twice as many
     places = [place for place in range(start, min(end, len(column)), every) if column[place] == column[place]]
     at_s, values = ([values[place] for place in places] for values in (trace.at_s, column))
-    return Reading(label, unit, at_s, values, limit)
+    return Series(label, unit, at_s, values, limit)
 
 
-def _drawn(reading: Reading, span: tuple[float, float], size: tuple[int, int], symbols: Symbols) -> list[Line]:
+def _drawn(reading: Series, span: tuple[float, float], size: tuple[int, int], symbols: Symbols) -> list[Line]:
     values, limit = reading.values, reading.limit
     least, mean, most = min(values), sum(values) / len(values), max(values)
     unit = symbols.degree if reading.unit == DEGREES else reading.unit
@@ -187,7 +187,7 @@ def _scale(least: float, most: float) -> Scale:
 
 
 def _curve(
-    reading: Reading, span: tuple[float, float], scale: Scale, size: tuple[int, int], symbols: Symbols
+    reading: Series, span: tuple[float, float], scale: Scale, size: tuple[int, int], symbols: Symbols
 ) -> list[Line]:
     canvas = Canvas(max(size[0] - LABELS - 1, 10), size[1], symbols)
     across, down = canvas.width * canvas.across - 1, canvas.height * canvas.down - 1

@@ -31,7 +31,7 @@ class Times(msgspec.Struct, frozen=True):
     role: str
 
 
-class Axis(msgspec.Struct, frozen=True):
+class TimeAxis(msgspec.Struct, frozen=True):
     """Axis that maps step times in milliseconds to columns."""
 
     low: float
@@ -40,7 +40,7 @@ class Axis(msgspec.Struct, frozen=True):
     logarithmic: bool
 
     @classmethod
-    def over(cls, both: Sequence[Times], columns: int) -> "Axis":
+    def over(cls, both: Sequence[Times], columns: int) -> "TimeAxis":
         """Return an axis that covers all distributions, except for far outliers (see ``CLIP_FACTOR``)."""
         low = min(float(times.values_ms.min()) for times in both)
         most = max(float(times.values_ms.max()) for times in both)
@@ -64,12 +64,12 @@ def overlay_lines(both: Sequence[Times], width: int, height: int, symbols: Symbo
     rows = (height - 1 - ends) // max(len(both), 1)
     if columns < 10 or rows < 1 or not both or any(not len(times.values_ms) for times in both):
         return []
-    axis = Axis.over(both, columns)
+    axis = TimeAxis.over(both, columns)
     drawn = [made for times in both for made in _histogram(times, axis, rows, symbols)]
     return [*drawn, _medians(both, axis, symbols), *([_ends(both, axis, symbols)] if ends else [])]
 
 
-def _histogram(times: Times, axis: Axis, rows: int, symbols: Symbols) -> list[Line]:
+def _histogram(times: Times, axis: TimeAxis, rows: int, symbols: Symbols) -> list[Line]:
     """Render a histogram whose highest column fills all rows."""
     size = _cells(len(times.values_ms), axis.columns)
     sampled = times.values_ms[:: max(1, len(times.values_ms) // MAX_SAMPLED_STEPS)]
@@ -96,7 +96,7 @@ def _filled(height: float, symbols: Symbols) -> str:
     return symbols.up[max(1, min(most, round(height * most)))]
 
 
-def _medians(both: Sequence[Times], axis: Axis, symbols: Symbols) -> Line:
+def _medians(both: Sequence[Times], axis: TimeAxis, symbols: Symbols) -> Line:
     pieces: list[Span] = [(symbols.track, "faint")] * axis.columns
     for times in both:
         place = int(axis.places(np.asarray([times.median_ms]))[0])
@@ -105,7 +105,7 @@ def _medians(both: Sequence[Times], axis: Axis, symbols: Symbols) -> Line:
     return line((" " * MARGIN, "plain"), *pieces)
 
 
-def _ends(both: Sequence[Times], axis: Axis, symbols: Symbols) -> Line:
+def _ends(both: Sequence[Times], axis: TimeAxis, symbols: Symbols) -> Line:
     """Render the ends of the axis, with notes on how to read it."""
     low, high = (f"{significant(end, symbols, AXIS_DIGITS)} ms" for end in (axis.low, axis.high))
     above = sum(int(np.sum(times.values_ms > axis.high)) for times in both)

@@ -34,7 +34,7 @@ MOST_REASON = 3
 """Maximum number of lines for the reason of a verdict."""
 
 
-class Summary(msgspec.Struct, frozen=True):
+class ComparisonSummary(msgspec.Struct, frozen=True):
     """Snapshot of the summary: decision, verdict counts, filter, and sort order."""
 
     compared: SessionComparison
@@ -52,7 +52,7 @@ class Detail(msgspec.Struct, frozen=True):
     entry: CompareEntry | None
 
 
-class Titles(msgspec.Struct, frozen=True):
+class ComparisonTitles(msgspec.Struct, frozen=True):
     """Snapshot of the column titles."""
 
     names: CaseNames
@@ -62,7 +62,7 @@ class Titles(msgspec.Struct, frozen=True):
     """Unit of the samples per second."""
 
 
-def title_lines(titles: Titles, width: int, height: int, symbols: Symbols) -> list[Line]:
+def title_lines(titles: ComparisonTitles, width: int, height: int, symbols: Symbols) -> list[Line]:
     """Render the column titles of the case table."""
     columns = arrangement(width - SCROLL_BAR, titles.names, titles.letter, titles.unit)
     cells = {column.key: (column.title, "muted") for column in columns.columns}
@@ -119,7 +119,7 @@ def all_differences(compared: SessionComparison, decision: Sequence[str], width:
     return [*lines, BLANK, line((clean(text), "plain"))] if (text := unrecorded_text(compared)) else lines
 
 
-def summary_lines(summary: Summary, width: int, height: int, symbols: Symbols) -> list[Line]:
+def summary_lines(summary: ComparisonSummary, width: int, height: int, symbols: Symbols) -> list[Line]:
     """Render the decision, the number of cases per verdict, and the table's filter and sort order.
 
     A decision that is too long for the height is cut; its page has all of it.
@@ -143,7 +143,7 @@ def summary_lines(summary: Summary, width: int, height: int, symbols: Symbols) -
     return [*decision, *lines][:height]
 
 
-def summary_height(summary: Summary, width: int, rows: int) -> int:
+def summary_height(summary: ComparisonSummary, width: int, rows: int) -> int:
     """Return the number of lines for a summary on a screen with ``rows`` rows."""
     ignored = any(against.ignored for against in summary.compared.against)
     return min(len(_decision_lines(summary.decision, width)), rows // ROWS_PER_DECISION_LINE) + 1 + ignored

@@ -20,9 +20,9 @@ from benchtui.sessions.sweep import task_named
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.compare import rows as compare_rows
 from benchtui.tui.compare.panels import (
+    ComparisonSummary,
+    ComparisonTitles,
     Detail,
-    Summary,
-    Titles,
     all_differences,
     detail_lines,
     difference_lines,
@@ -124,8 +124,8 @@ class Compare(PlaceScreen):
             sides = Panel[SessionComparison](side_lines, signs, id="sides")
             differences = Panel[SessionComparison](difference_lines, signs, id="differences")
             yield Frame(sides, differences, symbols=signs, id="sessions")
-            summary = Panel[Summary](summary_lines, signs, id="summary", needed=summary_height)
-            titles = Panel[Titles](title_lines, signs, id="header")
+            summary = Panel[ComparisonSummary](summary_lines, signs, id="summary", needed=summary_height)
+            titles = Panel[ComparisonTitles](title_lines, signs, id="header")
             yield Frame(summary, titles, LongList(id="list"), symbols=signs, id="pairs")
             yield Frame(Panel[Detail](detail_lines, signs, id="detail"), symbols=signs, id="pair")
         yield ActionBar(signs, id="actions")
@@ -321,8 +321,10 @@ class Compare(PlaceScreen):
         self._panel("sides").show(compared)
         self._panel("differences").show(compared)
         counts = len(self._rows), len(self._entries)
-        self._panel("summary").show(Summary(compared, self._decision, *counts, self._words, self._order))
-        self._panel("header").show(Titles(self._names, letter, self._unit))
+        self._panel("summary").show(
+            ComparisonSummary(compared, self._decision, *counts, self._words, self._order)
+        )
+        self._panel("header").show(ComparisonTitles(self._names, letter, self._unit))
         listing.show(self._lines(letter))
         self._panel("detail").show(Detail(self._entry))
         for frame, title in (("sessions", "sessions"), ("pairs", "cases"), ("pair", "selected case")):

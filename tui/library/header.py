@@ -30,7 +30,7 @@ class LibraryHeading(msgspec.Struct, frozen=True):
     """Names of the marked sessions, base first."""
 
 
-class Titles(msgspec.Struct, frozen=True):
+class LibraryTitles(msgspec.Struct, frozen=True):
     """Snapshot of the column titles."""
 
     longest: int
@@ -58,7 +58,7 @@ def arrangement(width: int, longest: int) -> Arrangement:
     return Arrangement.of(width, share, COLUMNS)
 
 
-def header_lines(shown: Titles, width: int, height: int, symbols: Symbols) -> list[Line]:
+def header_lines(shown: LibraryTitles, width: int, height: int, symbols: Symbols) -> list[Line]:
     """Render the column titles, with the sort column highlighted."""
     if not shown.order:
         return []

@@ -20,7 +20,7 @@ from benchtui.tui.library import actions, rows
 from benchtui.tui.library.card import Card, card_lines
 from benchtui.tui.library.header import (
     LibraryHeading,
-    Titles,
+    LibraryTitles,
     arrangement,
     empty_lines,
     header_lines,
@@ -114,7 +114,7 @@ class Library(PlaceScreen):
         signs = self._symbols
         yield Panel[LibraryHeading](heading_lines, signs, id="heading")
         with Container(id="middle"):
-            titles = Panel[Titles](header_lines, signs, id="header")
+            titles = Panel[LibraryTitles](header_lines, signs, id="header")
             yield Frame(titles, LongList(id="list"), symbols=signs, id="sessions")
             yield Frame(Panel[Card](card_lines, signs, id="card"), symbols=signs, id="about")
         yield ActionBar(signs, id="actions")
@@ -303,7 +303,7 @@ class Library(PlaceScreen):
         chosen = clean(selection.chosen.name) if selection.chosen else ""
         self.query_one("#sessions", Frame).show_title(*list_title(heading))
         self.query_one("#about", Frame).show_title([(chosen or "session", "strong" if chosen else "muted")])
-        self._panel("header").show(Titles(longest, selection.order if selection.rows else ""))
+        self._panel("header").show(LibraryTitles(longest, selection.order if selection.rows else ""))
         listing.show(self._lines(longest))
         self._panel("card").show(Card(selection.chosen))
 

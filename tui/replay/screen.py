@@ -17,7 +17,14 @@ from benchtui.tui.monitor.status_line import StatusLine
 from benchtui.tui.panels.header import SweepHeading
 from benchtui.tui.replay.feed import Replay
 from benchtui.tui.replay.player import ReplayTarget
-from benchtui.tui.replay.transport import State, Transport, clock_text, most_severe, percent_at, transport_lines
+from benchtui.tui.replay.transport import (
+    State,
+    TransportPosition,
+    clock_text,
+    most_severe,
+    percent_at,
+    transport_lines,
+)
 from benchtui.tui.shell import keymap
 from benchtui.tui.shell.navigation import How, Opened
 from benchtui.tui.shell.preferences import Preferences
@@ -79,14 +86,14 @@ class ReplayMonitor(Monitor):
         self._replay = feed
         self.status_line = ReplayStatusLine(feed, symbols, clock, name)
         self._marks: tuple[TimelineEvent, ...] = ()
-        self._transport: Transport | None = None
+        self._transport: TransportPosition | None = None
         """Transport line last shown."""
         self._seen = (0, 0.0)
         """Number of marks and end of the recording when ``_marks`` was last computed."""
 
     def between(self) -> ComposeResult:
         """Yield the transport line."""
-        yield Panel[Transport](transport_lines, self.symbols, id="transport")
+        yield Panel[TransportPosition](transport_lines, self.symbols, id="transport")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Disable actions that need a running sweep."""
@@ -187,7 +194,9 @@ class ReplayMonitor(Monitor):
         seen = (len(replay.timeline.marks.all), replay.timeline.end_s)
         if seen != self._seen:
             self._seen, self._marks = seen, most_severe(replay.timeline.marks.all, replay.timeline.end_s)
-        shown = Transport(_state(replay), replay.now_s, end_s, replay.player.speed, self._marks, replay.origins)
+        shown = TransportPosition(
+            _state(replay), replay.now_s, end_s, replay.player.speed, self._marks, replay.origins
+        )
         self._transport = shown
         self._panel("transport").show(shown)
         return drawn

@@ -35,7 +35,7 @@ SIGNS: dict[str, tuple[str, str]] = {
 _WEIGHTS = {kind: weight for weight, kind in enumerate(SIGNS)}
 
 
-class Transport(msgspec.Struct, frozen=True):
+class TransportPosition(msgspec.Struct, frozen=True):
     """Snapshot of a replay's position."""
 
     state: State
@@ -48,7 +48,7 @@ class Transport(msgspec.Struct, frozen=True):
     """When and where the session was recorded, longest wording first."""
 
 
-def transport_lines(transport: Transport, width: int, height: int, symbols: Symbols) -> list[Line]:
+def transport_lines(transport: TransportPosition, width: int, height: int, symbols: Symbols) -> list[Line]:
     """Render state, speed, position, bar, and origin. The marks are below the bar."""
     head = _head(transport, symbols)
     before, origin, room = _fitted(transport, width, symbols)
@@ -58,13 +58,13 @@ def transport_lines(transport: Transport, width: int, height: int, symbols: Symb
     return [first, line((" " * before, "plain"), *marks)][:height]
 
 
-def percent_at(transport: Transport, cell: int, width: int, symbols: Symbols) -> float | None:
+def percent_at(transport: TransportPosition, cell: int, width: int, symbols: Symbols) -> float | None:
     """Return the position at a cell of the bar, as a percentage of the recording; None outside the bar."""
     before, _, room = _fitted(transport, width, symbols)
     return 100 * (cell - before) / room if before <= cell < before + room else None
 
 
-def _fitted(transport: Transport, width: int, symbols: Symbols) -> tuple[int, str, int]:
+def _fitted(transport: TransportPosition, width: int, symbols: Symbols) -> tuple[int, str, int]:
     """Return the cells before the bar, the origin, and the cells of the bar."""
     before = width_of(_head(transport, symbols))
     origin = _origin(transport, width - before - LEAST_BAR - 2)
@@ -90,7 +90,7 @@ def clock_text(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest}" if hours else f"{minutes}:{rest}"
 
 
-def _head(transport: Transport, symbols: Symbols) -> list[Span]:
+def _head(transport: TransportPosition, symbols: Symbols) -> list[Span]:
     sign = symbols.running if transport.state == "playing" else symbols.interrupted
     role = "accent" if transport.state == "playing" else "bright"
     end = symbols.absent if transport.end_s is None else clock_text(transport.end_s)
@@ -103,13 +103,13 @@ def _head(transport: Transport, symbols: Symbols) -> list[Span]:
     ]
 
 
-def _origin(transport: Transport, room: int) -> str:
+def _origin(transport: TransportPosition, room: int) -> str:
     """Return the longest origin that leaves room for the bar. If none does, the shortest."""
     fitting = (words for words in transport.origins if len(words) <= room)
     return next(fitting, transport.origins[-1] if transport.origins else "")
 
 
-def _marks(transport: Transport, room: int, symbols: Symbols) -> Sequence[Span]:
+def _marks(transport: TransportPosition, room: int, symbols: Symbols) -> Sequence[Span]:
     cells: list[str | None] = [None] * room
     if transport.end_s and room:
         for mark in transport.marks:

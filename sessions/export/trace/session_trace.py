@@ -30,7 +30,7 @@ from benchtui.sessions.events import (
 from benchtui.sessions.export.step_export import StepIndex
 from benchtui.sessions.export.trace.counters import GPU_COUNTERS, write_counters
 from benchtui.sessions.export.trace.profiles import write_profile
-from benchtui.sessions.export.trace.steps import StepBatch
+from benchtui.sessions.export.trace.steps import DrawnSteps
 from benchtui.sessions.export.trace.tracks import LOG, QUEUE, SESSION, WorkerTrack, lay_out
 from benchtui.sessions.export.trace.writer import TraceWriter, Track, microseconds
 from benchtui.sessions.journal.reader import AnyRecord
@@ -225,7 +225,7 @@ class SessionTrace:
         if worker is None or not event.wall_ms:
             return
         compiling = self._compiling(event) if counts else NO_STEPS
-        batch = StepBatch(event, worker.steps[event.phase], self._merge, compiling)
+        batch = DrawnSteps(event, worker.steps[event.phase], self._merge, compiling)
         edges_us = batch.edges_us(worker.at.end_us)
         self._enter_phase(worker, event, edges_us[0])
         self._writer.write(batch.encoded(worker.at.track, edges_us))

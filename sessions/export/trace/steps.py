@@ -19,7 +19,7 @@ SUMMED = ("tokens", "padded_tokens", "device_ms", "host_ms")
 """Columns whose sum over several steps is meaningful."""
 
 
-class StepBatch(msgspec.Struct, frozen=True):
+class DrawnSteps(msgspec.Struct, frozen=True):
     """Steps of one event."""
 
     steps: Steps

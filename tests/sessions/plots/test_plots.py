@@ -351,11 +351,11 @@ def test_devices_with_the_highest_power_are_drawn_without_warnings(
 
 
 def test_windows_too_close_to_distinguish_are_merged() -> None:
-    few = [power_trace.Span(case, case, case + 0.5, ran_out=False) for case in range(100)]
+    few = [power_trace.MeasuredWindow(case, case, case + 0.5, ran_out=False) for case in range(100)]
     assert power_trace.merged(few) == few
-    many = [power_trace.Span(case, case, case + 0.9, ran_out=False) for case in range(10_000)]
-    late = power_trace.Span(10_000, 12_000.0, 12_001.0, ran_out=False)
-    ended = [power_trace.Span(case, case + 0.95, case + 0.95, ran_out=True) for case in range(10_000)]
+    many = [power_trace.MeasuredWindow(case, case, case + 0.9, ran_out=False) for case in range(10_000)]
+    late = power_trace.MeasuredWindow(10_000, 12_000.0, 12_001.0, ran_out=False)
+    ended = [power_trace.MeasuredWindow(case, case + 0.95, case + 0.95, ran_out=True) for case in range(10_000)]
     spans = sorted([*many, *ended, late], key=lambda span: span.start_s)
     found = power_trace.merged(spans)
     assert [(span.start_s, span.end_s) for span in found if not span.ran_out] == [

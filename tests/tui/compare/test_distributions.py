@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from benchtui.themes.symbols import ASCII, UNICODE
-from benchtui.tui.compare.distributions import Axis, Times, overlay_lines
+from benchtui.tui.compare.distributions import TimeAxis, Times, overlay_lines
 
 
 def times(letter: str, *values: float) -> Times:
@@ -35,8 +35,8 @@ def test_equal_medians_share_a_mark() -> None:
 
 
 def test_a_wide_range_uses_a_labeled_logarithmic_axis() -> None:
-    assert Axis.over([times("A", 1.0, 1.1), times("B", 99.0, 100.0)], 50).logarithmic
-    assert not Axis.over([times("A", 1.0, 1.1), times("B", 2.0, 2.1)], 50).logarithmic
+    assert TimeAxis.over([times("A", 1.0, 1.1), times("B", 99.0, 100.0)], 50).logarithmic
+    assert not TimeAxis.over([times("A", 1.0, 1.1), times("B", 2.0, 2.1)], 50).logarithmic
     assert "logarithmic" in texts(times("A", *[1.0] * 10), times("B", *[100.0] * 10))[-1]
 
 

@@ -5,15 +5,15 @@ import pytest
 from benchtui.sessions.replay.markers import TimelineEvent
 from benchtui.themes.symbols import ASCII, UNICODE
 from benchtui.tui.drawing.styled_text import Line
-from benchtui.tui.replay.transport import State, Transport, clock_text, most_severe, transport_lines
+from benchtui.tui.replay.transport import State, TransportPosition, clock_text, most_severe, transport_lines
 
 ORIGINS = ("demo, recorded 2026-11-21 on box", "demo, recorded 2026-11-21", "demo 2026-11-21")
 
 
 def transport(
     state: State = "playing", position_s: float = 30.0, end_s: float | None = 120.0, *marks: TimelineEvent
-) -> Transport:
-    return Transport(state, position_s, end_s, 4.0, marks, ORIGINS)
+) -> TransportPosition:
+    return TransportPosition(state, position_s, end_s, 4.0, marks, ORIGINS)
 
 
 def text(line: Line) -> str:

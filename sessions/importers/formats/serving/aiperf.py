@@ -136,10 +136,10 @@ def parse(text: str, path: Path) -> Imported:
     )
 
 
-def _run(file: _File) -> run.Run:
+def _run(file: _File) -> run.ServingRun:
     completed = round(file.request_count.avg)
     rate, tokens, new = file.request_throughput, file.total_token_throughput, file.output_token_throughput
-    return run.Run(
+    return run.ServingRun(
         name=file.input_config.load,
         model=file.input_config.model,
         duration_s=file.benchmark_duration.avg,

@@ -138,9 +138,9 @@ def _model(benchmark: _Benchmark) -> str:
     return str(benchmark.config.backend.get("model") or UNKNOWN)
 
 
-def _run(benchmark: _Benchmark) -> run.Run:
+def _run(benchmark: _Benchmark) -> run.ServingRun:
     metrics = benchmark.metrics
-    return run.Run(
+    return run.ServingRun(
         name=" ".join(_words(benchmark.config.strategy or benchmark.args.strategy)),
         model=_model(benchmark),
         duration_s=benchmark.duration,

@@ -15,7 +15,7 @@ STEP_NOTE = "a step is a whole run; its requests are timed one by one"
 PER_REQUEST_NOTE = "time per output token: mean of each request after its first token, not single gaps"
 
 
-class Run(msgspec.Struct, frozen=True, kw_only=True):
+class ServingRun(msgspec.Struct, frozen=True, kw_only=True):
     """Result of a run, as a load generator reports it."""
 
     name: str
@@ -35,7 +35,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     request: ReportedTimes | None = None
 
 
-def measurement(run: Run) -> Measurement:
+def measurement(run: ServingRun) -> Measurement:
     """Return the measurement of a run. It failed if no request succeeded."""
     total = run.completed + run.failed
     return Measurement(

@@ -118,8 +118,8 @@ def parse(text: str, path: Path) -> Imported:
     )
 
 
-def _run(result: _Result) -> run.Run:
-    return run.Run(
+def _run(result: _Result) -> run.ServingRun:
+    return run.ServingRun(
         name=" ".join(_words(result)),
         work="" if result.num_prompts is None else f"{result.num_prompts} prompts",
         model=result.model_id,
