@@ -82,6 +82,7 @@ def _schema(name: str) -> dict[str, Any]:
         "next": NextJson,
         "optimal": list[DecisionJson],
         "plan": records.PlanJson,
+        "find": (records.MeasuredCaseJson, ConclusionsJson),
         "run": (records.MeasuredCaseJson, ConclusionsJson),
         "session": list[AnyEvent],
         "sessions": list[SessionRow],
