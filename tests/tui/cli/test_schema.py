@@ -27,7 +27,7 @@ PROGRAMS = Path(__file__).parents[3] / "docs/programs.md"
 NOT_JSON = {"completion", "demo", "init-step", "schema"}
 """Commands that print a shell's script, open the app, write files to edit, or print JSON in any case."""
 OF_FILES = {"event", "results", "session", "steps", "sweep"}
-LINES = ("attach", "replay", "run")
+LINES = ("attach", "find", "replay", "run")
 """Commands that print a document per line."""
 
 CALLS: dict[str, tuple[str, ...]] = {
@@ -38,6 +38,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "doctor": ("doctor", "--json"),
     "explain": ("explain", "new", "1", "2", "--json"),
     "export": ("export", "old", "--json"),
+    "find": ("find", "distilbert-base-uncased-finetuned-sst-2-english", "--set", "weights=random", "--json"),
     "import": ("import", str(FIXTURES / "hyperfine.json"), "--json"),
     "keys": ("keys", "--json"),
     "next": ("next", "old", "--json"),

@@ -15,6 +15,7 @@ NAMES = (
     "event",
     "explain",
     "export",
+    "find",
     "import",
     "keys",
     "next",
