@@ -19,6 +19,7 @@ from benchtui.engine.doctor import Check
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.library import paths
 from benchtui.tui.cli import COMMANDS, app, main
+from benchtui.tui.cli import find as find_module
 from benchtui.tui.cli.exit_status import STATUSES
 from benchtui.tui.cli.schema.command import NAMES
 
@@ -38,7 +39,17 @@ CALLS: dict[str, tuple[str, ...]] = {
     "doctor": ("doctor", "--json"),
     "explain": ("explain", "new", "1", "2", "--json"),
     "export": ("export", "old", "--json"),
-    "find": ("find", "distilbert-base-uncased-finetuned-sst-2-english", "--set", "weights=random", "--json"),
+    "find": (
+        "find",
+        "distilbert-base-uncased-finetuned-sst-2-english",
+        "--vary",
+        "batch_size",
+        "--set",
+        "weights=random",
+        "--set",
+        "batch_size=1",
+        "--json",
+    ),
     "import": ("import", str(FIXTURES / "hyperfine.json"), "--json"),
     "keys": ("keys", "--json"),
     "next": ("next", "old", "--json"),
@@ -97,7 +108,8 @@ def library(home: Path, make_story: Any, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(client, "running", lambda: [engine])
     monkeypatch.setattr(client, "find", lambda path: None)
     monkeypatch.setattr(client, "check_machine", lambda: [Check("torch", "missing", "not installed")])
-    monkeypatch.setattr(run_module, "start_engine", lambda *_, **options: engine)
+    for module in (run_module, find_module):
+        monkeypatch.setattr(module, "start_engine", lambda *_, **options: engine)
     monkeypatch.setattr("signal.signal", lambda *_: None)
 
 
