@@ -19,6 +19,7 @@ from benchtui.engine.doctor import Check
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.library import paths
 from benchtui.tui.cli import COMMANDS, app, main
+from benchtui.tui.cli import find as find_module
 from benchtui.tui.cli.exit_status import STATUSES
 from benchtui.tui.cli.schema.command import NAMES
 
@@ -27,7 +28,7 @@ PROGRAMS = Path(__file__).parents[3] / "docs/programs.md"
 NOT_JSON = {"completion", "demo", "init-step", "schema"}
 """Commands that print a shell's script, open the app, write files to edit, or print JSON in any case."""
 OF_FILES = {"event", "results", "session", "steps", "sweep"}
-LINES = ("attach", "replay", "run")
+LINES = ("attach", "find", "replay", "run")
 """Commands that print a document per line."""
 
 CALLS: dict[str, tuple[str, ...]] = {
@@ -38,6 +39,17 @@ CALLS: dict[str, tuple[str, ...]] = {
     "doctor": ("doctor", "--json"),
     "explain": ("explain", "new", "1", "2", "--json"),
     "export": ("export", "old", "--json"),
+    "find": (
+        "find",
+        "distilbert-base-uncased-finetuned-sst-2-english",
+        "--vary",
+        "batch_size",
+        "--set",
+        "weights=random",
+        "--set",
+        "batch_size=1",
+        "--json",
+    ),
     "import": ("import", str(FIXTURES / "hyperfine.json"), "--json"),
     "keys": ("keys", "--json"),
     "next": ("next", "old", "--json"),
@@ -96,7 +108,8 @@ def library(home: Path, make_story: Any, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(client, "running", lambda: [engine])
     monkeypatch.setattr(client, "find", lambda path: None)
     monkeypatch.setattr(client, "check_machine", lambda: [Check("torch", "missing", "not installed")])
-    monkeypatch.setattr(run_module, "start_engine", lambda *_, **options: engine)
+    for module in (run_module, find_module):
+        monkeypatch.setattr(module, "start_engine", lambda *_, **options: engine)
     monkeypatch.setattr("signal.signal", lambda *_: None)
 
 
