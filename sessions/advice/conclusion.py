@@ -89,6 +89,8 @@ class Conclusions(msgspec.Struct, frozen=True, kw_only=True):
     open: tuple[OpenQuestion, ...]
     remaining: Remaining | None
     """None if no measurement would decide anything."""
+    problem: str = ""
+    """Why nothing could be concluded; empty if something was."""
 
     @property
     def starred(self) -> frozenset[int]:

@@ -176,7 +176,7 @@ def choices(decisions: Iterable[Decision]) -> Iterator[Pair]:
 
 
 def _may_be_better(ratio: Ratio) -> bool:
-    """Return whether the first case of a ratio may be the better one. One with a far higher figure of a source isn't."""
+    """Return whether the first case of a ratio may be the better one. Sources are believed if far apart."""
     far = ratio.value >= 1 + NEAR
     return ratio.verdict is Verdict.UNSURE or (ratio.verdict is Verdict.REPORTED and not far)
 

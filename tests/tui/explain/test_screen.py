@@ -20,7 +20,6 @@ from benchtui.sessions.permissions.needed import (
 from benchtui.tui.explain.screen import WhyScreen
 from benchtui.tui.pages.permission import PermissionScreen
 
-
 FIRST_CASE = ("g", "down")
 """Keys that select case 1 once the session is over: the table then starts with case 2, the best."""
 
