@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 
-from benchtui.engine.text_limits import cut_long_texts, mask_secrets
+from benchtui.engine.supervisor.text_limits import cut_long_texts, mask_secrets
 from benchtui.sessions.events import AnyEvent, Level, Message, Telemetry
 from benchtui.sessions.journal.backup import FileDamage
 from benchtui.sessions.journal.writer import Journal

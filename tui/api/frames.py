@@ -25,8 +25,11 @@ def case_frame(session: Session, *, all_columns: bool = False) -> DataFrame:
 
 
 def _informs(name: str, values: Any) -> bool:  # noqa: ANN401  (a column of pandas)
-    """Return whether a column was measured, or its values differ. Marks always stay: they are warnings."""
-    if name in FIGURES or name == "marks":
+    """Return whether a column was measured, or its values differ.
+
+    Marks and verdicts stay even if all cases have the same: they say how far the figures can be trusted.
+    """
+    if name in FIGURES or name in ("marks", "verdict"):
         return bool(values.notna().any())
     return len(values.unique()) > 1
 

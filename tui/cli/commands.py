@@ -22,7 +22,11 @@ COMMANDS = {
         "export",
         "Export the report, results, steps or a trace of a session, or a comparison of several.",
     ),
-    "find": ("find", "find", "Find the best configuration of a model on this machine within a time limit."),
+    "find": (
+        "advice.find",
+        "find",
+        "Find the best configuration of a model on this machine within a time limit.",
+    ),
     "import": ("import_results", "import_results", "Convert the results of another tool to a session."),
     "init-step": ("setup", "init_step", "Write a training step of your own to start from."),
     "keys": ("setup", "keys", "List all key bindings, with the action IDs to remap them in config.toml."),

@@ -14,11 +14,12 @@ from benchtui.sessions.files.output_file import write_text
 from benchtui.sessions.journal.reader import not_a_session, slices
 from benchtui.sessions.library.file_kinds import holds_events
 from benchtui.sessions.permissions.needed import NO_CONSENT, Consent, keys, needed_permissions
-from benchtui.sessions.sweep import MOST_CASES, Exclusion, Sweep, exclusions, ranges, toml_writer
-from benchtui.sessions.sweep.exclusions import Exclusions
+from benchtui.sessions.sweep import MOST_CASES, Exclusion, Sweep, ranges, toml_writer
 from benchtui.sessions.sweep.options import AXES, NUMERIC
 from benchtui.sessions.sweep.toml_reader import entries, read_source, read_table, sweep_of
 from benchtui.sessions.sweep.yaml_reader import SUFFIXES as YAML
+from benchtui.tui.editor import exclusions
+from benchtui.tui.editor.exclusions import Exclusions
 
 DEFAULT_PRESET = "quick"
 """Preset opened by default."""

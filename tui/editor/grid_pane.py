@@ -11,7 +11,6 @@ from textual.containers import Vertical
 
 from benchtui.sessions.estimates.history import HistoryEstimator, workload_key
 from benchtui.sessions.sweep import Axes, Config, Exclusion, Sweep
-from benchtui.sessions.sweep.exclusions import exclusion_of
 from benchtui.sessions.sweep.options import AXES
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import fit
@@ -26,6 +25,7 @@ from benchtui.tui.editor.case_grid import (
     totals_text,
 )
 from benchtui.tui.editor.estimates import HistoryCache
+from benchtui.tui.editor.exclusions import exclusion_of
 from benchtui.tui.widgets.panel import Panel
 
 TITLES = {"sequence_length": "seq", "batch_size": "bs"}

@@ -28,7 +28,7 @@ EVALUATING = "evaluating the measurements"
 
 
 class Ending(NamedTuple):
-    """How a session ended, in a word with its color, and why."""
+    """End of a session: a word with its color, and the reason."""
 
     word: str
     role: str

@@ -19,11 +19,11 @@ from benchtui.tui.live.feed import Clock, Feed
 from benchtui.tui.live.step_statistics import loaded
 from benchtui.tui.model.session_view import View
 from benchtui.tui.model.table_order import TableOrder
-from benchtui.tui.monitor.follow_up import continued, follow_up
 from benchtui.tui.monitor.keys import KEYS
 from benchtui.tui.monitor.layout import MonitorLayout, panels
 from benchtui.tui.monitor.requests import EngineRequests, Request
 from benchtui.tui.monitor.status_line import QUIT, QUIT_KEYS, STOP, STOP_KEYS, KeyPrompt, StatusLine
+from benchtui.tui.pages.follow_up import continued, follow_up
 from benchtui.tui.panels.header import SweepHeading, percent_text
 from benchtui.tui.shell import gc_control
 from benchtui.tui.shell.announcer import Announcer

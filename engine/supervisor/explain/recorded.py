@@ -14,7 +14,7 @@ from benchtui.engine.files.versions import file_changes
 from benchtui.engine.job import Job
 from benchtui.engine.supervisor.explain.queue import Explanations
 from benchtui.engine.supervisor.resume import read_for, require_permission
-from benchtui.engine.text_limits import cut_long_texts, mask_secrets
+from benchtui.engine.supervisor.text_limits import cut_long_texts, mask_secrets
 from benchtui.sessions.compare.environment_diff import changes
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Explained, NodeLost, Telemetry

@@ -120,8 +120,8 @@ def test_warmup_returns_its_stop_reason(workload: Any, events: list[Steps]) -> N
     device: Any = Device()
     assert warm_up(workload, device, Measure(warmup=2), recorder(events, "warmup")) == "2 steps"
     automatic = warm_up(workload, device, Measure(warmup_auto=True), recorder(events, "warmup"))
-    assert automatic == "the last 2 of 30 steps are within 5%"
-    assert len(columns(events)) == 32
+    assert automatic == "the last 2 of 21 steps are within 5%"
+    assert len(columns(events)) == 23
 
 
 def test_throughput_mode_synchronizes_around_blocks(workload: Any, events: list[Steps]) -> None:

@@ -31,6 +31,11 @@ def test_marks_stay_although_they_do_not_differ(bench: Any) -> None:
     assert case_frame(session)["marks"].tolist() == ["random weights"] * 2
 
 
+def test_verdicts_stay_although_they_do_not_differ() -> None:
+    session = benchtui.load("demo-cpu")
+    assert session.cases()["verdict"].tolist() == ["unsure"] * 8
+
+
 def test_failed_case_is_a_row_with_its_outcome(bench: Any) -> None:
     session = bench.session(bench.case(1, 2.0), bench.case(8, outcome="oom", end={"reason": "no memory"}))
     cases = case_frame(session)

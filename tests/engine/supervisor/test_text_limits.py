@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from benchtui.engine.supervisor.session_writer import SessionLog
-from benchtui.engine.text_limits import MAX_TEXT_BYTES, cut_long_texts, mask_secrets
+from benchtui.engine.supervisor.text_limits import MAX_TEXT_BYTES, cut_long_texts, mask_secrets
 from benchtui.sessions.events import CaseFinished, CasePrepared, Message, Steps
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Model, StepCost
