@@ -56,8 +56,8 @@ class Conclusion(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def decided(self) -> bool:
-        """Whether no other case may turn out to be better."""
-        return not self.rivals
+        """Whether to run the best case, as the report says."""
+        return self.choice.recommended
 
     @property
     def starred(self) -> bool:
@@ -70,7 +70,7 @@ class Conclusion(msgspec.Struct, frozen=True, kw_only=True):
             return self.best if self.starred else None
         if self.alternative is None:
             return self.best if self.starred else None
-        return self.alternative.best if self.alternative.clear else None
+        return self.alternative.best if self.alternative.recommended else None
 
     @property
     def rival(self) -> tuple[Result, Ratio] | None:
@@ -89,6 +89,13 @@ class Conclusions(msgspec.Struct, frozen=True, kw_only=True):
     open: tuple[OpenQuestion, ...]
     remaining: Remaining | None
     """None if no measurement would decide anything."""
+    problem: str = ""
+    """Why nothing could be concluded; empty if something was."""
+
+    @property
+    def starred(self) -> frozenset[int]:
+        """Indices of the cases that are marked as the ones to run."""
+        return frozenset(work.best.case.index for work in self.works if work.starred)
 
 
 def conclude(session: Session, objective: Objective | None = None) -> Conclusions:

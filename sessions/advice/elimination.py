@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from benchtui.sessions.advice.constraints import NONE, Constraints, violations
-from benchtui.sessions.advice.objectives import CostMetric, Objective, cost_metrics
+from benchtui.sessions.advice.objectives import NEAR, CostMetric, Objective, cost_metrics
 from benchtui.sessions.advice.open_questions import Pair, choices
 from benchtui.sessions.advice.optimal import Decision, decide, total_cost
 from benchtui.sessions.state.case import CaseState
@@ -23,7 +23,7 @@ from benchtui.sessions.stats.quantiles import student_t_quantile
 from benchtui.sessions.stats.ratios import comparison
 from benchtui.sessions.stats.results import Result, by_work
 from benchtui.sessions.stats.sampling import VERDICT_CONFIDENCE
-from benchtui.sessions.stats.verdicts import Verdict
+from benchtui.sessions.stats.verdicts import Doubt, Ratio, Verdict
 from benchtui.sessions.sweep import Config, Find
 from benchtui.sessions.sweep.options import AXES
 
@@ -75,8 +75,15 @@ def _excluded(row: Result, constraints: Constraints) -> bool:
 def contests(decisions: Iterable[Decision]) -> Iterator[Pair]:
     """Yield the cases that may be notably better than the best."""
     for about, row, best, ratio in choices(decisions):
-        if ratio.low is None or ratio.low < 1 / (1 + WORTH):
+        if _may_be_notably_better(ratio):
             yield about, row, best, ratio
+
+
+def _may_be_notably_better(ratio: Ratio) -> bool:
+    """Return whether the first case of a ratio is worth another round of a search."""
+    if ratio.low is None:
+        return ratio.doubt is Doubt.OUTSIDE or ratio.value < 1 + NEAR
+    return ratio.low < 1 / (1 + WORTH)
 
 
 def unproven(decisions: Iterable[Decision], objective: Objective) -> Iterator[Result]:

@@ -21,6 +21,8 @@ VARIED = ("precision", "attention", "compile", "threads", "batch_size")
 """Options that a search varies by default, as far as device and task support them."""
 LEAST_STEPS = 6
 """Steps of a round on a CPU. Three rounds of 6 steps decide more than one of 20."""
+DEFAULT_WITHIN_S = 900.0
+"""Time limit of a search that states none."""
 DEFAULT_TASK = "classify"
 _TASKS_BY_ARCHITECTURE = {
     "ForSequenceClassification": "classify",
@@ -64,6 +66,27 @@ class FindRequest(msgspec.Struct, frozen=True, kw_only=True):
     vary: tuple[str, ...] = VARIED
     overrides: tuple[str, ...] = ()
     """Entries of the sweep that the user sets, as ``key=value``."""
+
+
+def search_of(sweep: Sweep, support: DeviceSupport) -> Sweep:
+    """Return a search for the best case of a sweep's model, with its task, texts and lengths.
+
+    Raises:
+        BenchtuiError: If no case can run.
+    """
+    stated = {
+        "weights": sweep.weights,
+        "dataset": sweep.dataset,
+        "sequence_length": ",".join(map(str, sweep.axes.sequence_length)),
+    }
+    request = FindRequest(
+        model=sweep.axes.model[0] or sweep.model,
+        task=sweep.task,
+        within_s=DEFAULT_WITHIN_S,
+        find=Find(),
+        overrides=tuple(f"{name}={value}" for name, value in stated.items()),
+    )
+    return find_sweep(request, support)
 
 
 def find_sweep(request: FindRequest, support: DeviceSupport) -> Sweep:

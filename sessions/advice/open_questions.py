@@ -171,15 +171,14 @@ def choices(decisions: Iterable[Decision]) -> Iterator[Pair]:
             if index in ties or not row.case.steps_measured:
                 ratios[index] = ahead_by(row, best, metrics)
             ratio = ratios.get(index)
-            if row is not best and ratio and ratio.verdict in UNTESTED and _may_be_better(ratio):
+            if row is not best and ratio and _may_be_better(ratio):
                 yield about, row, best, ratio
 
 
 def _may_be_better(ratio: Ratio) -> bool:
-    """Return whether the first case of an unsure ratio may be the better one."""
-    if ratio.low is None:
-        return ratio.doubt is Doubt.OUTSIDE or ratio.value / (1 + NEAR) < 1
-    return ratio.low < 1
+    """Return whether the first case of a ratio may be the better one. Sources are believed if far apart."""
+    far = ratio.value >= 1 + NEAR
+    return ratio.verdict is Verdict.UNSURE or (ratio.verdict is Verdict.REPORTED and not far)
 
 
 def _fronts(results: Sequence[Result]) -> Iterator[Pair]:

@@ -104,6 +104,11 @@ class Decision(msgspec.Struct, frozen=True):
         sure = not self.unsure and self.verdict in (Verdict.FASTER, Verdict.SAME)
         return sure and not self.open_ties
 
+    @property
+    def recommended(self) -> bool:
+        """Whether to run the best case: it is established, or all that is known is what sources reported."""
+        return self.established or self.verdict is Verdict.REPORTED
+
 
 def decide(
     session: Session,

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from benchtui.sessions.advice.conclusion import conclude
 from benchtui.sessions.advice.objectives import Objective
 from benchtui.sessions.advice.optimal import decide, works
 from benchtui.sessions.compare.align import compare_sessions, load_sessions
@@ -43,18 +44,22 @@ from benchtui.sessions.payloads import Environment, Host, Memory, Model, Process
 from benchtui.sessions.plots.bars import case_speedups
 from benchtui.sessions.plots.spec import plot_data
 from benchtui.sessions.report import compare
+from benchtui.sessions.report.overview.decision import decision
 from benchtui.sessions.report.sections.leaderboard import leaderboard
+from benchtui.sessions.report.sections.recommendations import recommendations_by_need
+from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
-from benchtui.sessions.stats.disturbance import is_disturbed
 from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.stats.ratios import latency_ratio, throughput_ratio
 from benchtui.sessions.stats.results import measured, varied
 from benchtui.sessions.stats.verdicts import Verdict
 from benchtui.sessions.sweep import Baseline, Config, Measure, Sweep
+from benchtui.sessions.text.conclusion import headline
 from benchtui.sessions.text.formatting import ratio_text
-from benchtui.sessions.text.wording import why_unsure
+from benchtui.sessions.text.labels import case_label
+from benchtui.sessions.text.wording import MOST_NAMES, why_unsure
 from benchtui.themes.symbols import UNICODE
 from benchtui.tui.charts.line_chart import LineChart
 from benchtui.tui.cli import app
@@ -440,30 +445,35 @@ def test_optimal_ties_are_not_distinguished_by_the_table(path: Path, need: Any) 
             assert set(words.values()) == {Verdict.FASTER}
 
 
-def test_the_starred_row_is_the_report_s_clear_decision(path: Path) -> None:
-    """A star never stands on a case that the report leaves undecided, nor on a disturbed one."""
-    session = Session.load(path)
+def starred(session: Session) -> list[CaseState]:
+    """Return the cases with a star in the table."""
     case_rows = CaseRows(session, UNICODE)
     case_rows.refresh(session.cases)
-    for work in works(session):
-        choice = decide(session, Objective("throughput", work=work))
-        starred = [
-            case.index
-            for case in session.cases
-            if case.config.work == work and case_rows.row(case.index).lead[0] == UNICODE.best
-        ]
-        best = choice.best.case if choice.best is not None and choice.clear else None
-        assert starred == ([best.index] if best is not None and not is_disturbed(best.marks) else [])
+    case_rows.star(conclude(session).starred)
+    return [case for case in session.cases if case_rows.row(case.index).lead[0] == UNICODE.best]
+
+
+def test_the_starred_rows_are_the_cases_that_the_report_says_to_run(path: Path) -> None:
+    """The answer says to run the same ones. Of a work with a single case, nothing is chosen."""
+    session = Session.load(path)
+    varying = varied(case.config for case in session.cases)
+    sentences = decision(session, recommendations_by_need(session, measured(session), varying)).sentences
+    said = " ".join(text for text in sentences if text.startswith("For throughput, run "))
+    conclusions = conclude(session)
+    for conclusion in conclusions.works[:MOST_NAMES]:
+        name = case_label(conclusion.best.config, varying)
+        assert conclusion.decided is (f"{name} (" in said)
+        assert conclusion.decided or conclusion.rivals
+        assert headline(conclusion, str).startswith("run " if conclusion.decided else "not decided: ")
+    chosen = [work for work in conclusions.works if work.decided and work.choice.runner_up]
+    assert {case.index for case in starred(session)} == {work.best.case.index for work in chosen}
 
 
 def test_generated_sessions_have_starred_rows(folder: Path) -> None:
     """The agreement above covers cases with and without a star."""
     found = set()
     for seed in SEEDS:
-        session = Session.load(written(seed, 0, folder))
-        case_rows = CaseRows(session, UNICODE)
-        case_rows.refresh(session.cases)
-        found.add(any(case_rows.row(case.index).lead[0] == UNICODE.best for case in session.cases))
+        found.add(bool(starred(Session.load(written(seed, 0, folder)))))
     assert found == {True, False}
 
 

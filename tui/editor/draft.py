@@ -117,6 +117,10 @@ class Draft(msgspec.Struct):
         self._switch(load_state(source))
         self.mark_saved(self.sweep)
 
+    def replace_by(self, sweep: Sweep, title: str) -> None:
+        """Continue with a sweep that comes from no file. This can be undone. Raises BenchtuiError."""
+        self._switch(_state(Origin(toml_writer.toml_of(sweep), title, sweep.name)))
+
     def undo(self) -> bool:
         """Undo the last change. Return False if there is none."""
         return self._step(self._before, self._after)

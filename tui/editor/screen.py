@@ -48,6 +48,13 @@ KEYS = keymap.table(
     ("o", "open", "open", "Open another sweep", "a preset, a TOML file, or the sweep of a session"),
     ("w,ctrl+s", "save", "save", "Save as a TOML file", "comments are kept"),
     ("slash", "find", "find", "Find an entry", "by a part of its name"),
+    (
+        "f",
+        "search",
+        "search",
+        "Find the best case",
+        "turns the sweep into a search of its model; undo restores it",
+    ),
     ("u", "undo", "change('undo')", "Undo", "including opening a sweep"),
     ("U,ctrl+r", "redo", "change('redo')", "Redo"),
     ("tab,shift+tab", "cases", "other_pane", "Switch between entries and cases"),
@@ -232,6 +239,11 @@ class Editor(ViewScreen):
         """Ask for the name of an entry, and move to the first match on each keystroke."""
         self.state.in_cases = False
         self._type("find", "")
+        self.draw()
+
+    async def action_search(self) -> None:
+        """Turn the sweep into a search for the best case of its model. A thread checks the machine."""
+        self.state.search(await asyncio.to_thread(self._app_context.device_support))
         self.draw()
 
     def action_save(self) -> None:

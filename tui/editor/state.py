@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import Exclusion, Sweep
-from benchtui.tui.drawing.format import clean
+from benchtui.tui.drawing.format import clean, duration
 from benchtui.tui.editor.case_grid import GridCase
 from benchtui.tui.editor.draft import DEFAULT_PRESET, Draft, State, without_repeats
 from benchtui.tui.editor.form import Cursor, Form, FormRow, toggled
@@ -16,6 +16,9 @@ from benchtui.tui.shell.keymap import key
 from benchtui.tui.table.case_names import config_name
 from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.message_line import Log
+
+if TYPE_CHECKING:
+    from benchtui.sessions.advice.find_sweep import DeviceSupport
 
 
 class Prompt(msgspec.Struct, frozen=True):
@@ -65,6 +68,17 @@ class EditorState:
         """Open another sweep. This can be undone."""
         if self._try(lambda: self.draft.open(source)):
             self.show_message(f"opened {self.draft.state.origin.title}; {key('sweep.undo')} undoes this")
+
+    def search(self, support: "DeviceSupport") -> None:
+        """Turn the sweep into a search for the best case of its model. This can be undone."""
+        from benchtui.sessions.advice.find_sweep import search_of  # lazy import: not needed for the first paint
+
+        if self._try(lambda: self.draft.replace_by(search_of(self.draft.sweep, support), "search")):
+            limit_s = self.draft.sweep.run.budget_s or 0.0
+            start, undo = key("sweep.start"), key("sweep.undo")
+            self.show_message(
+                f"search for the best case in {duration(limit_s)}; {start} starts it, {undo} undoes this"
+            )
 
     def save(self, name: str, folder: Path) -> bool:
         """Save to a path relative to a folder, ending in ``.toml``. Return False if it is refused.

@@ -160,7 +160,7 @@ class AnswerText:
         if conclusions is None:
             yield "", EVALUATING
         elif not conclusions.works:
-            yield "reason", self._plain(nothing_measured(session))
+            yield "reason", self._plain(conclusions.problem or nothing_measured(session))
         else:
             yield "open", self._plain(open_text(conclusions))
         if session.left:

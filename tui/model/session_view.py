@@ -291,8 +291,7 @@ class View:
 
     def _star_best(self) -> None:
         conclusions = self._conclusions()
-        works = conclusions.works if conclusions else ()
-        self.case_rows.star(frozenset(work.best.case.index for work in works if work.starred))
+        self.case_rows.star(conclusions.starred if conclusions else frozenset())
 
     def heading(self, notes: tuple[str, ...]) -> SweepHeading:
         """Return the header. Markers are those of the running case, or else of all ended cases."""

@@ -4,6 +4,7 @@ import platform
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -15,6 +16,9 @@ from benchtui.sessions.permissions.needed import Consent
 from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 from benchtui.sessions.sweep import Config, Sweep
 from benchtui.tui.shell.preferences import Preferences
+
+if TYPE_CHECKING:
+    from benchtui.sessions.advice.find_sweep import DeviceSupport
 
 ANOTHER_SWEEP_RUNNING = "Another sweep is running on this machine; running both slows each down."
 
@@ -44,6 +48,8 @@ class AppContext(msgspec.Struct, frozen=True):
     """Check this machine. The result returns why a case's device is missing; empty if present or unknown."""
     known: Callable[[], list[SessionFile]] | None = None
     """List the sessions that estimates learn from; None for those in the library."""
+    device_support: Callable[[], "DeviceSupport"] = lambda: client.device_support(None)
+    """Check which options are worth trying on this machine's first GPU, or else its CPU."""
     hostname: str = msgspec.field(default_factory=platform.node)
     """Host name of this machine in session files."""
 

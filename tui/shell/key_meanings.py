@@ -24,7 +24,7 @@ MEANINGS: dict[str, Meaning] = {
     "D": Meaning("overhead of the UI", ("cost",)),
     "e": Meaning("edit the value or the sweep", ("edit", "type")),
     "E": Meaning("export", ("export",)),
-    "f": Meaning("next figure (metric)", ("figure",)),
+    "f": Meaning("next figure (metric); in a sweep, find the best case", ("figure", "search")),
     "F": Meaning("previous figure", ("figure_before",)),
     "g": Meaning("first row", ("first",)),
     "G": Meaning("last row", ("last",)),

@@ -11,7 +11,6 @@ from benchtui.sessions.report.sections.answers import suspects
 from benchtui.sessions.report.sections.recommendations import BALANCED, OPTIMA, Recommendation
 from benchtui.sessions.state.case import STATE_WORDS
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.verdicts import Verdict
 from benchtui.sessions.sweep import Work
 from benchtui.sessions.text.formatting import listed, number
 from benchtui.sessions.text.labels import case_label, measured_amount
@@ -82,8 +81,8 @@ def _runs(choices: Sequence[Recommendation], need: Need) -> Iterator[str]:
     """Yield the cases to run for a need, one for each work; then the candidates that aren't established."""
     chosen = [choice for choice in choices if choice.need == need]
     sure = [choice for choice in chosen if choice.choice.established]
-    reported = [choice for choice in chosen if choice.choice.verdict is Verdict.REPORTED and choice not in sure]
-    open_ones = [choice for choice in chosen if choice not in sure and choice not in reported]
+    reported = [choice for choice in chosen if choice.choice.recommended and not choice.choice.established]
+    open_ones = [choice for choice in chosen if not choice.choice.recommended]
     if sure:
         yield f"For {need}, run {_named(sure)}."
     if reported:
@@ -102,8 +101,7 @@ def _named(choices: Sequence[Recommendation]) -> str:
 
 def _with_doubt(choice: Recommendation) -> str:
     shown = figure(choice.best, choice.need)
-    known = choice.choice.established or choice.choice.verdict is Verdict.REPORTED
-    return shown if known else f"{shown}; {confidence(choice.choice)}"
+    return shown if choice.choice.recommended else f"{shown}; {confidence(choice.choice)}"
 
 
 def _changing(choices: Sequence[Recommendation]) -> Iterator[str]:

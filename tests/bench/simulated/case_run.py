@@ -257,7 +257,7 @@ class CaseRun:
         ours = [mhz for _, mhz in window.host("worker_cpu_percent", begin_s, end_s)]
         return Environment(
             worker_cpu=round(sum(ours) / len(ours) / 100, 3),
-            involuntary_switches=round((trouble.switches_per_s or random.uniform(0.2, 3)) * (end_s - begin_s)),
+            involuntary_switches=round(random.uniform(0.2, 3) * (end_s - begin_s)),
             others_cpu_percent=round(max(0.0, (sum(others) - sum(ours)) / len(ours) - 1), 1),
             processors=CPUS,
             load_average=round(1.1 + trouble.others_cpu_percent / 130, 2),

@@ -107,7 +107,7 @@ def test_repeated_row_is_named_as_the_noise_between_runs(imported: Any, csv_file
         "repeats: 2 rows of cuda amp-fp16 compile=default bs=2 seq=768 with mean steps 0.043 % apart:"
         " imported as rounds of one case, which estimate the noise between runs"
     ) in texts
-    assert "clearly ahead of the next" in markdown(session)
+    assert "1.93 ×, reported: the source kept no steps" in markdown(session)
 
 
 def test_optimizers_are_named_in_the_cases(imported: Any, optimizer_file: Path) -> None:

@@ -396,7 +396,7 @@ def test_last_line_may_lack_its_newline(tmp_path: Path, events: list[AnyEvent]) 
 
 def test_every_known_event_has_a_tag() -> None:
     assert {"session_started", "steps", "telemetry", "case_finished"} < reader.KNOWN_EVENTS
-    assert len(reader.KNOWN_EVENTS) == 23
+    assert len(reader.KNOWN_EVENTS) == 24
     assert CaseFinished.__struct_config__.tag in reader.KNOWN_EVENTS
 
 

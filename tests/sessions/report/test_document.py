@@ -476,7 +476,7 @@ def test_disturbances_share_a_note_and_the_method_has_rounds_and_noise_floor(ben
     assert "Environment variables: A=b" in text
     idle_power = "gpu 0 70.0 W, over 1.2 s before the first case; with a CUDA context cuda:0 116.0 W"
     assert f"Idle power: {idle_power}; not subtracted" in text
-    assert "Warm-up: until a window of steps is stable, not counted: stable (2 cases)" in text
+    assert "Warm-up: until steps are stable, not counted: stable (2 cases)" in text
     assert "Timing: throughput mode: " in text
     assert document["Every case"].columns("CPU use of other processes (%)") == [["63"], ["63"]]
     assert len(document["CPU – FP32"].columns("Step (ms)")) == 1, "the repetition is no choice of its own"

@@ -6,11 +6,12 @@ import pytest
 from msgspec.structs import replace
 
 from benchtui.engine.telemetry.gpu.cuda_presence import CudaPresence
+from benchtui.sessions.advice.find_sweep import DeviceSupport
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.library.paths import SessionFile
 from benchtui.sessions.permissions.needed import Consent
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.sweep import Exclusion, Sweep
+from benchtui.sessions.sweep import Exclusion, Find, Sweep
 from benchtui.sessions.sweep.options import BY_NAME, OPTIONS
 from benchtui.sessions.sweep.toml_reader import entries, load_sweep
 from benchtui.themes.symbols import UNICODE
@@ -142,7 +143,8 @@ async def test_invalid_value_is_rejected_and_esc_restores(opened: Any) -> None:
     async with opened() as seen:
         await go_to(seen, "iterations")
         await type_value(seen, "none")
-        assert error(seen) == "iterations: 'none' is not a whole number from 1 to 1000000000"
+        wanted = "iterations: 'none' is not a whole number from 1 to 1000000000"
+        assert error(seen) == f'{wanted}, or "auto"'
         at = next(number for number, row in enumerate(seen.panel("entries")) if "iterations" in row)
         assert "iterations: 'none' is not a whole" in seen.panel("entries")[at + 1]
         assert "esc back" in seen.panel("keys")[0]
@@ -696,3 +698,19 @@ async def test_weights_of_a_local_model_are_not_ignored_without_a_word(opened: A
                 (folder / "model.safetensors").write_bytes(b"")
             await seen.press("slash", *"model", "enter", "enter", "ctrl+u", *str(folder), "enter")
             assert ("weights = random ignores" in hint(seen)) == has_weights
+
+
+async def test_f_turns_the_sweep_into_a_search_of_its_model(opened: Any, app_context: AppContext) -> None:
+    support = DeviceSupport(device="cpu", bf16=False, compiler=False, processors=2)
+    async with opened(app_context=replace(app_context, device_support=lambda: support)) as seen:
+        before = sweep_of(seen)
+        await seen.press("f")
+        await until(seen, lambda: sweep_of(seen) != before)
+        search = sweep_of(seen)
+        assert search.find == Find() and search.measure.rounds_auto and search.run.budget_s == 900
+        assert (search.model, search.weights, search.task) == (before.model, before.weights, before.task)
+        assert search.axes.sequence_length == before.axes.sequence_length
+        assert search.axes.precision == ("fp32",) and len(search.axes.batch_size) > 1
+        assert "search for the best case" in hint(seen)
+        await seen.press("u")
+        assert sweep_of(seen) == before

@@ -210,6 +210,21 @@ async def test_gauges_of_an_ended_session_are_marked_as_old(story: Any, engine: 
         assert "last readings" in frame.title_text()
 
 
+async def test_a_fault_in_the_advice_is_shown_and_does_not_end_the_app(
+    story: Any, opened: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(session: Any) -> None:
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setattr("benchtui.sessions.advice.conclusion.conclude", fail)
+    story.begin().case(0).case(1, 19.0).end()
+    async with opened(story.path) as seen:
+        await seen.settle()
+        said = " ".join(seen.panel("answer"))
+        assert "the answer can't be computed: ZeroDivisionError: division by zero" in said
+        assert seen.app.is_running and "bs 1" in seen.table[0] + seen.table[1]
+
+
 async def test_a_finished_session_shows_its_outcome_and_next_steps(story: Any, opened: Any) -> None:
     story.begin().case(0).case(1, 19.0).finish(2, "skipped", reason="no").end()
     async with opened(story.path) as seen:

@@ -134,12 +134,12 @@ async def test_partial_updates_add_up_to_the_whole_screen(story: Any, engine: An
     async with opened(story.path, engine) as seen:
         shown = Emulator(seen.app)
         seen.app.screen.refresh()
-        await seen.look()
+        await seen.settle()
         for turn in range(6):
             story.steps(1, [10.0 + turn + n % 7 for n in range(40)]).telemetry(gpus=2).wait(1.0)
-            await seen.look()
+            await seen.settle()
             assert shown.text == seen.text.split("\n")
-        await seen.press("slash", "4", "enter", "question_mark", "escape", "e", "down")
+        await seen.settle("slash", "4", "enter", "question_mark", "escape", "e", "down")
         assert shown.text == seen.text.split("\n")
         assert sum(type(update) is ChangedCells for update in shown.updates) > 6
 

@@ -34,7 +34,7 @@ class ConclusionJson(Record, frozen=True, kw_only=True):
 
     decision: optimal.DecisionJson
     decided: bool
-    """Whether no other case may turn out to be better."""
+    """Whether to run the best case, as the report says."""
     rivals: tuple[QuestionJson, ...]
     """Cases that may be better, each with the best one."""
     baseline: CaseRow | None
