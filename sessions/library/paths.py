@@ -93,8 +93,11 @@ def entries() -> list[SessionFile]:
 
 
 def remember(path: Path) -> None:
-    """Remember a session outside the library, so that estimates know it. A failure only loses that."""
-    with suppress(BenchtuiError):
+    """Remember a session outside the library, so that estimates know it. A failure only loses that.
+
+    So does a name that isn't UTF-8, which JSON can't hold.
+    """
+    with suppress(BenchtuiError, UnicodeEncodeError):
         if path.parent != folder() and path.absolute() not in _remembered():
             append_private(_elsewhere(), msgspec.json.encode(os.fsdecode(path.absolute())) + b"\n")
 

@@ -85,7 +85,7 @@ def finish(app: Any) -> None:
     app.wait_for(r"paused")
     app.press("P", r"3/3 cases")
     app.wait_for(r"completed")
-    app.wait_for(r"Y copies the report")
+    app.wait_for(r"Y copy the report")
 
 
 def replay(app: Any) -> None:

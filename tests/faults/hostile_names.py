@@ -104,6 +104,8 @@ def commands(world: World) -> list[tuple[str, ...]]:
         ("import", session),
         ("init-step", world.file(".py")),
         ("init-step", OBEYED),
+        ("find", OBEYED, "--print-toml"),
+        ("find", world.file(".model"), "--print-toml"),
         ("keys",),
         ("keys", "--json"),
         ("next", session),
