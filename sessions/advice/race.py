@@ -43,6 +43,8 @@ from benchtui.sessions.sweep import MOST_ROUNDS, Find
 
 CLOSE: tuple[Obstacle, ...] = ("close", "many rounds")
 """Reasons against further rounds that a search ignores: they show at least which of two cases may be better."""
+LOOKS_SHARE = 0.5
+"""Share of a search's time limit for first looks. After that, rivals of the best case are measured first."""
 LEAST_CONTENDERS = 4
 """Rivals of the best case that all get rounds in a search. Of more, only the better half does."""
 _IMPORTANCE: tuple[About, ...] = ("best", "best throughput", "best latency", "verdict", "front")
@@ -116,12 +118,18 @@ def _search(session: Session, find: Find) -> RacePlan:
     plan = _race(session, results, decisions, pairs, _contenders(pairs), looks)
     if looks and seconds_left(session) <= 0:
         dropped |= dict.fromkeys(looks, "the budget is spent")
-    elif looks:
+    elif looks and (_looks_have_time(session) or not plan.rounds):
         plan = replace(plan, rounds=tuple(looks), ended=None)
-    elif plan.ended and (again := _affordable(session, _again(unproven(decisions, objective)))):
+    elif not looks and plan.ended and (again := _affordable(session, _again(unproven(decisions, objective)))):
         plan = replace(plan, rounds=again, ended=None)
     settled = tuple(case for case in plan.settled if case.case not in plan.rounds)
     return replace(plan, dropped=tuple(dropped.items()), settled=settled)
+
+
+def _looks_have_time(session: Session) -> bool:
+    """Return whether first looks may go on before rivals are measured again, within a stated limit."""
+    limited = session.start.sweep.run.budget_s is not None
+    return not limited or session.budget_spent_s < LOOKS_SHARE * session.budget_s
 
 
 def _again(rows: Iterable[Result]) -> list[int]:
@@ -166,21 +174,14 @@ def seconds_left(session: Session) -> float:
     return session.budget_s - session.budget_spent_s
 
 
-def round_s(case: CaseState) -> float:
-    """Return the time of a case's newest round with its process, in seconds; 0 before its first round ends."""
-    if not case.ends or case.started is None:
-        return 0.0
-    end = case.ends[-1]
-    end_s = end.measured_s[1] if end.measured_s else end.t
-    return max(end_s - case.started.t, 0.0)
-
-
 def cost(question: OpenQuestion) -> Cost | None:
     """Return the cost of deciding a question by further rounds; None if they wouldn't."""
     if question.rounds is None:
         return None
     missing = [(case, max(question.rounds - len(case.ends), 0)) for case in question.cases]
-    return Cost(sum(rounds for _, rounds in missing), sum(rounds * round_s(case) for case, rounds in missing))
+    return Cost(
+        sum(rounds for _, rounds in missing), sum(rounds * case.newest_round_s for case, rounds in missing)
+    )
 
 
 def _unmeasured(session: Session) -> list[CaseState]:
@@ -229,7 +230,7 @@ def _decidable(session: Session, questions: Sequence[OpenQuestion]) -> Iterator[
             case.index: question.rounds - max(len(case.ends), planned.get(case.index, 0))
             for case in question.cases
         }
-        seconds = sum(max(rounds, 0) * round_s(session.cases[index]) for index, rounds in more.items())
+        seconds = sum(max(rounds, 0) * session.cases[index].newest_round_s for index, rounds in more.items())
         if seconds <= left_s:
             left_s -= seconds
             planned |= {index: question.rounds for index, rounds in more.items() if rounds > 0}
@@ -267,7 +268,7 @@ def _affordable(session: Session, wave: Sequence[int]) -> tuple[int, ...]:
         if left_s <= 0:
             break
         rounds.append(index)
-        left_s -= round_s(session.cases[index])
+        left_s -= session.cases[index].newest_round_s
     return tuple(rounds)
 
 

@@ -86,6 +86,15 @@ class CaseState(msgspec.Struct):
     """Created on first use: in a large plan, most cases have no steps for a long time."""
 
     @property
+    def newest_round_s(self) -> float:
+        """Time of the newest round with its process, in seconds; 0 before the first one ends."""
+        if not self.ends or self.started is None:
+            return 0.0
+        end = self.ends[-1]
+        end_s = end.measured_s[1] if end.measured_s else end.t
+        return max(end_s - self.started.t, 0.0)
+
+    @property
     def ends(self) -> tuple[RoundFinished | CaseFinished, ...]:
         """End of each round; the end of the last round is that of the case."""
         return (*self.rounds, self.finished) if self.finished else self.rounds
