@@ -62,8 +62,9 @@ class CaseTable(ScrollView):
         self._keep_in_view(rows, height)
         top = self.scroll_offset.y
         arrangement = self.arrangement()
-        for y in range(min(height, rows.count - top)):
-            self._redraw(y, top + y, width, arrangement)
+        for _ in range(2):  # a row may widen the scale of the bars above it; a second look finds those
+            for y in range(min(height, rows.count - top)):
+                self._redraw(y, top + y, width, arrangement)
         if gone := [y for y in self._drawn if y >= rows.count - top]:
             self.refresh(*(Region(0, y, width, 1) for y in gone))
             self._drawn = {y: drawn for y, drawn in self._drawn.items() if y not in gone}

@@ -19,7 +19,7 @@ from benchtui.engine.doctor import Check
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.library import paths
 from benchtui.tui.cli import COMMANDS, app, main
-from benchtui.tui.cli import find as find_module
+from benchtui.tui.cli.advice import find as find_module
 from benchtui.tui.cli.exit_status import STATUSES
 from benchtui.tui.cli.schema.command import NAMES
 
