@@ -74,9 +74,7 @@ class FurtherRounds:
             open_questions=len(plan.questions),
             spent_s=round(session.budget_spent_s, 3),
             budget_s=round(session.budget_s, 3),
-            settled=tuple(
-                SettledCase(case=settled.case, reason=settled_reason(settled)) for settled in plan.settled
-            ),
+            settled=tuple(map(_settled_case, plan.settled)),
         )
         return FurtherPlan(dropped, looks, event, ended, tuple(_summary(plan, event, ended)))
 
