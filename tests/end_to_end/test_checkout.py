@@ -53,7 +53,8 @@ def without(home: Path, tmp_path: Path) -> Callable[..., Run]:
 
 
 def sweep_of(model: Path, *more: str) -> list[str]:
-    entries = ("weights=random", "device=cpu", "sequence_length=8", "iterations=3", "warmup=1", "peaks=false")
+    once = ("rounds=1", "iterations=3", "warmup=1", "peaks=false", "wait_for_quiet=off")
+    entries = ("weights=random", "device=cpu", "sequence_length=8", *once)
     return ["quick", *(word for entry in (f"model={model}", *entries, *more) for word in ("--set", entry))]
 
 

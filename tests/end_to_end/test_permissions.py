@@ -63,7 +63,8 @@ def test_without_a_terminal_one_line_names_all_and_trust_runs(benchtui: Run, hom
 
 
 def test_words_after_set_are_consent(benchtui: Run, home: Path, sweep: Path) -> None:
-    entries = ("task=step.py:make", "axes.env.TYPED=1", "iterations=2", "peaks=false")
+    once = ("rounds=1", "iterations=2", "peaks=false", "wait_for_quiet=off")
+    entries = ("task=step.py:make", "axes.env.TYPED=1", *once)
     words = [word for entry in entries for word in ("--set", entry)]
     one_case = ("--set", "device=cpu", "--set", "batch_size=1", "--set", "sequence_length=32")
     done = benchtui("run", "quick", "-o", "s.json", *one_case, "--set", "env.OTHER=1", *words)
