@@ -25,6 +25,7 @@ def test_open_comparisons_get_rounds_until_the_budget_is_spent(
     rounds = [len(case.ends) for case in session.cases]
     assert rounds[0] >= 1 and max(rounds) > 1
     assert [len(case.measured) for case in session.cases] == [10 * each for each in rounds]
-    assert [len(row.metrics.rounds) for row in measured(session)] == rounds
+    counted = [len(row.metrics.rounds) for row in measured(session)]
+    assert all(1 <= some <= every for some, every in zip(counted, rounds, strict=True)), "not disturbed ones"
     assert all(case.finished and case.finished.not_measured_further for case in session.cases)
     assert any(message.text.startswith("no further rounds: ") for message in session.messages)
