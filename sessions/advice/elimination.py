@@ -125,7 +125,7 @@ class Unmeasured:
         self._cases = {case.config: case for case in session.cases}
         named = session.start.sweep.measure.baseline
         self._bases = baselines(session.cases, named)
-        self._looks = sorted(looks, key=lambda case: (len(self._varied(case.config)), self._expected_s(case)))
+        self._looks = sorted(looks, key=lambda case: len(self._varied(case.config)))
 
     def dropped(self, objective: Objective, decisions: Sequence[Decision]) -> dict[int, str]:
         """Return the cases that can't win, each with the reason."""
@@ -145,17 +145,6 @@ class Unmeasured:
         """Return the options in which a case differs from its baseline."""
         base = self._bases.get(config.work)
         return [axis for axis in AXES if base and getattr(config, axis) != getattr(base.config, axis)]
-
-    def _expected_s(self, case: CaseState) -> float:
-        """Return about how long a round takes: as long as with the slowest of its options alone."""
-        base = self._bases.get(case.config.work)
-        if base is None:
-            return 0.0
-        alone = (
-            self._cases.get(replace(base.config, **{option: getattr(case.config, option)}))
-            for option in self._varied(case.config)
-        )
-        return max((other.newest_round_s for other in alone if other), default=0.0)
 
     def _reason(self, case: CaseState, objective: Objective) -> str | None:
         """Return why another batch size of the same options rules a case out."""

@@ -30,12 +30,8 @@ def session_of(
     budget_s: float | None = None,
     find: Find | None = None,
     configs: Sequence[Config] = (),
-    round_s: Sequence[float] = (),
 ) -> Session:
-    """Return a session of cases with rounds of these medians, or with another outcome; empty ones wait.
-
-    ``round_s`` is the time of a round of each case, if they differ.
-    """
+    """Return a session of cases with rounds of these medians, or with another outcome; empty ones wait."""
     configs = configs or tuple(
         Config(device="cpu", precision=PRECISIONS[place % 4], threads=1 + place // 4)
         for place in range(len(cases))
@@ -59,15 +55,15 @@ def session_of(
     t = 0.0
     for turn in range(max(len(case) if not isinstance(case, str) else 1 for case in cases)):
         for index, case in enumerate(cases):
-            t = _run(session, index, turn, case, t, round_s[index] if round_s else ROUND_S)
+            t = _run(session, index, turn, case, t)
     return session
 
 
-def _run(session: Session, index: int, turn: int, case: Rounds | str, t: float, round_s: float) -> float:
+def _run(session: Session, index: int, turn: int, case: Rounds | str, t: float) -> float:
     """Apply the events of one round of a case, and return the time of its end."""
     if turn >= (1 if isinstance(case, str) else len(case)):
         return t
-    end = t + round_s
+    end = t + ROUND_S
     session.apply(CaseStarted(t=t, case=index, round=turn, config=session.cases[index].config))
     if isinstance(case, str):
         session.apply(CaseFinished(t=end, case=index, outcome=case))  # type: ignore[arg-type]
@@ -239,20 +235,6 @@ def test_search_measures_the_p99_that_its_constraint_needs() -> None:
     plan = plan_rounds(session_of((10.0,) * 3, (20.0,) * 3, find=Find(max_p99_ms=50.0)))
     assert plan.rounds == (0,)
     assert plan_rounds(session_of((10.0,) * 4, (20.0,) * 3, find=Find(max_p99_ms=50.0))).rounds == ()
-
-
-def test_search_takes_the_quicker_of_equally_plain_cases_first() -> None:
-    configs = [
-        Config(device="cpu"),
-        Config(device="cpu", compile="default"),
-        Config(device="cpu", batch_size=2),
-        Config(device="cpu", threads=2),
-        Config(device="cpu", compile="default", batch_size=2),
-        Config(device="cpu", threads=2, batch_size=2),
-    ]
-    times = (2.0, 20.0, 2.0, 2.0, 2.0, 2.0)
-    session = session_of((10.0,), (9.5,), (19.0,), (9.9,), (), (), configs=configs, find=Find(), round_s=times)
-    assert plan_rounds(session).rounds == (5, 4), "compiling takes ten times as long"
 
 
 def test_search_keeps_half_of_its_time_limit_for_the_rivals() -> None:
