@@ -145,10 +145,15 @@ class CaseState(msgspec.Struct):
         for columns in (self._columns or {}).values():
             columns.drop_from_round(round_index)
 
-    def end_with_finished_rounds(self) -> None:
-        """Drop an unfinished round. The end of the case, which follows, is that of the last finished round."""
+    def end_with_finished_rounds(self) -> float:
+        """Drop an unfinished round, and return the time of the last finished one's end.
+
+        The event that ends the case is written once no case needs further rounds, and repeats that end.
+        """
         self.drop_from_round(len(self.rounds))
+        ended_s = self.rounds[-1].t
         self.rounds = self.rounds[:-1]
+        return ended_s
 
     def without_rounds(self, rounds: Collection[int]) -> CaseState:
         """Return a copy without some of its rounds, counted from 0, of which the case's end is the last."""

@@ -438,8 +438,8 @@ class Session:
                 case.between_rounds, case.round_planned = True, False
                 self._remove_running(case)
             case CaseFinished():
-                if event.not_measured_further is not None:
-                    case.end_with_finished_rounds()
+                if event.not_measured_further is not None and case.rounds:
+                    event = structs.replace(event, t=case.end_with_finished_rounds())
                 self.done += case.finished is None
                 case.finished = event
                 self._remove_running(case)

@@ -25,6 +25,7 @@ from benchtui.sessions.events import (
     Resumed,
     RoundFinished,
     Runtime,
+    SessionStarted,
     Steps,
     Telemetry,
 )
@@ -49,7 +50,7 @@ from benchtui.sessions.state.columns import Columns, Trace
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.stats.evidence import summarize
-from benchtui.sessions.sweep import Config
+from benchtui.sessions.sweep import Config, Sweep
 
 
 @pytest.fixture
@@ -573,3 +574,26 @@ def test_answer_of_an_unknown_case_is_rejected(session: Session) -> None:
         found = AnswerComparison(case=case, baseline=baseline)
         with pytest.raises(BenchtuiError, match="event for case 5, but the session has 2 cases"):
             session.apply(Answered(t=3.0, case=0, comparisons=(found,)))
+
+
+def one_planned_case() -> Session:
+    session, host = Session(), Host(platform="")
+    sweep, plan = Sweep(name="s", model="m"), (Config(device="cpu"),)
+    session.apply(SessionStarted(t=0.0, id="a", created="", sweep=sweep, plan=plan, host=host))
+    return session
+
+
+def test_settled_case_ended_with_its_last_round() -> None:
+    """The event that ends it follows once no case needs further rounds, which is no time of this case."""
+    session = one_planned_case()
+    session.apply(CaseStarted(t=1.0, case=0, config=session.cases[0].config))
+    session.apply(Steps(t=2.0, case=0, phase="measure", wall_ms=[10.0]))
+    session.apply(RoundFinished(t=3.0, case=0, round=0))
+    session.apply(CaseFinished(t=90.0, case=0, outcome="ok", not_measured_further="2.1x slower, sure"))
+    assert ([end.t for end in session.cases[0].ends], session.now_s) == ([3.0], 90.0)
+
+
+def test_settled_case_without_a_round_ends_with_its_event() -> None:
+    session = one_planned_case()
+    session.apply(CaseFinished(t=90.0, case=0, outcome="ok", not_measured_further="sure"))
+    assert [end.t for end in session.cases[0].ends] == [90.0]
