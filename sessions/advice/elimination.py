@@ -29,7 +29,7 @@ from benchtui.sessions.sweep.options import AXES
 
 WORTH = 0.03
 """Advantage over the best case below which a rival isn't worth measuring."""
-PACES = 1.4
+PACE_FACTOR = 1.4
 """Ratio to the best case up to which one round doesn't exclude a rival: processes of one case may run at two
 paces, 33% apart."""
 INTERACTION = log(1.25)
@@ -98,7 +98,7 @@ def unproven(decisions: Iterable[Decision], objective: Objective) -> Iterator[Re
         if objective.constraints.p99_ms is not None and choice.best.metrics.latency_ms.p99 is None:
             yield choice.best
         metrics = cost_metrics(choice.objective, choice.fit)
-        most = PACES * total_cost(choice.best, metrics)
+        most = PACE_FACTOR * total_cost(choice.best, metrics)
         once = [row for row in choice.fit if len(row.rounds) == 1 and total_cost(row, metrics) <= most]
         if once != [choice.best]:
             yield from once

@@ -10,6 +10,7 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.estimates.stop_limits import LEAST_STEPS
 from benchtui.sessions.files.input_file import read_text
 from benchtui.sessions.sanitize import quoted
 from benchtui.sessions.stats.quantiles import LEAST_FOR_P99
@@ -19,8 +20,6 @@ from benchtui.sessions.sweep.toml_reader import parse_sweep
 
 VARIED = ("precision", "attention", "compile", "threads", "batch_size")
 """Options that a search varies by default, as far as device and task support them."""
-LEAST_STEPS = 6
-"""Steps of a round on a CPU. Three rounds of 6 steps decide more than one of 20."""
 DEFAULT_WITHIN_S = 900.0
 """Time limit of a search that states none."""
 DEFAULT_TASK = "classify"

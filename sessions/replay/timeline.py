@@ -82,7 +82,7 @@ class Timeline:
 
 
 class PartialSession(Session):
-    """Session up to a moment. A case that ends as it did in the whole session is shared with it.
+    """Session up to a moment. It shares the cases that already have their final state with the whole session.
 
     The metrics of an ended case are therefore computed once, however often a replay passes its end.
     """

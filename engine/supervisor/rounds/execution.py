@@ -104,7 +104,7 @@ class RoundRun:
                 return
             self._end_wait(now_s)
             if not met:
-                text = f"waited {wait.most_s:.0f} s for {wait.what} in vain; {self._go_on(wait)}"
+                text = f"stopped waiting for {wait.what} after {wait.most_s:.0f} s; {self._go_on(wait)}"
                 yield self._message(text, now_s)
         if self.ended:
             return
@@ -113,7 +113,7 @@ class RoundRun:
         yield from self._announce(self._wait, now_s) if self._wait else self._begin(now_s)
 
     def _go_on(self, wait: Wait) -> str:
-        """Go on after a wait in vain; return how, in words. Without quiet, the disturbed measurement counts."""
+        """Continue after a wait that timed out; return how. Without quiet, the disturbed measurement counts."""
         if not wait.for_quiet:
             return "measuring anyway"
         self.ended = self._disturbed

@@ -35,7 +35,7 @@ class MachineLoads:
 
     def others_percent(self, node: str | None, since_s: float) -> float | None:
         """Return the CPU use of others over the newest ``QUIET_S``; None until that has passed since a time."""
-        readings = [each for each in list(self._others.get(node, ())) if each[0] >= since_s]
+        readings = [reading for reading in list(self._others.get(node, ())) if reading[0] >= since_s]
         if not readings or readings[-1][0] - since_s < QUIET_S:
             return None
         return fmean(percent for at_s, percent in readings if at_s > readings[-1][0] - QUIET_S)

@@ -104,7 +104,7 @@ class Waits:
 
     def _temperature_c(self, scheduled: ScheduledRound) -> float:
         """Return the temperature of the case's GPU, or of the hottest if unknown so far; 0 if unreadable."""
-        known = self._gpus.get((scheduled.node, scheduled.case.config.device))
-        every = [gpu.index for gpu in self._hosts[scheduled.node].gpus] if known is None else [known]
-        found = (self._loads.temperature_c(scheduled.node, index) for index in every)
-        return max((each for each in found if each is not None), default=0.0)
+        index = self._gpus.get((scheduled.node, scheduled.case.config.device))
+        gpus = [gpu.index for gpu in self._hosts[scheduled.node].gpus] if index is None else [index]
+        readings = (self._loads.temperature_c(scheduled.node, gpu) for gpu in gpus)
+        return max((celsius for celsius in readings if celsius is not None), default=0.0)

@@ -6,7 +6,14 @@ from typing import TypedDict, Unpack
 import click
 
 from benchtui.engine import client
-from benchtui.sessions.advice.find_sweep import VARIED, FindRequest, find_sweep, parse_vary, task_of_folder
+from benchtui.sessions.advice.find_sweep import (
+    DEFAULT_WITHIN_S,
+    VARIED,
+    FindRequest,
+    find_sweep,
+    parse_vary,
+    task_of_folder,
+)
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import TASKS, Answers, Find, Need, Sweep, toml_writer
 from benchtui.sessions.sweep.ranges import seconds
@@ -60,7 +67,7 @@ class FindOptions(TypedDict):
     "--within",
     "within_s",
     callback=_duration,
-    default="15m",
+    default=f"{DEFAULT_WITHIN_S / 60:g}m",
     show_default=True,
     metavar="TIME",
     help="Time limit of the search.",

@@ -85,7 +85,7 @@ def test_without_quiet_the_disturbed_measurement_counts(begin: Callable[..., Sta
     here.finish(BUSY, marks=(MARK,))
     assert here.wait(59.0, others=98.0)
     assert not here.wait(1.0, others=98.0)
-    assert here.texts[-1] == f"{NAME}: waited 60 s for quiet in vain; the disturbed measurement counts"
+    assert here.texts[-1] == f"{NAME}: stopped waiting for quiet after 60 s; the disturbed measurement counts"
     case = here.sweep.told().cases[0]
     assert (here.starts, case.repeated, case.marks) == (1, (), (MARK,))
     assert len(case.measured) == 20 and here.sweep.told().waiting == ()
@@ -177,7 +177,9 @@ def test_case_starts_anyway_on_a_gpu_that_stays_hot(begin: Callable[..., Stage])
     here.wait(1.0, temperature_c=80.0)
     here.finish(QUIET)
     assert here.wait(60.0, temperature_c=75.0) and here.starts == 2
-    assert here.texts[-1].endswith("waited 60 s for a GPU below 60 °C, now at 80 °C in vain; measuring anyway")
+    assert here.texts[-1].endswith(
+        "stopped waiting for a GPU below 60 °C, now at 80 °C after 60 s; measuring anyway"
+    )
 
 
 def test_case_that_waits_for_a_cooler_gpu_can_be_skipped(begin: Callable[..., Stage]) -> None:
