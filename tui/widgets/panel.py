@@ -123,6 +123,11 @@ class PanelScreen(Screen[ScreenResultType]):
         super().__init__()
         self._compositor = SpanCompositor()
 
+    @property
+    def is_current(self) -> bool:
+        """Whether the screen is visible. While the app exits, its panels go before it, so that it can't draw."""
+        return self.app.is_running and super().is_current
+
     def _panel(self, name: str) -> Panel[Any]:
         return self.query_one(f"#{name}", Panel)
 

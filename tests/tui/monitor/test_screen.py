@@ -453,6 +453,18 @@ async def test_the_end_of_a_sweep_is_announced_from_every_screen(
         assert announced[-2:] == ["trial: completed - benchtui", "benchtui: sweep trial completed"]
 
 
+async def test_a_worker_that_ends_during_the_exit_draws_nothing(
+    story: Any, engine: Any, opened: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    story.begin().case(0).start(1)
+    drawn: list[bool] = []
+    async with opened(story.path, engine) as seen:
+        monitor = seen.app.screen
+        leave = Monitor.on_unmount
+        monkeypatch.setattr(Monitor, "on_unmount", lambda screen: [drawn.append(monitor.draw()), leave(screen)])
+    assert drawn == [False]
+
+
 async def test_the_title_is_shown_again_after_a_suspension(
     story: Any, engine: Any, opened: Any, announced: list[str]
 ) -> None:
