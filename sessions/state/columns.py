@@ -193,6 +193,10 @@ class Trace(msgspec.Struct):
                 values = [*values[:count], *[nan] * (count - len(values))]
             column.fromlist([nan if value is None else value for value in values] if None in values else values)
 
+    def copy(self) -> Trace:
+        """Return a copy that stays as it is when readings are added or dropped."""
+        return Trace(self.at_s[:], {name: column[:] for name, column in self.columns.items()})
+
     def drop_before(self, before_s: float) -> None:
         """Drop the samples before a session time."""
         count = bisect_left(self.at_s, before_s)

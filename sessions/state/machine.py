@@ -2,6 +2,7 @@
 
 from __future__ import annotations  # array[float] can't be evaluated before Python 3.12
 
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Self
 
@@ -48,6 +49,16 @@ class MachineState:
             trace.drop_before(before_s)
         for index, spans in self.throttle_spans.items():
             self.throttle_spans[index] = [span for span in spans if span.end_s >= before_s or span.throttled]
+
+    def snapshot(self) -> Self:
+        """Return a copy that stays as it is when readings are added or dropped."""
+        return replace(
+            self,
+            gpus={index: trace.copy() for index, trace in self.gpus.items()},
+            gpu_readings=dict(self.gpu_readings),
+            throttle_spans={index: list(map(copy, spans)) for index, spans in self.throttle_spans.items()},
+            trace=self.trace.copy(),
+        )
 
     def without_readings(self) -> Self:
         """Return the same machine without readings."""

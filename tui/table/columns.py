@@ -184,7 +184,11 @@ COLUMNS = (
     Column("tokens", "tokens/s", 10, 9),
     Column("energy", "J/1k", 8, 9),
     Column("node", "node", 12, 9, words=True),
-    *(Column(key, title, max(8, len(title)), 9) for key, row in CATALOGUED.items() for title in [quantity_title(row)]),
+    *(
+        Column(key, title, max(8, len(title)), 9)
+        for key, row in CATALOGUED.items()
+        for title in [quantity_title(row)]
+    ),
 )
 """All columns. The user chooses which are shown, and in what order."""
 UNSORTED = ("notes", "trace")
