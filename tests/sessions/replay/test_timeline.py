@@ -282,7 +282,7 @@ def test_going_back_reads_on_from_the_checkpoint_before_the_moment(long: Any) ->
     with closing(ReplayCursor(timeline)) as first, closing(ReplayCursor(timeline)) as telling:
         go(first, 1000.0)
         kept = [checkpoint.session.now_s for checkpoint in timeline.checkpoints]
-        assert kept == sorted(kept) and len(kept) >= under_test.CHECKPOINTS - 2
+        assert kept == sorted(kept) and len(kept) > 20
         for t in (700.0, 300.0, 990.0, 2.0):  # forward, too
             telling.seek(t)
             assert telling.session.now_s == max((0.0, *(now_s for now_s in kept if now_s <= t)))
