@@ -201,8 +201,9 @@ class ReplayCursor:
         if position.offset < last + distance or not timeline.complete:
             return
         if self.session.own_steps <= MOST_COPIED_STEPS:
-            ended, nodes = tuple(case.index for case in self.ended), self.session.nodes
-            readings = {None: self.session.machine.shapes, **{name: nodes[name].shapes for name in nodes}}
+            ended = tuple(case.index for case in self.ended)
+            readings: dict[str | None, Shapes] = {None: self.session.machine.shapes}
+            readings |= {name: node.shapes for name, node in self.session.nodes.items()}
             timeline.checkpoints.append(Checkpoint(position, self.session.snapshot(), ended, readings))
 
     def move(self, t: float) -> bool:
