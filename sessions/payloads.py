@@ -204,6 +204,19 @@ class Energy(Record, frozen=True, kw_only=True):
     absent: str | None = None
 
 
+class Turns(Record, frozen=True, kw_only=True):
+    """Round of another case that a round took turns with, so that the pace of the machine affected both alike.
+
+    They are compared slice by slice: the steps of one turn with those of the partner's turn after it.
+    """
+
+    case: Count
+    """The other case."""
+    round: Count
+    slice_steps: Annotated[int, msgspec.Meta(ge=1)]
+    """Recorded steps per turn."""
+
+
 class Neighbor(Record, frozen=True, kw_only=True):
     """Process of somebody else that used the machine."""
 
