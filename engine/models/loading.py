@@ -115,4 +115,4 @@ def _fill(model: torch.nn.Module) -> str:
             for piece in parameter.view(-1).split(BLOCK):
                 piece.copy_(window[: len(piece)])
             start = (start + parameter.numel()) % BLOCK
-    return sha256(block.numpy()).hexdigest()[:DIGEST_LENGTH]
+    return sha256(block.numpy().tobytes()).hexdigest()[:DIGEST_LENGTH]
