@@ -389,6 +389,8 @@ class Answer(Record, frozen=True, kw_only=True):
     """SHA-256 of the values, truncated to what distinguishes outputs of the same kind; equal for equal bits."""
     shortened: str | None = None
     """What the probe consisted of if the case was too slow for all of it; null for a whole probe."""
+    probe: Count = 1
+    """Version of the probe; answers to other versions can't be compared."""
 
 
 class AnswerComparison(Record, frozen=True, kw_only=True):
@@ -415,6 +417,12 @@ class AnswerComparison(Record, frozen=True, kw_only=True):
     """First generated token of any row, or first training step, that differs, from 0; null if none does."""
     loss_difference: Amount | None = None
     """Largest difference of two losses of the same step, over the baseline's."""
+    change_difference: Amount | None = None
+    """Difference of two changes of the loss over the steps, over the baseline's change."""
+    gradient_difference: Amount | None = None
+    """Difference of two gradient norms over the steps, over the baseline's."""
+    trained_share: Amount | None = None
+    """Weights that get a gradient, over those of the baseline."""
     absent: str | None = None
     """Why there is no verdict."""
 

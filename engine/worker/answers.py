@@ -82,6 +82,7 @@ def answer(job: Job, workload: Workload, step_s: float, clock: Callable[[], floa
             amount=_amount(output.kind, values),
             digest=_digest(values),
             shortened=output.shortened,
+            probe=output.probe,
         )
         comparisons = tuple(_comparisons(folder, job, own, values))
         return Answered(t=clock(), case=job.case, answer=own_answer, comparisons=comparisons)

@@ -366,7 +366,7 @@ def _answer(result: Result) -> tuple[object, ...] | None:
     answer = result.case.answered.answer if result.case.answered else None
     if answer is None or result.session is None:
         return None
-    return (result.session.start.sweep.dataset, answer.kind, answer.amount, answer.digest)
+    return (result.session.start.sweep.dataset, answer.kind, answer.probe, answer.amount, answer.digest)
 
 
 def _resolution(row: AlignedCase) -> float:

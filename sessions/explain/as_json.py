@@ -6,8 +6,9 @@ import msgspec
 
 from benchtui.sessions.explain.cases import ExplainedCase
 from benchtui.sessions.explain.difference import CaseDifference, Part
-from benchtui.sessions.explain.findings import Finding, findings
-from benchtui.sessions.explain.sentences import gap_sentences, profiling_notes
+from benchtui.sessions.explain.finding import Finding
+from benchtui.sessions.explain.findings import findings
+from benchtui.sessions.explain.sentences import gap_sentences, misfit_sentence, profiling_notes
 from benchtui.sessions.profiles import StepProfile
 
 
@@ -56,7 +57,7 @@ def case_json(case: ExplainedCase) -> CaseJson:
         name=case.case.name,
         measured_ms=case.measured_ms,
         findings=findings(case),
-        notes=tuple(profiling_notes(case)),
+        notes=tuple(note for note in (misfit_sentence(case), *profiling_notes(case)) if note),
         profile=msgspec.structs.replace(case.profile, timeline=None),
         simulated=case.case.simulated,
     )

@@ -138,6 +138,27 @@ ANSWER = (
         "lower",
         "share",
     ),
+    _figure(
+        "change_difference",
+        "Difference of the loss's change",
+        "Relative difference of the change of the loss over the first training steps.",
+        "lower",
+        "share",
+    ),
+    _figure(
+        "gradient_difference",
+        "Difference of the gradient norm",
+        "Relative difference of the gradient norms of the first training steps.",
+        "lower",
+        "share",
+    ),
+    _figure(
+        "trained_share",
+        "Trained weights",
+        "Weights that get a gradient, over those of the baseline.",
+        "higher",
+        "share",
+    ),
     amount(
         "answer_shared_with",
         "Answer shared with case",

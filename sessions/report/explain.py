@@ -13,6 +13,7 @@ from benchtui.sessions.explain.selection import selected
 from benchtui.sessions.explain.sentences import (
     device_sentence,
     gap_sentences,
+    misfit_sentence,
     parts_sentence,
     profiling_notes,
     step_sentence,
@@ -107,6 +108,8 @@ def _findings(case: ExplainedCase, varied: Collection[str], *, full: bool) -> It
     label = case_label(case.case.config, varied)
     case_findings = findings(case)
     timed = (step_sentence(case), device_sentence(case), parts_sentence(case))
+    if misfit := misfit_sentence(case):
+        yield Remark(label, misfit)
     yield Remark(label, sentences(*(capitalized(sentence) for sentence in timed if sentence)))
     for finding in case_findings if full else case_findings[:MOST_SENTENCES]:
         yield Remark(label, f"{finding.sentence} Confidence: {finding.confidence}.")

@@ -4,7 +4,7 @@ import msgspec
 
 from benchtui.sessions.explain.cases import ExplainedCase
 from benchtui.sessions.explain.difference import CaseDifference
-from benchtui.sessions.explain.findings import Finding
+from benchtui.sessions.explain.finding import Finding
 
 
 class CaseStatus(msgspec.Struct, frozen=True):

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
+from benchtui.sessions.analysis.training_answers import CANT_TELL
 from benchtui.sessions.metrics.quantity import CaseData
 from benchtui.sessions.metrics.views import ANSWERS
 from benchtui.sessions.payloads import AnswerComparison
@@ -123,8 +124,13 @@ def _random_weights(session: Session) -> list[str]:
 
 
 def _absent(results: Sequence[Result]) -> list[str]:
-    """Count the cases without a comparison by reason."""
-    return _counted("Not compared", (result.case.answer_absent for result in results))
+    """Count the cases without a verdict by reason."""
+    reasons = [reason for result in results if (reason := result.case.answer_absent)]
+    unclear = [reason for reason in reasons if reason.startswith(CANT_TELL)]
+    return [
+        *_counted("No verdict", unclear),
+        *_counted("Not compared", (reason for reason in reasons if reason not in unclear)),
+    ]
 
 
 def _shortened(results: Sequence[Result]) -> list[str]:

@@ -800,6 +800,7 @@ ANSWERS = (
     {"verdict": "broken", "kl_mean": 7.1, "sqnr_db": -3.0},
     {"verdict": "different", "equal_tokens": 0.125, "first_difference": 3},
     {"verdict": "identical", "loss_difference": 0.0},
+    {"verdict": "different", "loss_difference": 0.01, "change_difference": 0.234, "gradient_difference": 0.05},
 )
 
 

@@ -8,6 +8,8 @@ from benchtui.sessions.explain.findings import findings
 from benchtui.sessions.explain.sentences import (
     device_sentence,
     gap_sentences,
+    misfit_sentence,
+    no_finding_sentence,
     parts_sentence,
     profiling_notes,
     step_sentence,
@@ -18,6 +20,7 @@ from benchtui.sessions.explain.tables import (
     kernels_table,
     memory_table,
     parts_table,
+    places_table,
 )
 from benchtui.sessions.state.simulation import SIMULATED
 from benchtui.sessions.text.tables import Table
@@ -28,6 +31,8 @@ def case_lines(case: ExplainedCase) -> Iterator[str]:
     """Yield an explained case: findings first, then parts, families, operators, compiler and memory."""
     simulated = f"{SIMULATED} " if case.case.simulated else ""
     yield f"{case.label}: {simulated}{case.case.name}"
+    if misfit := misfit_sentence(case):
+        yield f"  {misfit}"
     yield f"  step: {step_sentence(case)}"
     yield f"  device: {device_sentence(case)}"
     if spent := parts_sentence(case):
@@ -35,11 +40,11 @@ def case_lines(case: ExplainedCase) -> Iterator[str]:
     named = findings(case)
     for finding in named:
         yield f"  - {finding.sentence} [{finding.confidence} confidence]"
-    if not named:
-        yield "  no rule found anything unusual"
+    if not named and (why := no_finding_sentence(case)):
+        yield f"  {why}"
     yield from (f"  note: {note}" for note in profiling_notes(case))
     yield from (f"  no {what.replace('_', ' ')}: {why}" for what, why in case.profile.absent.items())
-    for shown in (parts_table(case), families_table(case), kernels_table(case)):
+    for shown in (parts_table(case), families_table(case), kernels_table(case), places_table(case)):
         yield from _block(shown)
     for graph_break in case.profile.graph_breaks:
         yield f"  graph break ({graph_break.count}x) at {graph_break.where}: {graph_break.reason}"
