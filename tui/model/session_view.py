@@ -264,12 +264,12 @@ class View:
             self._seen = now
             self.case_rows.cut_off = feed.cut_off
             self.case_rows.refresh(())
-        self._star_best()
+        self.case_rows.star(self.starred)
 
     def _add_ended(self, ended: list[CaseState]) -> None:
         self._processed += len(ended)
-        self._log.add_ended(ended)
         self.case_rows.add_ended(ended)
+        self._log.add_ended(ended)
         self._remaining.add_ended(ended)
         for case in ended:
             self._marks |= dict.fromkeys(format.clean(mark) for mark in case.marks)
@@ -289,9 +289,11 @@ class View:
             self._answer = (seen, text.answer(conclusions))
         return self._answer[1]
 
-    def _star_best(self) -> None:
+    @property
+    def starred(self) -> frozenset[int]:
+        """Cases to run, as the newest conclusions name them."""
         conclusions = self._conclusions()
-        self.case_rows.star(conclusions.starred if conclusions else frozenset())
+        return conclusions.starred if conclusions else frozenset()
 
     def heading(self, notes: tuple[str, ...]) -> SweepHeading:
         """Return the header. Markers are those of the running case, or else of all ended cases."""
@@ -388,6 +390,7 @@ class View:
             total=len(session.cases),
             filter=format.clean(table_order.filter),
             unit=task_named(session.start.sweep.task).unit if session.started else SAMPLES_PER_S,
+            over=self.over and self._conclusions() is not None,
         )
 
     def _columns(self, chosen: tuple[str, ...]) -> tuple[str, ...]:
