@@ -13,7 +13,6 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.files.output_file import check_output
 from benchtui.sessions.library.paths import resolve
 from benchtui.sessions.state.judging import VerdictSettings
-from benchtui.tui.cli.display import display, display_options, show_document
 from benchtui.tui.cli.exit_status import FAILED
 from benchtui.tui.cli.options import (
     complete_session,
@@ -22,6 +21,7 @@ from benchtui.tui.cli.options import (
     printable,
     same_within_option,
 )
+from benchtui.tui.cli.text.display import display, display_options, show_document
 from benchtui.tui.cli.text.output import write_document
 
 if TYPE_CHECKING:

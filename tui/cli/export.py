@@ -19,7 +19,6 @@ from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import summarize
 from benchtui.tui.cli.compare import baseline_first, comparison_document
-from benchtui.tui.cli.display import Display, display, display_options, show_document
 from benchtui.tui.cli.options import (
     Command,
     JudgingOptions,
@@ -31,6 +30,7 @@ from benchtui.tui.cli.options import (
     verdict_settings,
 )
 from benchtui.tui.cli.schema.records import AnonymizedJson
+from benchtui.tui.cli.text.display import Display, display, display_options, show_document
 from benchtui.tui.cli.text.output import print_json, write_document
 
 if TYPE_CHECKING:
