@@ -471,7 +471,8 @@ def key_owners() -> list[type]:
     from benchtui.tui.pages.palette import Palette
     from benchtui.tui.pages.permission import PermissionScreen
     from benchtui.tui.replay.screen import ReplayMonitor
+    from benchtui.tui.report.screen import ReportScreen
 
     pages = [CaseScreen, Charts, ColumnsPage, Compare, Editor, Library, Monitor, EmptyScreen, OpenDialog, Page]
-    pages += [PermissionScreen, WhyScreen]
+    pages += [PermissionScreen, ReportScreen, WhyScreen]
     return [BenchtuiApp, *pages, Palette, ReplayMonitor]

@@ -59,6 +59,7 @@ from benchtui.tui.monitor.screen import Monitor
 from benchtui.tui.pages.permission import PermissionScreen
 from benchtui.tui.panels.case_table import CaseTable
 from benchtui.tui.replay.player import ReplayTarget, Start
+from benchtui.tui.report.screen import ReportScreen
 from benchtui.tui.shell import keymap
 from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.navigation import ComparisonRequested, ExitReason
@@ -418,6 +419,9 @@ class Stage:
         if place == "permission":
             variables = [Permission(kind="variable", name=f"NAME{number}", value="1") for number in range(60)]
             seen.app.push_screen(PermissionScreen("a session", variables, seen.app._symbols))
+        if place == "report":
+            text = "\n\n".join(f"## Section {number}\n\ntext" for number in range(20))
+            seen.app.push_screen(ReportScreen(lambda: text, lambda: None, seen.app._symbols))
         first = ["g"] if place == "why" else []
         await seen.settle(*first, *([LEAD[place]] if place in LEAD else []))
         return seen

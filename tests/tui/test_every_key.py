@@ -74,6 +74,10 @@ BEFORE: dict[str, tuple[str, ...]] = {
     "why.up": ("G",),
     "why.page_up": ("G",),
     "why.first": ("G",),
+    "report.previous": ("G",),
+    "report.up": ("G",),
+    "report.page_up": ("G",),
+    "report.first": ("G",),
     "library.compare": ("space", "space"),
     "library.back": ("space",),
     "library.up": ("down",),
@@ -184,7 +188,9 @@ def test_the_key_listing_has_a_title_for_every_view() -> None:
     assert {name.split(".")[0] for name in EVERY} == set(keymap.TITLES)
 
 
-@pytest.mark.parametrize("place", ["monitor", "case", "why", "page", "columns", "open", "charts", "library"])
+@pytest.mark.parametrize(
+    "place", ["monitor", "case", "why", "report", "page", "columns", "open", "charts", "library"]
+)
 @pytest.mark.parametrize("key", QUIT_KEYS)
 async def test_fixed_quit_keys_work_from_every_screen(
     stage: Any, app_context: Any, place: str, key: str

@@ -67,6 +67,7 @@ KEYS = keymap.table(
     ("m,f2", "rename", "ask('rename')", "Rename"),
     ("w", "note", "ask('note')", "Note", "saved in a text file next to the session"),
     ("X,delete", "delete", "delete", "Delete the session and its note", "asks first"),
+    ("v", "report", "report", "View the report", "as benchtui export shows it on a terminal"),
     ("E", "export", "ask('export')", "Export the report", "to a markdown file"),
     ("i", "import", "ask('import')", "Import a session file", "copies it into the library"),
     ("f5,ctrl+l", "look", "look", "Refresh the list"),
@@ -163,6 +164,18 @@ class Library(PlaceScreen):
         """Open the selected session in the Monitor, or replay it from its beginning."""
         if item := self._item():
             self.post_message(Opened(item.path, item.engine, replay=replay))
+
+    def action_report(self) -> None:
+        """View the report of the selected session."""
+        from benchtui.tui.monitor.clipboard import (
+            report_markdown,
+        )  # lazy imports: not needed for the first paint
+        from benchtui.tui.report.screen import ReportScreen
+
+        if item := self._item():
+            make = partial(report_markdown, item.path, self._app_context.judging, source=True)
+            export = partial(self.action_ask, "export")
+            self.app.push_screen(ReportScreen(make, export, self._symbols))
 
     def action_resume(self) -> None:
         """Resume the selected session, and show it in the Monitor."""

@@ -32,15 +32,16 @@ def row_markdown(case: CaseState, case_rows: CaseRows, keys: tuple[str, ...]) ->
     )
 
 
-def report_markdown(path: Path, judging: VerdictSettings = SWEEP_DEFAULTS) -> str:
-    """Generate the report of a session in a subprocess.
+def report_markdown(path: Path, judging: VerdictSettings = SWEEP_DEFAULTS, *, source: bool = False) -> str:
+    """Generate the report of a session in a subprocess; ``source`` includes the figure that a terminal draws.
 
     In-process, its imports would double the UI's memory. Verdicts use the same settings as on the screen.
 
     Raises:
         BenchtuiError: the export command failed (with its message) or timed out.
     """
-    command = [sys.executable, "-P", "-c", EXPORT, "export", *_as_options(judging), "--", str(path)]
+    options = [*_as_options(judging), *(["--source"] if source else [])]
+    command = [sys.executable, "-P", "-c", EXPORT, "export", *options, "--", str(path)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=MOST_S, stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired as error:

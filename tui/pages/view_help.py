@@ -110,6 +110,20 @@ def why_help(symbols: Symbols) -> Sequence[Section]:
     return (("Signs", signs), ("Columns", columns))
 
 
+def report_help(symbols: Symbols) -> Sequence[Section]:
+    """Return the help sections of the Report page."""
+    signs = (
+        (symbols.flag, "caveat about the figures below"),
+        (
+            f"{symbols.axis}{symbols.eighths[-1]}{symbols.light}",
+            "bar around 1: right is faster than the baseline, left slower; the light end is the 95 % interval",
+        ),
+        ("FASTER", "a verdict; docs/verdicts.md says when each is given"),
+        (f"{symbols.track * 3}", "columns that don't fit follow in a second table, with the rows' names again"),
+    )
+    return (("Signs", signs),)
+
+
 SECTIONS: dict[str, Callable[[Symbols], Sequence[Section]]] = {
     "": no_signs,
     "sweep": editor_help,
@@ -118,5 +132,6 @@ SECTIONS: dict[str, Callable[[Symbols], Sequence[Section]]] = {
     "charts": charts_help,
     "case": case_help,
     "why": why_help,
+    "report": report_help,
 }
 """Help sections by view; they follow its keys."""

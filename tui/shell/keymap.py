@@ -37,6 +37,7 @@ TITLES = {
     "charts": "Charts",
     "case": "Case details",
     "why": "Why",
+    "report": "Report",
     "library": "Library",
     "compare": "Compare",
     "nothing": "Monitor and Charts without an open session",
