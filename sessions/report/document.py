@@ -30,6 +30,7 @@ from benchtui.sessions.report.sections.roofline import Row as LimitRow
 from benchtui.sessions.report.sections.roofline import limits_by_case, limits_summary
 from benchtui.sessions.report.sections.steadiness import anomaly_table
 from benchtui.sessions.report.sections.task_metrics import TaskSection, task_sections
+from benchtui.sessions.report.sections.tried import tried_table
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import labeled
 from benchtui.sessions.stats.results import Result, measured, varied
@@ -79,6 +80,8 @@ class Report(msgspec.Struct, frozen=True):
     """Comparison of the outputs; None if no answers were compared."""
     explained: ExplainSection | None
     """Time of explained cases by family, with findings; None if there are none."""
+    tried: Table | None
+    """Remedies of findings, predicted and measured; None if none was tried."""
     memory_limits: list[Remark]
     frontier: Table | None
     anomalies: Table | None
@@ -136,6 +139,7 @@ def report(session: Session, per_hour: float | None = None, *, full: bool = Fals
         effects=effect_table(effects),
         answers=answers(session, results, varying),
         explained=explain(session, varying, full=full),
+        tried=tried_table(session, varying),
         memory_limits=recommendations.memory_limits(fronts, varying),
         frontier=frontier_table(fronts, varying) if full else None,
         anomalies=anomaly_table(session, results, varying, None if full else MOST_ANOMALIES),

@@ -51,6 +51,7 @@ MEANINGS: dict[str, Meaning] = {
     "s": Meaning("sort", ("sort",)),
     "S": Meaning("reverse the sort order", ("reverse",)),
     "t": Meaning("theme", ("theme",)),
+    "T": Meaning("try the remedies of the findings", ("try",)),
     "u": Meaning("undo", ("undo",)),
     "U": Meaning("redo", ("redo",)),
     "v": Meaning("next variable: axis or cost of the chart", ("axis",)),
