@@ -13,7 +13,7 @@ from benchtui.sessions.advice.snippet import snippet
 from benchtui.sessions.compare.system_facts import Fact, facts
 from benchtui.sessions.events import SessionStarted
 from benchtui.sessions.report.details import Details, details, left_out
-from benchtui.sessions.report.explain import ExplainSection, explain
+from benchtui.sessions.report.explain import ExplainSection, explain, tried_table
 from benchtui.sessions.report.limitations import limitations
 from benchtui.sessions.report.overview.decision import DecisionSection, decision
 from benchtui.sessions.report.overview.option_effects import Recommended, effect_table, option_effects, ranking
@@ -30,7 +30,6 @@ from benchtui.sessions.report.sections.roofline import Row as LimitRow
 from benchtui.sessions.report.sections.roofline import limits_by_case, limits_summary
 from benchtui.sessions.report.sections.steadiness import anomaly_table
 from benchtui.sessions.report.sections.task_metrics import TaskSection, task_sections
-from benchtui.sessions.report.sections.tried import tried_table
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import labeled
 from benchtui.sessions.stats.results import Result, measured, varied
