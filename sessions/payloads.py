@@ -384,7 +384,7 @@ class Answer(Record, frozen=True, kw_only=True):
 
     kind: AnswerKind
     amount: Count
-    """Positions (logits), tokens, losses or values in the output."""
+    """Positions (logits), tokens, training steps or values in the output."""
     digest: str
     """SHA-256 of the values, truncated to what distinguishes outputs of the same kind; equal for equal bits."""
     shortened: str | None = None

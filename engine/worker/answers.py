@@ -93,6 +93,8 @@ def answer(job: Job, workload: Workload, step_s: float, clock: Callable[[], floa
 
 
 def _amount(kind: AnswerKind, values: Values) -> int:
+    if kind == "losses":
+        return int(values.shape[1])
     return len(values) if kind in ("logits", "embeddings") else values.size
 
 

@@ -63,7 +63,7 @@ def compare_training(base: Curves, mine: Curves, limits: Distance) -> dict[str, 
     """
     steps, seeds = min(base.shape[1], mine.shape[1]), min(len(base), len(mine))
     base, mine = base[:seeds, :steps], mine[:seeds, :steps]
-    distance, trained = _distance(base, mine), float(mine[0, 0, TRAINED] / base[0, 0, TRAINED])
+    distance, trained = _distance(base, mine), float(mine[0, 0, TRAINED] / max(base[0, 0, TRAINED], 1))
     figures = _figures(base, mine) | {
         "change_difference": distance.change,
         "gradient_difference": distance.gradients,

@@ -17,6 +17,7 @@ from benchtui.sessions.explain.sentences import (
     step_sentence,
 )
 from benchtui.sessions.explain.tables import memory_facts, peak_text, rate_text, signed
+from benchtui.sessions.explain.trials import trial_sentence
 from benchtui.sessions.profiles import FamilyName, KernelTime
 from benchtui.sessions.text.formatting import capitalized, number, percent
 from benchtui.themes.symbols import Symbols
@@ -74,6 +75,7 @@ def _sentences(view: WhyView, width: int, symbols: Symbols) -> Iterator[Line]:
         for sentence in gap_sentences(view.gap, names):
             yield from _wrapped(sentence, width, (f"{symbols.chosen} ", "accent"))
     yield from _findings(view, width, symbols)
+    yield from _wrapped(view.trying, width, ("", "plain"), role="accent")
     if (case := view.case.case) and not view.gap:
         for note in profiling_notes(case):
             yield from _wrapped(note, width, (f"{symbols.flag} ", "warning"), role="muted")
@@ -88,6 +90,9 @@ def _findings(view: WhyView, width: int, symbols: Symbols) -> Iterator[Line]:
         text = f"{before}{finding.sentence} [{finding.confidence} confidence]"
         text = text.replace("µs", "us") if symbols.about.isascii() else text
         yield from _wrapped(text, width, (f"{sign} ", _CONFIDENCE[finding.confidence]))
+        for trial in view.trials:
+            if trial.finding == finding and (tried := trial_sentence(trial)):
+                yield from _wrapped(tried, width, ("  ", "plain"), role="accent")
     if view.case.case and not view.gap and not view.findings and (why := no_finding_sentence(view.case.case)):
         yield from _wrapped(f"{capitalized(why)}.", width, ("", "plain"), role="muted")
 

@@ -51,6 +51,7 @@ MEANINGS: dict[str, Meaning] = {
     "s": Meaning("sort", ("sort",)),
     "S": Meaning("reverse the sort order", ("reverse",)),
     "t": Meaning("theme", ("theme",)),
+    "T": Meaning("try the remedies of the findings", ("try",)),
     "u": Meaning("undo", ("undo",)),
     "U": Meaning("redo", ("redo",)),
     "v": Meaning("view the report; in charts, the next variable: axis or cost", ("report", "axis", "back")),

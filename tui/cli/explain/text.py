@@ -1,6 +1,6 @@
 """Explained cases as plain text."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from benchtui.sessions.explain.cases import ExplainedCase
 from benchtui.sessions.explain.difference import CaseDifference
@@ -22,12 +22,13 @@ from benchtui.sessions.explain.tables import (
     parts_table,
     places_table,
 )
+from benchtui.sessions.explain.trials import Trial, trial_sentence
 from benchtui.sessions.state.simulation import SIMULATED
 from benchtui.sessions.text.tables import Table
 from benchtui.tui.cli.text.compare import table_lines
 
 
-def case_lines(case: ExplainedCase) -> Iterator[str]:
+def case_lines(case: ExplainedCase, trials: Sequence[Trial] = ()) -> Iterator[str]:
     """Yield an explained case: findings first, then parts, families, operators, compiler and memory."""
     simulated = f"{SIMULATED} " if case.case.simulated else ""
     yield f"{case.label}: {simulated}{case.case.name}"
@@ -40,6 +41,8 @@ def case_lines(case: ExplainedCase) -> Iterator[str]:
     named = findings(case)
     for finding in named:
         yield f"  - {finding.sentence} [{finding.confidence} confidence]"
+        tried = (trial_sentence(trial) for trial in trials if trial.finding == finding)
+        yield from (f"      {sentence}" for sentence in tried if sentence)
     if not named and (why := no_finding_sentence(case)):
         yield f"  {why}"
     yield from (f"  note: {note}" for note in profiling_notes(case))
