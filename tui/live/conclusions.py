@@ -92,6 +92,6 @@ def _conclude(session: Session, judging: VerdictSettings) -> Conclusions:
 
     session.judge_by(judging)
     for case in session.cases:
-        if case.finished and case.metrics is None:
-            case.metrics = summarize(case)  # once for all questions
+        if case.state == "ok" and len(case.measured) and case.metrics is None:
+            case.metrics = summarize(case)  # once for all questions; of others, not every step counts
     return conclude_anyway(session)
