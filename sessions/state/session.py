@@ -276,6 +276,14 @@ class Session:
         return self.finished is None
 
     @property
+    def ending(self) -> str:
+        """How it ended: ``failed`` without any result, ``crashed`` without a last event, or as recorded."""
+        if self.finished is None:
+            return "crashed"
+        nothing = self.finished.outcome == "completed" and not any(case.has_result for case in self.cases)
+        return "failed" if nothing else self.finished.outcome
+
+    @property
     def left(self) -> int:
         """Number of cases that a resume would run, provided that no engine is running the session."""
         imported = self.started is not None and self.started.source is not None

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from functools import partial
+from pathlib import Path
 from typing import ClassVar
 
 from textual import events, on, work
@@ -11,7 +12,7 @@ from textual.binding import BindingType
 from textual.containers import Container
 
 from benchtui.sessions.library import paths
-from benchtui.sessions.library.summaries import SummaryCache
+from benchtui.sessions.library.summaries import Summary, SummaryCache
 from benchtui.sessions.replay.loading import AbandonedError
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean
@@ -33,6 +34,7 @@ from benchtui.tui.library.header import (
 from benchtui.tui.library.rows import Item
 from benchtui.tui.library.selection import LibrarySelection
 from benchtui.tui.pages.place_screen import PlaceScreen
+from benchtui.tui.panels.answer_card import Answer
 from benchtui.tui.shell import keymap
 from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.key_queue import HOLDS_KEYS
@@ -43,6 +45,8 @@ from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.long_list import Lines, LongList
 from benchtui.tui.widgets.panel import Panel
 
+PREVIEW_AFTER_S = 0.15
+"""Seconds for which a session must stay selected before its answer is read."""
 DRAW_S = 0.1
 """Minimum seconds between redraws while files are being read."""
 
@@ -109,6 +113,8 @@ class Library(PlaceScreen):
         self._selection = LibrarySelection()
         self._summaries: SummaryCache | None = None
         self._loaded = False
+        self._previews: dict[Path, tuple[Summary, Answer | None]] = {}
+        """Answers of the sessions selected so far, with the summary of that time."""
 
     def content(self) -> ComposeResult:
         """Lay out the heading, the list, the session card, and the action bar."""
@@ -318,7 +324,30 @@ class Library(PlaceScreen):
         self.query_one("#about", Frame).show_title([(chosen or "session", "strong" if chosen else "muted")])
         self._panel("header").show(LibraryTitles(longest, selection.order if selection.rows else ""))
         listing.show(self._lines(longest))
-        self._panel("card").show(Card(selection.chosen))
+        self._panel("card").show(Card(selection.chosen, self._preview_of(selection.chosen)))
+
+    def _preview_of(self, item: Item | None) -> Answer | None:
+        """Return the answer of an ended session; schedule reading it if it isn't known."""
+        if item is None or item.summary is None:
+            return None
+        summary, answer = self._previews.get(item.path, (None, None))
+        if summary != item.summary:
+            self._read_preview(item)
+        return answer
+
+    @work(group="preview", exclusive=True)
+    async def _read_preview(self, item: Item) -> None:
+        def wanted() -> bool:
+            chosen = self._selection.chosen
+            return not self._abandoned and chosen is not None and chosen.path == item.path
+
+        await asyncio.sleep(PREVIEW_AFTER_S)
+        from benchtui.tui.library.preview import preview  # lazy import: not needed for the first paint
+
+        answer = await asyncio.to_thread(preview, item.path, self._symbols, wanted)
+        if item.summary is not None:
+            self._previews[item.path] = item.summary, answer
+            self.draw()
 
     def _heading(self) -> LibraryHeading:
         selection = self._selection

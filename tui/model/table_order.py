@@ -19,7 +19,7 @@ SORT_BUDGET_S = 0.02
 SLICE = 100
 """Number of cases processed between two checks of the clock."""
 BEST_FIRST = Sorting("samples", reverse=True)
-"""Order of a session that is over, unless the user has chosen one: the cases to run, then the fastest."""
+"""Order of a session that is over, unless the user has chosen another one: cases to run, then the fastest."""
 MUTABLE_COLUMNS = ("state", "base", "answer")
 """Columns whose values may change after a case has ended."""
 
