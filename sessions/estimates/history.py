@@ -23,7 +23,7 @@ from benchtui.sessions.estimates.eta import (
 from benchtui.sessions.estimates.stored_weights import stored_parameters
 from benchtui.sessions.events import CasePrepared
 from benchtui.sessions.journal import reader
-from benchtui.sessions.library.paths import SessionFile
+from benchtui.sessions.journal.session_file import SessionFile
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Config, Measure, Sweep, custom_task, task_named

@@ -12,13 +12,12 @@ import msgspec
 import platformdirs
 from msgspec import structs
 
-from benchtui.sessions.advice.conclusion import conclude_anyway
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, Telemetry
 from benchtui.sessions.files.input_file import read_plain
 from benchtui.sessions.files.output_file import output_file
 from benchtui.sessions.journal.reader import AnyRecord
-from benchtui.sessions.library.paths import SessionFile
+from benchtui.sessions.journal.session_file import SessionFile
 from benchtui.sessions.payloads import ProcessSpread
 from benchtui.sessions.replay.loading import AbandonedError, load_as
 from benchtui.sessions.state.case import UNFINISHED_STATES, CaseState
@@ -230,6 +229,10 @@ class SummarizedSession(Session):
 
 
 def _best(session: Session) -> Best | None:
+    from benchtui.sessions.advice.conclusion import (
+        conclude_anyway,  # lazy import: not needed for the first paint
+    )
+
     works = conclude_anyway(session).works if session.started else ()
     best = max(works, key=lambda work: work.best.metrics.samples_per_s or 0.0, default=None)
     rate = best.best.metrics.samples_per_s if best else None

@@ -8,7 +8,7 @@ from textual import constants
 from textual.color import Color
 
 from benchtui import themes
-from benchtui.sessions.library.paths import SessionFile
+from benchtui.sessions.journal.session_file import SessionFile
 from benchtui.sessions.state.session import Session
 from benchtui.tui.app import BenchtuiApp
 from benchtui.tui.case.screen import CaseScreen

@@ -23,7 +23,7 @@ from benchtui.tui.cli.schema.records import LibraryJson
 from benchtui.tui.cli.text.output import print_json
 
 if TYPE_CHECKING:
-    from benchtui.sessions.library.paths import SessionFile
+    from benchtui.sessions.journal.session_file import SessionFile
     from benchtui.sessions.library.summaries import Summary
 
 _json_option = json_option("Print name and path of the session as JSON.")

@@ -12,7 +12,8 @@ from textual.binding import BindingType
 from textual.widgets import Input
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.library.paths import DEMO, SessionFile
+from benchtui.sessions.journal.session_file import SessionFile
+from benchtui.sessions.library.paths import DEMO
 from benchtui.sessions.sweep import Sweep
 from benchtui.sessions.sweep.toml_reader import load_sweep, preset_names
 from benchtui.themes.symbols import Symbols

@@ -8,8 +8,8 @@ import msgspec
 from msgspec.structs import replace
 
 from benchtui.engine.client import Engine
+from benchtui.sessions.journal.session_file import SessionFile
 from benchtui.sessions.library import operations, paths
-from benchtui.sessions.library.paths import SessionFile
 from benchtui.sessions.library.summaries import Summary, SummaryCache
 from benchtui.sessions.state.simulation import labeled
 from benchtui.sessions.sweep import task_named

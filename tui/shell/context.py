@@ -10,8 +10,8 @@ import msgspec
 
 from benchtui.engine import client
 from benchtui.engine.client import Engine
+from benchtui.sessions.journal.session_file import SessionFile
 from benchtui.sessions.library import paths
-from benchtui.sessions.library.paths import SessionFile
 from benchtui.sessions.permissions.needed import Consent
 from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 from benchtui.sessions.sweep import Config, Sweep

@@ -12,8 +12,8 @@ from benchtui.sessions.events import (
     SessionStarted,
     Steps,
 )
+from benchtui.sessions.journal.session_file import SessionFile
 from benchtui.sessions.journal.writer import Journal
-from benchtui.sessions.library.paths import SessionFile
 from benchtui.sessions.payloads import Host, Memory, Model
 from benchtui.sessions.sweep import Axes, Config, Generate, Measure, Sweep
 

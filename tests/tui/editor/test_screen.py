@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from benchtui.engine.telemetry.gpu.cuda_presence import CudaPresence
 from benchtui.sessions.advice.find_sweep import DeviceSupport
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.library.paths import SessionFile
+from benchtui.sessions.journal.session_file import SessionFile
 from benchtui.sessions.permissions.needed import Consent
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Exclusion, Find, Sweep
