@@ -8,6 +8,7 @@ from benchtui.sessions.explain.cases import ExplainedCase
 from benchtui.sessions.explain.difference import CaseDifference, Part
 from benchtui.sessions.explain.findings import Finding, findings
 from benchtui.sessions.explain.sentences import gap_sentences, profiling_notes
+from benchtui.sessions.export.json_document import Document, document_id
 from benchtui.sessions.profiles import StepProfile
 
 
@@ -15,6 +16,7 @@ class CaseJson(msgspec.Struct, frozen=True, kw_only=True):
     """Explained case. Times are in milliseconds per step."""
 
     case: int
+    number: int
     name: str
     measured_ms: float | None
     findings: tuple[Finding, ...]
@@ -41,9 +43,10 @@ class DifferenceJson(msgspec.Struct, frozen=True, kw_only=True):
     sentences: tuple[str, ...]
 
 
-class ExplainedJson(msgspec.Struct, frozen=True, kw_only=True):
+class ExplainedJson(Document, frozen=True, kw_only=True):
     """Output of ``benchtui explain --json``."""
 
+    id_: str = document_id("explain")
     cases: tuple[CaseJson, ...]
     difference: DifferenceJson | None
     """Null unless there are two cases with a profile."""
@@ -53,6 +56,7 @@ def case_json(case: ExplainedCase) -> CaseJson:
     """Return a case with its findings."""
     return CaseJson(
         case=case.case.index,
+        number=case.case.index + 1,
         name=case.case.name,
         measured_ms=case.measured_ms,
         findings=findings(case),
