@@ -5,7 +5,7 @@ one requires a new ``SCHEMA``. Name suffixes are units: ``_ms``, ``_s``, ``_mb``
 A missing value is null or left out, never 0. ``t`` is seconds since the session started, on a monotonic clock.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -469,8 +469,3 @@ AnyEvent = (
     | Message
     | SessionFinished
 )
-
-
-def json_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a session file: an array of these events."""
-    return msgspec.json.schema(list[AnyEvent])

@@ -138,8 +138,8 @@ baseline_option = click.option(
     "--baseline",
     "baseline",
     multiple=True,
-    metavar="KEY=VALUE",
-    help="Case to compare the others with, such as precision=fp32; repeat for several options."
+    metavar="KEY=VALUE|NUMBER",
+    help="Case to compare the others with: options such as precision=fp32, repeated for several, or its number."
     " With several sessions: the session to compare the others with.",
 )
 
@@ -178,7 +178,10 @@ def verdict_settings(options: JudgingOptions) -> "VerdictSettings":
     from benchtui.sessions.state.judging import VerdictSettings  # imported late to keep start-up fast
     from benchtui.sessions.sweep.toml_reader import baseline_from
 
-    return VerdictSettings(baseline_from(options["baseline"]), options["same_within"])
+    named, same_within = options["baseline"], options["same_within"]
+    if len(named) == 1 and named[0].isdecimal():
+        return VerdictSettings(baseline_case=int(named[0]), same_within=same_within)
+    return VerdictSettings(baseline_from(named), same_within=same_within)
 
 
 class ResumeOptions(TypedDict):

@@ -173,9 +173,8 @@ class Library(PlaceScreen):
 
     def action_report(self) -> None:
         """View the report of the selected session."""
-        from benchtui.tui.monitor.clipboard import (
-            report_markdown,
-        )  # lazy imports: not needed for the first paint
+        # lazy imports: not needed for the first paint
+        from benchtui.tui.report.generated import report_markdown
         from benchtui.tui.report.screen import ReportScreen
 
         if item := self._item():

@@ -4,9 +4,10 @@ from collections.abc import Callable
 from functools import partial
 
 from benchtui.tui.case.screen import CaseScreen
-from benchtui.tui.monitor.clipboard import report_markdown, row_markdown
+from benchtui.tui.monitor.clipboard import row_markdown
 from benchtui.tui.monitor.columns_dialog import ColumnsPage
 from benchtui.tui.monitor.interface import MonitorScreen
+from benchtui.tui.report.generated import report_markdown
 
 
 def show_detail(monitor: MonitorScreen) -> None:

@@ -6,8 +6,7 @@ from rich.cells import cell_len
 
 from benchtui.sessions.report.speedup_block import Speedup
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.compare.rows import LEAST_WIDEST
-from benchtui.tui.drawing.bars import RatioRange, ratio_bar
+from benchtui.tui.drawing.bars import LEAST_WIDEST, RatioRange, ratio_bar
 from benchtui.tui.drawing.format import fit
 from benchtui.tui.drawing.styled_text import Line, Span, line, wrap_spans
 from benchtui.tui.report.words import verdict_spans

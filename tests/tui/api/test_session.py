@@ -33,7 +33,7 @@ def test_marks_stay_although_they_do_not_differ(bench: Any) -> None:
 
 def test_verdicts_stay_although_they_do_not_differ() -> None:
     session = benchtui.load("demo-cpu")
-    assert session.cases()["verdict"].tolist() == ["unsure"] * 8
+    assert session.cases()["verdict"].tolist() == ["UNSURE"] * 8
 
 
 def test_failed_case_is_a_row_with_its_outcome(bench: Any) -> None:

@@ -9,7 +9,8 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.library import paths
 from benchtui.tui.drawing.styled_text import width_of
 from benchtui.tui.library.screen import Library
-from benchtui.tui.monitor import clipboard, dialogs
+from benchtui.tui.monitor import dialogs
+from benchtui.tui.report import generated as generating
 from benchtui.tui.report.screen import GENERATING, ReportScreen
 
 REPORT = "# Report of a model\n\n" + "\n\n".join(
@@ -27,7 +28,7 @@ def generated(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         made.append(path)
         return REPORT
 
-    monkeypatch.setattr(clipboard, "report_markdown", report)
+    monkeypatch.setattr(generating, "report_markdown", report)
     monkeypatch.setattr(dialogs, "report_markdown", report)
     return made
 

@@ -190,6 +190,7 @@ def _absent(session: Session, index: int) -> CaseJson:
     case = session.cases[index]
     return CaseJson(
         case=index,
+        number=index + 1,
         name=case.name,
         measured_ms=measured_ms(case),
         findings=(),
