@@ -380,7 +380,8 @@ Open = Callable[..., Any]
 
 
 LEAD = {
-    "open": "o",
+    "sweep": "1",
+    "open": "1 o",
     "columns": "C",
     "charts": "3",
     "case": "enter",
@@ -388,9 +389,9 @@ LEAD = {
     "library": "4",
     "page": "question_mark",
     "nothing": "2",
-    "palette": "colon",
+    "palette": "1 colon",
 }
-"""Key that leads from the initial view to each place."""
+"""Keys that lead from the initial view to each place."""
 
 
 @dataclass(frozen=True)
@@ -419,7 +420,7 @@ class Stage:
             variables = [Permission(kind="variable", name=f"NAME{number}", value="1") for number in range(60)]
             seen.app.push_screen(PermissionScreen("a session", variables, seen.app._symbols))
         first = ["g"] if place == "why" else []
-        await seen.settle(*first, *([LEAD[place]] if place in LEAD else []))
+        await seen.settle(*first, *LEAD.get(place, "").split())
         return seen
 
     @asynccontextmanager
@@ -536,15 +537,22 @@ def app_context(tmp_path: Path) -> AppContext:
 
 @pytest.fixture
 def opened(app_context: AppContext, clock: FakeClock) -> Open:
-    """Open the app on a session file, or without one on the editor."""
+    """Open the app on a session file, or without one on the editor or another place."""
 
     @asynccontextmanager
     async def open_app(
-        path: Path | None = None, engine: Any = None, *, size: tuple[int, int] = (120, 40), **options: Any
+        path: Path | None = None,
+        engine: Any = None,
+        *,
+        size: tuple[int, int] = (120, 40),
+        place: str = "sweep",
+        **options: Any,
     ) -> AsyncIterator[Seen]:
         app = BenchtuiApp(options.pop("app_context", app_context), path, engine, clock=clock, **options)
         async with app.run_test(size=size) as pilot:
             seen = Seen(app, pilot, clock)
+            if path is None:
+                await app.action_go(place)
             await seen.look()
             yield seen
 
