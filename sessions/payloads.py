@@ -228,6 +228,15 @@ class Neighbor(Record, frozen=True, kw_only=True):
     """Mean CPU use; 100 is one full CPU. Null for a process on the GPU."""
 
 
+class MachineUsers(msgspec.Struct, frozen=True, kw_only=True):
+    """Processes that use a machine now, the newest reading of each kind. Not part of a session."""
+
+    gpus: dict[int, tuple[Neighbor, ...]] = {}
+    """Processes on each GPU, by its index. A GPU whose processes can't be read is left out."""
+    busiest: tuple[Neighbor, ...] = ()
+    """Processes that used the processors most since the previous reading."""
+
+
 class Environment(Record, frozen=True, kw_only=True):
     """Conditions on the machine while a case was measured."""
 

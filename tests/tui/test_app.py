@@ -18,7 +18,7 @@ from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.navigation import PLACES, Opened
 
 
-@pytest.mark.parametrize(("key", "place"), list(zip("12345", PLACES, strict=True)))
+@pytest.mark.parametrize(("key", "place"), list(zip("012345", PLACES, strict=True)))
 async def test_number_keys_switch_views(opened: Any, key: str, place: str) -> None:
     async with opened() as seen:
         await seen.press(key)

@@ -29,6 +29,16 @@ def complete_sweep(_context: click.Context, _parameter: click.Parameter, word: s
     return [*presets, CompletionItem(word, type="file")]
 
 
+def complete_model(_context: click.Context, _parameter: click.Parameter, word: str) -> list[Any]:
+    """Complete a model: those in the hub's cache, and folders."""
+    from click.shell_completion import CompletionItem  # needed only for completion
+
+    from benchtui.sessions.stored_models.hub_cache import cached_models
+
+    cached = [CompletionItem(name) for name in cached_models() if name.startswith(word)]
+    return [*cached, CompletionItem(word, type="dir")]
+
+
 def complete_session(_context: click.Context, _parameter: click.Parameter, word: str) -> list[Any]:
     """Complete a session: names in the library and files."""
     from click.shell_completion import CompletionItem  # needed only for completion

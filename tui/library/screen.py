@@ -40,6 +40,7 @@ from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.key_queue import HOLDS_KEYS
 from benchtui.tui.shell.navigation import BackRequested, ComparisonRequested, EditRequested, Opened
 from benchtui.tui.widgets.action_bar import ActionBar
+from benchtui.tui.widgets.completion import path_completer
 from benchtui.tui.widgets.frame import Frame
 from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.long_list import Lines, LongList
@@ -213,7 +214,8 @@ class Library(PlaceScreen):
         item = self._selection.chosen if purpose in actions.WITHOUT_A_SESSION else self._item()
         if item is not None or purpose in actions.WITHOUT_A_SESSION:
             text = actions.initial_text(purpose, item, self._selection.words)
-            self._action_bar.ask(purpose, actions.INPUT_LABELS[purpose], text)
+            completer = path_completer(self._app_context.folder) if purpose in actions.PATHS else None
+            self._action_bar.ask(purpose, actions.INPUT_LABELS[purpose], text, completer)
 
     def action_delete(self) -> None:
         """Delete the selected session and its note, after a question."""

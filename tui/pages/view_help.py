@@ -25,10 +25,31 @@ def editor_help(symbols: Symbols) -> Sequence[Section]:
         (
             "12.3?",
             "a rough estimate: 2 operations per parameter and token (6 in training) at 100e9 per second on cpu "
-            "and 10e12 on cuda; memory of only weights and libraries",
+            "and 10e12 on cuda; memory of weights and libraries, and of the batch if config.json has sizes",
         ),
     )
     return (("Values", values), ("Signs", signs))
+
+
+def home_help(symbols: Symbols) -> Sequence[Section]:
+    """Return the help sections of Home."""
+    columns = (
+        ("size", "files of its weights; random: only its architecture is here"),
+        ("task", "from modules.json or the class in config.json; empty if neither says"),
+        (
+            "fits",
+            "largest batch of a search that fits into the memory that is free now: weights, activations and "
+            "cache, from the sizes in config.json; a rough estimate, checked in benchtui doctor",
+        ),
+        ("best here", f"highest rate measured on this machine; {symbols.flag}: its session has marks"),
+    )
+    models = (
+        ("measured", "models of the sessions of this machine come first"),
+        ("folders", "of the entry models in config.toml"),
+        ("cache", "of the Hugging Face hub: HF_HUB_CACHE, HF_HOME"),
+        ("paste", "a path or a hub id is selected"),
+    )
+    return (("Models", models), ("Columns", columns))
 
 
 def library_help(symbols: Symbols) -> Sequence[Section]:
@@ -126,6 +147,7 @@ def report_help(symbols: Symbols) -> Sequence[Section]:
 
 SECTIONS: dict[str, Callable[[Symbols], Sequence[Section]]] = {
     "": no_signs,
+    "home": home_help,
     "sweep": editor_help,
     "library": library_help,
     "compare": compare_help,

@@ -20,7 +20,7 @@ MEANINGS: dict[str, Meaning] = {
     "b": Meaning("base: compare with the next session or case", ("swap", "base")),
     "c": Meaning("compare the marked sessions", ("compare",)),
     "C": Meaning("columns", ("columns", "done")),
-    "d": Meaning("detach: leave, and let the sweep run", ("detach",)),
+    "d": Meaning("detach: leave, and let the sweep run; on Home, the demo", ("detach", "demo")),
     "D": Meaning("overhead of the UI", ("cost",)),
     "e": Meaning("edit the value or the sweep", ("edit", "type")),
     "E": Meaning("export", ("export",)),
@@ -46,7 +46,10 @@ MEANINGS: dict[str, Meaning] = {
     "P": Meaning("pause or resume the queue", ("pause",)),
     "q": Meaning("quit; close a page", ("quit", "back")),
     "Q": Meaning("quiet mode", ("quiet",)),
-    "r": Meaning("run: the sweep, the case again, the rest of a session", ("start", "again", "resume")),
+    "r": Meaning(
+        "run: the sweep, the model's search, the case again, the rest of a session",
+        ("start", "measure", "again", "resume"),
+    ),
     "R": Meaning("replay", ("replay",)),
     "s": Meaning("sort", ("sort",)),
     "S": Meaning("reverse the sort order", ("reverse",)),
@@ -54,7 +57,10 @@ MEANINGS: dict[str, Meaning] = {
     "T": Meaning("try the remedies of the findings", ("try",)),
     "u": Meaning("undo", ("undo",)),
     "U": Meaning("redo", ("redo",)),
-    "v": Meaning("view the report; in charts, the next variable: axis or cost", ("report", "axis", "back")),
+    "v": Meaning(
+        "view the report; in charts, the next variable: axis or cost; on Home, a quick look at the model",
+        ("report", "axis", "back", "quick"),
+    ),
     "w": Meaning("write: the sweep to a file, a note", ("save", "note")),
     "W": Meaning("why: where the time of the case's step goes", ("why",)),
     "x": Meaning("skip a running case", ("skip",)),
@@ -62,7 +68,9 @@ MEANINGS: dict[str, Meaning] = {
     "y": Meaning("copy as markdown; yes to a question", ("copy_row", "copy", "yes")),
     "Y": Meaning("copy all as markdown", ("copy_report", "copy")),
     "z": Meaning("zoom a panel", ("zoom",)),
-    "enter": Meaning("open, edit or accept", ("open", "type", "detail", "differences", "done", "back")),
+    "enter": Meaning(
+        "open, edit, measure or accept", ("measure", "open", "type", "detail", "differences", "done", "back")
+    ),
     "space": Meaning("toggle: mark, show, play, freeze", ("switch", "mark", "play", "freeze")),
     "delete": Meaning(
         "remove: drop the case, delete the session, reset to the default", ("drop", "delete", "reset", "usual")
@@ -77,6 +85,7 @@ MEANINGS: dict[str, Meaning] = {
     "right_square_bracket": Meaning("next recorded moment", ("step",)),
     "left_curly_bracket": Meaning("previous event or outlier", ("event_before", "outlier_before")),
     "right_curly_bracket": Meaning("next event or outlier", ("event", "outlier")),
+    "0": Meaning("Home", ("home",)),
     "1": Meaning("Sweep", ("sweep",)),
     "2": Meaning("Monitor", ("monitor",)),
     "3": Meaning("Charts", ("charts",)),
