@@ -6,7 +6,7 @@ from statistics import median
 import msgspec
 
 from benchtui.sessions.estimates.history import NEWEST, HistoryEstimator, read_session, workload_key
-from benchtui.sessions.library.paths import SessionFile
+from benchtui.sessions.journal.session_file import SessionFile
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import Sweep
 

@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.library.paths import SessionFile
+from benchtui.sessions.journal.session_file import SessionFile
 from benchtui.sessions.library.summaries import Best, Summary, SummaryCache
 from benchtui.sessions.stored_models.hub_cache import cached_models, snapshot, stored_folder
 from benchtui.sessions.stored_models.stored_model import (

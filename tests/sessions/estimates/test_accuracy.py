@@ -7,8 +7,8 @@ import pytest
 from benchtui.sessions.estimates.accuracy import Accuracy, check_estimates
 from benchtui.sessions.estimates.memory_guess import RUNTIME_MB
 from benchtui.sessions.events import CaseFinished, CasePrepared, CaseStarted, SessionStarted, Steps
+from benchtui.sessions.journal.session_file import SessionFile
 from benchtui.sessions.journal.writer import Journal
-from benchtui.sessions.library.paths import SessionFile
 from benchtui.sessions.payloads import Host, Memory, Model
 from benchtui.sessions.sweep import Axes, Config, Measure, Sweep
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from textual import events
 from textual.widgets import Input
 
-from benchtui.sessions.library.paths import SessionFile
+from benchtui.sessions.journal.session_file import SessionFile
 from benchtui.sessions.permissions.needed import Consent
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Sweep
