@@ -151,8 +151,12 @@ class HostUse(Record, frozen=True, kw_only=True):
     """CPU time of the process in its own code, on all processors."""
     kernel_ms: Milliseconds
     """CPU time of the process in the kernel."""
+    main_kernel_ms: Milliseconds = 0.0
+    """CPU time of the main thread in the kernel."""
     page_faults: Amount
     """Page faults served without reading a disk."""
+    huge_pages: Amount = 0.0
+    """Huge pages that the kernel made for page faults of any process."""
     disk_faults: Amount = 0.0
     """Page faults that read a disk."""
     read_mb: Amount = 0.0

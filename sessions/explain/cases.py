@@ -92,7 +92,16 @@ class ExplainedCase(msgspec.Struct, frozen=True):
     @property
     def differs(self) -> bool:
         """Whether the steps of this run, with or without the profiler, aren't like the measured one."""
-        return self.slowdown < -DIFFERS or (self.drift is not None and not -DIFFERS <= self.drift <= DIFFERS)
+        return self.slowdown < -DIFFERS or self.drifted
+
+    @property
+    def drifted(self) -> bool:
+        """Whether the plain steps of this run differ from the median measured step, and from every one."""
+        if self.drift is None or abs(self.drift) <= DIFFERS:
+            return False
+        measured = self.case.measured.wall_ms
+        least, most = (min(measured), max(measured)) if measured else (self.measured_ms, self.measured_ms)
+        return not (1 - SLOWED) * (least or 0.0) <= self.profile.plain_ms <= (1 + SLOWED) * (most or 0.0)
 
     @property
     def explained_share(self) -> float:

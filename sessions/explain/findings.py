@@ -69,4 +69,4 @@ def findings(case: ExplainedCase) -> tuple[Finding, ...]:
 
 def _weight(finding: Finding) -> tuple[bool, bool, float]:
     ms = finding.ms or 0.0
-    return finding.ms is not None, finding.rule not in _OF_MACHINE, ms * _WEIGHTS[finding.confidence]
+    return finding.rule not in _OF_MACHINE, finding.ms is not None, ms * _WEIGHTS[finding.confidence]

@@ -18,7 +18,7 @@ from benchtui.engine.telemetry.kernel_files import kernel_lines, kernel_text
 from benchtui.engine.telemetry.processors import THREADS
 from benchtui.sessions.profiles import HostUse, ThreadUse
 
-IO = Path("/proc/self/io")
+IO, VMSTAT = Path("/proc/self/io"), Path("/proc/vmstat")
 _PER_PROCESS, _PER_THREAD = 2, 6
 """Low bits of the number of another process's or thread's CPU clock: clock_getcpuclockid(3)."""
 LEAST_THREAD_SHARE = 0.01
@@ -34,6 +34,9 @@ class _Clocks(msgspec.Struct, frozen=True):
     delay_s: float | None
     """Time in which this thread was ready to run and waited for a processor. None if it isn't counted."""
     usage: resource.struct_rusage
+    main_kernel_s: float
+    """CPU time of this thread in the kernel."""
+    huge_pages: int
     io: Mapping[str, int]
     collecting_s: float
 
@@ -133,6 +136,8 @@ class HostWatch:
             delay_ms=_ms(median(delays_s)) if delays_s else None,
             user_ms=self._mean_ms(lambda clocks: clocks.usage.ru_utime),
             kernel_ms=self._mean_ms(lambda clocks: clocks.usage.ru_stime),
+            main_kernel_ms=self._mean_ms(lambda clocks: clocks.main_kernel_s),
+            huge_pages=round(self._mean(lambda clocks: clocks.huge_pages), 3),
             page_faults=round(self._mean(lambda clocks: clocks.usage.ru_minflt), 1),
             disk_faults=round(self._mean(lambda clocks: clocks.usage.ru_majflt), 3),
             read_mb=round(self._mean(lambda clocks: clocks.io.get("rchar", 0)) / 1e6, 4),
@@ -174,7 +179,9 @@ class HostWatch:
         return _Clocks(
             io=_io(),
             delay_s=_delay_s(self._thread),
+            huge_pages=_huge_pages(),
             collecting_s=self._collecting_s,
+            main_kernel_s=resource.getrusage(resource.RUSAGE_THREAD).ru_stime,
             usage=resource.getrusage(resource.RUSAGE_SELF),
             main_s=time.thread_time(),
             at_s=time.perf_counter(),
@@ -226,6 +233,12 @@ def _children_s() -> float:
     running = none_on_error(lambda: psutil.Process().children(recursive=True)) or []
     times_s = (_cpu_s(process.pid, _PER_PROCESS) or 0.0 for process in running)
     return ended.ru_utime + ended.ru_stime + sum(times_s)
+
+
+def _huge_pages() -> int:
+    """Return the number of huge pages that the kernel has made for page faults of all processes."""
+    words = (line.split() for line in kernel_lines(VMSTAT))
+    return next((int(value) for name, value in words if name == "thp_fault_alloc"), 0)
 
 
 def _io() -> Mapping[str, int]:

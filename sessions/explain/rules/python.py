@@ -12,7 +12,7 @@ from benchtui.sessions.explain.finding import (
     of_step,
     timed,
 )
-from benchtui.sessions.explain.rules.host import OPERATORS, at_place, kernel_ms, mostly
+from benchtui.sessions.explain.rules.host import OPERATORS, at_place, kernel_ms, mostly, reading
 from benchtui.sessions.profiles import KernelTime
 from benchtui.sessions.text.formatting import count, number
 
@@ -135,7 +135,8 @@ def unexplained_gaps_ms(case: ExplainedCase) -> float:
     """Return the time without an operator that the kernel, the garbage collector and calls don't take."""
     host = case.profile.host
     collecting_ms = in_profile(case, host.collecting_ms) if host else 0.0
-    in_kernel_ms = kernel_ms(case) if case.share("python") >= 0.5 else 0.0
+    allocating_ms = case.ms("python", "copy", "elementwise", "gather", "other")
+    in_kernel_ms = kernel_ms(case) * (1.0 if reading(case) else case.ms("python") / max(allocating_ms, 1e-9))
     calls = (finding for rule in (python_loop, items) if (finding := rule(case)))
     called_ms = max((finding.ms or 0.0 for finding in calls), default=0.0)
     return max(0.0, case.ms("python") - collecting_ms - in_kernel_ms - called_ms)

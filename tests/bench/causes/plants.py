@@ -235,7 +235,7 @@ def busy_thread() -> Step:
 
 @plant("recompiles")
 def recompile() -> Step:
-    torch._dynamo.config.cache_size_limit = torch._dynamo.config.recompile_limit = 10_000
+    torch._dynamo.config.recompile_limit = torch._dynamo.config.accumulated_recompile_limit = 10_000
     compiled = torch.compile(lambda x: (x * 2 + 1).sum(), backend="eager", dynamic=False)
     lengths = count(16)
     return lambda: compiled(torch.ones(next(lengths)))

@@ -41,7 +41,7 @@ def _of_plain(profile: Profile, host_ms: float) -> dict[str, float | None]:
 
 
 def _kernel_ms(profile: Profile) -> float:
-    return float(profile.found["host"]["kernel_ms"]) / max(1.0, profile.found.get("busy_cpus") or 1.0)
+    return float(profile.found["host"]["main_kernel_ms"])
 
 
 def _place(place: Row) -> str:
@@ -138,9 +138,9 @@ def _gaps_ms(profile: Profile) -> float:
     called_ms = called_ms if called_ms >= 0.1 * profile.step_ms else 0.0
     if host is None:
         return max(0.0, gaps_ms - called_ms)
-    other_ms = host.get("collecting_ms", 0.0) + (
-        _kernel_ms(profile) if gaps_ms >= 0.5 * profile.step_ms else 0.0
-    )
+    allocating_ms = profile.ms("python", "copy", "elementwise", "gather", "other")
+    in_kernel = 1.0 if host.get("read_mb", 0.0) >= 1 else gaps_ms / max(allocating_ms, 1e-9)
+    other_ms = host.get("collecting_ms", 0.0) + in_kernel * _kernel_ms(profile)
     return max(0.0, gaps_ms - other_ms / host["step_ms"] * profile.step_ms - called_ms)
 
 
