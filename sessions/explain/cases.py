@@ -92,16 +92,23 @@ class ExplainedCase(msgspec.Struct, frozen=True):
     @property
     def differs(self) -> bool:
         """Whether the steps of this run, with or without the profiler, aren't like the measured one."""
-        return self.slowdown < -DIFFERS or self.drifted
+        return self.profile.step_ms < (1 - DIFFERS) * self._undelayed_ms or self.drifted
 
     @property
     def drifted(self) -> bool:
-        """Whether the plain steps of this run differ from the median measured step, and from every one."""
-        if self.drift is None or abs(self.drift) <= DIFFERS:
+        """Whether plain steps differ from measured ones by more than waits for a processor explain."""
+        if not self.measured_ms:
             return False
-        measured = self.case.measured.wall_ms
-        least, most = (min(measured), max(measured)) if measured else (self.measured_ms, self.measured_ms)
-        return not (1 - SLOWED) * (least or 0.0) <= self.profile.plain_ms <= (1 + SLOWED) * (most or 0.0)
+        least_ms = self.measured_ms - _measured_delay_ms(self.case)
+        longer = self._undelayed_ms > (1 + DIFFERS) * self.measured_ms
+        return longer or self.profile.plain_ms < (1 - DIFFERS) * least_ms
+
+    @property
+    def _undelayed_ms(self) -> float:
+        """Plain step without the time in which a thread of it waited for a processor."""
+        host = self.profile.host
+        delay_ms = (host.delay_ms or 0.0) + host.other_delays_ms if host else 0.0
+        return max(0.0, self.profile.plain_ms - delay_ms)
 
     @property
     def explained_share(self) -> float:
@@ -178,6 +185,12 @@ def explained_cases(session: Session) -> tuple[ExplainedCase, ...]:
     peaks = _sound_peaks(session)
     explained = (explained_case(session, case, peaks) for case in session.cases)
     return tuple(one_case for one_case in explained if one_case)
+
+
+def _measured_delay_ms(case: CaseState) -> float:
+    """Return the time per recorded step in which threads waited for a processor; 0 if that wasn't counted."""
+    delays_s = (end.environment.run_delay_s or 0.0 for end in case.ends if end.environment)
+    return 1000 * sum(delays_s) / len(case.measured) if len(case.measured) else 0.0
 
 
 def measured_ms(case: CaseState) -> float | None:

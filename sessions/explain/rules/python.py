@@ -56,12 +56,14 @@ def items(case: ExplainedCase) -> Finding | None:
     if calls < MANY_CALLS:
         return None
     ms = _with_gaps(case, sum(kernel.ms for kernel in read), calls)
+    if case.lengthened:
+        ms = min(1.0, calls * CALL_US / 1000 / case.profile.plain_ms) * case.profile.step_ms
     if not case.takes(ms, SHARE):
         return None
     sentence = (
         f"Python reads single values of tensors {calls:,.0f} times per step (.item(), float(x), if x:). With"
-        f" their share of the gaps, that is {of_step(case, ms)}; on a GPU each also waits for the device."
-        " Compare and select in tensors, and read once."
+        f" their share of the gaps, that is about {of_plain_step(case, ms)}; on a GPU each also waits for the"
+        " device. Compare and select in tensors, and read once."
     )
     return timed(case, "items", sentence, "high", ms)
 
@@ -71,7 +73,7 @@ def many_operators(case: ExplainedCase) -> Finding | None:
     profile = case.profile
     if profile.busy_ms is not None or profile.launches < MANY_OPERATORS:
         return None
-    if not case.lengthened and (python_loop(case) or items(case)):
+    if items(case) or (python_loop(case) and not case.lengthened):
         return None
     each_us = 1000 * profile.plain_ms / profile.launches
     share = min(1.0, CALL_US / each_us) if each_us else 0.0

@@ -289,7 +289,7 @@ def slow_server() -> Step:
     return lambda: (some(), client.send(b"?"), client.recv(1))
 
 
-@plant("sleeping: queue")
+@plant("sleeping: filled.get")
 def slow_producer() -> Step:
     """Wait for a queue that another thread fills slowly."""
     some, filled = work(), queue.Queue[int](1)

@@ -223,6 +223,13 @@ def test_breakdown_of_another_step_gives_no_advice(explain: Explain) -> None:
     assert misfit_sentence(explain(waits, measured_ms=90.0)) is None
 
 
+def test_waits_for_a_processor_do_not_make_a_step_another_one(explain: Explain) -> None:
+    """A neighbor came: 100 ms instead of 60, of which threads waited 45 ms."""
+    waits = {"matmul": 20.0, "wait": 80.0}
+    assert findings(explain(waits, measured_ms=60.0, host=host(100.0, delay_ms=25.0, other_delays_ms=20.0)))
+    assert findings(explain(waits, measured_ms=60.0, host=host(100.0, delay_ms=2.0))) == ()
+
+
 def test_lengthened_step_keeps_what_the_profiler_does_not_change(explain: Explain) -> None:
     """A step of 500 products that the profiler made four times as long: calls are counted, not timed."""
     loop = kernel("aten::mm", "matmul", 30.0, 500.0, shape="8x8 float, 8x8 float")
@@ -356,6 +363,18 @@ def test_items_read_one_by_one(explain: Explain) -> None:
     item = kernel("aten::item", "other", 5.0, 500.0)
     case = explain({"other": 10.0, "python": 60.0, "matmul": 30.0}, kernels=(item,), launches=1000.0)
     assert "500 times per step" in found(case)["items"] and "many operators" not in found(case)
+    slower = explain({"other": 10.0, "python": 60.0}, kernels=(item,), launches=1000.0, plain_ms=3.0)
+    assert "that is about 50% of the step (1.50 ms)" in found(slower)["items"]
+
+
+def test_limits_and_state_of_the_machine_come_last(explain: Explain) -> None:
+    peaks = Peaks(t=0.0, device="cpu", precision="fp32", flops_per_s=1e12)
+    fast = kernel("aten::mm", "matmul", 90.0, flops=8.1e10)
+    used = host(100.0, delay_ms=45.0)
+    kept = MemoryKinds(growth_mb=9.0)
+    case = explain({"matmul": 90.0, "copy": 10.0}, kernels=(fast,), peaks=peaks, host=used, memory=kept)
+    order = ["copies", "kept activation", "near the peak", "preempted"]
+    assert [finding.rule for finding in findings(case)] == order and findings(case)[2].bound_s == 0.0
 
 
 def test_gather_denormals_and_strided_inputs(explain: Explain) -> None:
