@@ -166,6 +166,8 @@ class HostUse(Record, frozen=True, kw_only=True):
     """Time in Python's garbage collector."""
     children_ms: Milliseconds = 0.0
     """CPU time of child processes."""
+    others_ms: Milliseconds | None = None
+    """CPU time of other processes on the processors of this one; null if unknown."""
     threads: tuple[ThreadUse, ...] = ()
     """Other Python threads that used a processor."""
     other_threads_ms: Milliseconds = 0.0
@@ -224,6 +226,8 @@ class StepProfile(Record, frozen=True, kw_only=True):
     """Logical CPUs that the process may use."""
     busy_cpus: Amount | None = None
     """CPU time of the process over the time of the plain steps; 2 is two full CPUs."""
+    filled_ms: Milliseconds = 0.0
+    """Time in which other threads ran operators for the sleeping main thread."""
     host: HostUse | None = None
     """Null in profiles of earlier versions."""
     places: tuple[Place, ...] = ()

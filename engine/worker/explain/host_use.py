@@ -15,7 +15,7 @@ import psutil
 
 from benchtui.engine.telemetry.host import none_on_error
 from benchtui.engine.telemetry.kernel_files import kernel_lines, kernel_text
-from benchtui.engine.telemetry.processors import THREADS
+from benchtui.engine.telemetry.processors import THREADS, busy_s, usable_processors
 from benchtui.sessions.profiles import HostUse, ThreadUse
 
 IO, VMSTAT = Path("/proc/self/io"), Path("/proc/vmstat")
@@ -53,6 +53,8 @@ class _Others(msgspec.Struct, frozen=True):
     """CPU time of each thread."""
     delays_s: Mapping[int, float]
     children_s: float
+    processors_s: float | None
+    """CPU time of all processes on the processors of this one."""
 
 
 class _Stretch(msgspec.Struct, frozen=True):
@@ -146,6 +148,7 @@ class HostWatch:
             children_ms=self._each_ms(
                 lambda stretch: stretch.others[1].children_s - stretch.others[0].children_s
             ),
+            others_ms=self._others_ms(busy_ms),
             threads=threads,
             other_threads_ms=max(0.0, round(busy_ms - main_ms - python_ms, 6)),
             other_delays_ms=self._each_ms(lambda stretch: stretch.others_delay_s),
@@ -163,6 +166,13 @@ class HostWatch:
 
     def _each_ms(self, total_s: Callable[[_Stretch], float]) -> float:
         return _ms(max(0.0, sum(map(total_s, self._stretches)) / self._steps))
+
+    def _others_ms(self, own_ms: float) -> float | None:
+        """Return the CPU time of other processes. The kernel counts processors in ticks of 10 ms."""
+        spans = [[others.processors_s for others in stretch.others] for stretch in self._stretches]
+        known_s = [after - before for before, after in spans if before is not None and after is not None]
+        children_ms = self._each_ms(lambda stretch: stretch.children_s)
+        return max(0.0, _ms(sum(known_s) / self._steps) - own_ms - children_ms) if known_s else None
 
     def _threads(self) -> Iterator[ThreadUse]:
         """Yield the Python threads besides this one that used a processor."""
@@ -196,6 +206,7 @@ class HostWatch:
             },
             delays_s={number: delay_s for number, delay_s in delays_s.items() if delay_s is not None},
             children_s=children_s,
+            processors_s=none_on_error(lambda: busy_s(usable_processors())),
         )
 
     def _collecting(self, phase: str, info: object) -> None:

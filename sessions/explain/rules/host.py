@@ -158,8 +158,7 @@ def _by_thread(case: ExplainedCase) -> float:
     cpu_ms = sum(thread.cpu_ms for thread in host.threads)
     if cpu_ms < 2 * SHARE * host.step_ms:
         return 0.0
-    filled_ms = in_profile(case, host.asleep_ms) - case.ms("wait") - case.ms("input")
-    if filled_ms >= in_profile(case, cpu_ms) / 2:
+    if case.profile.filled_ms >= in_profile(case, cpu_ms) / 2:
         return 0.0
     return min(in_profile(case, cpu_ms), case.profile.step_ms)
 
@@ -167,17 +166,16 @@ def _by_thread(case: ExplainedCase) -> float:
 def preempted(case: ExplainedCase) -> Finding | None:
     """Find threads that were ready to run but waited for a processor."""
     host = case.profile.host
-    if host is None or host.delay_ms is None or too_many_threads(case):
+    if host is None or host.delay_ms is None or host.others_ms is None or too_many_threads(case):
         return None
     siblings = max((case.profile.threads or 1) - 1, 1)
-    ms = in_profile(case, max(host.delay_ms, host.other_delays_ms / siblings))
+    delay_ms = max(host.delay_ms, host.other_delays_ms / siblings)
+    ms = in_profile(case, min(delay_ms, host.others_ms))
     if not case.takes(ms, SHARE):
         return None
-    own = host.children_ms + sum(thread.cpu_ms for thread in host.threads)
-    by = "threads and children of its own" if own >= host.delay_ms else "other processes"
     sentence = (
-        f"For about {of_step(case, ms)}, threads of the step were ready to run but waited for a processor:"
-        f" {by} used it. With other processes gone, explain the case again."
+        f"For about {of_step(case, ms)}, threads of the step were ready to run but waited for a processor that"
+        " other processes used. With those gone, explain the case again."
     )
     return timed(case, "preempted", sentence, "medium", ms)
 

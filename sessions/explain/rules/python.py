@@ -12,7 +12,7 @@ from benchtui.sessions.explain.finding import (
     of_step,
     timed,
 )
-from benchtui.sessions.explain.rules.host import OPERATORS, at_place, kernel_ms, mostly, reading
+from benchtui.sessions.explain.rules.host import OPERATORS, at_place, kernel_ms, mostly, reading, system_calls
 from benchtui.sessions.profiles import KernelTime
 from benchtui.sessions.text.formatting import count, number
 
@@ -79,12 +79,12 @@ def many_operators(case: ExplainedCase) -> Finding | None:
     share = min(1.0, CALL_US / each_us) if each_us else 0.0
     if share < SHARE:
         return None
-    most = max(profile.kernels, key=lambda kernel: kernel.count)
+    most = max(profile.kernels, key=lambda kernel: kernel.ms)
     shape = f" on {most.shape}" if most.shape else ""
     sentence = (
         f"{ceil(profile.launches):,} operators are called from Python per step of {ms_text(profile.plain_ms)}"
-        f" without the profiler, most often {most.name}{shape} ({most.count:,.0f} times): {number(each_us)} µs"
-        f" each, of which the call alone takes about {number(CALL_US)} µs. Fewer calls on larger tensors, or"
+        f" without the profiler, such as {most.name}{shape} ({most.count:,.0f} times): {number(each_us)} µs"
+        " each. A call alone takes 1 to 3 µs, whatever it computes: fewer calls on larger tensors, or"
         " compile=default, save most of that."
     )
     return timed(
@@ -113,8 +113,13 @@ def native_code(case: ExplainedCase) -> Finding | None:
     ms = min(gaps_ms, share * case.profile.step_ms)
     if case.profile.busy_ms is not None or not case.takes(ms, 2 * SHARE) or ms < gaps_ms / 2:
         return None
-    place = at_place(native) if case.share(*OPERATORS) < native[0].share else ""
-    sentence = f"Native code outside of torch, such as NumPy's, takes {of_step(case, ms)}{place}."
+    calls = system_calls(case)
+    if calls and (calls.ms or 0.0) >= ms / 2:
+        return None
+    more = f", or{at_place(native[1:])}" if len(native) > 1 and native[1].share >= SHARE else ""
+    sentence = (
+        f"Native code outside of torch, such as NumPy's, takes {of_step(case, ms)}{at_place(native)}{more}."
+    )
     return timed(case, "native code", sentence, "medium", ms)
 
 

@@ -79,7 +79,7 @@ def lock() -> Step:
         while True:
             with held:
                 time.sleep(0.01)
-            time.sleep(0.0005)
+            time.sleep(0.00005)
 
     def step() -> None:
         some()
@@ -142,8 +142,8 @@ def transposed_copies() -> Step:
 
 @plant("copies")
 def casts() -> Step:
-    x, y = torch.randn(700, 700), torch.randn(200, 200)
-    return lambda: ([y @ y for _ in range(4)], [x.half().float() for _ in range(8)])
+    x, y = torch.randn(160, 160), torch.randn(100, 100)
+    return lambda: ([y @ y for _ in range(4)], [x.half().float() for _ in range(60)])
 
 
 @plant("few threads")
@@ -397,7 +397,7 @@ def sound_convolution() -> Step:
 @plant("")
 def sound_layers() -> Step:
     net = torch.nn.Sequential(*(torch.nn.Linear(640, 640) for _ in range(6)))
-    x, lengths = torch.randn(256, 640), cycle((1, 2))
+    x, lengths = torch.randn(32, 640), cycle((1, 2))
 
     def step() -> None:
         with torch.inference_mode():

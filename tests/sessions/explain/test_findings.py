@@ -235,7 +235,7 @@ def test_lengthened_step_keeps_what_the_profiler_does_not_change(explain: Explai
     loop = kernel("aten::mm", "matmul", 30.0, 500.0, shape="8x8 float, 8x8 float")
     case = explain({"matmul": 30.0, "python": 10.0}, plain_ms=4.0, launches=500.0, kernels=(loop,))
     assert "from 4.00 to 40.0 ms" in (misfit_sentence(case) or "")
-    assert "aten::mm on 8x8 float, 8x8 float (500 times): 8.00 µs each" in found(case)["many operators"]
+    assert "aten::mm on 8x8 float, 8x8 float (500 times): 8.00 µs each." in found(case)["many operators"]
     assert found(explain({"matmul": 30.0, "wait": 10.0}, plain_ms=4.0)) == {}
 
 
@@ -294,13 +294,16 @@ def test_thread_that_competes_or_is_waited_for(explain: Explain) -> None:
     assert "the main thread waits 50% of the step (50.0 ms) meanwhile" in waited["other threads"]
     assert "sleeping" not in waited
     works = host(100.0, asleep_ms=95.0, threads=(ThreadUse(name="trainer", cpu_ms=95.0),))
-    assert "other threads" not in found(explain({"matmul": 95.0, "python": 5.0}, host=works))
+    case = explain({"matmul": 95.0, "python": 5.0}, host=works, filled_ms=93.0)
+    assert "other threads" not in found(case)
 
 
 def test_preemption_is_no_sleep_and_comes_last(explain: Explain) -> None:
-    case = explain({"matmul": 70.0, "copy": 30.0}, host=host(100.0, delay_ms=45.0), threads=2, processors=2)
+    case = explain({"matmul": 70.0, "copy": 30.0}, host=host(100.0, delay_ms=45.0, others_ms=90.0), threads=2)
     assert [finding.rule for finding in findings(case)] == ["copies", "preempted"]
-    assert "other processes used it" in found(case)["preempted"]
+    assert "For about 45% of the step (45.0 ms)" in found(case)["preempted"]
+    own = host(100.0, delay_ms=45.0, others_ms=2.0)
+    assert "preempted" not in found(explain({"matmul": 70.0, "copy": 30.0}, host=own, threads=2))
     assert "preempted" not in found(explain({"matmul": 70.0}, host=host(70.0, delay_ms=None, asleep_ms=30.0)))
 
 
@@ -370,7 +373,7 @@ def test_items_read_one_by_one(explain: Explain) -> None:
 def test_limits_and_state_of_the_machine_come_last(explain: Explain) -> None:
     peaks = Peaks(t=0.0, device="cpu", precision="fp32", flops_per_s=1e12)
     fast = kernel("aten::mm", "matmul", 90.0, flops=8.1e10)
-    used = host(100.0, delay_ms=45.0)
+    used = host(100.0, delay_ms=45.0, others_ms=90.0)
     kept = MemoryKinds(growth_mb=9.0)
     case = explain({"matmul": 90.0, "copy": 10.0}, kernels=(fast,), peaks=peaks, host=used, memory=kept)
     order = ["copies", "kept activation", "near the peak", "preempted"]

@@ -19,8 +19,8 @@ from benchtui.engine.worker.explain.sampling import SWITCH_S, Sampler
         (["running"], SWITCH_S, "python"),
         (["230", "0x1"], 0.0, "sleep"),
         (["230", "0x1"], SWITCH_S, "sleep"),
-        (["202", "0x7f"], 0.0, "lock"),
-        (["202", "0x7f"], SWITCH_S, "python"),
+        (["202", "0x7f"], SWITCH_S, "lock"),
+        (["202", hex(sampling._RUNTIME_AT + 900)], 0.0, "python"),
         (["61", "0xffff"], 0.0, "process"),
         (["999"], 0.0, "wait"),
         ([], SWITCH_S, "python"),
@@ -30,7 +30,7 @@ from benchtui.engine.worker.explain.sampling import SWITCH_S, Sampler
 def test_activity_of_a_system_call(
     monkeypatch: pytest.MonkeyPatch, call: list[str], late_s: float, activity: str
 ) -> None:
-    """Python's lock comes late from a thread that runs Python code, which then waits for it in ``futex``."""
+    """A thread that runs Python code waits for Python's lock, in ``futex``, while the sampler has it."""
     known = sampling._CALLS["x86_64"]
     numbers = {str(number): name for name, calls in known.items() for number in calls}
     monkeypatch.setattr(sampling, "_ACTIVITIES", numbers)
