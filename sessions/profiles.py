@@ -136,7 +136,7 @@ class ThreadUse(Record, frozen=True, kw_only=True):
 
 
 class HostUse(Record, frozen=True, kw_only=True):
-    """What the kernel counted during the plain steps, per step; means unless a field says otherwise."""
+    """Counters of the kernel around the plain steps, per step; means unless a field says otherwise."""
 
     step_ms: Milliseconds
     """Median time of a step."""
