@@ -96,7 +96,7 @@ def _more_workers(case: ExplainedCase) -> Remedy | None:
 def waiting(case: ExplainedCase) -> Finding | None:
     """Find a main thread that sleeps while no operator runs, with the place and the system call."""
     share, ms = case.share("wait"), case.ms("wait")
-    if share < SHARE or _by_thread(case):
+    if not case.takes(ms, SHARE) or _by_thread(case):
         return None
     places = [place for place in case.profile.places if place.activity in _WAITS]
     if not places:

@@ -43,7 +43,7 @@ def idle_gpu(case: ExplainedCase) -> Finding | None:
 def tokenizing(case: ExplainedCase) -> Finding | None:
     """Find a step that spends its time on tokenizing."""
     ms = case.ms("tokenizer")
-    if case.share("tokenizer") < 2 * SHARE:
+    if not case.takes(ms, 2 * SHARE):
         return None
     sentence = (
         f"Tokenizing takes {of_step(case, ms)}, while the device is idle: tokenize the data set ahead of time,"
@@ -215,7 +215,7 @@ def slow_attention(case: ExplainedCase) -> Finding | None:
 def optimizing(case: ExplainedCase) -> Finding | None:
     """Find an optimizer that takes much of a step."""
     ms = case.ms("optimizer")
-    if case.share("optimizer") < 2 * SHARE:
+    if not case.takes(ms, 2 * SHARE):
         return None
     launches = sum(family.launches for family in case.profile.families if family.family == "optimizer")
     sentence = (

@@ -226,8 +226,10 @@ def test_breakdown_of_another_step_gives_no_advice(explain: Explain) -> None:
 def test_waits_for_a_processor_do_not_make_a_step_another_one(explain: Explain) -> None:
     """A neighbor came: 100 ms instead of 60, of which threads waited 45 ms."""
     waits = {"matmul": 20.0, "wait": 80.0}
-    assert findings(explain(waits, measured_ms=60.0, host=host(100.0, delay_ms=25.0, other_delays_ms=20.0)))
-    assert findings(explain(waits, measured_ms=60.0, host=host(100.0, delay_ms=2.0))) == ()
+    assert findings(
+        explain(waits, measured_ms=60.0, host=host(100.0, delay_ms=25.0, other_delays_ms=20.0, others_ms=90.0))
+    )
+    assert findings(explain(waits, measured_ms=60.0, host=host(100.0, delay_ms=2.0, others_ms=90.0))) == ()
 
 
 def test_lengthened_step_keeps_what_the_profiler_does_not_change(explain: Explain) -> None:
@@ -296,6 +298,14 @@ def test_thread_that_competes_or_is_waited_for(explain: Explain) -> None:
     works = host(100.0, asleep_ms=95.0, threads=(ThreadUse(name="trainer", cpu_ms=95.0),))
     case = explain({"matmul": 95.0, "python": 5.0}, host=works, filled_ms=93.0)
     assert "other threads" not in found(case)
+
+
+def test_shares_are_those_of_the_step_without_waits_for_a_processor(explain: Explain) -> None:
+    """A neighbor made the products of 4 ms take 40; the copies of 6 ms are still most of the step."""
+    families = {"matmul": 94.0, "copy": 6.0}
+    assert "copies" not in found(explain(families, host=host(100.0)))
+    used = host(100.0, delay_ms=50.0, other_delays_ms=40.0, others_ms=98.0)
+    assert [finding.rule for finding in findings(explain(families, host=used))] == ["copies", "preempted"]
 
 
 def test_preemption_is_no_sleep_and_comes_last(explain: Explain) -> None:
