@@ -27,7 +27,7 @@ wait_for_quiet = "off"
 [measure]
 warmup = 8
 iterations = 40
-max_time = "0.6s"
+max_time = "0.4s"
 answers = false
 """
 SOUND = ("near the peak", "preempted")
