@@ -1,4 +1,4 @@
-"""Explained cases: the time of their steps by family, findings, tried remedies, and differences between cases."""
+"""Explained cases: the time of their steps by family, findings, tried remedies, and differences of cases."""
 
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
