@@ -1,5 +1,6 @@
 """Reading for Home: models, sweeps and the machine's support. Blocks, so call it from a thread."""
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -46,10 +47,11 @@ class HomeReader:
         Raises:
             BenchtuiError: If it is a folder that doesn't exist, or has no model.
         """
-        absolute = f"/{text}"
-        typed = absolute if not Path(text).exists() and Path(absolute).is_dir() else text
-        path = self._app_context.folder / Path(typed).expanduser()
-        return models.entry_of(str(path) if path.is_dir() else typed, self.bundled, listed)
+        for typed in (text, f"/{text}"):
+            path = os.path.normpath(self._app_context.folder / os.path.expanduser(typed))
+            if os.path.isdir(path):
+                return models.entry_of(path, self.bundled, listed)
+        return models.entry_of(text, self.bundled, listed)
 
     def room(self) -> Room:
         """Return what the machine's first device supports, without its free memory."""

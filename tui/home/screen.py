@@ -2,8 +2,8 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import ClassVar
 
 from msgspec.structs import replace
@@ -15,6 +15,7 @@ from textual.message import Message
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.library.paths import DEMO, demo_path
 from benchtui.sessions.library.summaries import SummaryCache
+from benchtui.sessions.stored_models.hub_cache import stored_folder
 from benchtui.sessions.sweep import Sweep
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean
@@ -169,7 +170,8 @@ class Home(PlaceScreen):
 
     def _receive(self, reading: Reading) -> None:
         """Pass on a reading from the thread that reads the machine."""
-        self.post_message(Read(reading))
+        with suppress(RuntimeError):  # the app may end meanwhile
+            self.post_message(Read(reading))
 
     @on(Read)
     def _apply(self, event: Read) -> None:
@@ -244,9 +246,9 @@ class Home(PlaceScreen):
 
     @on(ActionBar.Given)
     def given(self, event: ActionBar.Given) -> None:
-        """Keep the filter; if nothing matches it, select the model with this path or hub id."""
+        """Keep the filter; if it names a model or matches none, select the model with this path or hub id."""
         text = event.text.strip()
-        if text and not (self._selection.shown and not Path(text).expanduser().is_dir()):
+        if text and (not self._selection.shown or stored_folder(text)):
             self._choose(text)
         else:
             self._show_chosen()
