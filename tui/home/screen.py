@@ -381,7 +381,7 @@ class Home(PlaceScreen):
 
     @property
     def _room(self) -> Room | None:
-        """What decides which batch sizes fit now; None until it is known."""
+        """Device and memory that decide which batch sizes fit now; None until they are known."""
         room = self._support
         return room and replace(room, free_mb=self._machine.free_mb(room.device))
 
