@@ -50,7 +50,7 @@ class ModelShape(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StoredModel(msgspec.Struct, frozen=True, kw_only=True):
-    """What the files of a model say."""
+    """Facts about a model from its files."""
 
     folder: Path
     weights_bytes: int = 0

@@ -125,9 +125,9 @@ def _help_lines(row: FormRow, error: str, here: bool, width: int) -> list[Line]:
 
 def _remark_lines(row: FormRow, width: int, symbols: Symbols) -> list[Line]:
     """Render the remark on a value below it."""
-    sign = f"{symbols.failed} " if row.wrong else ""
-    remark = (f"{sign}{row.remark}", "bad" if row.wrong else "warning")
-    return [crop([(" " * value_column(row), "plain"), remark], width, symbols)] if row.remark else []
+    sign, role = (symbols.failed, "bad") if row.wrong else (symbols.flag, "warning")
+    indent = (" " * (INDENT + 2), "plain")
+    return [crop([indent, (f"{sign} {row.remark}", role)], width, symbols)] if row.remark else []
 
 
 def _value(row: FormRow, error: str) -> Span:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.journal.session_file import SessionFile
 from benchtui.sessions.library.summaries import Best, Summary, SummaryCache
+from benchtui.sessions.sanitize import quoted
 from benchtui.sessions.stored_models.hub_cache import cached_models, snapshot, stored_folder
 from benchtui.sessions.stored_models.stored_model import (
     StoredModel,
@@ -95,7 +96,7 @@ def entry_of(model: str, bundled: Mapping[str, Path], beside: Iterable[ModelEntr
     if listed is not None:
         return listed
     if reason := missing_reason(model, folder):
-        raise BenchtuiError(f"{model}: {reason}")
+        raise BenchtuiError(f"{quoted(model)}: {reason}")
     return with_files(ModelEntry(model, folder, bundled=model in bundled))
 
 

@@ -10,8 +10,9 @@ from benchtui.sessions.stored_models.stored_model import StoredModel
 from benchtui.sessions.sweep import Config, task_named
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean, compact, memory
-from benchtui.tui.drawing.styled_text import Line, Span
+from benchtui.tui.drawing.styled_text import Line, Span, line
 from benchtui.tui.home.models import Known, ModelEntry, age_text
+from benchtui.tui.shell.keymap import key
 from benchtui.tui.table.case_names import config_name
 from benchtui.tui.table.columns import Column
 from benchtui.tui.table.layout import Arrangement, TableRow
@@ -92,6 +93,24 @@ class Selection:
         self.words = words
         wanted = words.casefold().split()
         self.shown = [entry for entry in self.all if all(word in entry.name.casefold() for word in wanted)]
+
+
+def list_title(selection: Selection, running: str, loaded: bool) -> tuple[list[Span], list[Span]]:
+    """Return the title of the list: the filter, which sweeps are running, and the number of models."""
+    left: list[Span] = [("models here", "strong")]
+    if selection.words:
+        left.append((f' matching "{clean(selection.words)}"', "accent"))
+    amount = f"{len(selection.shown):,}" if loaded else ""
+    return left, [(running, "accent"), ("  " if running else "", "plain"), (amount, "muted")]
+
+
+def placeholder(selection: Selection, loaded: bool) -> Line:
+    """Return the line shown in place of an empty list."""
+    if not loaded:
+        return line(("looking for models", "muted"))
+    if selection.words:
+        return line(("no model here has this name; enter takes it as a path or a hub id", "muted"))
+    return line((f"no model here yet: {key('home.find')} takes a path or a hub id, or paste one", "muted"))
 
 
 def arrangement(width: int, longest: int) -> Arrangement:

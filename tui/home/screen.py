@@ -1,9 +1,9 @@
 """Home view: this machine and its users, the models on it, and the keys that measure one."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import ClassVar
 
 from msgspec.structs import replace
@@ -15,10 +15,11 @@ from textual.message import Message
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.library.paths import DEMO, demo_path
 from benchtui.sessions.library.summaries import SummaryCache
+from benchtui.sessions.stored_models.hub_cache import stored_folder
 from benchtui.sessions.sweep import Sweep
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean
-from benchtui.tui.drawing.styled_text import Line, line
+from benchtui.tui.drawing.styled_text import Line
 from benchtui.tui.editor.title_bar import POLL_S, running_texts
 from benchtui.tui.home import models
 from benchtui.tui.home.card import HomeCard, card_lines, card_title
@@ -31,8 +32,9 @@ from benchtui.tui.home.machine import (
     machine_title,
 )
 from benchtui.tui.home.models import ModelEntry
-from benchtui.tui.home.rows import Room, Selection, arrangement, header_line, row
-from benchtui.tui.home.sweeps import Offers, offers
+from benchtui.tui.home.reading import HomeReader, Offered
+from benchtui.tui.home.rows import Room, Selection, arrangement, header_line, list_title, placeholder, row
+from benchtui.tui.home.sweeps import Offers
 from benchtui.tui.pages.place_screen import PlaceScreen
 from benchtui.tui.shell import keymap
 from benchtui.tui.shell.context import AppContext
@@ -119,11 +121,10 @@ class Home(PlaceScreen):
         self._machine = ThisMachine()
         self._selection = Selection()
         self._wanted = model
-        self._bundled: Mapping[str, Path] = {}
+        self._reader = HomeReader(app_context)
         self._loaded = False
         self._support: Room | None = None
-        self._offers: tuple[str, Offers | None, str] = ("", None, "")
-        """Model, its sweeps, and why there are none."""
+        self._offered = Offered()
         self._sweeps: tuple[str, ...] = ()
         self._end_watch: Callable[[], None] | None = None
 
@@ -169,7 +170,8 @@ class Home(PlaceScreen):
 
     def _receive(self, reading: Reading) -> None:
         """Pass on a reading from the thread that reads the machine."""
-        self.post_message(Read(reading))
+        with suppress(RuntimeError):  # the app may end meanwhile
+            self.post_message(Read(reading))
 
     @on(Read)
     def _apply(self, event: Read) -> None:
@@ -193,7 +195,7 @@ class Home(PlaceScreen):
     def action_find(self) -> None:
         """Ask for a part of a model's name, a path or a hub id."""
         self.remove_class("-zoomed")
-        completer = model_completer(self._app_context.folder, lambda: self._bundled)
+        completer = model_completer(self._app_context.folder, lambda: self._reader.bundled)
         self._action_bar.ask("find", PROMPT, self._selection.words, completer)
 
     async def action_start(self, which: str) -> None:
@@ -244,9 +246,9 @@ class Home(PlaceScreen):
 
     @on(ActionBar.Given)
     def given(self, event: ActionBar.Given) -> None:
-        """Keep the filter; if nothing matches it, select the model with this path or hub id."""
+        """Keep the filter; if it names a model or matches none, select the model with this path or hub id."""
         text = event.text.strip()
-        if text and not (self._selection.shown and not Path(text).expanduser().is_dir()):
+        if text and (not self._selection.shown or stored_folder(text)):
             self._choose(text)
         else:
             self._show_chosen()
@@ -255,7 +257,7 @@ class Home(PlaceScreen):
     async def _choose(self, model: str) -> None:
         """Select a model by path or hub id; say in red why if that is impossible."""
         try:
-            entry = await asyncio.to_thread(self._entry_of, model)
+            entry = await asyncio.to_thread(self._reader.model, model, self._selection.all)
         except BenchtuiError as error:
             self._selection.filter("")
             self._show_message(str(error), "bad")
@@ -263,39 +265,21 @@ class Home(PlaceScreen):
         self._selection.select(entry)
         self._show_chosen()
 
-    def _entry_of(self, model: str) -> ModelEntry:
-        """Return the entry of a typed model. A path typed after the key ``/`` lacks its beginning."""
-        absolute = f"/{model}"
-        typed = absolute if not Path(model).exists() and Path(absolute).is_dir() else model
-        path = self._app_context.folder / Path(typed).expanduser()
-        return models.entry_of(str(path) if path.is_dir() else typed, self._bundled, self._selection.all)
-
     @work(group="look", exclusive=True, name=HOLDS_KEYS)
     async def _reload(self) -> None:
         """List the models, select the wanted one, then read what takes longer."""
-        listed = await asyncio.to_thread(self._list)
+        listed = await asyncio.to_thread(self._reader.models)
         before = {entry.model: entry for entry in self._selection.all}
         typed = [entry for entry in self._selection.all if not entry.sessions and entry.model not in listed]
         self._selection.update(
             [*typed, *(_merged(entry, before.get(model)) for model, entry in listed.items())]
         )
-        self._loaded = True
+        self._loaded, self._offered = True, Offered()
         if self._wanted:
             wanted, self._wanted = self._wanted, ""
             self._choose(wanted)
         self._show_chosen()
         self._read_more()
-
-    def _list(self) -> dict[str, ModelEntry]:
-        """List the models by name."""
-        self._bundled = self._app_context.bundled()
-        try:
-            sessions = (self._app_context.known or self._app_context.recorded)()
-        except BenchtuiError:
-            sessions = []
-        folders = self._app_context.preferences.settings.models
-        entries = models.list_models(folders, sessions, self._app_context.hostname, self._bundled)
-        return {entry.model: entry for entry in entries}
 
     @work(group="read", exclusive=True)
     async def _read_more(self) -> None:
@@ -306,21 +290,13 @@ class Home(PlaceScreen):
             self._selection.replace(await asyncio.to_thread(list, map(models.with_files, part)))
             self.draw()
         if self._support is None:
-            self._support = await asyncio.to_thread(self._read_support)
+            self._support = await asyncio.to_thread(self._reader.room)
         summaries = await asyncio.to_thread(SummaryCache)
         for entry in [entry for entry in self._selection.all if entry.sessions]:
             self._selection.replace([await asyncio.to_thread(models.with_best, entry, summaries)])
             self.draw()
         await asyncio.to_thread(summaries.save)
         self.draw()
-
-    def _read_support(self) -> Room:
-        """Return what the machine's first device supports. Its free memory is read all the time."""
-        from benchtui.sessions.advice.find_sweep import searched_batch_sizes  # not needed for the first paint
-
-        support = self._app_context.device_support()
-        precision = "bf16" if support.bf16 else "fp32"
-        return Room(support.device, precision, searched_batch_sizes(support), None)
 
     @work(group="offers", exclusive=True)
     async def _build_offers(self) -> None:
@@ -333,19 +309,11 @@ class Home(PlaceScreen):
         """Return the sweeps of the selected model; None with a message if there are none."""
         if (entry := self._entry()) is None:
             return None
-        if self._offers[0] != entry.model or not self._offers[1]:
-            self._offers = await asyncio.to_thread(self._offers_of, entry)
-        if self._offers[2]:
-            self._show_message(self._offers[2], "bad")
-        return self._offers[1]
-
-    def _offers_of(self, entry: ModelEntry) -> tuple[str, Offers | None, str]:
-        stored = models.with_files(entry).stored
-        try:
-            support = self._app_context.device_support()
-            return entry.model, offers(entry.model, stored, entry.bundled, support), ""
-        except BenchtuiError as error:
-            return entry.model, None, str(error)
+        if self._offered.model != entry.model:
+            self._offered = await asyncio.to_thread(self._reader.offered, entry)
+        if self._offered.problem:
+            self._show_message(self._offered.problem, "bad")
+        return self._offered.offers
 
     @work(group="engines", exclusive=True)
     async def _check_engines(self) -> None:
@@ -365,7 +333,7 @@ class Home(PlaceScreen):
 
     def _show_chosen(self) -> None:
         self._show_message()
-        if self._selection.chosen and self._offers[0] != self._selection.chosen.model:
+        if self._selection.chosen and self._offered.model != self._selection.chosen.model:
             self._build_offers()
 
     def _draw_content(self) -> None:
@@ -373,7 +341,8 @@ class Home(PlaceScreen):
         view = replace(self._machine.view(signs), listed=len(selection.all))
         self.query_one("#machine", Frame).show_title(*machine_title(view))
         self._panel("gauges").show(view)
-        self.query_one("#models", Frame).show_title(*self._list_title())
+        title = list_title(selection, running_texts(self._sweeps)[-1], self._loaded)
+        self.query_one("#models", Frame).show_title(*title)
         listing = self.query_one(LongList)
         longest = max((len(entry.name) for entry in selection.shown), default=0)
         width = max(listing.size.width, 1)
@@ -383,20 +352,11 @@ class Home(PlaceScreen):
         self.query_one("#about", Frame).show_title(*card_title(card))
         self._panel("card").show(card)
 
-    def _list_title(self) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-        selection = self._selection
-        left = [("models here", "strong")]
-        if selection.words:
-            left.append((f' matching "{clean(selection.words)}"', "accent"))
-        running = running_texts(self._sweeps)
-        amount = f"{len(selection.shown):,}" if self._loaded else ""
-        return left, [(running[-1], "accent"), ("  " if self._sweeps else "", "plain"), (amount, "muted")]
-
     def _lines(self, longest: int) -> Lines:
         selection, signs, room = self._selection, self._symbols, self._room
         if not selection.shown:
-            lines = self._placeholder()
-            return Lines(len(lines), lambda index, width: lines[index], -1)
+            drawn = placeholder(selection, self._loaded)
+            return Lines(1, lambda index, width: drawn, -1)
         now = now_utc()
 
         def made(index: int, width: int) -> Line:
@@ -407,23 +367,13 @@ class Home(PlaceScreen):
 
         return Lines(len(selection.shown), made, selection.at)
 
-    def _placeholder(self) -> list[Line]:
-        """Return the lines shown in place of an empty list."""
-        if not self._loaded:
-            return [line(("looking for models", "muted"))]
-        key = keymap.key("home.find")
-        if self._selection.words:
-            return [line(("no model here has this name; enter takes it as a path or a hub id", "muted"))]
-        return [line((f"no model here yet: {key} takes a path or a hub id, or paste one", "muted"))]
-
     def _card(self) -> HomeCard:
         entry = self._selection.chosen
-        model, built, problem = self._offers
-        own = entry is not None and entry.model == model
+        own = self._offered if entry and entry.model == self._offered.model else Offered()
         return HomeCard(
             entry=entry,
-            offers=built if own else None,
-            problem=problem if own else "",
+            offers=own.offers,
+            problem=own.problem,
             room=self._room,
             now=now_utc(),
             hint=(f"{keymap.key('home.demo')} plays the demo: a sweep on four simulated GPUs",),
@@ -431,7 +381,7 @@ class Home(PlaceScreen):
 
     @property
     def _room(self) -> Room | None:
-        """What decides which batch sizes fit now; None until it is known."""
+        """Device and memory that decide which batch sizes fit now; None until they are known."""
         room = self._support
         return room and replace(room, free_mb=self._machine.free_mb(room.device))
 

@@ -520,7 +520,7 @@ async def test_ascii_mode_draws_only_ascii(opened: Any) -> None:
 def test_help_fits_a_narrow_terminal() -> None:
     lines = help_lines(editor_help(UNICODE), 56)
     assert max(width_of(drawn) for drawn in lines) <= 56
-    assert "only weights and libraries" in " ".join(text.strip() for drawn in lines for text, _ in drawn)
+    assert "memory of weights and libraries" in " ".join(text.strip() for drawn in lines for text, _ in drawn)
 
 
 async def test_groups_are_folded_until_they_are_opened(opened: Any) -> None:

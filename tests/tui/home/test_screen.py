@@ -139,6 +139,8 @@ async def test_cached_model_is_completed(mini: Path, at_home: At) -> None:
         ("./missing", "no such folder, and not in the cache of the hub"),
         ("hub/mini", "no such folder, and not in the cache of the hub"),
         ("hub", "no model in this folder: it has no config.json"),
+        ("~nobody-here/model", "no such folder, and not in the cache of the hub"),
+        ("x/" * 3000, "no such folder, and not in the cache of the hub"),
     ],
 )
 async def test_missing_model_is_said_in_red_before_anything_starts(
