@@ -58,7 +58,7 @@ class ChartSelection(msgspec.Struct):
 
     @property
     def without_rows(self) -> str:
-        """What a list without rows says."""
+        """Text in place of rows."""
         shown = f'no case matches "{format.clean(self.filter_text)}"; {key("charts.back")} clears'
         return shown if self.filter_text else "none yet"
 
