@@ -277,7 +277,7 @@ class Session:
 
     @property
     def ending(self) -> str:
-        """How it ended: ``failed`` without any result, ``crashed`` without a last event, or as recorded."""
+        """Outcome of the session: ``failed`` without any result, ``crashed`` without an end, or as recorded."""
         if self.finished is None:
             return "crashed"
         nothing = self.finished.outcome == "completed" and not any(case.has_result for case in self.cases)

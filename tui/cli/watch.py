@@ -239,10 +239,11 @@ def replay(
 
 @click.command()
 @click.option("--cpu", "on_cpu", is_flag=True, help="Replay a sweep that was measured on a CPU instead.")
+@click.option("--end", "at_end", is_flag=True, help="Open it at its end, with what it says.")
 @speed_option
 @theme_option
 @ascii_option
-def demo(on_cpu: bool, speed: float | None, **appearance: Unpack[AppearanceOptions]) -> None:
+def demo(on_cpu: bool, at_end: bool, speed: float | None, **appearance: Unpack[AppearanceOptions]) -> None:
     """Replay a bundled demo session.
 
     It is a simulated sweep on a server with four GPUs: a model computed it, and every screen and export of it
@@ -250,7 +251,7 @@ def demo(on_cpu: bool, speed: float | None, **appearance: Unpack[AppearanceOptio
     """
     require_terminal()
     path = paths.demo_path(paths.CPU_DEMO if on_cpu else paths.DEMO)
-    show(None, path, Start(speed or 1.0), **appearance)
+    show(None, path, Start(speed or 1.0, ReplayTarget(percent=100) if at_end else None), **appearance)
 
 
 def _load(sweep: str, overrides: tuple[str, ...]) -> Sweep:
@@ -271,11 +272,18 @@ def _load(sweep: str, overrides: tuple[str, ...]) -> Sweep:
         raise
 
 
+MOST_NAMES = 4
+"""Maximum number of sessions that a message names."""
+
+
 def unknown_word(word: str) -> str:
     """Describe a word that is neither a command, a preset nor a file, and suggest the closest known name."""
     from benchtui.sessions.sweep.toml_reader import preset_names  # no recorded session needs it
 
-    hint = nearest(word, [*COMMANDS, *preset_names(), *(entry.path.stem for entry in paths.entries())])
+    sessions = [entry.path.stem for entry in paths.entries()]
+    if begun := [name for name in sessions if name.startswith(word)]:
+        return f"{word}: no whole name of a session; these begin with it: {', '.join(begun[:MOST_NAMES])}"
+    hint = nearest(word, [*COMMANDS, *preset_names(), *sessions])
     presets = ", ".join(preset_names())
     return f"{word}: no such file, preset or command{hint}; presets: {presets}; commands: benchtui --help"
 

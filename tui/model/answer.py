@@ -211,6 +211,7 @@ def _keys(session: Session, conclusions: Conclusions | None) -> Iterator[str]:
         yield f"{key('monitor.measure')} measure what is open"
     if conclusions is None or conclusions.works:
         yield f"{key('monitor.copy_report')} copy the report"
-        yield f"{key('monitor.why')} why"
+        if not session.simulated or any(case.explained for case in session.cases):
+            yield f"{key('monitor.why')} why"
         yield f"{key('monitor.export')} save the report"
     yield f"{key('monitor.edit')} change and run again"

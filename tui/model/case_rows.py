@@ -63,6 +63,8 @@ ROLES = {
     "failed": "bad",
 }
 """Color role of each case state."""
+UNSTEADY_PERCENT = 30.0
+"""Half-width of a typical step's interval above which its figures are no more than a guess."""
 PENDING = ("queued", "running")
 """States of cases whose metrics are still to come."""
 
@@ -346,6 +348,8 @@ class CaseRows:
                 return answer_span(case, case.index in self._session.answer_baselines, self._symbols)
             case "trace":
                 return (steps_trace(case, BY_KEY[key].width, self._symbols), "soft")
+            case "samples" if self._is_unsteady(case) and (rate := self._metric(case, key)):
+                written = f"{self._symbols.about}{format.significant(rate, digits=2)}"
             case _:
                 written = FORMATS[key](self._metric(case, key), self._symbols)
         return self._absent(case) if written == self._symbols.absent else (written, "plain")
@@ -397,7 +401,17 @@ class CaseRows:
         word = mark_word(case.marks, self.shared_marks) if case.state == "ok" else None
         if word is not None:
             return (f"{self._symbols.flag} {format.clean(word)}", "warning")
+        if case.state == "ok" and self._is_unsteady(case):
+            return (f"{self._symbols.flag} unsteady", "warning")
         return (state_text(case, self._session.start.sweep.measure, self._symbols), ROLES[case.state])
+
+    def _is_unsteady(self, case: CaseState) -> bool:
+        stats = self.stats(case)
+        if stats is None or not case.has_result:
+            return False
+        several = len(self.verdicts.rounds(case)) > 1
+        percent = self.verdicts.half_width_percent(case) if several else stats.interval_percent
+        return percent is not None and percent > UNSTEADY_PERCENT
 
     def _against_base(self, case: CaseState) -> Span:
         """Format the ratio to the baseline with the sign and color of its verdict."""

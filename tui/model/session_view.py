@@ -53,13 +53,15 @@ def heading_of(
     session = feed.session
     start = session.start
     time_left = remaining.sweep_left(feed.now_s) if feed.running else None
+    in_round = _in_round(session) if feed.running else None
     return SweepHeading(
         name=labeled(format.clean(start.sweep.name), start),
         host=format.clean(start.host.hostname or ""),
         device=_device(session),
-        done=remaining.done,
+        done=in_round[2] if in_round else remaining.done,
         total=remaining.total,
         skipped=remaining.skipped,
+        round=in_round[:2] if in_round else None,
         progress=remaining.progress(feed.now_s, time_left),
         state=_state(feed),
         left=time_left,
@@ -87,6 +89,19 @@ def current_of(feed: Feed, case_rows: CaseRows, remaining: RemainingTime, case: 
         remark = _expected_memory(case_rows, case)
         return Current(title, position, case.state, ROLES[case.state], remark=remark, metrics=metrics)
     return _running(feed, case_rows, remaining, case, position)
+
+
+def _in_round(session: Session) -> tuple[int, int, int] | None:
+    """Return the round in progress, from 1, the number of rounds, and the cases that this one has measured.
+
+    None if the sweep has a single round, or as many as it takes.
+    """
+    measure = session.start.sweep.measure
+    if measure.rounds < 2 or measure.rounds_auto:
+        return None
+    done = min((len(case.ends) for case in session.cases if case.finished is None), default=0)
+    ended = sum(case.finished is not None or len(case.ends) > done for case in session.cases)
+    return done + 1, measure.rounds, ended
 
 
 WITHOUT_STEPS = {
@@ -254,6 +269,11 @@ class View:
         return self.session.finished is not None or self._feed.cut_off
 
     @property
+    def concluded(self) -> bool:
+        """Whether there are conclusions of this moment."""
+        return self._conclusions() is not None
+
+    @property
     def replayed(self) -> bool:
         """Whether a recording is replayed."""
         return self._feed.replayed
@@ -395,7 +415,7 @@ class View:
             total=len(session.cases),
             filter=format.clean(table_order.filter),
             unit=task_named(session.start.sweep.task).unit if session.started else SAMPLES_PER_S,
-            over=self.over and self._conclusions() is not None,
+            over=self.over and self.concluded,
         )
 
     def _columns(self, chosen: tuple[str, ...]) -> tuple[str, ...]:

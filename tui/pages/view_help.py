@@ -56,7 +56,10 @@ def library_help(symbols: Symbols) -> Sequence[Section]:
     """Return the help sections of the Library view."""
     columns = (
         ("measured", "measured cases, of those planned"),
-        ("best rate", f"throughput of the best case; {symbols.absent} if none was measured"),
+        (
+            "best rate",
+            f"throughput of the case to run; {symbols.about} while undecided, {symbols.absent} without any",
+        ),
         ("A B C", "the marked sessions; A is the base"),
         (symbols.flag, "caveats of the measurements"),
     )

@@ -213,8 +213,9 @@ class Arrangement(msgspec.Struct, frozen=True):
 
 
 def most_important(columns: Sequence[Column]) -> list[Column]:
-    """Return the columns that names make room for: median, throughput, and those that get space first."""
-    last = max((column.rank for column in columns if column.key in ("p50", "samples")), default=-math.inf)
+    """Return the columns that names make room for: median, throughput and ratio, and those before them."""
+    keys = ("p50", "samples", "base")
+    last = max((column.rank for column in columns if column.key in keys), default=-math.inf)
     return [column for column in columns if column.rank <= last]
 
 

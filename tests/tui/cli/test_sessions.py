@@ -122,7 +122,7 @@ def test_session_list_has_a_header_and_aligned_columns(recorded: Any) -> None:
         *("name", "state", "created", "measured", "left", "best", "rate", "model", "host", "best", "case")
     ]  # fmt: skip
     assert rows[0].split()[:9] == [
-        *("old", "completed", "2026-11-21T10:00:00Z", "2/2", "–", "99.9", "samples/s", "tiny-bert", "box")
+        *("old", "completed", "2026-11-21T10:00:00Z", "2/2", "–", "99.8", "samples/s", "tiny-bert", "box")
     ]  # fmt: skip
     assert {row.index("tiny-bert") for row in rows} == {header.index("model")}
     assert rows[1].endswith("note: after the update")
@@ -183,7 +183,8 @@ def test_session_of_the_library_is_opened_by_its_name(recorded: Any, monkeypatch
         assert run(word).exception is None
     assert shown == ["old", paths.resolve("latest").stem, "new"]
     assert "--theme" in run("old", "--help").output
-    assert "no such file, preset or command" in str(run("ol").exception)
+    assert "these begin with it: old" in str(run("ol").exception)
+    assert "no such file, preset or command" in str(run("xyzzy").exception)
 
 
 def test_model_is_opened_on_home(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -127,7 +127,7 @@ async def test_the_plot_belongs_to_the_case_in_the_heading(story: Any, engine: A
         assert [row.strip() for row in seen.panel("band") if row.strip()] == [
             "no steps yet: the model is loading"
         ]
-        assert "".join(seen.panel("parts")).strip() == "no measured steps with parts yet"
+        assert "".join(seen.panel("parts")).strip() == "no measured steps with parts"
         story.prepare(1)
         await seen.look()
         assert seen.panel("band")[0] == "no steps yet: the first one is running"
@@ -149,8 +149,8 @@ async def test_one_gpu_has_all_readings_in_one_row(story: Any, engine: Any, open
     async with opened(story.path, engine) as seen:
         header, gpu, host, *_ = seen.panel("gauges")
         assert header.split()[:5] == ["utilization", "memory", "power", "temp", "clock"]
-        assert all(reading in gpu for reading in ("97%", "8.0/80G", "330/400W", "61°C", "1980 MHz"))
-        assert "host CPU" in host and "110% of 16 cores" in host and "12/64G" in host
+        assert all(reading in gpu for reading in ("97%", "7/75GiB", "330/400W", "61°C", "1980 MHz"))
+        assert "host CPU" in host and "110% of 16 cores" in host and "11/60GiB" in host
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 50)])
