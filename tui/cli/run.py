@@ -14,7 +14,7 @@ from benchtui.engine import client
 from benchtui.engine.client import Engine
 from benchtui.sessions.advice.conclusion import conclude
 from benchtui.sessions.advice.elimination import find_objective
-from benchtui.sessions.compare.joined import join_into, unlike
+from benchtui.sessions.compare.joined import join_follow_up, unlike
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.estimates import history
 from benchtui.sessions.events import CaseFinished, RoundsPlanned
@@ -133,9 +133,7 @@ def run_to_end(
         _stop(engine)
     session = _follow(engine, as_json)
     path = progress.recorded_path(session, engine.path)
-    if into and any(case.state == "ok" for case in session.cases):
-        join_into(into, path)
-        path.unlink()
+    if into and join_follow_up(into, path, session):
         _print_answer(Session.load(into, summarize), into, as_json)
         click.echo(printable(f"{progress.measured_text(session)} joined session {into}"), err=True)
     else:
