@@ -110,6 +110,9 @@ class Model(Record, frozen=True, kw_only=True):
     """Source of configuration and weights: ``hub``, ``folder`` or ``bundled``."""
     revision: str | None = None
     """Commit of a model of the hub; null for any other, and in older sessions."""
+    random_weights: str | None = None
+    """Digest of the numbers that random weights repeat. Null for trained weights, and in older sessions, whose
+    random weights were others."""
 
 
 class Data(Record, frozen=True, kw_only=True):
@@ -201,6 +204,19 @@ class Energy(Record, frozen=True, kw_only=True):
     absent: str | None = None
 
 
+class Turns(Record, frozen=True, kw_only=True):
+    """Round of another case that a round took turns with, so that the pace of the machine affected both alike.
+
+    They are compared slice by slice: the steps of one turn with those of the partner's turn after it.
+    """
+
+    case: Count
+    """The other case."""
+    round: Count
+    slice_steps: Annotated[int, msgspec.Meta(ge=1)]
+    """Recorded steps per turn."""
+
+
 class Neighbor(Record, frozen=True, kw_only=True):
     """Process of somebody else that used the machine."""
 
@@ -210,6 +226,15 @@ class Neighbor(Record, frozen=True, kw_only=True):
     """Its user, if this machine knows the name."""
     cpu_percent: Amount | None = None
     """Mean CPU use; 100 is one full CPU. Null for a process on the GPU."""
+
+
+class MachineUsers(msgspec.Struct, frozen=True, kw_only=True):
+    """Processes that use a machine now, the newest reading of each kind. Not part of a session."""
+
+    gpus: dict[int, tuple[Neighbor, ...]] = {}
+    """Processes on each GPU, by its index. A GPU whose processes can't be read is left out."""
+    busiest: tuple[Neighbor, ...] = ()
+    """Processes that used the processors most since the previous reading."""
 
 
 class Environment(Record, frozen=True, kw_only=True):
@@ -368,11 +393,13 @@ class Answer(Record, frozen=True, kw_only=True):
 
     kind: AnswerKind
     amount: Count
-    """Positions (logits), tokens, losses or values in the output."""
+    """Positions (logits), tokens, training steps or values in the output."""
     digest: str
     """SHA-256 of the values, truncated to what distinguishes outputs of the same kind; equal for equal bits."""
     shortened: str | None = None
     """What the probe consisted of if the case was too slow for all of it; null for a whole probe."""
+    probe: Count = 1
+    """Version of the probe; answers to other versions can't be compared."""
 
 
 class AnswerComparison(Record, frozen=True, kw_only=True):
@@ -399,6 +426,12 @@ class AnswerComparison(Record, frozen=True, kw_only=True):
     """First generated token of any row, or first training step, that differs, from 0; null if none does."""
     loss_difference: Amount | None = None
     """Largest difference of two losses of the same step, over the baseline's."""
+    change_difference: Amount | None = None
+    """Difference of two changes of the loss over the steps, over the baseline's change."""
+    gradient_difference: Amount | None = None
+    """Difference of two gradient norms over the steps, over the baseline's."""
+    trained_share: Amount | None = None
+    """Weights that get a gradient, over those of the baseline."""
     absent: str | None = None
     """Why there is no verdict."""
 

@@ -20,13 +20,15 @@ FamilyName = Literal[
     "optimizer",
     "collective",
     "tokenizer",
+    "input",
+    "compile",
     "other",
     "python",
     "wait",
 ]
 """Families of work: matrix products and convolutions; attention; normalization, elementwise and fused code;
-embedding and gather; copies and casts; the optimizer; collectives; the tokenizer; other operators; Python and
-launch gaps, with no operator running; waiting, with the thread asleep."""
+embedding and gather; copies and casts; the optimizer; collectives; the tokenizer; the DataLoader; torch's
+compiler; other operators; Python and launch gaps, with no operator running; waiting, with the thread asleep."""
 
 MOST_SLICES = 4000
 """Maximum number of slices in a timeline."""
@@ -60,6 +62,10 @@ class KernelTime(Record, frozen=True, kw_only=True):
     bytes: Amount | None = None
     """Bytes of the inputs plus one output as large as the largest input, for copies and elementwise operators;
     null if they can't be counted."""
+    strided: bool = False
+    """Whether it read an input with gaps between its elements, or inputs that differ in their order."""
+    denormal_share: Amount | None = None
+    """Largest share of denormal numbers in an input; null if it wasn't looked at."""
 
 
 class GraphBreak(Record, frozen=True, kw_only=True):
@@ -102,6 +108,68 @@ class MemoryKinds(Record, frozen=True, kw_only=True):
     """Kinds that couldn't be counted, by the field's name without its unit, with the reason."""
 
 
+Activity = Literal["python", "native", "sleep", "lock", "file", "pipe", "network", "events", "process", "wait"]
+"""What the main thread did at a place: Python code; code that runs without Python's lock, such as operators;
+or the system call that it slept in: a sleep; a lock or condition; reading or writing a file, a pipe, a socket;
+waiting for events of any of these; waiting for a child process; another or unknown one."""
+
+
+class Place(Record, frozen=True, kw_only=True):
+    """Line of code at which the main thread was found, in steps that were sampled."""
+
+    where: str
+    """File and line: the innermost one outside of installed packages, if there is one."""
+    code: str
+    """Text of the line; empty if unknown."""
+    within: str = ""
+    """Innermost function, if it is another one: ``queue.py get``."""
+    activity: Activity
+    share: Amount
+    """Share of the time."""
+
+
+class ThreadUse(Record, frozen=True, kw_only=True):
+    """CPU time of another Python thread of the process."""
+
+    name: str
+    cpu_ms: Milliseconds
+
+
+class HostUse(Record, frozen=True, kw_only=True):
+    """What the kernel counted during the plain steps, per step; means unless a field says otherwise."""
+
+    step_ms: Milliseconds
+    """Median time of a step."""
+    cpu_ms: Milliseconds
+    """CPU time of the main thread."""
+    asleep_ms: Milliseconds
+    """Time in which the main thread neither ran nor was ready to run; median."""
+    delay_ms: Milliseconds | None = None
+    """Time in which the main thread was ready to run but waited for a processor; median. Null if the kernel
+    doesn't count it; ``asleep_ms`` includes it then."""
+    user_ms: Milliseconds
+    """CPU time of the process in its own code, on all processors."""
+    kernel_ms: Milliseconds
+    """CPU time of the process in the kernel."""
+    page_faults: Amount
+    """Page faults served without reading a disk."""
+    disk_faults: Amount = 0.0
+    """Page faults that read a disk."""
+    read_mb: Amount = 0.0
+    """Bytes read from files, pipes and sockets, in units of 10**6."""
+    written_mb: Amount = 0.0
+    collecting_ms: Milliseconds = 0.0
+    """Time in Python's garbage collector."""
+    children_ms: Milliseconds = 0.0
+    """CPU time of child processes."""
+    threads: tuple[ThreadUse, ...] = ()
+    """Other Python threads that used a processor."""
+    other_threads_ms: Milliseconds = 0.0
+    """CPU time of all threads that aren't Python's, such as those of operators."""
+    other_delays_ms: Milliseconds = 0.0
+    """Time in which threads other than the main one waited for a processor."""
+
+
 class Timeline(Record, frozen=True, kw_only=True):
     """Slices of one profiled step, as columns with one entry per slice, ordered by start time."""
 
@@ -126,12 +194,12 @@ class StepProfile(Record, frozen=True, kw_only=True):
     """Profile of a case's step, recorded in a separate process after a warm-up."""
 
     steps: Annotated[int, msgspec.Meta(ge=1)]
-    """Number of profiled steps behind the metrics: of those that ran, the half with the most typical times."""
+    """Number of profiled steps behind the metrics: of those that ran, the half closest to plain steps."""
     step_ms: Milliseconds
     """Mean time of a profiled step; the sum of the families."""
     plain_steps: Count
     plain_ms: Milliseconds
-    """Median time of steps in the same process before the profiler started."""
+    """Median time of steps in the same process without the profiler, alternating with the profiled ones."""
     families: tuple[FamilyTime, ...]
     """Families with any time, the longest first."""
     kernels: tuple[KernelTime, ...] = ()
@@ -152,6 +220,10 @@ class StepProfile(Record, frozen=True, kw_only=True):
     """Logical CPUs that the process may use."""
     busy_cpus: Amount | None = None
     """CPU time of the process over the time of the plain steps; 2 is two full CPUs."""
+    host: HostUse | None = None
+    """Null in profiles of earlier versions."""
+    places: tuple[Place, ...] = ()
+    """Where the main thread was found most often."""
     graph_breaks: tuple[GraphBreak, ...] = ()
     recompiles: tuple[Recompile, ...] = ()
     memory: MemoryKinds = MemoryKinds()

@@ -82,6 +82,7 @@ def answer(job: Job, workload: Workload, step_s: float, clock: Callable[[], floa
             amount=_amount(output.kind, values),
             digest=_digest(values),
             shortened=output.shortened,
+            probe=output.probe,
         )
         comparisons = tuple(_comparisons(folder, job, own, values))
         return Answered(t=clock(), case=job.case, answer=own_answer, comparisons=comparisons)
@@ -92,6 +93,8 @@ def answer(job: Job, workload: Workload, step_s: float, clock: Callable[[], floa
 
 
 def _amount(kind: AnswerKind, values: Values) -> int:
+    if kind == "losses":
+        return int(values.shape[1])
     return len(values) if kind in ("logits", "embeddings") else values.size
 
 

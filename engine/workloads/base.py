@@ -33,6 +33,8 @@ class Output(msgspec.Struct, frozen=True):
     """On the host; shapes are those of ``sessions.analysis.answers.Values``."""
     shortened: str | None = None
     """What the probe consisted of if the step is too slow for all of it."""
+    probe: int = 1
+    """Version of the probe. Answers to other versions can't be compared."""
 
 
 class Workload(Protocol):

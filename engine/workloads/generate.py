@@ -78,14 +78,20 @@ class Generate(NetworkTask):
         return Output("tokens", torch.cat(tokens), self._shortened)
 
     def _begin_probe(self, step_s: float) -> int:
-        """Generate fewer tokens if a single batch would take too long."""
+        """Generate fewer tokens if all tokens of the smallest part of a batch would take too long."""
         wanted = self.new_tokens or 1
-        self._probe_tokens = wanted if step_s <= LONGEST_ANSWER_S else int(wanted * LONGEST_ANSWER_S / step_s)
-        if self._probe_tokens in (0, wanted):
-            return super()._begin_probe(step_s)
+        least_s = step_s / self._config.batch_size if self._can_split else step_s
+        share = min(1.0, LONGEST_ANSWER_S / least_s) if least_s else 1.0
+        self._probe_tokens = max(1, int(wanted * share))
         rows = super()._begin_probe(step_s * self._probe_tokens / wanted)
-        self._shortened = f"{self._probe_tokens} of {wanted} new tokens for {rows} of {self.probe_rows} inputs"
+        if self._probe_tokens < wanted:
+            tokens = f"{self._probe_tokens} of {wanted} new tokens"
+            self._shortened = f"{tokens} for {rows} of {self.probe_rows} inputs"
         return rows
+
+    @property
+    def _can_split(self) -> bool:
+        return super()._can_split and self._static_cache is None
 
     def begin_measuring(self) -> None:
         """Return to the first batch, and count drafted tokens from here on."""

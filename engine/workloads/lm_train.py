@@ -1,21 +1,25 @@
 """Training of a causal language model: forward with labels, backward, one optimizer step."""
 
+from itertools import cycle
 from math import isfinite
 from typing import Any
 
 import torch
 from transformers import AutoModelForCausalLM
 
-from benchtui.engine.devices.base import Device, Lap
+from benchtui.engine.devices.base import Device, Lap, no_lap
 from benchtui.engine.models import adapters, optimizers
 from benchtui.engine.workloads.base import Output, StepCounts
-from benchtui.engine.workloads.transformer_task import NetworkTask, StepOutput
+from benchtui.engine.workloads.training_probe import FEWEST_STEPS, SEEDS, STEPS, TrainingProbe
+from benchtui.engine.workloads.transformer_task import LONGEST_ANSWER_S, NetworkTask, StepOutput
 from benchtui.sessions.errors import CaseSkippedError
 from benchtui.sessions.sweep import Config, Sweep
 from benchtui.sessions.sweep.options import SWITCH
 
-FIRST_STEPS = 10
-"""Number of initial steps whose losses are the answer."""
+PROBE = 2
+"""Version of the probe. Before, the answer was the losses of the first steps of the case."""
+SEED = 0
+"""Seed of the adapters, and of the first step: adapters draw numbers that other cases don't."""
 IGNORED = -100
 """Label that the loss in transformers ignores. Used for padding."""
 
@@ -29,6 +33,8 @@ class LmTrain(NetworkTask):
 
     _ready = False
     """Whether there is an optimizer. The base class reads the options back before it is created."""
+    _adapters: list[torch.Tensor] | None = None
+    """Initial values of the adapters, if only these are trained."""
 
     def __init__(self, sweep: Sweep, config: Config, device: Device) -> None:
         """Load model and batches. Raises BenchtuiError if either is unavailable."""
@@ -50,9 +56,6 @@ class LmTrain(NetworkTask):
         self._update_counter = optimizers.UpdateCounter(self._optimizer)
         self._scaler = torch.amp.GradScaler(self._device.type, enabled=config.precision == "amp-fp16")
         self._measured_steps = self._updates_before = 0
-        self._first_losses: list[float] = []
-        self._first_steps = FIRST_STEPS
-        """Number of losses to keep, until the batches start again from the first one."""
         self._step_batches = self.accumulated
         self._ready = True
         self.effective = self.read_back()
@@ -63,14 +66,20 @@ class LmTrain(NetworkTask):
             adapters.apply_liger(network)
         if self._config.lora == "off":
             return network
+        torch.manual_seed(SEED)
         extended = adapters.add_lora(network, self._config.lora)
+        self._adapters = [values.detach().clone() for _, values in _trained(extended)]
         self.marks = (*self.marks, f"{adapters.trained_share(extended):.1%} of the weights are trained")
         return extended
+
+    def begin_warmup(self) -> None:
+        """Pin memory, and reseed, so that dropout draws the same numbers in every case."""
+        super().begin_warmup()
+        torch.manual_seed(SEED)
 
     def begin_measuring(self) -> None:
         """Return to the first batch, and count steps and updates of the weights from here on."""
         super().begin_measuring()
-        self._first_steps = len(self._first_losses) or FIRST_STEPS
         self._measured_steps, self._updates_before = 0, self._updates()
 
     def step(self, lap: Lap) -> StepOutput:
@@ -101,8 +110,6 @@ class LmTrain(NetworkTask):
         """Count tokens and read the loss. A non-finite loss adds a mark to the case."""
         self._measured_steps += 1
         counted = super().count(done)
-        if counted.loss is not None and len(self._first_losses) < self._first_steps:
-            self._first_losses.append(counted.loss)
         if counted.loss is not None and not isfinite(counted.loss):
             self.marks = tuple(dict.fromkeys((*self.marks, "loss not finite")))
         return counted
@@ -115,11 +122,33 @@ class LmTrain(NetworkTask):
             self.marks = (*self.marks, mark)
 
     def answer(self, step_s: float) -> Output:
-        """Return the losses of the first steps, which start from equal weights and the first batches.
+        """Train from the initial weights again; shape (seeds, steps, 3), as ``TrainingProbe`` returns it."""
+        seeds, steps = self._affordable(step_s)
+        names, parameters = zip(*_trained(self._network), strict=True)
+        if (initial := self._adapters) is None:
+            loaded = dict(self._load(torch.device("cpu")).module.named_parameters())
+            initial = [loaded[name].detach() for name in names]
+        self._batches.rewind()
+        repeated = cycle([self._batches.draw(no_lap) for _ in range(self.accumulated)])
+        self._draw = lambda lap: next(repeated)
+        probe = TrainingProbe(self._loss, self._optimizer, parameters, initial)
+        return Output("losses", probe.answer(seeds, steps), self._shortened, PROBE)
 
-        They are steps of the warm-up, because measured steps restart at the first batch with trained weights.
-        """
-        return Output("losses", torch.tensor(self._first_losses, dtype=torch.float64))
+    def _loss(self) -> torch.Tensor:
+        loss = self.step(no_lap).loss
+        if loss is None:
+            raise AssertionError("a training step has a loss")
+        return loss
+
+    def _affordable(self, step_s: float) -> tuple[int, int]:
+        """Return the seeds and steps that there is time for. Raises BenchtuiError if there isn't for any."""
+        most = int(LONGEST_ANSWER_S / step_s) if step_s > LONGEST_ANSWER_S / (SEEDS * STEPS) else SEEDS * STEPS
+        seeds = SEEDS if most >= SEEDS * FEWEST_STEPS else 1
+        steps = max(FEWEST_STEPS, min(STEPS, most // seeds))
+        self._require_time(seeds * steps * step_s)
+        if (seeds, steps) != (SEEDS, STEPS):
+            self._shortened = f"{steps} of {STEPS} steps with {seeds} of {SEEDS} seeds"
+        return seeds, steps
 
     def _updates(self) -> int:
         """Number of steps that changed the weights, without those that the scaler skipped."""
@@ -144,6 +173,10 @@ class LmTrain(NetworkTask):
         renamed = getattr(self._network, "activation_checkpointing_enable", None)
         enable = renamed or self._network.gradient_checkpointing_enable
         enable({"use_reentrant": False})
+
+
+def _trained(network: Any) -> list[tuple[str, torch.nn.Parameter]]:  # noqa: ANN401  (a model of transformers)
+    return [(name, value) for name, value in network.named_parameters() if value.requires_grad]
 
 
 def _checkpoints(network: Any) -> bool:  # noqa: ANN401  (a model of transformers)

@@ -71,7 +71,8 @@ class Speech(NetworkTask):
 
     def _generate(self, inputs: Inputs, lap: Lap) -> torch.Tensor:
         """Return the likeliest tokens of each clip, with shape (batch, new_tokens)."""
-        output = self._forward(**inputs, decoder_input_ids=self._first_tokens(), use_cache=True)
+        first = self._first_tokens(len(next(iter(inputs.values()))))
+        output = self._forward(**inputs, decoder_input_ids=first, use_cache=True)
         encoded = BaseModelOutput(last_hidden_state=output.encoder_last_hidden_state)
         mask = {name: inputs[name] for name in ("attention_mask",) if name in inputs}
         tokens = [output.logits[:, -1:].argmax(-1)]
@@ -89,10 +90,10 @@ class Speech(NetworkTask):
         self._generated_tokens = len(tokens)
         return torch.cat(tokens, 1)
 
-    def _first_tokens(self) -> torch.Tensor:
-        """Return the token that each decoder starts from, with shape (batch, 1)."""
+    def _first_tokens(self, clips: int) -> torch.Tensor:
+        """Return the token that each decoder starts from, with shape (clips, 1)."""
         start = getattr(self._network.config, "decoder_start_token_id", None) or 0
-        return torch.full((self._config.batch_size, 1), start, device=self._device)
+        return torch.full((clips, 1), start, device=self._device)
 
     def _make_batches(self, sweep: Sweep, architecture: Architecture) -> SignalBatches:
         return audio_batches(architecture.location, self._config.audio_seconds, self._config.batch_size)

@@ -1,6 +1,7 @@
 """Base of the built-in tasks: a network that is fed batches of token ids."""
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import cycle
 from types import FunctionType
 from typing import Any
@@ -21,6 +22,8 @@ from benchtui.sessions.sweep import SYNTHETIC, Config, Sweep, task_named
 
 LONGEST_ANSWER_S = 15.0
 """Longest time for answering the probe, estimated from the steps."""
+LONGEST_PART_S = 30.0
+"""Longest time for the smallest part of the probe, if even that takes longer than the whole should."""
 
 
 class ProbeBatch(msgspec.Struct, frozen=True):
@@ -62,6 +65,8 @@ class NetworkTask:
     """Number of rows at the start of the data set that form the probe."""
     _shortened: str | None = None
     """What the probe consists of if there isn't time for all of it."""
+    _splits = False
+    """Whether the probe is fed as a part of a batch, because a whole one would take too long."""
 
     def __init__(self, sweep: Sweep, config: Config, device: Device, auto: Any) -> None:  # noqa: ANN401  (one of transformers' Auto classes)
         """Load network and batches. Raises BenchtuiError if either is unavailable.
@@ -83,7 +88,8 @@ class NetworkTask:
         self._batches = self._make_batches(sweep, architecture)
         self._draw = self._batches.draw
         auto = auto(configuration) if isinstance(auto, FunctionType) else auto
-        network = load_network(auto, architecture, sweep, config, self._device)
+        self._load = partial(load_network, auto, architecture, sweep, config)
+        network = self._load(self._device)
         self.model = network.model
         self.data: Data | None = self._batches.data
         self.marks: tuple[str, ...] = (*network.marks, *self._batches.marks)
@@ -165,26 +171,41 @@ class NetworkTask:
         rows = self._begin_probe(step_s)
         for done in range(0, rows, self._config.batch_size):
             mask, inputs = self._next(no_lap)
+            if self._splits:
+                mask, inputs = mask[:rows], {name: tensor[:rows] for name, tensor in inputs.items()}
             yield ProbeBatch(min(rows - done, self._config.batch_size), mask, inputs)
 
     def _begin_probe(self, step_s: float) -> int:
         """Return to the first batch. Return the number of rows that there is time for.
 
-        Raises BenchtuiError if a single batch would take too long.
+        Raises BenchtuiError if even the smallest part of the probe would take too long.
         """
-        passes = (
-            int(LONGEST_ANSWER_S / step_s) if step_s > LONGEST_ANSWER_S / self.probe_rows else self.probe_rows
-        )
-        if not passes:
-            raise BenchtuiError(
-                f"the probe would take {step_s:.0f} s; at most {LONGEST_ANSWER_S:g} s are spent on it"
-            )
-        rows = min(self.probe_rows, passes * self._config.batch_size)
+        batch, slow = self._config.batch_size, step_s > LONGEST_ANSWER_S / self.probe_rows
+        passes = max(1, int(LONGEST_ANSWER_S / step_s)) if slow else self.probe_rows
+        rows = min(self.probe_rows, passes * batch)
+        self._splits = step_s > LONGEST_ANSWER_S and self._can_split
+        if self._splits:
+            rows = max(1, min(rows, int(batch * LONGEST_ANSWER_S / step_s)))
+        self._require_time(step_s * (rows / batch if self._splits else 1))
         if rows < self.probe_rows:
             self._shortened = f"{rows} of {self.probe_rows} inputs"
         self._batches.rewind()
         self._draw = self._batches.draw
         return rows
+
+    @property
+    def _can_split(self) -> bool:
+        """Whether a part of a batch can be fed: nothing is compiled for its size, and samples have own rows."""
+        return self._config.compile == "off" and not self._packed
+
+    @staticmethod
+    def _require_time(least_s: float) -> None:
+        """Raise BenchtuiError if the smallest part of the probe would take too long."""
+        if least_s > LONGEST_PART_S:
+            raise BenchtuiError(
+                f"the smallest part of the probe would take {least_s:.0f} s; at most {LONGEST_PART_S:g} s are"
+                " spent on it"
+            )
 
     def _extend(self, network: Any) -> Any:  # noqa: ANN401  (a model of transformers)
         """Return the network with the layers that the task adds before compilation."""

@@ -98,6 +98,15 @@ class Conclusions(msgspec.Struct, frozen=True, kw_only=True):
         return frozenset(work.best.case.index for work in self.works if work.starred)
 
 
+def conclude_anyway(session: Session) -> Conclusions:
+    """Return what a session says so far. A bug of ours becomes its problem, so that a list stays in sight."""
+    try:
+        return conclude(session)
+    except Exception as error:  # noqa: BLE001  (see above)
+        problem = f"the answer can't be computed: {type(error).__name__}: {error}"
+        return Conclusions(works=(), open=(), remaining=None, problem=problem)
+
+
 def conclude(session: Session, objective: Objective | None = None) -> Conclusions:
     """Return what a session says about each work so far.
 

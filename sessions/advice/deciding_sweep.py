@@ -27,21 +27,31 @@ def deciding_sweep(session: Session, questions: Sequence[OpenQuestion]) -> Sweep
     asked = [question for question in questions if question.remedy]
     if not asked:
         return None
+    remedies = [question.remedy for question in asked if question.remedy]
+    return sweep_over(session, _configs(session, asked), "next", remedies)
+
+
+def sweep_over(session: Session, wanted: Collection[Config], suffix: str, remedies: Sequence[Remedy]) -> Sweep:
+    """Return a sweep of these cases alone, with the rules of the session's and what the remedies need.
+
+    Raises:
+        BenchtuiError: If the cases were imported from another tool, because not all of their options are known.
+    """
     if session.start.source:
         raise BenchtuiError(f"the cases were imported from {session.start.source}; benchtui can't run them")
-    sweep, wanted = session.start.sweep, _configs(session, asked)
+    sweep = session.start.sweep
     axes = _axes(sweep.axes, wanted)
     models = axes.model
     if len(models) == 1:
         axes = replace(axes, model=Axes().model)
     return replace(
         sweep,
-        name=f"{sweep.name}-next",
+        name=f"{sweep.name}-{suffix}",
         model=models[0] if len(models) == 1 and models[0] else sweep.model,
         axes=axes,
         find=None,
         run=replace(sweep.run, budget_s=None),
-        measure=_rules(sweep.measure, [question.remedy for question in asked if question.remedy], axes),
+        measure=_rules(sweep.measure, remedies, axes),
         exclude=tuple(_exclusions(axes, wanted)),
     )
 

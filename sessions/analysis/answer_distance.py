@@ -33,6 +33,7 @@ def _percent(share: float | None) -> float | None:
 DISTANCES = (
     Distance("KL divergence", "nats", lambda comparison: comparison.kl_mean),
     Distance("unequal tokens", "%", lambda comparison: _percent(_lacking(comparison.equal_tokens))),
+    Distance("change of the loss", "%", lambda comparison: _percent(comparison.change_difference)),
     Distance("largest difference of a loss", "%", lambda comparison: _percent(comparison.loss_difference)),
     Distance("1 - cosine", "", lambda comparison: _lacking(comparison.cosine)),
 )

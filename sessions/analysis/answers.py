@@ -11,6 +11,7 @@ import numpy
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from benchtui.sessions.analysis.training_answers import Distance, compare_training
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import AnswerComparison, AnswerKind, AnswerVerdict
 from benchtui.sessions.stats.quantiles import LEAST_FOR_P99, percentile
@@ -18,8 +19,9 @@ from benchtui.sessions.sweep import Config, custom_task
 from benchtui.sessions.sweep.options import FOUR_BITS
 
 Values = NDArray[Any]
-"""Output of a probe: float32 logits (positions, vocabulary), integer tokens (rows, new tokens), float64 losses
-(steps,), float32 embeddings (texts, dimensions), or float64 values of any shape."""
+"""Output of a probe: float32 logits (positions, vocabulary), integer tokens (rows, new tokens), float32
+embeddings (texts, dimensions), float64 values of any shape, or float64 figures of training (seeds, steps, 3).
+"""
 
 
 class Tolerance(msgspec.Struct, frozen=True):
@@ -32,16 +34,18 @@ class Tolerance(msgspec.Struct, frozen=True):
     equal_tokens: float
     """Lowest share of equal tokens. Greedy decoding diverges for good after the first near tie."""
     loss: float
-    """Highest relative difference of a loss."""
+    """Highest relative difference of the first loss, which no update has affected."""
+    change: float
+    """Highest difference of the change of a loss, and of the gradient norms, over the baseline's."""
 
 
-EXACT = Tolerance(kl=1e-6, sqnr_db=60.0, equal_tokens=0.9, loss=0.01)
+EXACT = Tolerance(kl=1e-6, sqnr_db=60.0, equal_tokens=0.9, loss=1e-5, change=0.002)
 """fp32 on both sides: only the order of summation differs, by about 1e-7 of a value per operation."""
-REDUCED = Tolerance(kl=0.01, sqnr_db=20.0, equal_tokens=0.5, loss=0.02)
+REDUCED = Tolerance(kl=0.01, sqnr_db=20.0, equal_tokens=0.5, loss=0.002, change=0.02)
 """16-bit numbers or TF32 on either side: 8 to 11 significant bits per operation."""
-QUANTIZED = Tolerance(kl=0.05, sqnr_db=10.0, equal_tokens=0.25, loss=0.05)
+QUANTIZED = Tolerance(kl=0.05, sqnr_db=10.0, equal_tokens=0.25, loss=0.01, change=0.1)
 """8-bit weights on either side, or a checkpoint with quantized weights."""
-FOUR_BIT = Tolerance(kl=0.1, sqnr_db=6.0, equal_tokens=0.1, loss=0.1)
+FOUR_BIT = Tolerance(kl=0.1, sqnr_db=6.0, equal_tokens=0.1, loss=0.03, change=0.2)
 """4-bit weights on either side."""
 
 CHANCE_CORRELATION = 0.1
@@ -88,12 +92,14 @@ def compare(kind: AnswerKind, base: Values, mine: Values, limits: Tolerance) -> 
         BenchtuiError: If the shapes differ, or the baseline's answer isn't finite.
     """
     base, mine = _common_part(kind, base, mine)
-    if base.shape != mine.shape:
+    if base.shape != mine.shape and kind != "losses":
         raise BenchtuiError(f"its answer has the shape {mine.shape}, the baseline's {base.shape}")
     if kind != "tokens" and not numpy.isfinite(base).all():
         raise BenchtuiError("the baseline's answer isn't finite")
     if kind != "tokens" and not numpy.isfinite(mine).all():
         return {"verdict": "broken"}
+    if kind == "losses":
+        return compare_training(base, mine, Distance(limits.loss, limits.change, limits.change))
     figures = _FIGURES[kind](base, mine)
     return figures | {"verdict": _verdict(kind, base, mine, figures, limits)}
 
@@ -101,9 +107,9 @@ def compare(kind: AnswerKind, base: Values, mine: Values, limits: Tolerance) -> 
 def _common_part(kind: AnswerKind, base: Values, mine: Values) -> tuple[Values, Values]:
     """Truncate to the common inputs, because a slow case answers fewer; they don't affect each other.
 
-    Tokens and losses are also truncated to their common length: later ones don't affect earlier ones.
+    Tokens are also truncated to their common length: later ones don't affect earlier ones.
     """
-    if kind == "values" or base.ndim != mine.ndim:
+    if kind in ("values", "losses") or base.ndim != mine.ndim:
         return base, mine
     rows = min(len(base), len(mine))
     base, mine = base[:rows], mine[:rows]
@@ -165,16 +171,6 @@ def _tokens(base: Values, mine: Values) -> dict[str, Any]:
     }
 
 
-def _losses(base: Values, mine: Values) -> dict[str, Any]:
-    unequal = numpy.flatnonzero(base != mine)
-    relative = numpy.abs(mine - base) / numpy.maximum(numpy.abs(base), numpy.finfo(numpy.float64).tiny)
-    return {
-        "loss_difference": float(relative.max(initial=0.0)),
-        "largest_difference": _largest_difference(base, mine),
-        "first_difference": int(unequal[0]) if len(unequal) else None,
-    }
-
-
 def _values(base: Values, mine: Values) -> dict[str, Any]:
     lengths = sqrt(_power(base) * _power(mine))
     product = float(numpy.vdot(base.astype(numpy.float64), mine.astype(numpy.float64)))
@@ -194,7 +190,6 @@ def _embeddings(base: Values, mine: Values) -> dict[str, Any]:
 _FIGURES = {
     "logits": _logits,
     "tokens": _tokens,
-    "losses": _losses,
     "embeddings": _embeddings,
     "values": _values,
 }
@@ -218,8 +213,6 @@ def _verdict(
 def _is_close(kind: AnswerKind, figures: dict[str, Any], limits: Tolerance) -> bool:
     if kind == "tokens":
         return bool(figures["equal_tokens"] >= limits.equal_tokens)
-    if kind == "losses":
-        return bool(figures["loss_difference"] <= limits.loss)
     sqnr = figures["sqnr_db"]
     # a missing ratio means that the baseline's values are all 0, but these aren't
     return sqnr is not None and sqnr >= limits.sqnr_db and figures.get("kl_mean", 0.0) <= limits.kl
@@ -227,7 +220,7 @@ def _is_close(kind: AnswerKind, figures: dict[str, Any], limits: Tolerance) -> b
 
 def _unrelated(kind: AnswerKind, base: Values, mine: Values) -> bool:
     """Return whether chance alone would bring an answer as close to the baseline's."""
-    if base.size < LEAST_CORRELATED or kind == "losses":
+    if base.size < LEAST_CORRELATED:
         return False
     if kind == "tokens":
         return not (base == mine).any()

@@ -6,8 +6,11 @@ import msgspec
 
 from benchtui.sessions.explain.cases import ExplainedCase
 from benchtui.sessions.explain.difference import CaseDifference, Part
-from benchtui.sessions.explain.findings import Finding, findings
-from benchtui.sessions.explain.sentences import gap_sentences, profiling_notes
+from benchtui.sessions.explain.finding import Finding
+from benchtui.sessions.explain.findings import findings
+from benchtui.sessions.explain.sentences import gap_sentences, misfit_sentence, profiling_notes
+from benchtui.sessions.explain.trials import Trial
+from benchtui.sessions.export.json_document import Document, document_id
 from benchtui.sessions.profiles import StepProfile
 
 
@@ -15,6 +18,7 @@ class CaseJson(msgspec.Struct, frozen=True, kw_only=True):
     """Explained case. Times are in milliseconds per step."""
 
     case: int
+    number: int
     name: str
     measured_ms: float | None
     findings: tuple[Finding, ...]
@@ -25,6 +29,28 @@ class CaseJson(msgspec.Struct, frozen=True, kw_only=True):
     """Why there is no profile."""
     simulated: bool = False
     """Whether the profile was computed by a model, without running the case."""
+    trials: tuple["TrialJson", ...] = ()
+    """Remedies of the findings, with their measured gain once they were tried."""
+
+
+class TrialJson(msgspec.Struct, frozen=True, kw_only=True):
+    """Remedy of a finding, predicted and measured."""
+
+    rule: str
+    options: dict[str, str | int]
+    """Options of the case that the remedy changes, with their values."""
+    predicted: float | None
+    """Most that the speed can be multiplied by; null if the finding has no bound."""
+    case: int | None
+    """Index of the case with these options; null if it wasn't tried."""
+    measured: float | None
+    """Speedup of that case; null unless both cases were measured."""
+    low: float | None
+    high: float | None
+    """95% interval of the speedup; null if there are too few measurements for one."""
+    verdict: str | None
+    outcome: str | None
+    """How that case ended; null if it wasn't tried."""
 
 
 class DifferenceJson(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,24 +67,42 @@ class DifferenceJson(msgspec.Struct, frozen=True, kw_only=True):
     sentences: tuple[str, ...]
 
 
-class ExplainedJson(msgspec.Struct, frozen=True, kw_only=True):
+class ExplainedJson(Document, frozen=True, kw_only=True):
     """Output of ``benchtui explain --json``."""
 
+    id_: str = document_id("explain")
     cases: tuple[CaseJson, ...]
     difference: DifferenceJson | None
     """Null unless there are two cases with a profile."""
 
 
-def case_json(case: ExplainedCase) -> CaseJson:
-    """Return a case with its findings."""
+def case_json(case: ExplainedCase, tried: Iterable[Trial] = ()) -> CaseJson:
+    """Return a case with its findings and the remedies that were tried."""
     return CaseJson(
         case=case.case.index,
+        number=case.case.index + 1,
         name=case.case.name,
         measured_ms=case.measured_ms,
         findings=findings(case),
-        notes=tuple(profiling_notes(case)),
+        notes=tuple(note for note in (misfit_sentence(case), *profiling_notes(case)) if note),
         profile=msgspec.structs.replace(case.profile, timeline=None),
         simulated=case.case.simulated,
+        trials=tuple(_trial(trial) for trial in tried),
+    )
+
+
+def _trial(trial: Trial) -> TrialJson:
+    ratio = trial.ratio
+    return TrialJson(
+        rule=trial.finding.rule,
+        options=dict(trial.finding.remedy or {}),
+        predicted=trial.predicted,
+        case=trial.tried.index if trial.tried else None,
+        measured=ratio.value if ratio else None,
+        low=ratio.low if ratio else None,
+        high=ratio.high if ratio else None,
+        verdict=ratio.verdict.name if ratio else None,
+        outcome=trial.tried.state if trial.tried else None,
     )
 
 

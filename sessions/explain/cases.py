@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from statistics import median
 
 import msgspec
+from msgspec.structs import replace
 
-from benchtui.sessions.analysis.roofline import peaks_of, sound_peaks
+from benchtui.sessions.analysis.roofline import OVER, peaks_of, sound_peaks
 from benchtui.sessions.events import Peaks
 from benchtui.sessions.profiles import FamilyName, KernelTime, StepProfile
 from benchtui.sessions.state.case import CaseState
@@ -21,12 +22,22 @@ FAMILIES: dict[FamilyName, str] = {
     "optimizer": "optimizer",
     "collective": "collectives",
     "tokenizer": "tokenizer",
+    "input": "DataLoader",
+    "compile": "compiling",
     "other": "other operators",
     "python": "Python and launch gaps",
     "wait": "waiting",
 }
 """Names of the families, in the order in which families of equal time are shown."""
 SHOWN_KERNELS = 10
+LENGTHENED = 1.0
+"""Extra time under the profiler, as a share, above which the breakdown isn't that of the plain step."""
+DIFFERS = 0.3
+"""Relative difference from the measured step above which a breakdown doesn't describe it."""
+LEAST_EXPLAINED = 0.8
+"""Smallest share of operators of known families in a step about which nothing is unusual."""
+OVER_PEAK = 1.05
+"""Largest share of a measured peak that its error explains."""
 SLOWED = 0.15
 """Relative difference between two times of a step above which it is reported."""
 
@@ -74,6 +85,21 @@ class ExplainedCase(msgspec.Struct, frozen=True):
         return self.profile.step_ms / self.measured_ms - 1 if self.measured_ms else None
 
     @property
+    def lengthened(self) -> bool:
+        """Whether the profiler lengthened the step so much that its breakdown isn't that of a plain step."""
+        return self.slowdown > LENGTHENED
+
+    @property
+    def differs(self) -> bool:
+        """Whether the steps of this run, with or without the profiler, aren't like the measured one."""
+        return self.slowdown < -DIFFERS or (self.drift is not None and not -DIFFERS <= self.drift <= DIFFERS)
+
+    @property
+    def explained_share(self) -> float:
+        """Share of operators of known families in the profiled step."""
+        return 1 - self.share("other", "python", "wait", "input", "compile") if self.profile.step_ms else 0.0
+
+    @property
     def part_shares(self) -> dict[str, float]:
         """Share of each part in a step without the profiler, the largest first. A step of one part has none."""
         parts = self.profile.parts_ms
@@ -89,6 +115,10 @@ class ExplainedCase(msgspec.Struct, frozen=True):
     def share(self, *families: FamilyName) -> float:
         """Return the share of these families in the profiled step."""
         return self.ms(*families) / self.profile.step_ms if self.profile.step_ms else 0.0
+
+    def takes(self, ms: float, least: float) -> bool:
+        """Return whether a time is at least this share of the profiled step."""
+        return self.profile.step_ms > 0 and ms >= least * self.profile.step_ms
 
     def rate(self, kernel: KernelTime) -> KernelRate | None:
         """Return the rate of a matrix product or attention in FLOP/s, of other operators in bytes/s."""
@@ -112,16 +142,31 @@ def explained_case(
     """Return an explained case; None if it has no profile. ``peaks`` are the session's, if already known."""
     if case.explained is None or case.explained.profile is None:
         return None
-    sound = sound_peaks(session.cases, session.peaks) if peaks is None else peaks
+    sound = _sound_peaks(session) if peaks is None else peaks
     profile = case.explained.profile
     return ExplainedCase(case, profile, measured_ms(case), peaks_of(case, sound), case.explained.changed)
+
+
+def _sound_peaks(session: Session) -> tuple[Peaks, ...]:
+    """Return the peaks without the rates that a case or an operator exceeded, which can't be peaks."""
+    sound = sound_peaks(session.cases, session.peaks)
+    for case in session.cases:
+        profile, peaks = case.explained.profile if case.explained else None, peaks_of(case, sound)
+        if profile is None or peaks is None or not peaks.flops_per_s:
+            continue
+        kernels = (kernel for kernel in profile.kernels if kernel.flops and kernel.ms)
+        fastest = max(((kernel.flops or 0.0) / kernel.ms * 1000 for kernel in kernels), default=0.0)
+        if fastest > OVER_PEAK * peaks.flops_per_s:
+            refused = replace(peaks, flops_per_s=None, absent={**peaks.absent, "flops": OVER})
+            sound = tuple(refused if rates is peaks else rates for rates in sound)
+    return sound
 
 
 def explained_cases(session: Session) -> tuple[ExplainedCase, ...]:
     """Return all cases with a profile, in plan order."""
     if not any(case.explained for case in session.cases):
         return ()
-    peaks = sound_peaks(session.cases, session.peaks)
+    peaks = _sound_peaks(session)
     explained = (explained_case(session, case, peaks) for case in session.cases)
     return tuple(one_case for one_case in explained if one_case)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from benchtui.sessions.explain.cases import SLOWED, ExplainedCase
+from benchtui.sessions.explain.cases import FAMILIES, LEAST_EXPLAINED, SLOWED, ExplainedCase
 from benchtui.sessions.explain.difference import CaseDifference
 from benchtui.sessions.text.formatting import count, listed, number, percent
 
@@ -10,8 +10,40 @@ SAME_SHARE = 0.02
 """Relative difference between two steps below which it isn't worth explaining."""
 MOST_NAMED, LEAST_NAMED = 3, 0.05
 """Maximum number of families to name, and the minimum share of a difference for naming one."""
-_WAITED_FOR = {"python": "Python", "tokenizer": "the tokenizer", "wait": "a sleeping thread"}
+_WAITED_FOR = {
+    "python": "Python",
+    "tokenizer": "the tokenizer",
+    "input": "the DataLoader",
+    "compile": "torch's compiler",
+    "wait": "a sleeping thread",
+}
 """Cause of a GPU's idle time in words, by family."""
+
+
+def misfit_sentence(case: ExplainedCase) -> str | None:
+    """Say that a breakdown doesn't describe the measured step, and why; None if it does."""
+    profile = case.profile
+    plain = f"{number(profile.plain_ms)} ms without the profiler"
+    if case.differs and case.slowdown < 0:
+        why = f"its steps took {plain} and {number(profile.step_ms)} ms with it: steps differ from each other"
+    elif case.differs:
+        why = f"a step took {plain} in this run, {number(case.measured_ms)} ms when it was measured"
+    elif case.lengthened:
+        why = f"the profiler lengthened it from {number(profile.plain_ms)} to {number(profile.step_ms)} ms"
+    else:
+        return None
+    return f"The breakdown doesn't describe the measured step: {why}. No share of it is the step's."
+
+
+def no_finding_sentence(case: ExplainedCase) -> str | None:
+    """Say what no finding means: nothing unusual, or a step that no rule explains. None if there is no say."""
+    if case.differs or case.lengthened:
+        return None
+    if case.explained_share >= LEAST_EXPLAINED:
+        return "no rule found anything unusual"
+    families = sorted(case.profile.families, key=lambda family: -family.ms)[:2]
+    named = [f"{FAMILIES[family.family]} ({percent(case.share(family.family), 0)}%)" for family in families]
+    return f"no rule explains this step; most of it is {listed(named)}"
 
 
 def step_sentence(case: ExplainedCase) -> str:

@@ -5,10 +5,12 @@ from typing import NamedTuple
 
 from benchtui.sessions.explain.cases import FAMILIES, SHOWN_KERNELS, ExplainedCase, KernelRate
 from benchtui.sessions.explain.difference import CaseDifference, Part
-from benchtui.sessions.profiles import FamilyTime, KernelTime
+from benchtui.sessions.profiles import FamilyTime, KernelTime, Place
 from benchtui.sessions.text.formatting import number, percent
 from benchtui.sessions.text.tables import Column, Table, table
 
+LEAST_PLACE, MOST_PLACES = 0.03, 6
+"""Smallest share of a shown line of code, and maximum number of lines."""
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"))
 _MEMORY = {
     "weights_mb": "weights",
@@ -70,6 +72,18 @@ _KERNEL_COLUMNS = (
     Column[_Kernel]("of peak %", lambda row: peak_text(row.rate)),
     Column[_Kernel]("inputs", lambda row: row.time.shape, right=False),
 )
+
+
+def places_table(case: ExplainedCase) -> Table | None:
+    """Return the lines of code at which the main thread was found most often."""
+    columns = (
+        Column[Place]("line of code", lambda row: row.where, right=False),
+        Column[Place]("share %", lambda row: percent(row.share, 0)),
+        Column[Place]("main thread", lambda row: row.activity, right=False),
+        Column[Place]("code", lambda row: row.code, right=False),
+        Column[Place]("in", lambda row: row.within or None, right=False),
+    )
+    return table(columns, [place for place in case.profile.places if place.share >= LEAST_PLACE][:MOST_PLACES])
 
 
 def peak_text(rate: KernelRate | None) -> str | None:

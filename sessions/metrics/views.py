@@ -177,6 +177,9 @@ ANSWERS = View(
         shown("answer_top1_agreement", unit="%"),
         shown("answer_equal_tokens", unit="%"),
         "answer_first_difference",
+        shown("answer_change_difference", unit="%"),
+        shown("answer_gradient_difference", unit="%"),
+        shown("answer_trained_share", unit="%"),
         shown("answer_loss_difference", unit="%"),
         "answer_sqnr_db",
         "answer_cosine",
@@ -214,6 +217,15 @@ COMPARED = View(
         "mean_power_w",
         *short("energy_per_sample_j"),
         "notes",
+    )
+)
+COMPARED_ON_SCREEN = View(
+    (
+        *short("latency_typical_ms"),
+        "interval",
+        "samples_per_s",
+        shown("peak_memory_mb", title="Memory"),
+        *short("energy_per_sample_j"),
     )
 )
 NOTEBOOK = View(

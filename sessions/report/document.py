@@ -13,7 +13,7 @@ from benchtui.sessions.advice.snippet import snippet
 from benchtui.sessions.compare.system_facts import Fact, facts
 from benchtui.sessions.events import SessionStarted
 from benchtui.sessions.report.details import Details, details, left_out
-from benchtui.sessions.report.explain import ExplainSection, explain
+from benchtui.sessions.report.explain import ExplainSection, explain, tried_table
 from benchtui.sessions.report.limitations import limitations
 from benchtui.sessions.report.overview.decision import DecisionSection, decision
 from benchtui.sessions.report.overview.option_effects import Recommended, effect_table, option_effects, ranking
@@ -79,6 +79,8 @@ class Report(msgspec.Struct, frozen=True):
     """Comparison of the outputs; None if no answers were compared."""
     explained: ExplainSection | None
     """Time of explained cases by family, with findings; None if there are none."""
+    tried: Table | None
+    """Remedies of findings, predicted and measured; None if none was tried."""
     memory_limits: list[Remark]
     frontier: Table | None
     anomalies: Table | None
@@ -136,6 +138,7 @@ def report(session: Session, per_hour: float | None = None, *, full: bool = Fals
         effects=effect_table(effects),
         answers=answers(session, results, varying),
         explained=explain(session, varying, full=full),
+        tried=tried_table(session, varying),
         memory_limits=recommendations.memory_limits(fronts, varying),
         frontier=frontier_table(fronts, varying) if full else None,
         anomalies=anomaly_table(session, results, varying, None if full else MOST_ANOMALIES),

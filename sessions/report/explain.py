@@ -1,4 +1,4 @@
-"""Explained cases: the time of their steps by family, findings about it, and differences between cases."""
+"""Explained cases: the time of their steps by family, findings, tried remedies, and differences between cases."""
 
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
@@ -13,14 +13,17 @@ from benchtui.sessions.explain.selection import selected
 from benchtui.sessions.explain.sentences import (
     device_sentence,
     gap_sentences,
+    misfit_sentence,
     parts_sentence,
     profiling_notes,
     step_sentence,
 )
 from benchtui.sessions.explain.tables import difference_tables, kernels_table
+from benchtui.sessions.explain.trials import Trial, all_trials
 from benchtui.sessions.profiles import FamilyName
+from benchtui.sessions.state.case import outcome
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.text.formatting import capitalized, count, number, percent
+from benchtui.sessions.text.formatting import capitalized, count, number, percent, ratio_span, ratio_text
 from benchtui.sessions.text.labels import case_label
 from benchtui.sessions.text.tables import Column, Table, table
 from benchtui.sessions.text.wording import Remark, sentences
@@ -107,6 +110,8 @@ def _findings(case: ExplainedCase, varied: Collection[str], *, full: bool) -> It
     label = case_label(case.case.config, varied)
     case_findings = findings(case)
     timed = (step_sentence(case), device_sentence(case), parts_sentence(case))
+    if misfit := misfit_sentence(case):
+        yield Remark(label, misfit)
     yield Remark(label, sentences(*(capitalized(sentence) for sentence in timed if sentence)))
     for finding in case_findings if full else case_findings[:MOST_SENTENCES]:
         yield Remark(label, f"{finding.sentence} Confidence: {finding.confidence}.")
@@ -134,3 +139,28 @@ def difference_block(
     """Return the difference between two cases: sentences, and a table by family."""
     gap = difference(base, new)
     return ExplainedBlock(title, " ".join(gap_sentences(gap, names)), difference_tables(gap, names=names)[0])
+
+
+def tried_table(session: Session, varying: Collection[str]) -> Table | None:
+    """Return a row for each remedy that was measured; None if there is none."""
+    columns = (
+        Column[Trial]("Case", lambda trial: case_label(trial.case.config, varying), right=False),
+        Column[Trial]("Finding", lambda trial: trial.finding.rule, right=False),
+        Column[Trial]("Remedy", lambda trial: trial.options, right=False),
+        Column[Trial]("Predicted at most (×)", lambda trial: trial.predicted and ratio_text(trial.predicted)),
+        Column[Trial]("Measured (×)", lambda trial: trial.ratio and ratio_text(trial.ratio.value)),
+        Column[Trial]("95% interval (×)", _interval),
+        Column[Trial]("Verdict", _verdict, right=False),
+    )
+    return table(columns, all_trials(session))
+
+
+def _interval(trial: Trial) -> str | None:
+    return ratio_span(trial.ratio.low, trial.ratio.high, trial.ratio.value) if trial.ratio else None
+
+
+def _verdict(trial: Trial) -> str | None:
+    """Return the verdict; how the remedied case ended if it wasn't measured."""
+    if trial.ratio:
+        return trial.ratio.verdict.name
+    return outcome(trial.tried) if trial.tried else None

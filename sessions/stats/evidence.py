@@ -187,12 +187,16 @@ def counted_rounds(result: Sampled) -> Sequence[Sample]:
 
 def turns_of(base: Sampled, new: Sampled) -> tuple[list[Sample], list[Sample]] | None:
     """Return the undisturbed rounds of two cases that ran in turns; None if they didn't, or in too few."""
-    spans = [[end.measured_s for end in each.case.ends] for each in (base, new)]
-    if base.session is not new.session or not len(spans[0]) == len(spans[1]) >= TURNS:
+    amounts = [len(each.case.ends) for each in (base, new)]
+    spans = [[end.measured_s for end in each.case.ends][-min(amounts) :] for each in (base, new)]
+    if base.session is not new.session or min(amounts) < TURNS:
         return None
     if not all(one and other and _gap_s(one, other) <= TURNS_S for one, other in zip(*spans, strict=True)):
         return None
-    by_number, new_by_number = _undisturbed_rounds(base), _undisturbed_rounds(new)
+    by_number, new_by_number = (
+        {number - amount: round_ for number, round_ in _undisturbed_rounds(each).items()}
+        for each, amount in zip((base, new), amounts, strict=True)
+    )
     both = sorted(by_number.keys() & new_by_number.keys())
     if len(both) < TURNS:
         return None

@@ -38,6 +38,10 @@ class Verdict(StrEnum):
     """As reported by sources that kept no steps, so that it can't be tested."""
 
 
+VerdictName = Literal["FASTER", "SLOWER", "SAME", "UNSURE", "REPORTED"]
+"""Verdict as all documents for programs spell it."""
+
+
 class Doubt(StrEnum):
     """Reason for an UNSURE verdict."""
 

@@ -1,5 +1,6 @@
 """Answers as text: verdict and main figure of a comparison, in a cell and in a sentence."""
 
+from benchtui.sessions.analysis.training_answers import CANT_TELL
 from benchtui.sessions.payloads import AnswerComparison, AnswerVerdict
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.text.formatting import number, percent
@@ -9,11 +10,17 @@ ASCII_SIGNS: dict[AnswerVerdict, str] = {"identical": "=", "close": "~", "differ
 """Signs in front of a verdict, so that verdicts differ without color."""
 
 
+EARLIER_WEIGHTS = "of an earlier version of benchtui, which repeated rows: likeliest tokens tie"
+"""Random weights without a recorded digest."""
+
+
 def answer_cell(comparison: AnswerComparison | None, *, ascii_only: bool = False) -> str | None:
     """Format a comparison as a cell such as ``≈ CLOSE 0.0004``; None without a verdict.
 
     For logits, the number is the mean KL divergence in nats. Other numbers have a unit.
     """
+    if comparison is not None and (comparison.absent or "").startswith(CANT_TELL):
+        return f"? {CANT_TELL}"
     if comparison is None or comparison.verdict is None:
         return None
     sign = (ASCII_SIGNS if ascii_only else SIGNS)[comparison.verdict]
@@ -22,13 +29,16 @@ def answer_cell(comparison: AnswerComparison | None, *, ascii_only: bool = False
 
 
 def answer_figure(comparison: AnswerComparison) -> str | None:
-    """Format the deciding figure: KL divergence, equal tokens, difference of a loss, or SQNR."""
+    """Format the deciding figure: KL divergence, equal tokens, difference of a loss's change, or SQNR."""
     if comparison.kl_mean is not None:
         return nats(comparison.kl_mean)
     if comparison.equal_tokens is not None:
         return f"{percent(comparison.equal_tokens, 0)}% equal"
-    if comparison.loss_difference is not None:
-        return f"{percent(comparison.loss_difference)}% off"
+    change = (
+        comparison.loss_difference if comparison.change_difference is None else comparison.change_difference
+    )
+    if change is not None:
+        return f"{percent(change)}% off"
     return None if comparison.sqnr_db is None else f"{comparison.sqnr_db:.0f} dB"
 
 
@@ -43,7 +53,8 @@ def distance(comparison: AnswerComparison | None) -> float | None:
         return None
     unequal = None if comparison.equal_tokens is None else 1 - comparison.equal_tokens
     nearness = 0.0 if comparison.sqnr_db is None else max(comparison.sqnr_db, 0.0)
-    figures = (comparison.kl_mean, unequal, comparison.loss_difference, 1 / (1 + nearness))
+    losses = (comparison.change_difference, comparison.loss_difference)
+    figures = (comparison.kl_mean, unequal, *losses, 1 / (1 + nearness))
     size = abs(next(figure for figure in figures if figure is not None))  # a file may contain any value
     return tuple(SIGNS).index(comparison.verdict) + size / (1 + size)
 
@@ -85,20 +96,27 @@ def answer_facts(case: CaseState) -> list[tuple[str, str]]:
         "output": _KINDS[answer.kind].format(f"{answer.amount:,}") if answer else None,
         "probe": answer.shortened if answer else None,
         "digest": answer.digest if answer else None,
-        "weights": "random, so differences prove little" if case.answered and _random(case) else None,
+        "weights": _weights(case) if case.answered else None,
         "not compared": case.answer_absent,
     }
     return [(label, value) for label, value in facts.items() if value]
 
 
-def _random(case: CaseState) -> bool:
-    return case.prepared is not None and case.prepared.model.weights == "random"
+def _weights(case: CaseState) -> str | None:
+    """Describe random weights; None for trained ones."""
+    model = case.prepared.model if case.prepared else None
+    if model is None or model.weights != "random":
+        return None
+    return "random, so differences prove little" if model.random_weights else f"random, {EARLIER_WEIGHTS}"
 
 
 def _figures(comparison: AnswerComparison) -> dict[str, str | None]:
     shares = {
         "same top token": comparison.top1_agreement,
         "equal tokens": comparison.equal_tokens,
+        "difference of the change of the loss": comparison.change_difference,
+        "difference of the gradient norm": comparison.gradient_difference,
+        "trained weights": None if comparison.trained_share == 1 else comparison.trained_share,
         "largest difference of a loss": comparison.loss_difference,
     }
     mean, high = nats(comparison.kl_mean), nats(comparison.kl_p99)

@@ -121,17 +121,10 @@ def run_to_end(
     With ``into``, what was measured joins that session, and the answer is that of both. Return if there is no
     engine because nothing is left to run.
     """
-    early: list[int] = []
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda number, _: early.append(number))
-    engine = start()
-    if engine is None:
+    ended = follow_to_end(start, as_json)
+    if ended is None:
         return
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: _stop(engine))
-    if early:  # signaled while the engine was starting
-        _stop(engine)
-    session = _follow(engine, as_json)
+    engine, session = ended
     path = progress.recorded_path(session, engine.path)
     if into and join_follow_up(into, path, session):
         _print_answer(Session.load(into, summarize), into, as_json)
@@ -148,6 +141,21 @@ def run_to_end(
             err=True,
         )
     sys.exit(exit_status_of(session, strict=strict))
+
+
+def follow_to_end(start: Callable[[], "Engine | None"], as_json: bool) -> "tuple[Engine, Session] | None":
+    """Start an engine and follow it to the end of its session. A signal stops it. None if there is none."""
+    early: list[int] = []
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda number, _: early.append(number))
+    engine = start()
+    if engine is None:
+        return None
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: _stop(engine))
+    if early:  # signaled while the engine was starting
+        _stop(engine)
+    return engine, _follow(engine, as_json)
 
 
 def _follow(engine: "Engine", as_json: bool) -> Session:

@@ -10,11 +10,14 @@ from benchtui.sessions.explain.difference import CaseDifference, Part
 from benchtui.sessions.explain.sentences import (
     device_sentence,
     gap_sentences,
+    misfit_sentence,
+    no_finding_sentence,
     parts_sentence,
     profiling_notes,
     step_sentence,
 )
 from benchtui.sessions.explain.tables import memory_facts, peak_text, rate_text, signed
+from benchtui.sessions.explain.trials import trial_sentence
 from benchtui.sessions.profiles import FamilyName, KernelTime
 from benchtui.sessions.text.formatting import capitalized, number, percent
 from benchtui.themes.symbols import Symbols
@@ -39,6 +42,8 @@ _COLORS: dict[FamilyName, str] = {
     "optimizer": "soft",
     "collective": "accent",
     "tokenizer": "warning",
+    "input": "warning",
+    "compile": "accent",
     "other": "faint",
     "python": "muted",
     "wait": "bad",
@@ -70,20 +75,26 @@ def _sentences(view: WhyView, width: int, symbols: Symbols) -> Iterator[Line]:
         for sentence in gap_sentences(view.gap, names):
             yield from _wrapped(sentence, width, (f"{symbols.chosen} ", "accent"))
     yield from _findings(view, width, symbols)
+    yield from _wrapped(view.trying, width, ("", "plain"), role="accent")
     if (case := view.case.case) and not view.gap:
         for note in profiling_notes(case):
             yield from _wrapped(note, width, (f"{symbols.flag} ", "warning"), role="muted")
 
 
 def _findings(view: WhyView, width: int, symbols: Symbols) -> Iterator[Line]:
-    """Render each finding, or that there is none."""
+    """Render each finding, or that there is none; first that the breakdown isn't the measured step's."""
+    if (case := view.case.case) and not view.gap and (misfit := misfit_sentence(case)):
+        yield from _wrapped(misfit, width, (f"{symbols.flag} ", "bad"))
     before, sign = (f"{view.case.label}: ", symbols.dot) if view.gap else ("", symbols.chosen)
     for finding in view.findings:
         text = f"{before}{finding.sentence} [{finding.confidence} confidence]"
         text = text.replace("µs", "us") if symbols.about.isascii() else text
         yield from _wrapped(text, width, (f"{sign} ", _CONFIDENCE[finding.confidence]))
-    if view.case.case and not view.gap and not view.findings:
-        yield line(("No rule found anything unusual.", "muted"))
+        for trial in view.trials:
+            if trial.finding == finding and (tried := trial_sentence(trial)):
+                yield from _wrapped(tried, width, ("  ", "plain"), role="accent")
+    if view.case.case and not view.gap and not view.findings and (why := no_finding_sentence(view.case.case)):
+        yield from _wrapped(f"{capitalized(why)}.", width, ("", "plain"), role="muted")
 
 
 def _status(side: CaseStatus, width: int) -> Iterator[Line]:

@@ -12,6 +12,7 @@ from benchtui.sessions.explain.cases import ExplainedCase, explained_case
 from benchtui.sessions.explain.difference import difference
 from benchtui.sessions.explain.findings import findings
 from benchtui.sessions.explain.sentences import step_sentence
+from benchtui.sessions.explain.trials import Trial, trials
 from benchtui.sessions.permissions.needed import Permission
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
@@ -23,6 +24,7 @@ from benchtui.tui.drawing.styled_text import Line, crop, justify
 from benchtui.tui.explain.lines import why_lines
 from benchtui.tui.explain.view import CaseStatus, WhyView
 from benchtui.tui.live.explainer import Explainer
+from benchtui.tui.live.remedies import RemedyTrials
 from benchtui.tui.pages.view_screen import ViewScreen
 from benchtui.tui.shell import keymap
 from benchtui.tui.table.case_names import case_name
@@ -66,6 +68,7 @@ class WhyScreen(ViewScreen):
         "why",
         ("b", "base", "base", "Compare with the next profiled case", "the baseline first; then with none"),
         ("r", "again", "again", "Profile the case again"),
+        ("T", "try", "try", "Try the remedies", "measure them in turns with the case, in the same session"),
         ("right,n", "next", "case(1)", "Next case"),
         ("left,N", "previous", "case(-1)", "Previous case"),
         ("down,j", "down", "move(1)", "Down"),
@@ -88,6 +91,8 @@ class WhyScreen(ViewScreen):
         self._top = 0
         self._known: dict[object, ExplainedCase | None] = {}
         """Explained cases by their inputs. Cached, because the comparison with peaks looks at all cases."""
+        self._tried: dict[object, tuple[Trial, ...]] = {}
+        """Trials of the shown case, by their inputs. Cached, because they need the metrics of all cases."""
 
     def content(self) -> ComposeResult:
         """Lay out the header and the explanation."""
@@ -108,6 +113,12 @@ class WhyScreen(ViewScreen):
     def action_again(self) -> None:
         """Profile the case again."""
         self._side.explainer.request(self._side.session(), self._side.index)
+        self.draw()
+
+    def action_try(self) -> None:
+        """Measure the remedies of the case's findings next to it."""
+        if case := self._status(self._side).case:
+            self._remedies.request(self._session, case)
         self.draw()
 
     def action_case(self, by: int) -> None:
@@ -153,7 +164,7 @@ class WhyScreen(ViewScreen):
             )
             page.show(lines[self._top : self._top + height])
             others = () if self._fixed else (("b", "compare"), ("n N", "case"))
-            keys = (("esc", "back"), ("?", "help"), *others, ("r", "profile again"))
+            keys = (("esc", "back"), ("?", "help"), *others, ("r", "profile again"), ("T", "try remedies"))
             self._panel("keys").show((*keys, (self._symbols.arrows, "scroll")))
 
     def _request(self) -> None:
@@ -167,6 +178,9 @@ class WhyScreen(ViewScreen):
             if side and (permissions := side.explainer.take_question()):
                 self._open_question(side, permissions)
                 return True
+        if permissions := self._remedies.take_question():
+            self._open_question(self._side, permissions)
+            return True
         return False
 
     def _open_question(self, side: Side, permissions: tuple[Permission, ...]) -> None:
@@ -175,6 +189,7 @@ class WhyScreen(ViewScreen):
         def answer(yes: bool | None) -> None:
             if yes:
                 side.explainer.allow(side.session(), permissions)
+                side.explainer.remedies.allow(permissions)
             self.draw()
 
         self.app.push_screen(PermissionScreen(side.explainer.path.name, permissions, self._symbols), answer)
@@ -196,7 +211,23 @@ class WhyScreen(ViewScreen):
         case = self._status(self._side)
         base = self._status(self._base) if self._base else None
         gap = difference(base.case, case.case) if base and base.case and case.case else None
-        return WhyView(case, base, findings(case.case) if case.case else (), gap)
+        tried = self._trials(case.case) if case.case else ()
+        return WhyView(case, base, findings(case.case) if case.case else (), gap, tried, self._remedies.status)
+
+    @property
+    def _remedies(self) -> RemedyTrials:
+        return self._side.explainer.remedies
+
+    @property
+    def _session(self) -> Session:
+        """The session of the page, with the cases of the newest trial."""
+        return self._remedies.joined or self._side.session()
+
+    def _trials(self, case: ExplainedCase) -> tuple[Trial, ...]:
+        key = (id(self._session), case.case.index, id(case))
+        if key not in self._tried:
+            self._tried = {key: trials(self._session, case)}
+        return self._tried[key]
 
     def _status(self, side: Side) -> CaseStatus:
         session = side.session()

@@ -4,7 +4,8 @@ import msgspec
 
 from benchtui.sessions.explain.cases import ExplainedCase
 from benchtui.sessions.explain.difference import CaseDifference
-from benchtui.sessions.explain.findings import Finding
+from benchtui.sessions.explain.finding import Finding
+from benchtui.sessions.explain.trials import Trial
 
 
 class CaseStatus(msgspec.Struct, frozen=True):
@@ -37,3 +38,7 @@ class WhyView(msgspec.Struct, frozen=True):
     findings: tuple[Finding, ...] = ()
     gap: CaseDifference | None = None
     """None unless both have a profile."""
+    trials: tuple[Trial, ...] = ()
+    """Remedies of the findings, with the measured gain of those that were tried."""
+    trying: str = ""
+    """Progress of trying the remedies, or why none was tried."""

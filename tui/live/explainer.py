@@ -18,6 +18,7 @@ from benchtui.sessions.permissions.needed import (
     summary,
 )
 from benchtui.sessions.state.session import Session
+from benchtui.tui.live.remedies import RemedyTrials
 
 QUEUED = "waits until all cases of the sweep are measured"
 
@@ -29,6 +30,7 @@ class Explainer:
         """``engine`` returns the session's engine while it is running."""
         self.path = path
         self._engine = engine
+        self.remedies = RemedyTrials(path, engine)
         self._found: dict[int, Explained] = {}
         self._problems: dict[int, str] = {}
         self._queued: set[int] = set()

@@ -15,7 +15,7 @@ from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.live.eta import RemainingTime
 from benchtui.tui.live.feed import Feed
 from benchtui.tui.live.step_statistics import loaded
-from benchtui.tui.model.answer import AnswerText, ending_of
+from benchtui.tui.model.answer import AnswerText, Ending, ending_of
 from benchtui.tui.model.case_rows import ROLES, CaseRows
 from benchtui.tui.model.event_log import EventLog
 from benchtui.tui.model.machines import machines_of
@@ -174,11 +174,15 @@ def _waiting(feed: Feed) -> str:
 
 
 def _state(feed: Feed) -> str:
-    if feed.session.finished is not None and (ending := ending_of(feed)):
+    if feed.session.finished is not None and (ending := _ending(feed)):
         return ending.word
     if feed.running:
         return "running"
     return "crashed" if feed.cut_off else "reading"
+
+
+def _ending(feed: Feed) -> Ending | None:
+    return ending_of(feed.session, feed.cut_off, feed.exit_message or "")
 
 
 def _device(session: Session) -> str:
@@ -264,12 +268,12 @@ class View:
             self._seen = now
             self.case_rows.cut_off = feed.cut_off
             self.case_rows.refresh(())
-        self._star_best()
+        self.case_rows.star(self.starred)
 
     def _add_ended(self, ended: list[CaseState]) -> None:
         self._processed += len(ended)
-        self._log.add_ended(ended)
         self.case_rows.add_ended(ended)
+        self._log.add_ended(ended)
         self._remaining.add_ended(ended)
         for case in ended:
             self._marks |= dict.fromkeys(format.clean(mark) for mark in case.marks)
@@ -285,13 +289,16 @@ class View:
         running = [case.index for case in session.running]
         seen = (conclusions, self._seen, running, session.finished, self._feed.cut_off)
         if self._answer is None or self._answer[0] != seen:
-            text = AnswerText(self._feed, self.case_rows.names, self._symbols, self._name)
-            self._answer = (seen, text.answer(conclusions))
+            command = self._feed.command_word(self._name)
+            text = AnswerText(session, self.case_rows.names, self._symbols, command)
+            self._answer = (seen, text.answer(_ending(self._feed), conclusions))
         return self._answer[1]
 
-    def _star_best(self) -> None:
+    @property
+    def starred(self) -> frozenset[int]:
+        """Cases to run, as the newest conclusions name them."""
         conclusions = self._conclusions()
-        self.case_rows.star(conclusions.starred if conclusions else frozenset())
+        return conclusions.starred if conclusions else frozenset()
 
     def heading(self, notes: tuple[str, ...]) -> SweepHeading:
         """Return the header. Markers are those of the running case, or else of all ended cases."""
@@ -388,6 +395,7 @@ class View:
             total=len(session.cases),
             filter=format.clean(table_order.filter),
             unit=task_named(session.start.sweep.task).unit if session.started else SAMPLES_PER_S,
+            over=self.over and self._conclusions() is not None,
         )
 
     def _columns(self, chosen: tuple[str, ...]) -> tuple[str, ...]:

@@ -38,6 +38,7 @@ KEYS = keymap.table(
     ("e", "edit", "edit", "Edit this sweep", "as a new one"),
     *keymap.movement("case", "the upper part shows it"),
     ("enter", "detail", "open('detail')", "Case details", "of the selected case, or the one shown"),
+    ("v", "report", "open('view')", "View the report", "as benchtui export shows it on a terminal"),
     ("W", "why", "open('why')", "Why", "profile the case again, and show where the time of its step goes"),
     (
         "escape",

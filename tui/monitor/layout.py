@@ -153,7 +153,7 @@ class MonitorLayout:
             show("band", view.histogram(chosen) if self.histogram else view.band(chosen))
             show("parts", view.parts(chosen))
             show("gauges", machines)
-        table_order.show_end(view.over)
+        table_order.show_end(view.over, view.starred)
         table = screen.query_one(CaseTable)
         rows = view.rows(table_order)
         table.show(rows)

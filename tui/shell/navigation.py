@@ -10,11 +10,12 @@ from textual.message import Message
 from benchtui.engine.client import Engine
 from benchtui.sessions.permissions.needed import NO_CONSENT, Consent
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.sweep import Sweep
 from benchtui.tui.shell.context import AppContext
 
-Place = Literal["sweep", "monitor", "charts", "library", "compare"]
-PLACES: tuple[Place, ...] = ("sweep", "monitor", "charts", "library", "compare")
-"""In key order: ``1`` is the first."""
+Place = Literal["home", "sweep", "monitor", "charts", "library", "compare"]
+PLACES: tuple[Place, ...] = ("home", "sweep", "monitor", "charts", "library", "compare")
+"""In key order: ``0`` is the first."""
 
 
 class Opened(Message):
@@ -41,9 +42,9 @@ class ComparisonRequested(Message):
 
 
 class EditRequested(Message):
-    """Posted when a sweep is chosen for editing: a preset's name, a TOML file, or a session that ran it."""
+    """Posted when a sweep is chosen for editing: it, a preset's name, a TOML file, or a session that ran it."""
 
-    def __init__(self, source: str | Path) -> None:
+    def __init__(self, source: str | Path | Sweep) -> None:
         super().__init__()
         self.source = source
 

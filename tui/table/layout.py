@@ -100,6 +100,8 @@ class Rows(msgspec.Struct, frozen=True):
     filter: str = ""
     unit: str = SAMPLES_PER_S
     """Unit of the throughput, as the title of its column."""
+    over: bool = False
+    """Whether the session has ended: the best rows come into view once."""
 
 
 class Arrangement(msgspec.Struct, frozen=True):

@@ -6,6 +6,8 @@ from math import prod
 Shapes = Sequence[Sequence[int]]
 """Shape of each input; empty for a scalar, or an input that isn't a tensor."""
 
+LEAST_STRIDED = 100_000
+"""Minimum number of elements of an input whose order matters."""
 ITEM_BYTES = {
     "double": 8,
     "long": 8,
@@ -47,6 +49,27 @@ def moved_bytes(operator: str, shapes: Shapes, dtypes: Sequence[str]) -> float |
     if not sizes:
         return None
     return float(sum(sizes) + (0 if operator == "aten::copy_" else max(sizes)))
+
+
+def has_gaps(shapes: Shapes, strides: Shapes) -> bool:
+    """Return whether an operator reads inputs element by element with gaps, or in unlike orders.
+
+    An input without neighbors in memory wastes most of each cache line. Small inputs fit into a cache.
+    """
+    large = [
+        _order(shape, stride)
+        for shape, stride in zip(shapes, strides, strict=False)
+        if len(shape) == len(stride) and prod(shape) >= LEAST_STRIDED
+    ]
+    orders = {order for _, order in large}
+    return any(step > 1 for step, _ in large) or len(orders) > len({len(order) for order in orders})
+
+
+def _order(shape: Sequence[int], stride: Sequence[int]) -> tuple[int, tuple[int, ...]]:
+    """Return the smallest stride, and the dimensions in the order of their strides, without repeated ones."""
+    lengths = enumerate(zip(stride, shape, strict=True))
+    real = sorted((step, dimension) for dimension, (step, length) in lengths if step and length > 1)
+    return min((step for step, _ in real), default=1), tuple(dimension for _, dimension in real)
 
 
 def shape_text(shapes: Shapes, dtypes: Sequence[str]) -> str | None:

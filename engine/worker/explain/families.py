@@ -22,6 +22,8 @@ OVERHEAD_PREFIXES = (
 """Annotations around operators. Their own time is that of Python or of the autograd engine."""
 
 _AROUND: tuple[tuple[str, FamilyName], ...] = (
+    (r"^enumerate\(DataLoader\)#", "input"),
+    (r"^dynamo$|^entire_frame_compile|\(dynamo_timed\)", "compile"),
     (r"^Optimizer\.(step|zero_grad)#", "optimizer"),
     (r"scaled_dot_product|ScaledDotProduct|flex_attention|FlexAttention|_efficient_attention", "attention"),
 )

@@ -1,50 +1,55 @@
-"""Profiling of a case's step: plain steps, the same steps under torch's profiler, and memory by kind."""
+"""Profiling of a case's step: plain steps and steps under torch's profiler in turns, then memory by kind."""
 
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from pathlib import Path
 from statistics import fmean, median
+from typing import Any
 
-import msgspec
 import torch
+from msgspec.structs import replace
 from torch.profiler import ProfilerActivity, profile, record_function
 
 from benchtui.engine.devices.base import Device, Lap, StepTime, no_lap
+from benchtui.engine.telemetry.kernel_files import kernel_text
 from benchtui.engine.telemetry.processors import usable_processors
-from benchtui.engine.worker.explain.breakdown import TOKENIZER_PART, Breakdown, HostTimeline, break_down
+from benchtui.engine.worker.explain.breakdown import TOKENIZER_PART, Breakdown, break_down
 from benchtui.engine.worker.explain.compiler_log import CompilerLog
+from benchtui.engine.worker.explain.denormals import with_denormals
+from benchtui.engine.worker.explain.host_timeline import HostTimeline
+from benchtui.engine.worker.explain.host_use import HostWatch
 from benchtui.engine.worker.explain.memory_kinds import memory_kinds
 from benchtui.engine.worker.explain.recording import BLOCK, LAP, STEP, ProfiledEvent, read_events
+from benchtui.engine.worker.explain.sampling import Sampler
 from benchtui.engine.worker.explain.timeline import timeline
 from benchtui.engine.worker.failure import result_or_reason
 from benchtui.engine.worker.torch_info import transformers_version
 from benchtui.engine.workloads.base import Workload
-from benchtui.sessions.profiles import MemoryKinds, StepProfile
+from benchtui.sessions.profiles import MemoryKinds, Place, StepProfile
 
-STEPS = 6
-"""Maximum number of plain steps, and of profiled ones. With warm-up, a trial and two steps for memory, there
-are 20 steps."""
+ROUNDS = 6
+"""Maximum number of turns: plain steps, then profiled ones."""
 STEPS_S = 8.0
 """Maximum seconds for all plain steps. Fewer are run if they are long."""
+BLOCK_STEPS = 3
+"""Steps of a turn in throughput mode, in which the device isn't synchronized between them."""
+PLAIN_S, MOST_PLAIN = 0.06, 40
+"""Minimum seconds of plain steps in a turn, since the kernel counts in ticks, and their maximum number."""
+SAMPLED_S, MOST_SAMPLED = 0.3, 300
+"""Minimum seconds of sampled steps, of which at least one runs, and maximum number."""
 MOST_EVENTS = 60_000
 """Maximum number of events to read from the profiler. Each takes about 50 microseconds."""
-
-
-class _Plain(msgspec.Struct, frozen=True):
-    """Steps without a profiler."""
-
-    times: list[StepTime]
-    busy_cpus: float
-    """CPU time of the process over the time of the steps."""
+SCHEDSTAT = Path("/proc/thread-self/schedstat")
 
 
 class _Sleep:
-    """Time that the main thread slept in each part of the steps, according to its CPU clock."""
+    """Time that the main thread slept in each part of the steps: it neither ran nor waited for a processor."""
 
     def __init__(self) -> None:
         self._parts: dict[tuple[str, int], list[float]] = defaultdict(list)
         self._place = 0
-        self._clocks = (0, 0)
+        self._clocks = (0, 0, 0)
 
     def begin_step(self) -> None:
         """Record the start of a step."""
@@ -53,17 +58,78 @@ class _Sleep:
     def end_part(self, part: str) -> None:
         """Record the end of a part."""
         now_ns = _clocks_ns()
-        wall_ns, cpu_ns = (after - before for after, before in zip(now_ns, self._clocks, strict=True))
-        self._parts[part, self._place].append(max(0.0, wall_ns - cpu_ns) / 1e6)
+        wall_ns, *ran_ns = (after - before for after, before in zip(now_ns, self._clocks, strict=True))
+        self._parts[part, self._place].append(max(0.0, wall_ns - sum(ran_ns)) / 1e6)
         self._place, self._clocks = self._place + 1, now_ns
 
     @property
     def ms(self) -> float:
-        """Time asleep per step outside the tokenizer: the sum over parts of the minimum over steps.
+        """Time asleep per step outside the tokenizer: the sum over parts of the median over steps."""
+        return sum(median(times) for (part, _), times in self._parts.items() if part != TOKENIZER_PART)
 
-        A preempted thread doesn't run either, but that doesn't happen in every step.
-        """
-        return sum(min(times) for (part, _), times in self._parts.items() if part != TOKENIZER_PART)
+
+class _Turns:
+    """Plain and profiled steps in turns, so that both are in the same state of the machine and the program."""
+
+    def __init__(self, workload: Workload, device: Device, *, throughput: bool) -> None:
+        self._workload, self._device = workload, device
+        self._block = BLOCK_STEPS if throughput else 1
+        self.watch, self.sleep = HostWatch(), _Sleep()
+        self.plain: list[StepTime] = []
+        self.events: list[ProfiledEvent] = []
+        self._profilers: list[Any] = []
+
+    def run(self) -> None:
+        """Run one plain step and one profiled step to see how many of each are affordable, then all turns."""
+        step_s = max(1e-6, self._time(1)[0].wall_ms / 1000)
+        rounds = max(1, min(ROUNDS, int(STEPS_S / step_s / self._block)))
+        affordable = MOST_EVENTS // max(1, len(self._profile(1, 0, _Sleep())) * self._block)
+        self._profilers.clear()
+        plain = min(MOST_PLAIN, max(self._block, int(PLAIN_S / step_s)))
+        for turn in range(rounds):
+            with self.watch.stretch(plain):
+                self.plain += self._time(plain)
+            if turn < max(1, affordable):
+                self.events += self._profile(self._block, turn, self.sleep)
+
+    @property
+    def plain_ms(self) -> float:
+        """Median time of a plain step."""
+        return median(step_time.wall_ms for step_time in self.plain)
+
+    @property
+    def block_ns(self) -> float:
+        """Time of a block of steps without the profiler."""
+        return self.plain_ms * 1e6 * self._block
+
+    def export_trace(self, host: HostTimeline, file: str) -> None:
+        """Write the trace of the turn whose time is closest to that of plain steps."""
+        spans = [event for event in self.events if event.name == BLOCK]
+        nearest = min(host.blocks, key=lambda block: abs(block.end_ns - block.begin_ns - self.block_ns))
+        self._profilers[spans.index(nearest)].export_chrome_trace(file)
+
+    def _time(self, steps: int) -> list[StepTime]:
+        """Run steps as in a measurement."""
+        if self._block > 1:
+            rows = self._device.time_block(self._workload.step, steps)
+        else:
+            rows = [self._device.time(self._workload.step) for _ in range(steps)]
+        return [step_time for step_time, _ in rows]
+
+    def _profile(self, steps: int, turn: int, sleep: _Sleep) -> list[ProfiledEvent]:
+        """Run steps under the profiler. The device is synchronized at both ends."""
+        lap = _annotated(sleep)
+        synchronize = _synchronizer(self._device)
+        synchronize()
+        with _profiler(self._device) as profiler, record_function(BLOCK):
+            for _ in range(steps):
+                with record_function(STEP):
+                    sleep.begin_step()
+                    self._workload.step(lap)
+                    sleep.end_part("")
+            synchronize()
+        self._profilers.append(profiler)
+        return read_events(profiler, turn)
 
 
 def profile_step(
@@ -74,39 +140,41 @@ def profile_step(
     Raises BenchtuiError if the profiler recorded no work.
     """
     workload.begin_measuring()
-    plain = _plain_steps(workload, device, throughput)
-    trial = _profiled(workload, device, 1, throughput=False, trace="")[0]
-    steps = max(1, min(len(plain.times), MOST_EVENTS // max(1, len(trial))))
-    workload.begin_measuring()
-    events, sleep = _profiled(workload, device, steps, throughput=throughput, trace=trace)
-    host = HostTimeline(events)
+    turns = _Turns(workload, device, throughput=throughput)
+    turns.run()
+    host = HostTimeline(turns.events, turns.sleep.ms, turns.block_ns)
     on_gpu = device.torch_device.type != "cpu"
-    breakdown = break_down(events, host, sleep.ms, on_gpu=on_gpu)
+    breakdown = break_down(turns.events, host, on_gpu=on_gpu)
+    if trace:
+        turns.export_trace(host, trace)
+    compiler = log.graph_breaks(), log.recompiles()  # those of the steps below aren't the case's
+    places = _places(workload, turns.plain_ms / 1000)
+    kernels = breakdown.kernels if on_gpu else with_denormals(breakdown.kernels, lambda: workload.step(no_lap))
     memory, reason = _memory(workload, device)
-    profiled = _profile(breakdown, plain, len(host.steps))
-    return msgspec.structs.replace(
-        profiled,
-        graph_breaks=log.graph_breaks(),
-        recompiles=log.recompiles(),
+    return replace(
+        _profile(breakdown, turns, len(host.steps)),
+        kernels=kernels,
+        places=places,
+        graph_breaks=compiler[0],
+        recompiles=compiler[1],
         memory=memory,
-        timeline=timeline(events, host),
+        timeline=timeline(turns.events, host),
         absent={"memory": reason} if reason else {},
     )
 
 
-def _profile(breakdown: Breakdown, plain: _Plain, steps: int) -> StepProfile:
+def _profile(breakdown: Breakdown, turns: _Turns, steps: int) -> StepProfile:
     parts: dict[str, list[float]] = defaultdict(list)
-    for step_time in plain.times:
+    for step_time in turns.plain:
         for part, time_ms in step_time.parts_ms.items():
             parts[part].append(time_ms)
-    processors = usable_processors()
+    processors, use = usable_processors(), turns.watch.use()
     return StepProfile(
         steps=steps,
         step_ms=breakdown.step_ms,
-        plain_steps=len(plain.times),
-        plain_ms=round(median(step_time.wall_ms for step_time in plain.times), 6),
+        plain_steps=len(turns.plain),
+        plain_ms=round(turns.plain_ms, 6),
         families=breakdown.families,
-        kernels=breakdown.kernels,
         parts_ms={part: round(fmean(times_ms), 6) for part, times_ms in parts.items()},
         launches=breakdown.launches,
         busy_ms=breakdown.busy_ms,
@@ -114,7 +182,8 @@ def _profile(breakdown: Breakdown, plain: _Plain, steps: int) -> StepProfile:
         launching_ms=breakdown.launching_ms,
         threads=torch.get_num_threads(),
         processors=len(processors) if processors else None,
-        busy_cpus=round(plain.busy_cpus, 3),
+        busy_cpus=round((use.user_ms + use.kernel_ms) / max(use.step_ms, 1e-6), 3),
+        host=use,
         versions=_versions(),
     )
 
@@ -128,55 +197,20 @@ def _versions() -> dict[str, str]:
     return {name: version for name, version in versions.items() if version}
 
 
-def _plain_steps(workload: Workload, device: Device, throughput: bool) -> _Plain:
-    """Run steps as in a measurement, fewer if they are long."""
-    begin_s, begin_cpu_s = time.monotonic(), time.process_time()
-    if throughput:
-        first = device.time_block(workload.step, 1)
-        more = _steps_left(first[0][0].wall_ms)
-        rows = device.time_block(workload.step, more) if more else first
-    else:
-        rows = [device.time(workload.step)]
-        rows += [device.time(workload.step) for _ in range(_steps_left(rows[0][0].wall_ms))]
-    span_s = max(1e-9, time.monotonic() - begin_s)
-    return _Plain([step_time for step_time, _ in rows], (time.process_time() - begin_cpu_s) / span_s)
-
-
-def _steps_left(step_ms: float) -> int:
-    return min(STEPS, int(1000 * STEPS_S / max(step_ms, 1e-3))) - 1
-
-
-def _profiled(
-    workload: Workload, device: Device, steps: int, *, throughput: bool, trace: str
-) -> tuple[list[ProfiledEvent], _Sleep]:
-    """Run steps under the profiler. The device is synchronized at both ends of each step, or of all steps."""
-    sleep = _Sleep()
-    lap = _annotated(sleep)
+def _profiler(device: Device) -> Any:  # noqa: ANN401  (torch's profiler has no types for this)
+    """Return a profiler of all threads, also of those that were running before."""
     activities = [ProfilerActivity.CPU]
     if device.torch_device.type == "cuda":
         activities.append(ProfilerActivity.CUDA)
-    synchronize = _synchronizer(device)
-    synchronize()
-    with profile(activities=activities, record_shapes=True) as profiler:
-        for block in _blocks(steps, throughput):
-            with record_function(BLOCK):
-                for _ in range(block):
-                    _run_step(workload, lap, sleep)
-                synchronize()
-    if trace:
-        profiler.export_chrome_trace(trace)
-    return read_events(profiler), sleep
+    return profile(activities=activities, record_shapes=True, experimental_config=_all_threads())
 
 
-def _blocks(steps: int, throughput: bool) -> list[int]:
-    return [steps] if throughput else [1] * steps
-
-
-def _run_step(workload: Workload, lap: Lap, sleep: _Sleep) -> None:
-    with record_function(STEP):
-        sleep.begin_step()
-        workload.step(lap)
-        sleep.end_part("")
+def _all_threads() -> Any:  # noqa: ANN401
+    """Return the profiler's option for all threads; None in releases without it, which follow autograd's."""
+    try:
+        return torch._C._profiler._ExperimentalConfig(profile_all_threads=True)
+    except TypeError:
+        return None
 
 
 def _annotated(sleep: _Sleep) -> Lap:
@@ -196,6 +230,18 @@ def _synchronizer(device: Device) -> Callable[[], object]:
     return lambda: None
 
 
+def _places(workload: Workload, step_s: float) -> tuple[Place, ...]:
+    """Return where the main thread is, sampled over steps."""
+    sampler = Sampler()
+    begin_s = time.perf_counter()
+    with sampler.running():
+        for _ in range(min(MOST_SAMPLED, 1 + int(SAMPLED_S / max(step_s, 1e-6)))):
+            workload.step(no_lap)
+            if time.perf_counter() - begin_s > 2 * SAMPLED_S:
+                break
+    return sampler.places()
+
+
 def _memory(workload: Workload, device: Device) -> tuple[MemoryKinds, str | None]:
     """Return memory by kind, and the reason if it is missing."""
     kinds = result_or_reason(
@@ -205,5 +251,7 @@ def _memory(workload: Workload, device: Device) -> tuple[MemoryKinds, str | None
     return (MemoryKinds(), kinds) if isinstance(kinds, str) else (kinds, None)
 
 
-def _clocks_ns() -> tuple[int, int]:
-    return time.perf_counter_ns(), time.thread_time_ns()
+def _clocks_ns() -> tuple[int, int, int]:
+    """Return the wall clock, the CPU time of this thread, and how long it has waited for a processor."""
+    words = kernel_text(SCHEDSTAT).split()
+    return time.perf_counter_ns(), time.thread_time_ns(), int(words[1]) if len(words) == 3 else 0

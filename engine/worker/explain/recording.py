@@ -22,18 +22,27 @@ class ProfiledEvent(NamedTuple):
     shapes: tuple[tuple[int, ...], ...] = ()
     """Shape of each input; empty for an input that isn't a tensor."""
     dtypes: tuple[str, ...] = ()
+    strides: tuple[tuple[int, ...], ...] = ()
+    """Stride of each input; empty if torch doesn't record it."""
     id: int = 0
     """Number of an operator, referenced by its work on the GPU."""
     launched_by: int = 0
     """Number of the operator that launched this work; 0 if unknown."""
 
 
-def read_events(profiler: Any) -> list[ProfiledEvent]:  # noqa: ANN401  (torch.profiler.profile, which has no types for this)
-    """Return the events of a finished profile, in no particular order."""
-    return list(_events(profiler.profiler.kineto_results.events()))
+_NUMBERS = 2**40
+"""Range of the numbers of one profile's operators."""
 
 
-def _events(recorded: Any) -> Iterator[ProfiledEvent]:  # noqa: ANN401
+def read_events(profiler: Any, place: int = 0) -> list[ProfiledEvent]:  # noqa: ANN401  (torch.profiler.profile, which has no types for this)
+    """Return the events of a finished profile, in no particular order.
+
+    ``place`` tells profiles apart: each counts its operators from 1.
+    """
+    return list(_events(profiler.profiler.kineto_results.events(), place * _NUMBERS))
+
+
+def _events(recorded: Any, offset: int) -> Iterator[ProfiledEvent]:  # noqa: ANN401
     for event in recorded:
         name, begin_ns = event.name(), event.start_ns()
         on_gpu = event.device_type().name != "CPU"
@@ -42,13 +51,30 @@ def _events(recorded: Any) -> Iterator[ProfiledEvent]:  # noqa: ANN401
         end_ns = begin_ns + event.duration_ns()
         if on_gpu:
             stream = event.device_resource_id()
-            yield ProfiledEvent(name, begin_ns, end_ns, stream, True, launched_by=event.linked_correlation_id())
+            yield ProfiledEvent(
+                name,
+                begin_ns,
+                end_ns,
+                stream,
+                True,
+                launched_by=_numbered(event.linked_correlation_id(), offset),
+            )
             continue
-        thread, number = event.start_thread_id(), event.correlation_id()
+        thread, number = event.start_thread_id(), _numbered(event.correlation_id(), offset)
         is_operator = "::" in name  # reading the inputs of all events would take a long time
         shapes = tuple(map(_shape, event.shapes())) if is_operator else ()
         dtypes = tuple(event.dtypes()) if is_operator else ()
-        yield ProfiledEvent(name, begin_ns, end_ns, thread, False, shapes, dtypes, number)
+        strides = _strides(event) if is_operator else ()
+        yield ProfiledEvent(name, begin_ns, end_ns, thread, False, shapes, dtypes, strides, number)
+
+
+def _numbered(number: int, offset: int) -> int:
+    return number + offset if number else 0
+
+
+def _strides(event: Any) -> tuple[tuple[int, ...], ...]:  # noqa: ANN401
+    read = getattr(event, "structured_input_strides", None)  # absent in older releases
+    return tuple(map(_shape, read())) if read else ()
 
 
 def _shape(shape: Any) -> tuple[int, ...]:  # noqa: ANN401

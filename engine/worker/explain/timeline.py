@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from benchtui.engine.worker.explain.breakdown import HostTimeline
+from benchtui.engine.worker.explain.host_timeline import HostTimeline
 from benchtui.engine.worker.explain.recording import BLOCK, ProfiledEvent
 from benchtui.sessions.profiles import MOST_SLICES, Timeline
 

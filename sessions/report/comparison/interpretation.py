@@ -25,6 +25,10 @@ from benchtui.sessions.text.wording import Remark, headline_rate, sentences
 
 Pairs = Sequence[tuple[AlignedCase, Comparison]]
 
+OTHER_WEIGHTS = (
+    "Not compared: they belong to other random weights, because the versions of benchtui generate others"
+)
+
 
 def interpretation(compared: SessionComparison, choices: Sequence[Choice]) -> list[Remark]:
     """Return a finding for each quantity of each pair of sessions, and a recommendation."""
@@ -74,7 +78,7 @@ def _answers(against: PairwiseComparison) -> str | None:
     """Count the cases whose output for the probe has changed; None if no case has two comparable outputs."""
     equal = [row.same_answer for row in against.compared if row.same_answer is not None]
     if not equal:
-        return None
+        return OTHER_WEIGHTS if any(row.other_weights for row in against.compared) else None
     if not (changed := equal.count(False)):
         return f"The same in both, bit for bit, in {count(len(equal), 'case')}"
     return (

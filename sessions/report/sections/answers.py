@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
+from benchtui.sessions.analysis.training_answers import CANT_TELL
 from benchtui.sessions.metrics.quantity import CaseData
 from benchtui.sessions.metrics.views import ANSWERS
 from benchtui.sessions.payloads import AnswerComparison
@@ -13,7 +14,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baselines
 from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import Result
-from benchtui.sessions.text.answers import answer_note
+from benchtui.sessions.text.answers import EARLIER_WEIGHTS, answer_note
 from benchtui.sessions.text.formatting import capitalized, count, listed, ratio_text
 from benchtui.sessions.text.labels import case_label, case_name
 from benchtui.sessions.text.quantities import columns
@@ -64,7 +65,7 @@ def answers(session: Session, results: Sequence[Result], varying: Collection[str
     sentences = [
         INTRODUCTION,
         *([SHARED] if any(row.shared for row in rows) else []),
-        *([RANDOM_WEIGHTS] if _random(session) else []),
+        *_random_weights(session),
         *_shortened(results),
         *_absent(results),
     ]
@@ -114,15 +115,22 @@ def _shared(session: Session, result: Result, varying: Collection[str]) -> str |
     return case_name(session.cases[answered.shared_with].config, varying)
 
 
-def _random(session: Session) -> bool:
-    """Return whether the compared cases ran with random weights."""
+def _random_weights(session: Session) -> list[str]:
+    """Say that compared cases ran with random weights, and whether these are of an earlier version."""
     models = (case.prepared.model for case in session.cases if case.prepared and case.comparison)
-    return any(model.weights == "random" for model in models)
+    digests = {model.random_weights for model in models if model.weights == "random"}
+    earlier = [f"They are {EARLIER_WEIGHTS}."] if None in digests else []
+    return [RANDOM_WEIGHTS, *earlier] if digests else []
 
 
 def _absent(results: Sequence[Result]) -> list[str]:
-    """Count the cases without a comparison by reason."""
-    return _counted("Not compared", (result.case.answer_absent for result in results))
+    """Count the cases without a verdict by reason."""
+    reasons = [reason for result in results if (reason := result.case.answer_absent)]
+    unclear = [reason for reason in reasons if reason.startswith(CANT_TELL)]
+    return [
+        *_counted("No verdict", unclear),
+        *_counted("Not compared", (reason for reason in reasons if reason not in unclear)),
+    ]
 
 
 def _shortened(results: Sequence[Result]) -> list[str]:

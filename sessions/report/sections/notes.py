@@ -31,10 +31,20 @@ def notes(session: Session, results: Sequence[Result], varying: Collection[str])
         *_resumed(session, varying),
         *_unlike_nodes(session),
         *_marks(session, results),
+        *_unanswered(results),
         *_doubts(results),
         *_diverged(results, varying),
         *_uneven(results, varying),
     ]
+
+
+def _unanswered(results: Sequence[Result]) -> list[Remark]:
+    """Say that no output could be compared, with the commonest reason; nothing if any was."""
+    reasons = Counter(reason for result in results if (reason := result.case.answer_absent))
+    if not reasons or any(result.case.comparison and result.case.comparison.verdict for result in results):
+        return []
+    text = "no case's output could be compared with the baseline's, so no speed-up is known to keep it:"
+    return [Remark("No answers", f"{text} {reasons.most_common(1)[0][0]}.")]
 
 
 def warnings(session: Session) -> Table | None:

@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from benchtui.engine.job import Partner
 from benchtui.engine.supervisor import case_queue as queue_module
 from benchtui.engine.supervisor.case_queue import Queue
 from benchtui.sessions.errors import BenchtuiError
@@ -147,3 +148,33 @@ def test_as_large_as_excludes_cases_with_a_measured_round() -> None:
     queue.ended(1, "ok")
     assert start_all(queue) == [0]
     assert queue.as_large_as(0) == []
+
+
+def by_turns() -> Queue:
+    """Three cases with a first round each, of which two have a further one by turns."""
+    plan = Sweep(name="s", model="m", axes=Axes(batch_size=(1, 2, 3)), measure=Measure(rounds_auto=True))
+    queue = Queue(plan)
+    while turn := queue.next():
+        queue.ended(turn.case.index, "ok")
+    queue.plan_further([2, 0], by_turns=True)
+    return queue
+
+
+def test_two_cases_that_take_turns_start_together() -> None:
+    queue = by_turns()
+    first, second = queue.next(), queue.next()
+    assert first and second and queue.next() is None
+    assert (first.case.index, first.partner) == (2, Partner(case=0, round=1, first=True))
+    assert (second.case.index, second.partner) == (0, Partner(case=2, round=1, first=False))
+    queue.ended(2, "ok")
+    queue.ended(0, "ok")
+    queue.plan_further([2, 0])
+    alone = queue.next()
+    assert alone and alone.partner is None and queue.next() is None
+
+
+def test_case_whose_partner_is_gone_runs_alone() -> None:
+    queue = by_turns()
+    queue.drop([2])
+    alone = queue.next()
+    assert alone and alone.case.index == 0 and alone.partner is None

@@ -325,9 +325,34 @@ def test_batch_size_does_not_change_the_probe(lm_sweep: Callable[..., Sweep], si
     numpy.testing.assert_allclose(whole.numpy(), parts.numpy(), atol=1e-5)
 
 
-def test_slow_case_is_not_asked(lm_sweep: Callable[..., Sweep]) -> None:
-    with pytest.raises(BenchtuiError, match="the probe would take 20 s; at most 15 s are spent on it"):
-        made(lm_sweep()).answer(20.0)
+def test_slowest_case_is_not_asked(lm_sweep: Callable[..., Sweep]) -> None:
+    with pytest.raises(BenchtuiError, match="the probe would take 40 s; at most 30 s are spent on it"):
+        made(lm_sweep("batch_size=1")).answer(40.0)
+
+
+@pytest.mark.parametrize(
+    ("size", "step_s", "shortened"), [(1, 20.0, "1 of 4 inputs"), (8, 60.0, "2 of 4 inputs"), (8, 20.0, None)]
+)
+def test_slow_step_answers_a_part_of_a_batch(
+    lm_sweep: Callable[..., Sweep], size: int, step_s: float, shortened: str | None
+) -> None:
+    workload = made(lm_sweep(f"batch_size={size}"))
+    whole, part = workload.answer(0.01), workload.answer(step_s)
+    assert (whole.shortened, part.shortened) == (None, shortened)
+    numpy.testing.assert_allclose(whole.values[: len(part.values)].numpy(), part.values.numpy(), atol=1e-5)
+
+
+def test_slow_training_trains_fewer_seeds_and_steps(lm_sweep: Callable[..., Sweep]) -> None:
+    workload = made(lm_sweep("task=lm-train", "batch_size=1"))
+    outputs = [workload.answer(step_s) for step_s in (0.01, 2.0, 4.0, 14.0)]
+    assert [tuple(output.values.shape) for output in outputs] == [(3, 6, 3), (3, 2, 3), (1, 3, 3), (1, 2, 3)]
+    assert [output.shortened for output in outputs[1:3]] == [
+        "2 of 6 steps with 3 of 3 seeds",
+        "3 of 6 steps with 1 of 3 seeds",
+    ]
+    assert outputs[0].values[:1, :3].tolist() == outputs[2].values.tolist()
+    with pytest.raises(BenchtuiError, match="the probe would take 32 s"):
+        workload.answer(16.0)
 
 
 def test_slow_case_answers_fewer_inputs(lm_sweep: Callable[..., Sweep]) -> None:
@@ -344,5 +369,8 @@ def test_slow_generation_answers_fewer_tokens(lm_sweep: Callable[..., Sweep], op
     whole, part = workload.answer(0.01), workload.answer(40.0)
     assert (whole.shortened, part.shortened) == (None, "3 of 8 new tokens for 1 of 4 inputs")
     assert whole.values[:1, :3].tolist() == part.values.tolist()
-    with pytest.raises(BenchtuiError, match="the probe would take 200 s"):
-        workload.answer(200.0)
+    shortest = workload.answer(200.0)
+    assert shortest.shortened == "1 of 8 new tokens for 1 of 4 inputs"
+    assert whole.values[:1, :1].tolist() == shortest.values.tolist()
+    with pytest.raises(BenchtuiError, match="the probe would take 50 s"):
+        workload.answer(400.0)

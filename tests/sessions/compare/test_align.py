@@ -1,14 +1,17 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from benchtui.sessions.compare import align
 from benchtui.sessions.compare.align import ComparedSession, PairwiseComparison, compare_sessions
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Peaks, Runtime
+from benchtui.sessions.report.compare import markdown
 from benchtui.sessions.report.compare_columns import own_marks
+from benchtui.sessions.report.compare_json import as_json
 from benchtui.sessions.report.comparison import systems
-from benchtui.sessions.report.comparison.interpretation import interpretation
+from benchtui.sessions.report.comparison.interpretation import OTHER_WEIGHTS, interpretation
 from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.stats.verdicts import Doubt, Verdict
 from benchtui.sessions.sweep import Sweep
@@ -262,6 +265,34 @@ def test_peaks_of_an_older_session_are_compared_with_the_fastest_runs() -> None:
     newer = Peaks(t=0.0, device="cpu", precision="fp32", flops_per_s=80e9, flops_burst_per_s=100e9)
     assert (align._like(newer, older, "flops"), align._like(older, newer, "flops")) == (100e9, 100e9)
     assert align._like(newer, newer, "flops") == 80e9
+
+
+@pytest.mark.parametrize(
+    ("weights", "random", "other"),
+    [
+        ("random", (None, "a"), True),
+        ("random", (None, None), False),
+        ("random", ("a", "a"), False),
+        ("pretrained", (None, None), False),
+    ],
+)
+def test_answers_of_other_random_weights_are_not_compared(
+    bench: Any, weights: str, random: tuple[str | None, str | None], other: bool
+) -> None:
+    """Sessions that an earlier version recorded have random weights without a digest."""
+    sides = []
+    for name, digest in zip("ab", random, strict=True):
+        model = replace(bench.case(1, 10.0).model, weights=weights, random_weights=digest)
+        case, answered = bench.steady(1, 10.0, model=model), bench.answered(0, "x" if digest else "y")
+        sides.append(ComparedSession.of(name, bench.session(case, more=[answered])))
+    compared = compare_sessions(sides)
+    (row,) = compared.against[0].rows
+    assert row.ratio is not None
+    assert (row.other_weights, row.same_answer is None) == (other, other)
+    said = {each.lead: each.text for each in interpretation(compared, ())}["Answers"]
+    assert (said == f"{OTHER_WEIGHTS}.") is other
+    assert ('"other_weights": true' in as_json(compared)) is other
+    assert ("other weights" in markdown(compared)) is other
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,9 @@ from msgspec.structs import replace
 from benchtui.sessions.events import CasePrepared, Peaks
 from benchtui.sessions.explain.cases import ExplainedCase
 from benchtui.sessions.explain.findings import RULES, findings
+from benchtui.sessions.explain.sentences import misfit_sentence, no_finding_sentence
 from benchtui.sessions.payloads import Effective, Model
-from benchtui.sessions.profiles import GraphBreak, KernelTime, MemoryKinds, Recompile
+from benchtui.sessions.profiles import GraphBreak, HostUse, KernelTime, MemoryKinds, Place, Recompile, ThreadUse
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import Config
 
@@ -23,13 +24,24 @@ def explain(make_profile: Any) -> Explain:
 
     def make(families: dict[str, float], *, peaks: Peaks | None = None, **fields: Any) -> ExplainedCase:
         config = fields.pop("config", Config(device="cpu"))
-        return ExplainedCase(CaseState(0, config), make_profile(families, **fields), 10.0, peaks)
+        measured_ms = fields.pop("measured_ms", None)
+        return ExplainedCase(CaseState(0, config), make_profile(families, **fields), measured_ms, peaks)
 
     return make
 
 
 def kernel(name: str, family: str, ms: float, count: float = 1.0, **fields: Any) -> KernelTime:
     return KernelTime(name=name, family=family, ms=ms, count=count, **fields)  # type: ignore[arg-type]
+
+
+def host(step_ms: float, **fields: Any) -> HostUse:
+    """Make counters of a step that computes on two processors."""
+    usual = {"cpu_ms": step_ms, "asleep_ms": 0.0, "delay_ms": 0.0, "user_ms": 2 * step_ms, "kernel_ms": 0.0}
+    return HostUse(step_ms=step_ms, **usual | {"page_faults": 0.0} | fields)
+
+
+def place(activity: str, where: str = "own.py:7", code: str = "wait()", share: float = 0.5) -> Place:
+    return Place(where=where, code=code, activity=activity, share=share)  # type: ignore[arg-type]
 
 
 def found(case: ExplainedCase) -> dict[str, str]:
@@ -189,3 +201,189 @@ def test_findings_about_most_time_come_first(explain: Explain) -> None:
         for each in findings(explain({"wait": 20.0, "tokenizer": 50.0, "matmul": 30.0}, graph_breaks=breaks))
     ]
     assert order == ["tokenizer", "sleeping", "graph breaks"]
+
+
+def test_a_hint_comes_after_what_was_measured(explain: Explain) -> None:
+    """Page faults of 60% are measured; that all of the elementwise time could be saved is a hint."""
+    case = explain(
+        {"elementwise": 90.0, "python": 10.0},
+        host=host(100.0, kernel_ms=60.0, page_faults=60_000.0),
+        busy_cpus=1.0,
+    )
+    assert [finding.rule for finding in findings(case)] == ["page faults", "unfused"]
+
+
+def test_breakdown_of_another_step_gives_no_advice(explain: Explain) -> None:
+    waits = {"matmul": 20.0, "wait": 80.0}
+    assert findings(explain(waits, measured_ms=100.0))
+    for fields in ({"measured_ms": 60.0}, {"measured_ms": 150.0}, {"plain_ms": 200.0}):
+        case = explain(waits, memory=MemoryKinds(growth_mb=9.0), **fields)
+        assert findings(case) == ()
+        assert (misfit_sentence(case) or "").startswith("The breakdown doesn't describe the measured step")
+    assert misfit_sentence(explain(waits, measured_ms=90.0)) is None
+
+
+def test_lengthened_step_keeps_what_the_profiler_does_not_change(explain: Explain) -> None:
+    """A step of 500 products that the profiler made four times as long: calls are counted, not timed."""
+    loop = kernel("aten::mm", "matmul", 30.0, 500.0, shape="8x8 float, 8x8 float")
+    case = explain({"matmul": 30.0, "python": 10.0}, plain_ms=4.0, launches=500.0, kernels=(loop,))
+    assert "from 4.00 to 40.0 ms" in (misfit_sentence(case) or "")
+    assert "aten::mm on 8x8 float, 8x8 float (500 times): 8.00 µs each" in found(case)["many operators"]
+    assert found(explain({"matmul": 30.0, "wait": 10.0}, plain_ms=4.0)) == {}
+
+
+def test_nothing_unusual_is_said_of_an_explained_step_only(explain: Explain) -> None:
+    assert no_finding_sentence(explain({"matmul": 90.0, "other": 10.0})) == "no rule found anything unusual"
+    sentence = no_finding_sentence(explain({"matmul": 60.0, "other": 40.0}))
+    assert (
+        sentence == "no rule explains this step; most of it is matrix products (60%) and other operators (40%)"
+    )
+
+
+def test_wait_for_a_data_loader_with_its_ceiling_and_workers(explain: Explain) -> None:
+    config = Config(device="cpu", parameters="rows=9 workers=0")
+    case = explain({"input": 75.0, "matmul": 25.0}, config=config, processors=2, measured_ms=100.0)
+    case.case.prepared = CasePrepared(t=0.0, case=0, model=Model(name="m"), samples_per_step=5)
+    (finding,) = findings(case)
+    assert (
+        "waits 75% of the step (75.0 ms) for its DataLoader (without it at most 200 samples/s)"
+        in finding.sentence
+    )
+    assert (finding.remedy, finding.bound_s) == ({"parameters": "rows=9 workers=2"}, 0.075)
+
+
+def test_part_that_loads_data(explain: Explain) -> None:
+    case = explain({"matmul": 40.0, "python": 60.0}, parts_ms={"data": 60.0, "rest": 40.0}, host=host(100.0))
+    assert "Part data takes 60% of the step" in findings(case)[0].sentence
+
+
+@pytest.mark.parametrize(
+    ("activity", "words"),
+    [
+        ("sleep", "the main thread sleeps at own.py:7, `wait()`"),
+        ("lock", "waits for a lock or another thread at own.py:7"),
+        ("file", "waits for a file"),
+        ("network", "waits for the network"),
+        ("process", "waits for a child process"),
+    ],
+)
+def test_waits_are_named_by_their_system_call(explain: Explain, activity: str, words: str) -> None:
+    places = (place("python", share=0.6), place(activity, share=0.4))
+    assert words in found(explain({"matmul": 60.0, "wait": 40.0}, places=places))["sleeping"]
+
+
+def test_wait_for_a_pipe_of_a_busy_child_is_one_for_the_child(explain: Explain) -> None:
+    fields: dict[str, Any] = {"places": (place("pipe"),), "host": host(100.0, children_ms=40.0)}
+    assert "waits for a child process" in found(explain({"matmul": 60.0, "wait": 40.0}, **fields))["sleeping"]
+    fields["host"] = host(100.0)
+    assert "waits for another process" in found(explain({"matmul": 60.0, "wait": 40.0}, **fields))["sleeping"]
+
+
+def test_thread_that_competes_or_is_waited_for(explain: Explain) -> None:
+    spinner = host(100.0, threads=(ThreadUse(name="spinner", cpu_ms=98.0),))
+    sentence = found(explain({"matmul": 80.0, "python": 20.0}, host=spinner))["other threads"]
+    assert "spinner, uses 98% of a processor during the step: it competes" in sentence
+    waited = found(explain({"matmul": 50.0, "wait": 50.0}, host=spinner, places=(place("lock"),)))
+    assert "the main thread waits 50% of the step (50.0 ms) meanwhile" in waited["other threads"]
+    assert "sleeping" not in waited
+    works = host(100.0, asleep_ms=95.0, threads=(ThreadUse(name="trainer", cpu_ms=95.0),))
+    assert "other threads" not in found(explain({"matmul": 95.0, "python": 5.0}, host=works))
+
+
+def test_preemption_is_no_sleep_and_comes_last(explain: Explain) -> None:
+    case = explain({"matmul": 70.0, "copy": 30.0}, host=host(100.0, delay_ms=45.0), threads=2, processors=2)
+    assert [finding.rule for finding in findings(case)] == ["copies", "preempted"]
+    assert "other processes used it" in found(case)["preempted"]
+    assert "preempted" not in found(explain({"matmul": 70.0}, host=host(70.0, delay_ms=None, asleep_ms=30.0)))
+
+
+def test_more_threads_than_processors(explain: Explain) -> None:
+    case = explain({"matmul": 90.0, "python": 10.0}, threads=16, processors=2, host=host(100.0, delay_ms=50.0))
+    (finding,) = findings(case)
+    assert finding.rule == "too many threads" and finding.remedy == {"threads": 2} and finding.bound_s == 0.09
+
+
+def test_page_faults_are_no_copies(explain: Explain) -> None:
+    filled = kernel("aten::fill_", "copy", 70.0, shape="9x9 float")
+    case = explain(
+        {"copy": 70.0, "matmul": 30.0},
+        kernels=(filled,),
+        host=host(100.0, kernel_ms=50.0, page_faults=49_000.0),
+        busy_cpus=1.0,
+        config=Config(device="cpu", env="A=1"),
+    )
+    (finding,) = findings(case)
+    assert "49,000 page faults per step: the kernel takes 50% of the step (50.0 ms)" in finding.sentence
+    env = "A=1 MALLOC_MMAP_THRESHOLD_=1073741824 MALLOC_TRIM_THRESHOLD_=8589934592"
+    assert finding.remedy == {"env": env}
+
+
+def test_file_that_is_read_in_each_step(explain: Explain) -> None:
+    used = host(100.0, kernel_ms=60.0, read_mb=64.0, page_faults=16_000.0)
+    case = explain({"matmul": 30.0, "python": 70.0}, host=used, busy_cpus=1.0)
+    assert findings(case)[0].rule == "reading" and "reads 64.0 MB" in findings(case)[0].sentence
+    assert "page faults" not in found(case)
+
+
+def test_system_calls_that_nothing_explains(explain: Explain) -> None:
+    case = explain({"matmul": 30.0, "python": 70.0}, host=host(100.0, kernel_ms=60.0), busy_cpus=1.0)
+    assert findings(case)[0].rule == "kernel time"
+
+
+def test_garbage_collector(explain: Explain) -> None:
+    case = explain({"matmul": 30.0, "python": 70.0}, host=host(100.0, collecting_ms=65.0))
+    assert [finding.rule for finding in findings(case)] == ["garbage collection"]
+
+
+def test_native_code_is_told_from_python(explain: Explain) -> None:
+    families = {"matmul": 10.0, "python": 90.0}
+    native = explain(families, places=(place("native", code="a @ b", share=0.9),))
+    assert "such as NumPy's, takes 80% of the step" in found(native)["native code"]
+    assert "`a @ b`" in found(native)["native code"] and "Python gaps" not in found(native)
+    python = found(explain(families, places=(place("python", code="json.loads(text)", share=0.9),)))
+    assert "most of it at own.py:7, `json.loads(text)`" in python["Python gaps"] and "native code" not in python
+
+
+def test_items_read_one_by_one(explain: Explain) -> None:
+    item = kernel("aten::item", "other", 5.0, 500.0)
+    case = explain({"other": 10.0, "python": 60.0, "matmul": 30.0}, kernels=(item,), launches=1000.0)
+    assert "500 times per step" in found(case)["items"] and "many operators" not in found(case)
+
+
+def test_gather_denormals_and_strided_inputs(explain: Explain) -> None:
+    shape = "1000x1000 float"
+    index = kernel("aten::index", "gather", 80.0, shape=shape)
+    assert (
+        "most of it is aten::index"
+        in found(explain({"gather": 80.0, "matmul": 20.0}, kernels=(index,)))["gather"]
+    )
+    slow = kernel("aten::mul", "elementwise", 90.0, shape=shape, denormal_share=0.97)
+    case = explain({"elementwise": 90.0, "matmul": 10.0}, kernels=(slow,))
+    assert "denormal numbers (97% of an input)" in findings(case)[0].sentence and "unfused" not in found(case)
+    column = kernel("aten::exp", "elementwise", 90.0, shape=shape, strided=True)
+    case = explain({"elementwise": 90.0, "matmul": 10.0}, kernels=(column,))
+    assert findings(case)[0].rule == "strided" and "unfused" not in found(case)
+
+
+def test_compiling_takes_the_time_of_recompiles(explain: Explain) -> None:
+    again = (Recompile(guard="size mismatch at index 0", where="f in own.py:3", count=6),)
+    finding = findings(explain({"compile": 90.0, "python": 10.0}, recompiles=again))[0]
+    assert (
+        finding.rule == "recompiles"
+        and finding.ms == 90.0
+        and "Compiling takes 90% of the step" in finding.sentence
+    )
+
+
+def test_far_from_the_peak_without_a_reason(explain: Explain) -> None:
+    peaks = Peaks(t=0.0, device="cpu", precision="fp32", flops_per_s=1e12, bytes_per_s=1e10)
+    slow = kernel("aten::sort", "elementwise", 90.0, shape="9 float", bytes=2e7)
+    case = explain({"elementwise": 90.0, "matmul": 10.0}, kernels=(slow,), peaks=peaks)
+    assert "runs at 2% of the measured peak" in found(case)["far from the peak"]
+
+
+def test_remedy_of_a_users_step_is_one_that_the_engine_applies(explain: Explain) -> None:
+    case = explain({"elementwise": 90.0, "matmul": 10.0})
+    assert findings(case)[0].remedy == {"compile": "default"}
+    case.case.prepared = CasePrepared(t=0.0, case=0, model=Model(name="m"))
+    assert findings(case)[0].remedy is None

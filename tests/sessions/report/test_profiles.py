@@ -10,7 +10,15 @@ from msgspec.structs import replace
 from benchtui.sessions.events import Explained, Peaks
 from benchtui.sessions.explain.cases import explained_cases
 from benchtui.sessions.explain.findings import RULES, findings
-from benchtui.sessions.profiles import GraphBreak, KernelTime, MemoryKinds, Recompile
+from benchtui.sessions.profiles import (
+    GraphBreak,
+    HostUse,
+    KernelTime,
+    MemoryKinds,
+    Place,
+    Recompile,
+    ThreadUse,
+)
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
 
@@ -28,6 +36,26 @@ BREAKS = (GraphBreak(reason="a list; and more.", where="step.py:3"), GraphBreak(
 GUARD = "tensor 'x' size mismatch at index 1. expected 16, actual 32"
 TRAINING = MemoryKinds(weights_mb=100.0, gradients_mb=100.0, optimizer_mb=420.0, activations_mb=1234.5)
 GENERATING = MemoryKinds(weights_mb=310.0, cache_mb=290.0, growth_mb=12.3)
+GATHER = KernelTime(name="aten::index", family="gather", ms=39.0, count=8.0, shape="512x768 float")
+ITEM = KernelTime(name="aten::item", family="other", ms=6.0, count=517.0)
+DENORMAL = KernelTime(name="aten::mul", family="elementwise", ms=31.0, count=2.0, denormal_share=0.67)
+STRIDED = KernelTime(
+    name="aten::exp", family="elementwise", ms=36.0, count=1.0, shape="9x9 float", strided=True
+)
+FAR = KernelTime(name="aten::erf", family="elementwise", ms=64.0, count=1.0, shape="9x9 float", bytes=7.7e6)
+SCORES = KernelTime(name="aten::bmm", family="matmul", ms=43.0, count=12.0, shape="9x9 float")
+PLACES = (
+    Place(where="own.py:31", code="rows.wait()", within="queue.py get", activity="lock", share=0.5),
+    Place(where="own.py:47", code="x @ y", activity="native", share=0.93),
+    Place(where="own.py:53", code="f(7)", activity="python", share=0.26),
+)
+ATTENTION = "eager"
+IDLE = HostUse(step_ms=95.0, cpu_ms=90.0, asleep_ms=0.0, user_ms=95.0, kernel_ms=0.0, page_faults=3.0)
+SYSTEM = replace(IDLE, step_ms=110.0, kernel_ms=64.0, delay_ms=11.0, other_delays_ms=51.0)
+FAULTS = replace(IDLE, step_ms=98.0, kernel_ms=43.0, page_faults=41_234.0)
+READS = replace(IDLE, step_ms=107.0, kernel_ms=57.0, read_mb=64.3)
+COLLECTS = replace(IDLE, collecting_ms=23.7)
+BUSY = replace(IDLE, delay_ms=29.0, threads=(ThreadUse(name="spinner", cpu_ms=87.0),))
 
 
 @pytest.fixture
@@ -60,15 +88,37 @@ def session(bench: Any, make_profile: Any) -> Session:
             launches=1840.0,
         ),
         make_profile({"matmul": 10.5}, kernels=(replace(PRODUCT, ms=10.0),), plain_ms=11.5),
+        make_profile(
+            {"input": 60.0, "matmul": 20.0, "gather": 40.0}, kernels=(GATHER,), host=SYSTEM, places=PLACES
+        ),
+        make_profile(
+            {"python": 80.0, "matmul": 20.0}, host=FAULTS, places=PLACES, parts_ms={"data": 50.0, "rest": 50.0}
+        ),
+        make_profile({"python": 40.0, "matmul": 70.0}, host=READS, kernels=(ITEM,), launches=1234.0),
+        make_profile(
+            {"elementwise": 70.0, "wait": 41.0}, host=COLLECTS, kernels=(DENORMAL, STRIDED), places=PLACES
+        ),
+        make_profile(
+            {"elementwise": 70.0, "compile": 37.0}, host=BUSY, kernels=(FAR,), threads=2, processors=2
+        ),
+        make_profile(
+            {"matmul": 70.0, "python": 35.0}, host=SYSTEM, threads=16, processors=3, kernels=(SCORES,)
+        ),
+        make_profile({"matmul": 70.0, "python": 35.0}, plain_ms=35.0, launches=2345.0, kernels=(SLOW_LOOP,)),
+        make_profile({"matmul": 70.0, "python": 35.0}, plain_ms=135.0),
+        make_profile({"python": 83.0, "matmul": 12.0}, host=IDLE, places=PLACES[1:]),
     )
-    times_ms = (100.0, 99.5, 130.0, 100.0, 12.6)
+    times_ms = (100.0, 75.0, 112.0, 100.0, 12.6, 120.0, 100.0, 110.0, 111.0, 107.0, 105.0, 36.0, 100.0, 95.0)
     events: list[Any] = [Peaks(t=0.0, device="cpu", precision="fp32", threads=5, flops_per_s=7.9e12)]
     for case, profile in enumerate(profiles):
         events.append(Explained(t=98.0, case=case, created="2026-11-23T10:00:00Z", profile=profile))
+    events.append(Peaks(t=0.0, device="cpu", precision="fp32", threads=10, bytes_per_s=1e10))
     events[1] = replace(events[1], changed=("Python: 3.11 → 3.12", "kernel: 6.1 → 6.2"))
-    events.append(Explained(t=98.0, case=5, created="2026-11-23T10:00:00Z", absent="the import failed"))
+    events.append(
+        Explained(t=98.0, case=len(profiles), created="2026-11-23T10:00:00Z", absent="the import failed")
+    )
     made = [
-        bench.steady(1, ms, threads=threads, effective=bench.effective(threads=threads))
+        bench.steady(1, ms, threads=threads, effective=bench.effective(threads=threads, attention=ATTENTION))
         for threads, ms in enumerate(times_ms, 1)
     ]
     return bench.session(*made, bench.steady(2, 10.0), more=events)  # type: ignore[no-any-return]

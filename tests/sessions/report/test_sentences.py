@@ -55,6 +55,7 @@ from benchtui.sessions.stats.sampling import Bounds
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.sweep import Baseline, Config, Measure, Sweep, Train, Work
 from benchtui.sessions.text import quantities, wording
+from benchtui.sessions.text.answers import answer_cell
 from benchtui.sessions.text.formatting import percentage
 from benchtui.sessions.text.tables import Column
 
@@ -800,6 +801,7 @@ ANSWERS = (
     {"verdict": "broken", "kl_mean": 7.1, "sqnr_db": -3.0},
     {"verdict": "different", "equal_tokens": 0.125, "first_difference": 3},
     {"verdict": "identical", "loss_difference": 0.0},
+    {"verdict": "different", "loss_difference": 0.01, "change_difference": 0.234, "gradient_difference": 0.05},
 )
 
 
@@ -807,6 +809,29 @@ ANSWERS = (
 def test_compared_answers_follow_from_the_results(bench: Any, figures: dict[str, Any]) -> None:
     session = answering(bench, **figures)
     assert "## What the speed costs" in markdown(session)
+    assert objections_to(session) == []
+
+
+def test_session_without_any_answer_says_so_at_the_top(bench: Any) -> None:
+    cases = (bench.steady(1, 10.0), bench.steady(2, 10.0, precision="bf16"), bench.steady(4, 15.0))
+    answered = [bench.answered(0), *(bench.answered(case, absent="too slow") for case in (1, 2))]
+    session = bench.session(*cases, more=answered)
+    caveats = markdown(session).partition("## Caveats")[2].partition("## ")[0]
+    assert "**No answers**: no case's output could be compared" in caveats and "keep it: too slow." in caveats
+    assert objections_to(session) == []
+    assert "No answers" not in markdown(answering(bench, verdict="close", kl_mean=1e-4))
+    assert "No answers" not in markdown(bench.session(*cases))
+
+
+def test_answer_that_cannot_be_told_has_its_reason(bench: Any) -> None:
+    """It has no verdict, neither in the table nor in the exports."""
+    why = "can't tell in 6 steps: the baseline's loss changes by 0.001, noise and rounding by 0.02"
+    compared = AnswerComparison(case=1, baseline=0, absent=why)
+    cases = (bench.steady(1, 10.0), bench.steady(2, 10.0, precision="bf16"))
+    answered = Answered(t=50.0, case=1, comparisons=(compared,))
+    session = bench.session(*cases, more=[bench.answered(0), answered])
+    assert answer_cell(session.cases[1].comparison) == "? can't tell"
+    assert f"keep it: {why}." in markdown(session)
     assert objections_to(session) == []
 
 

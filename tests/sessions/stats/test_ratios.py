@@ -1176,6 +1176,16 @@ def test_fewer_than_six_turns_are_not_pairs() -> None:
     assert latency(one, replace(other, session=OTHER)).verdict is UNSURE
 
 
+def test_earlier_rounds_of_one_case_are_left_out_of_the_pairs() -> None:
+    """A trial joined to a session adds rounds in turns to a case that was measured before, at another pace."""
+    one, other = in_turns((40.0, 1.0), (40.0, 1.0), *DRIFT)
+    other.case.rounds = other.case.rounds[2:]
+    joined = replace(other, rounds=other.rounds[2:])
+    found, plain = latency(one, joined), latency(*in_turns(*DRIFT))
+    assert (found.bounds, found.verdict) == (plain.bounds, FASTER)
+    assert latency(joined, one).bounds == latency(*reversed(in_turns(*DRIFT))).bounds
+
+
 def test_a_difference_in_turns_shares_its_variance_with_the_machine() -> None:
     known = Noise(Spread(0.02**2, 12.0))
     logs = [log(one / other) for one, other in DRIFT]

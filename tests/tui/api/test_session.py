@@ -34,7 +34,7 @@ def test_marks_stay_although_they_do_not_differ(bench: Any) -> None:
 
 def test_verdicts_stay_although_they_do_not_differ() -> None:
     session = benchtui.load(FIXTURE)
-    assert set(session.cases()["verdict"]) == {"reported"}
+    assert set(session.cases()["verdict"]) == {"REPORTED"}
 
 
 def test_failed_case_is_a_row_with_its_outcome(bench: Any) -> None:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from benchtui.engine import client
 from benchtui.engine.control import ExplainMessage
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import CaseAdded, CaseFinished
 from benchtui.sessions.permissions.needed import (
     NO_CONSENT,
     Consent,
@@ -17,7 +18,11 @@ from benchtui.sessions.permissions.needed import (
     PermissionNeededError,
     keys,
 )
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.evidence import summarize
+from benchtui.sessions.sweep.plan import included_configs
 from benchtui.tui.explain.screen import WhyScreen
+from benchtui.tui.live import remedies
 from benchtui.tui.pages.permission import PermissionScreen
 
 FIRST_CASE = ("g", "down")
@@ -137,6 +142,63 @@ async def test_what_cannot_be_profiled_has_its_reason(
         assert "case 1 has no profile: x.json: this isn't the machine" in " ".join((await why(seen)).split())
         text = " ".join((await press(seen, "n", "n")).split())
         assert "ran out of memory: nothing to explain" in text
+
+
+class FakeTrial:
+    """An engine that has measured the remedies as soon as it starts."""
+
+    def __init__(self, make_story: Any, folder: Any) -> None:
+        self._make_story = make_story
+        self._folder = folder
+        self.started: list[Any] = []
+        self.needed: tuple[Permission, ...] = ()
+
+    def __call__(self, sweep: Any, path: Any, consent: Consent, **options: Any) -> Any:
+        if self.needed and not keys(self.needed) <= consent:
+            raise PermissionNeededError(self.needed)
+        self.started.append(sweep)
+        self.path = path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("[]")
+        return self
+
+    def alive(self) -> bool:
+        return False
+
+
+async def test_remedies_are_tried_and_join_the_session(
+    story: Any, opened: Any, profiling: FakeProfiling, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    """The engine's session and the joined one are played; what is measured is the sweep that was started."""
+    slow = explained(0)
+    assert slow.profile is not None
+    event = replace(slow, profile=replace(slow.profile, threads=1))
+    write(story, event)
+    fake = FakeTrial(story, tmp_path)
+    monkeypatch.setattr(client, "start", fake)
+    monkeypatch.setattr(client, "find", lambda path: None)
+    joined: list[Any] = []
+    whole = Session.load(story.path, summarize)
+    base = whole.cases[0]
+    faster = replace(base.config, threads=2)
+    tried = CaseAdded(t=story.t, case=3, config=faster, why="joined", of=None)
+    whole.apply_all([tried, CaseFinished(t=story.t, case=3, outcome="oom", reason="no room")])
+    monkeypatch.setattr(remedies, "join_into", lambda path, other: joined.append((path, other)))
+    monkeypatch.setattr(remedies.Session, "load", lambda path, summarize=None: whole)
+    async with opened(story.path) as seen:
+        await seen.press(*FIRST_CASE)
+        await why(seen)
+        await press(seen, "T")
+        for _ in range(500):
+            await seen.pilot.pause(0.02)
+            seen.app.screen.draw()
+            if "tried threads=2" in seen.text:
+                break
+        assert "tried threads=2: out of memory (no room), predicted at most" in " ".join(seen.text.split())
+        assert [path for path, _ in joined] == [story.path]
+        assert [config.threads for config in included_configs(fake.started[0])] == [0, 2]
+        text = await press(seen, "T")
+        assert "No remedy was tried: no finding has an option as its remedy that wasn't measured" in text
 
 
 async def test_running_sweep_explains_later(story: Any, engine: Any, opened: Any) -> None:

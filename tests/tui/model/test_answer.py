@@ -7,7 +7,7 @@ from benchtui.sessions.advice.conclusion import conclude
 from benchtui.sessions.state.session import Session
 from benchtui.themes.symbols import ASCII, UNICODE, Symbols
 from benchtui.tui.live.feed import Feed
-from benchtui.tui.model.answer import AnswerText
+from benchtui.tui.model.answer import AnswerText, ending_of
 from benchtui.tui.panels.answer_card import Answer, answer_height, answer_lines, answer_title
 from benchtui.tui.table.case_names import CaseNames
 
@@ -24,8 +24,9 @@ def answer(path: Path, engine: Any = None, symbols: Symbols = UNICODE, *, conclu
     feed = Feed(path, engine, lambda: 0.0)
     feed.poll()
     names = CaseNames.of([case.config for case in feed.session.cases])
-    text = AnswerText(feed, names, symbols, "trial")
-    made = text.answer(conclude(Session.load(path)) if concluded else None)
+    text = AnswerText(feed.session, names, symbols, feed.command_word("trial"))
+    ending = ending_of(feed.session, feed.cut_off, feed.exit_message or "")
+    made = text.answer(ending, conclude(Session.load(path)) if concluded else None)
     feed.close()
     return made
 

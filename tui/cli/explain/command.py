@@ -7,21 +7,27 @@ from pathlib import Path
 import click
 
 from benchtui.engine import client
+from benchtui.sessions.compare.joined import join_follow_up
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.explain.as_json import CaseJson, case_json, explained_json
 from benchtui.sessions.explain.cases import ExplainedCase, explained_cases, measured_ms
 from benchtui.sessions.explain.difference import CaseDifference, difference
 from benchtui.sessions.explain.selection import require_explainable, selected
+from benchtui.sessions.explain.trials import chosen, trial_sweep, trials
 from benchtui.sessions.files.output_file import check_output
 from benchtui.sessions.library.paths import resolve
 from benchtui.sessions.permissions.needed import Consent
+from benchtui.sessions.sanitize import shell_word
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import summarize
 from benchtui.tui.cli.consent.permissions import trust_option, with_consent
 from benchtui.tui.cli.exit_status import FAILED, INTERRUPTED
 from benchtui.tui.cli.explain.text import case_lines, difference_lines
 from benchtui.tui.cli.options import complete_session, json_option, printable
+from benchtui.tui.cli.run import follow_to_end, require_joinable
+from benchtui.tui.cli.text import progress
 from benchtui.tui.cli.text.output import print_json
+from benchtui.tui.cli.watch import start_engine
 
 
 @click.command()
@@ -36,6 +42,13 @@ from benchtui.tui.cli.text.output import print_json
 )
 @click.option("--again", is_flag=True, help="Profile cases again that have a profile.")
 @click.option("--anyway", is_flag=True, help="Profile even if the machine, the software or files have changed.")
+@click.option(
+    "--try",
+    "try_remedies",
+    is_flag=True,
+    help="Measure the remedies of the findings next to their cases, and add them to the session.",
+)
+@click.option("--rule", "rules", multiple=True, metavar="RULE", help="Try the remedy of this finding only.")
 @trust_option
 def explain(
     session: str,
@@ -44,6 +57,8 @@ def explain(
     trace: Path | None,
     again: bool,
     anyway: bool,
+    try_remedies: bool,
+    rules: tuple[str, ...],
     trust: bool,
 ) -> None:
     """Profile measured cases again, and say where the time of their steps goes.
@@ -51,8 +66,12 @@ def explain(
     SESSION is a path, a library name, or `latest`. A CASE is its number from 1, `baseline` or `best`; without
     one, both of these. Each case runs a few steps in a new process on the machine that measured it, and its
     profile is added to the session; no measured number changes. Cases with a profile aren't run again. Two
-    cases are also compared. Exit status 1 if a case has no profile.
+    cases are also compared. With --try, each case and its remedies are measured in turns, in further rounds of
+    the same session: the gain is printed beside the bound that was predicted. Exit status 1 if a case has no
+    profile.
     """
+    if rules and not try_remedies:
+        raise click.UsageError("--rule needs --try")
     path = resolve(session)
     loaded = Session.load(path, summarize)
     wanted = _wanted(loaded, cases)
@@ -74,6 +93,9 @@ def explain(
             _profile(loaded, process, len(new))
 
         with_consent(profile, trust)
+        loaded = Session.load(path, summarize)
+    if try_remedies:
+        _try(loaded, path, wanted, rules, trust=trust)
         loaded = Session.load(path, summarize)
     _print(loaded, wanted, as_json=as_json)
 
@@ -118,23 +140,46 @@ def _profile(session: Session, process: client.ExplainProcess, amount: int) -> N
         sys.exit(INTERRUPTED)
 
 
+def _try(session: Session, path: Path, wanted: Sequence[int], rules: Sequence[str], *, trust: bool) -> None:
+    """Measure the remedies of these cases that haven't been tried, and join them to the session."""
+    explained = [case for case in explained_cases(session) if case.case.index in wanted]
+    untried = chosen(session, explained, rules)
+    if not untried:
+        click.echo("nothing to try: no finding has an option as its remedy that wasn't measured", err=True)
+        return
+    sweep = trial_sweep(session, untried)
+    target = require_joinable(path, sweep)
+    ended = follow_to_end(lambda: start_engine(sweep, None, trust=trust), as_json=False)
+    if ended is None:
+        raise AssertionError("a new sweep has cases")
+    engine, tried = ended
+    file = progress.recorded_path(tried, engine.path)
+    if not join_follow_up(target, file, tried):
+        raise BenchtuiError(f"no case was measured to its end; see {shell_word(str(file))}")
+
+
 def _print(session: Session, wanted: Sequence[int], *, as_json: bool) -> None:
     profiled = {explained.case.index: explained for explained in explained_cases(session)}
     shown = [profiled[index] for index in wanted if index in profiled]
     gap = difference(*shown) if len(shown) == 2 else None
     if as_json:
         rows = [
-            case_json(profiled[index]) if index in profiled else _absent(session, index) for index in wanted
+            case_json(profiled[index], trials(session, profiled[index]))
+            if index in profiled
+            else _absent(session, index)
+            for index in wanted
         ]
         print_json(explained_json(rows, gap))
     else:
-        _print_text(shown, gap, [_absent(session, index) for index in wanted if index not in profiled])
+        _print_text(session, shown, gap, [_absent(session, index) for index in wanted if index not in profiled])
     if len(shown) < len(wanted):
         sys.exit(FAILED)
 
 
-def _print_text(shown: Sequence[ExplainedCase], gap: CaseDifference | None, absent: Sequence[CaseJson]) -> None:
-    lines = [text for item in shown for text in case_lines(item)]
+def _print_text(
+    session: Session, shown: Sequence[ExplainedCase], gap: CaseDifference | None, absent: Sequence[CaseJson]
+) -> None:
+    lines = [text for item in shown for text in case_lines(item, trials(session, item))]
     for text in (*lines, *(difference_lines(gap) if gap else ())):
         click.echo(printable(text))
     for item in absent:
@@ -146,6 +191,7 @@ def _absent(session: Session, index: int) -> CaseJson:
     case = session.cases[index]
     return CaseJson(
         case=index,
+        number=index + 1,
         name=case.name,
         measured_ms=measured_ms(case),
         findings=(),

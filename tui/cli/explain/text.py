@@ -1,6 +1,6 @@
 """Explained cases as plain text."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from benchtui.sessions.explain.cases import ExplainedCase
 from benchtui.sessions.explain.difference import CaseDifference
@@ -8,6 +8,8 @@ from benchtui.sessions.explain.findings import findings
 from benchtui.sessions.explain.sentences import (
     device_sentence,
     gap_sentences,
+    misfit_sentence,
+    no_finding_sentence,
     parts_sentence,
     profiling_notes,
     step_sentence,
@@ -18,16 +20,20 @@ from benchtui.sessions.explain.tables import (
     kernels_table,
     memory_table,
     parts_table,
+    places_table,
 )
+from benchtui.sessions.explain.trials import Trial, trial_sentence
 from benchtui.sessions.state.simulation import SIMULATED
 from benchtui.sessions.text.tables import Table
 from benchtui.tui.cli.text.compare import table_lines
 
 
-def case_lines(case: ExplainedCase) -> Iterator[str]:
+def case_lines(case: ExplainedCase, trials: Sequence[Trial] = ()) -> Iterator[str]:
     """Yield an explained case: findings first, then parts, families, operators, compiler and memory."""
     simulated = f"{SIMULATED} " if case.case.simulated else ""
     yield f"{case.label}: {simulated}{case.case.name}"
+    if misfit := misfit_sentence(case):
+        yield f"  {misfit}"
     yield f"  step: {step_sentence(case)}"
     yield f"  device: {device_sentence(case)}"
     if spent := parts_sentence(case):
@@ -35,11 +41,13 @@ def case_lines(case: ExplainedCase) -> Iterator[str]:
     named = findings(case)
     for finding in named:
         yield f"  - {finding.sentence} [{finding.confidence} confidence]"
-    if not named:
-        yield "  no rule found anything unusual"
+        tried = (trial_sentence(trial) for trial in trials if trial.finding == finding)
+        yield from (f"      {sentence}" for sentence in tried if sentence)
+    if not named and (why := no_finding_sentence(case)):
+        yield f"  {why}"
     yield from (f"  note: {note}" for note in profiling_notes(case))
     yield from (f"  no {what.replace('_', ' ')}: {why}" for what, why in case.profile.absent.items())
-    for shown in (parts_table(case), families_table(case), kernels_table(case)):
+    for shown in (parts_table(case), families_table(case), kernels_table(case), places_table(case)):
         yield from _block(shown)
     for graph_break in case.profile.graph_breaks:
         yield f"  graph break ({graph_break.count}x) at {graph_break.where}: {graph_break.reason}"

@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
-from benchtui.engine.worker.explain.breakdown import HostTimeline, break_down, typical_blocks
+from benchtui.engine.worker.explain.breakdown import break_down
+from benchtui.engine.worker.explain.costs import has_gaps
+from benchtui.engine.worker.explain.host_timeline import HostTimeline, nearest_blocks
 from benchtui.engine.worker.explain.recording import BLOCK, LAP, STEP, ProfiledEvent
 from benchtui.engine.worker.explain.timeline import timeline
 from benchtui.sessions.errors import BenchtuiError
@@ -40,7 +42,7 @@ def test_self_times_of_nested_operators_sum_to_the_step() -> None:
         host("Optimizer.step#AdamW.step", 14, 16),
         host("aten::add_", 14.5, 15.5),
     ]
-    found = break_down(events, HostTimeline(events), 0.0, on_gpu=False)
+    found = break_down(events, HostTimeline(events), on_gpu=False)
     expected = {"tokenizer": 4.0, "matmul": 4.0, "attention": 4.0, "optimizer": 2.0, "python": 6.0}
     assert families(found) == expected
     assert found.step_ms == 20.0 == pytest.approx(sum(each.ms for each in found.families))
@@ -54,23 +56,23 @@ def test_self_times_of_nested_operators_sum_to_the_step() -> None:
 
 def test_time_asleep_is_taken_out_of_long_gaps_only() -> None:
     events = [*step(0, 10, ("step", 10)), host("aten::mm", 0, 4), host("aten::mm", 4.1, 5)]
-    found = break_down(events, HostTimeline(events), 4.9, on_gpu=False)
+    found = break_down(events, HostTimeline(events, 4.9), on_gpu=False)
     assert families(found) == {"matmul": 4.9, "wait": 4.9, "python": 0.2}
-    more = break_down(events, HostTimeline(events), 9.0, on_gpu=False)
+    more = break_down(events, HostTimeline(events, 9.0), on_gpu=False)
     assert families(more) == {"matmul": 4.9, "wait": 5.0, "python": 0.1}
 
 
 def test_disturbed_steps_are_left_out() -> None:
     blocks = [host(BLOCK, 100 * at, 100 * at + ms) for at, ms in enumerate((10.0, 11.0, 80.0, 10.5, 10.2, 3.0))]
-    assert [round((each.end_ns - each.begin_ns) / MS, 1) for each in typical_blocks(blocks)] == [
+    assert [round((each.end_ns - each.begin_ns) / MS, 1) for each in nearest_blocks(blocks, None)] == [
         10.0,
         10.5,
         10.2,
     ]
-    assert typical_blocks(blocks[:3]) == blocks[:3]
+    assert nearest_blocks(blocks[:3], None) == blocks[:3]
     events = [event for at in range(6) for event in step(100 * at, 100 * at + (90 if at == 2 else 10))]
     events += [host("aten::mm", 100 * at + 1, 100 * at + 2) for at in range(6)]
-    found = break_down(events, HostTimeline(events), 0.0, on_gpu=False)
+    found = break_down(events, HostTimeline(events), on_gpu=False)
     assert found.step_ms == 10.0 and found.kernels[0].count == 1.0
 
 
@@ -88,7 +90,7 @@ def test_gpu_work_idle_time_and_its_causes() -> None:
         gpu("void at::native::vectorized_elementwise_kernel<4>", 10, 13, by=13, stream=8),
         gpu("Memcpy DtoH (Device -> Pageable)", 15, 16, by=0),
     ]
-    found = break_down(events, HostTimeline(events), 0.0, on_gpu=True)
+    found = break_down(events, HostTimeline(events), on_gpu=True)
     assert families(found) == {
         "matmul": 4.0,
         "elementwise": 2.0,  # the overlap counts once
@@ -113,7 +115,7 @@ def test_gpu_work_within_attention_and_the_optimizer() -> None:
         gpu("gemm", 1, 3, by=2),
         gpu("multi_tensor_apply_kernel", 4, 5, by=4),
     ]
-    assert families(break_down(events, HostTimeline(events), 0.0, on_gpu=True)) == {
+    assert families(break_down(events, HostTimeline(events), on_gpu=True)) == {
         "attention": 2.0,
         "optimizer": 1.0,
         "python": 7.0,
@@ -123,7 +125,7 @@ def test_gpu_work_within_attention_and_the_optimizer() -> None:
 def test_a_profile_without_work_on_the_gpu_is_refused() -> None:
     events = step(0, 10)
     with pytest.raises(BenchtuiError, match="no work on the GPU"):
-        break_down(events, HostTimeline(events), 0.0, on_gpu=True)
+        break_down(events, HostTimeline(events), on_gpu=True)
     with pytest.raises(BenchtuiError, match="no step"):
         HostTimeline([host("aten::mm", 0, 1)])
 
@@ -149,6 +151,78 @@ def test_fused_kernels_of_compiled_code_are_calls() -> None:
         host("graph_0_cpp_fused_add_gelu_0", 2, 5),
         host("mkl::_mkl_linear", 5, 8),
     ]
-    found = break_down(events, HostTimeline(events), 0.0, on_gpu=False)
+    found = break_down(events, HostTimeline(events), on_gpu=False)
     assert families(found) == {"elementwise": 3.0, "matmul": 3.0, "python": 4.0}
     assert found.launches == 2.0
+
+
+def thread(name: str, begin_ms: float, end_ms: float, track: int = 2) -> ProfiledEvent:
+    """An event of another thread."""
+    return ProfiledEvent(name, round(begin_ms * MS), round(end_ms * MS), track)
+
+
+def test_autograds_thread_is_a_lane_of_the_step() -> None:
+    """The main thread sleeps in backward while autograd's thread launches two kernels."""
+    events = [
+        *step(0, 20),
+        host("aten::mm", 0, 2, id=1),
+        thread("autograd::engine::evaluate_function: MmBackward0", 5, 15),
+        thread("aten::mm", 6, 14),
+        thread("cudaLaunchKernel", 7, 8),
+        host("cudaLaunchKernel", 1, 2),
+        gpu("gemm", 1, 3, by=1),
+    ]
+    for asleep_ms, waiting_ms in ((10.0, 0.0), (16.0, 6.0)):
+        timeline = HostTimeline(events, asleep_ms)
+        found = break_down(events, timeline, on_gpu=False)
+        shown = {each.family: each.ms for each in found.families}
+        assert shown["matmul"] == pytest.approx(1.0 + 7.0) and shown.get("wait", 0.0) == pytest.approx(
+            waiting_ms
+        )
+        assert sum(shown.values()) == pytest.approx(20.0)
+    on_gpu = break_down(events, HostTimeline(events, 10.0), on_gpu=True)
+    assert "wait" not in on_gpu.idle_ms and on_gpu.launching_ms == pytest.approx(2.0)
+
+
+def test_thread_that_works_beside_a_running_step_takes_none_of_its_time() -> None:
+    events = [*step(0, 20), host("aten::mm", 0, 4), thread("aten::mul", 5, 18)]
+    assert families(break_down(events, HostTimeline(events, 0.0), on_gpu=False)) == {
+        "matmul": 4.0,
+        "python": 16.0,
+    }
+
+
+def test_steps_nearest_to_plain_ones_are_chosen() -> None:
+    """The profiler lengthened most steps; those like the plain step of 3 ms count."""
+    blocks = [host(BLOCK, 100 * at, 100 * at + ms) for at, ms in enumerate((9.0, 3.1, 9.2, 3.0, 9.1, 3.3))]
+    chosen = nearest_blocks(blocks, 3.0 * MS)
+    assert [round((each.end_ns - each.begin_ns) / MS, 1) for each in chosen] == [3.1, 3.0, 3.3]
+
+
+def test_data_loader_and_compiler_are_families() -> None:
+    events = [
+        *step(0, 20),
+        host("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 0, 8),
+        host("aten::stack", 2, 4),
+        host("dynamo", 10, 15),
+        host("_compile.compile_inner (dynamo_timed)", 11, 14),
+    ]
+    found = break_down(events, HostTimeline(events), on_gpu=False)
+    assert families(found) == {"input": 8.0, "compile": 5.0, "python": 7.0}
+
+
+@pytest.mark.parametrize(
+    ("shapes", "strides", "gaps"),
+    [
+        (((1000, 1000), ()), ((1000, 1), ()), False),
+        (((1000, 500),), ((1000, 2),), True),
+        (((1000, 1000), (1000, 1000)), ((1000, 1), (1, 1000)), True),
+        (((1000, 1000), (1000, 1000)), ((1, 1000), (1, 1000)), False),
+        (((1000, 1000), (1000,)), ((1000, 1), (1,)), False),
+        (((1000, 1000), (1000, 1000)), ((1000, 1), (0, 1)), False),
+        (((500, 1000),), ((2000, 1),), False),
+        (((10, 10),), ((20, 2),), False),
+    ],
+)
+def test_inputs_with_gaps(shapes: Any, strides: Any, gaps: bool) -> None:
+    assert has_gaps(shapes, strides) is gaps

@@ -91,11 +91,16 @@ def test_copies_are_found(own: Callable[..., Sweep], profile: Profile) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("body", "rule"),
-    [(SLEEPS, "sleeping"), (LOOPS, "Python loop"), (DOUBLES, "float64"), (KEEPS, "kept activation")],
+    [
+        (SLEEPS, "sleeping"),
+        (LOOPS, "Python loop|many operators"),
+        (DOUBLES, "float64"),
+        (KEEPS, "kept activation"),
+    ],
 )
 def test_planted_cause_is_found(own: Callable[..., Sweep], profile: Profile, body: str, rule: str) -> None:
     sweep = own(body, "iterations=3")
-    assert rule in rules(profile(sweep), sweep)
+    assert set(rule.split("|")) & set(rules(profile(sweep), sweep))
 
 
 @pytest.mark.long

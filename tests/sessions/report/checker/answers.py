@@ -96,6 +96,7 @@ def _check_shared(claim: Claim, cell: Cell, shown: str) -> None:
 FIGURES = (
     ("mean KL ", "answer_kl_mean", " nats", 1.0),
     ("", "answer_equal_tokens", "% equal", 100.0),
+    ("", "answer_change_difference", "% off", 100.0),
     ("", "answer_loss_difference", "% off", 100.0),
     ("", "answer_sqnr_db", " dB", 1.0),
 )
@@ -112,6 +113,7 @@ SENTENCES = shapes(
         " column; the largest one answered as well, as a spot check",
     ),
     (_check_absent, "Not compared: {k:num} case[s] ({why:text})"),
+    (_check_absent, "No verdict: {k:num} case[s] ({why:text})"),
 )
 COLUMNS: dict[str, Check] = {
     "Throughput against the baseline (×)": _check_speedup,
@@ -121,6 +123,9 @@ COLUMNS: dict[str, Check] = {
     "Same top token (%)": _times("answer_top1_agreement", 100),
     "Equal tokens (%)": _times("answer_equal_tokens", 100),
     "First difference": _times("answer_first_difference"),
+    "Difference of the loss's change (%)": _times("answer_change_difference", 100),
+    "Difference of the gradient norm (%)": _times("answer_gradient_difference", 100),
+    "Trained weights (%)": _times("answer_trained_share", 100),
     "Largest difference of a loss (%)": _times("answer_loss_difference", 100),
     "SQNR (dB)": _times("answer_sqnr_db"),
     "Cosine": _times("answer_cosine"),

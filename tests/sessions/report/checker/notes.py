@@ -115,6 +115,12 @@ def _check_diverged(claim: Claim, shown: Groups, _: str) -> None:
     _check_named(claim, shown, [row for row in claim.facts.measured if diverged(task, row)])
 
 
+def _check_unanswered(claim: Claim, shown: Groups, _: str) -> None:
+    rows = claim.facts.measured
+    claim.require(not any(row["answer"] for row in rows), "an answer was compared")
+    claim.require(any(row["answer_absent"] == shown["why"] for row in rows), "another reason")
+
+
 def _check_named(claim: Claim, shown: Groups, found: list[Row]) -> None:
     """Check a count of cases, and that those named are among them."""
     claim.require_value(shown["k"] or "1", len(found), "number of such cases")
@@ -186,6 +192,13 @@ NOTES = {
         (
             _check_uneven,
             f"a few slow steps dominate {_SUCH} (mean over 1.25 × the median)[; throughput includes them].",
+        )
+    ),
+    "No answers": shapes(
+        (
+            _check_unanswered,
+            "no case's output could be compared with the baseline's, so no speed-up is known to keep it:"
+            " {why:text}.",
         )
     ),
     "Diverged": shapes(

@@ -16,6 +16,8 @@ FAMILIES = {
     "optimizer": "optimizer",
     "collectives": "collective",
     "tokenizer": "tokenizer",
+    "DataLoader": "input",
+    "compiling": "compile",
     "other operators": "other",
     "Python and launch gaps": "python",
     "waiting": "wait",

@@ -6,6 +6,7 @@ from typing import Any
 
 from .cases import Groups, Row
 from .claims import Claim, shapes
+from .host_sentences import OF_A_HOST, TAKEN
 from .profile import Profile
 from .report_text import NUMBER, parse_mb, parse_number
 
@@ -25,7 +26,13 @@ MEMORY_KINDS = {
 }
 """Kinds of memory by the words of their sentence: field, and what may be said to reduce it."""
 
-WAITS = {"python": "Python", "tokenizer": "the tokenizer", "wait": "a sleeping thread"}
+WAITS = {
+    "python": "Python",
+    "tokenizer": "the tokenizer",
+    "input": "the DataLoader",
+    "compile": "torch's compiler",
+    "wait": "a sleeping thread",
+}
 
 Figures = Callable[[Profile, Groups], dict[str, float | None]]
 """Computes the figures of a sentence by the name of their group."""
@@ -89,18 +96,55 @@ def _loop(profile: Profile, shown: Groups) -> dict[str, float | None]:
     return {"calls": kernel["count"], "us": each_us, "ms": kernel["ms"] + gaps_ms}
 
 
-def _gaps(profile: Profile, shown: Groups) -> dict[str, float | None]:
-    return {**_of_family("python")(profile, shown), "calls": profile.found["launches"]}
-
-
 def _copies(profile: Profile, shown: Groups) -> dict[str, float | None]:
-    found = _of_family("copy")(profile, shown)
-    copies = [each for each in profile.kernels if each["family"] == "copy"]
-    if copies:
-        longest = max(copies, key=lambda each: each["ms"])
-        named = longest["name"] == shown["name"]
-        found |= {"calls": longest["count"], "longest": longest["ms"] if named else None}
-    return found
+    fills = ("aten::fill_", "aten::zero_")
+    ms = profile.ms("copy") - sum(each["ms"] for each in profile.kernels if each["name"] in fills)
+    copies = [each for each in profile.kernels if each["family"] == "copy" and each["name"] not in fills]
+    return {"ms": ms, "share": 100 * ms / profile.step_ms} | _longest(copies, shown)
+
+
+def _gathers(profile: Profile, shown: Groups) -> dict[str, float | None]:
+    gathers = [each for each in profile.kernels if each["family"] == "gather"]
+    return _of_family("gather")(profile, shown) | _longest(gathers, shown)
+
+
+def _longest(kernels: list[Row], shown: Groups) -> dict[str, float | None]:
+    if not kernels:
+        return {}
+    longest = max(kernels, key=lambda each: each["ms"])
+    named = longest["name"] == shown["name"]
+    return {"calls": longest["count"], "longest": longest["ms"] if named else None}
+
+
+def _of_kernels(profile: Profile, chosen: list[Row], shown: Groups) -> dict[str, float | None]:
+    """Return the time of some operators; None if they don't begin with the named one."""
+    ms = sum(each["ms"] for each in chosen)
+    shape = shown.get("shape") or chosen[0].get("shape")
+    agrees = (chosen[0]["name"], chosen[0].get("shape")) == (shown["name"], shape)
+    return {"ms": ms if agrees else None, "share": 100 * ms / profile.step_ms}
+
+
+def _denormals(profile: Profile, shown: Groups) -> dict[str, float | None]:
+    chosen = [each for each in profile.kernels if (each.get("denormal_share") or 0) >= 0.01]
+    of_input = 100 * max(each["denormal_share"] for each in chosen)
+    return _of_kernels(profile, chosen, shown) | {"input": of_input}
+
+
+def _strided(profile: Profile, shown: Groups) -> dict[str, float | None]:
+    chosen = [each for each in profile.kernels if each.get("strided") and not each.get("denormal_share")]
+    return _of_kernels(profile, chosen, shown)
+
+
+def _attention(profile: Profile, shown: Groups) -> dict[str, float | None]:
+    scores = (each["ms"] for each in profile.kernels if each["name"].endswith(("bmm", "softmax")))
+    ms = max(profile.ms("attention"), sum(scores))
+    return {"ms": ms, "share": 100 * ms / profile.step_ms}
+
+
+def _far(profile: Profile, shown: Groups) -> dict[str, float | None]:
+    chosen = [each for each in profile.kernels if each.get("bytes") and each["bytes"] >= 4e6 * each["count"]]
+    peak = 100 * chosen[0]["bytes"] / chosen[0]["ms"] * 1000 / profile.peaks["bytes_per_s"]
+    return _of_kernels(profile, chosen, shown) | {"peak": peak}
 
 
 def _threads(profile: Profile, shown: Groups) -> dict[str, float | None]:
@@ -131,7 +175,8 @@ def _breaks(profile: Profile, shown: Groups) -> dict[str, float | None]:
 def _recompiles(profile: Profile, shown: Groups) -> dict[str, float | None]:
     known = profile.found["recompiles"]
     agrees = (known[0].get("where"), known[0]["guard"]) == (shown.get("where"), shown["guard"])
-    return {"times": sum(each.get("count", 1) for each in known) if agrees else None}
+    times = {"times": sum(each.get("count", 1) for each in known) if agrees else None}
+    return _of_family("compile")(profile, shown) | times
 
 
 def _near_peak(profile: Profile, shown: Groups) -> dict[str, float | None]:
@@ -227,7 +272,6 @@ _STEP = (
     "[{measured:num} ms measured, ]{plain:num} ms in this run without the profiler, {step:num} ms with it (mean"
     " of {n:num})"
 )
-_TAKEN = "{share:num}% of the step ({ms:num} ms)"
 OF_A_CASE = shapes(
     (
         _check_step,
@@ -244,12 +288,12 @@ OF_A_CASE = shapes(
     ),
     _says(
         _of_family("wait"),
-        f"For {_TAKEN}, the main thread sleeps while no operator runs: it waits for something outside torch,"
+        f"For {TAKEN}, the main thread sleeps while no operator runs: it waits for something outside torch,"
         " such as time.sleep, a lock, a file or the network.",
     ),
     _says(
         _idle,
-        f"For {_TAKEN}, the GPU waits for the host: {{launches:num}} launches of {{us:num}} µs on average"
+        f"For {TAKEN}, the GPU waits for the host: {{launches:num}} launches of {{us:num}} µs on average"
         "[; CUDA graphs (compile=reduce-overhead) or larger batches can hide at most {most:num} ms of"
         " {step:num} ms].",
     ),
@@ -260,18 +304,13 @@ OF_A_CASE = shapes(
         " single batched call could replace them.",
     ),
     _says(
-        _gaps,
-        f"Python and the gaps between operators take {_TAKEN}, with {{calls:num}} operator[s] called from"
-        " Python. The profiler lengthens these gaps.",
-    ),
-    _says(
         _of_family("tokenizer"),
-        f"Tokenizing takes {_TAKEN}, while the device is idle: tokenize the data set ahead of time, or in"
+        f"Tokenizing takes {TAKEN}, while the device is idle: tokenize the data set ahead of time, or in"
         " parallel (tokenizer_threads).",
     ),
     _says(
         _copies,
-        f"Copies and casts take {_TAKEN}[; most of it is {{name:any}}[ of {{shape:text}}], {{calls:num}} times"
+        f"Copies and casts take {TAKEN}[; most of it is {{name:any}}[ of {{shape:text}}], {{calls:num}} times"
         " per step, {longest:num} ms]. They compute nothing.",
     ),
     _says(
@@ -281,7 +320,7 @@ OF_A_CASE = shapes(
     ),
     _says(
         _doubles,
-        f"{_TAKEN} computes in float64, most of it {{name:any}} on {{shape:any}}: a NumPy array or a Python"
+        f"{TAKEN} computes in float64, most of it {{name:any}} on {{shape:any}}: a NumPy array or a Python"
         " float may have promoted the rest. float32 moves half the bytes.",
     ),
     (
@@ -291,10 +330,44 @@ OF_A_CASE = shapes(
     _says(
         _recompiles,
         "{where:any} was recompiled ({times:num} recompile[s] in total). Failed guard: {guard:any}"
-        "[; padding=max or torch.compile(dynamic=True) avoids recompiling for each length].",
+        "[; padding=max or torch.compile(dynamic=True) avoids recompiling for each length]."
+        f"[ Compiling takes {TAKEN}.]",
         "Functions were recompiled ({times:num} recompile[s] in total). Failed guard: {guard:any}"
-        "[; padding=max or torch.compile(dynamic=True) avoids recompiling for each length].",
+        "[; padding=max or torch.compile(dynamic=True) avoids recompiling for each length]."
+        f"[ Compiling takes {TAKEN}.]",
     ),
+    _says(
+        _of_family("compile"),
+        f"torch's compiler runs in measured steps, for {TAKEN}: warm up longer.",
+    ),
+    _says(
+        _gathers,
+        f"Embedding, indexing and gathering take {TAKEN}[; most of it is {{name:any}}[ of {{shape:text}}],"
+        " {calls:num} times per step, {longest:num} ms]. They read memory in the order of their indices, at a"
+        " fraction of its rate: index once, sort the indices, or use slices.",
+    ),
+    _says(
+        _denormals,
+        f"{{name:any}} computes with denormal numbers ({{input:num}}% of an input) and takes {TAKEN}:"
+        " torch.set_flush_denormal(True) makes them zeros; without it, each takes many times as long.",
+    ),
+    _says(
+        _strided,
+        f"{{name:any}} on {{shape:any}} reads inputs that aren't contiguous, in {TAKEN}: neighbors in the"
+        " tensor aren't neighbors in memory, so most of each cache line is wasted. Store the tensor in the"
+        " order in which it is read (contiguous() once, outside of the step).",
+    ),
+    _says(
+        _attention,
+        f"Attention ({{how:any}}) takes {TAKEN}: it stores the scores of all pairs of tokens. A fused kernel"
+        " (attention=sdpa) doesn't.",
+    ),
+    _says(
+        _far,
+        f"{{name:any}} on {{shape:any}} runs at {{peak:num}}% of the measured peak and takes {TAKEN}: its"
+        " inputs may be unfavorably shaped, or its values hard to compute; no rule says which.",
+    ),
+    *OF_A_HOST,
     (
         _check_growth,
         "Each step allocates {size:memory} that it never frees: something keeps an activation or a graph, such"
@@ -306,12 +379,12 @@ OF_A_CASE = shapes(
     ),
     _says(
         _of_family("elementwise"),
-        f"Normalization and elementwise operators take {_TAKEN} without being fused: compile=default could"
+        f"Normalization and elementwise operators take {TAKEN} without being fused: compile=default could"
         " save up to that much.",
     ),
     _says(
         _of_family("optimizer"),
-        f"The optimizer takes {_TAKEN} in {{calls:num}} operators: it reads and writes all weights and its"
+        f"The optimizer takes {TAKEN} in {{calls:num}} operators: it reads and writes all weights and its"
         " state once per step, regardless of the batch size. A fused one (adamw-fused) calls fewer operators;"
         " accumulation runs it less often.",
     ),

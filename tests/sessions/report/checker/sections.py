@@ -28,6 +28,7 @@ from .report_text import Part, parse_report
 from .results import check_results
 from .summary import check_choice
 from .tables import check_disturbed, check_gains, check_leaderboard, check_roofline, check_series_lead
+from .tried import check_tried
 
 
 def _each_item(read: Callable[[Claim, str], None]) -> Callable[[Reader, Part], None]:
@@ -47,6 +48,7 @@ SECTIONS: dict[str, Callable[[Reader, Part], None]] = {
     "What each option brings": check_options,
     "What the speed costs": check_answers,
     "Where a step's time goes": check_profiles,
+    "Tried": check_tried,
     "Out of memory": _each_item(check_frontier),
     "Model, system and method": check_method,
     "Limitations": check_limitations,

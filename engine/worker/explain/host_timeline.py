@@ -1,0 +1,212 @@
+"""Host timeline: what the main thread did in the profiled blocks, and other threads while it slept."""
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from statistics import median
+from typing import NamedTuple
+
+from benchtui.engine.worker.explain.families import is_operator, is_overhead
+from benchtui.engine.worker.explain.recording import BLOCK, LAP, STEP, ProfiledEvent
+from benchtui.sessions.errors import BenchtuiError
+
+LEAST_CHOSEN_FROM = 4
+"""Minimum number of blocks for choosing among them."""
+LONG_GAP_NS = 200_000
+"""Shortest gap that may be a sleep. Gaps between operators are shorter."""
+
+
+class Segment(NamedTuple):
+    """Time of a thread in one event itself, excluding the events that it calls."""
+
+    begin_ns: int
+    end_ns: int
+    owner: int | None
+    """Number of the event in ``HostTimeline.events``; None for a gap between operators."""
+
+
+def nearest_blocks(blocks: Sequence[ProfiledEvent], plain_ns: float | None) -> list[ProfiledEvent]:
+    """Return the half of the blocks whose times are closest to that without the profiler, or all if few.
+
+    ``plain_ns`` is the time of a block without the profiler; None for the median of the blocks.
+    """
+    if len(blocks) < LEAST_CHOSEN_FROM:
+        return list(blocks)
+    target_ns = median(block.end_ns - block.begin_ns for block in blocks) if plain_ns is None else plain_ns
+    nearest = sorted(blocks, key=lambda block: abs(block.end_ns - block.begin_ns - target_ns))
+    return sorted(nearest[: (len(blocks) + 1) // 2], key=lambda block: block.begin_ns)
+
+
+class HostTimeline:
+    """Host threads in the profiled blocks: nested events, and segments that add up to the blocks."""
+
+    def __init__(
+        self, events: Iterable[ProfiledEvent], asleep_ms: float = 0.0, plain_ns: float | None = None
+    ) -> None:
+        """Nest the events. ``asleep_ms`` is the time per step in which the main thread slept.
+
+        Raises BenchtuiError if there is no block.
+        """
+        host = sorted(
+            (event for event in events if not event.on_gpu), key=lambda event: (event.begin_ns, -event.end_ns)
+        )
+        blocks = [event for event in host if event.name == BLOCK]
+        if not blocks:
+            raise BenchtuiError("the profiler recorded no step")
+        self.blocks = nearest_blocks(blocks, plain_ns)
+        """Blocks that the breakdown covers."""
+        thread = blocks[0].track
+        self.steps = [
+            event for event in host if event.name == STEP and event.track == thread and self.covers(event)
+        ]
+        """Steps in these blocks."""
+        self._laps = [event for event in host if event.name.startswith(LAP)]
+        self._part_ends_ns = [event.end_ns for event in self._laps]
+        self.events: list[ProfiledEvent] = []
+        """Events of all threads, those of the main thread first."""
+        self.parents: list[int | None] = []
+        lanes = _by_thread(event for event in host if not _is_mark(event))
+        main = self._lane(lanes.pop(thread, []))
+        others = [self._lane(events) for _, events in sorted(lanes.items())]
+        asleep_ns = round(asleep_ms * 1e6 * len(self.steps))
+        self.segments, covered_ns = self._merged(main, others, asleep_ns)
+        self.asleep_ms = max(0, asleep_ns - covered_ns) / 1e6 / max(1, len(self.steps))
+        """Time asleep per step in which no other thread worked for the step."""
+
+    def names_around(self, index: int) -> Iterator[str]:
+        """Yield the names of the events that enclose an event, innermost first."""
+        parent = self.parents[index]
+        while parent is not None:
+            yield self.events[parent].name
+            parent = self.parents[parent]
+
+    def is_called(self, index: int) -> bool:
+        """Return whether an event is an operator that isn't called by another operator."""
+        return is_operator(self.events[index].name) and not any(map(is_operator, self._called_within(index)))
+
+    def _called_within(self, index: int) -> Iterator[str]:
+        return (name for name in self.names_around(index) if not is_overhead(name))
+
+    def part_at(self, moment_ns: int) -> str:
+        """Return the part of the step at a moment; empty after the last one."""
+        place = bisect_right(self._part_ends_ns, moment_ns)
+        return self._laps[place].name.removeprefix(LAP) if place < len(self._laps) else ""
+
+    def covers(self, event: ProfiledEvent) -> bool:
+        """Return whether an event begins in one of the blocks."""
+        return any(block.begin_ns <= event.begin_ns < block.end_ns for block in self.blocks)
+
+    @property
+    def span_ns(self) -> int:
+        """Total time of all blocks."""
+        return sum(block.end_ns - block.begin_ns for block in self.blocks)
+
+    def _lane(self, events: Sequence[ProfiledEvent]) -> list[Segment]:
+        """Add the events of a thread, and return its segments in all blocks."""
+        numbers = range(len(self.events), len(self.events) + len(events))
+        self.events.extend(events)
+        self.parents.extend([None] * len(events))
+        lane = _Lane(self.events, numbers, self.parents)
+        return [segment for block in self.blocks for segment in lane.within(block)]
+
+    def _merged(
+        self, main: Sequence[Segment], others: Sequence[Sequence[Segment]], asleep_ns: int
+    ) -> tuple[list[Segment], int]:
+        """Fill the gaps of the main thread with work of a thread that it slept for, such as autograd's.
+
+        Return the segments and the filled time. A thread that works while the main thread is running fills
+        nothing: its work takes no time of the step.
+        """
+        merged, covered_ns = list(main), 0
+        for lane in others:
+            work = [segment for segment in lane if segment.owner is not None]
+            filled, filled_ns = _filled(merged, work)
+            if filled_ns and covered_ns + filled_ns <= 1.1 * asleep_ns:
+                merged, covered_ns = filled, covered_ns + filled_ns
+        return [part for segment in merged for part in self._split(segment)], covered_ns
+
+    def _split(self, segment: Segment) -> Iterator[Segment]:
+        """Split a gap at the ends of parts."""
+        ends = self._part_ends_ns
+        inner = slice(bisect_right(ends, segment.begin_ns), bisect_left(ends, segment.end_ns))
+        begin_ns = segment.begin_ns
+        for end_ns in ends[inner] if segment.owner is None else ():
+            yield Segment(begin_ns, end_ns, None)
+            begin_ns = end_ns
+        if segment.end_ns > begin_ns:
+            yield Segment(begin_ns, segment.end_ns, segment.owner)
+
+
+class _Lane:
+    """Nesting of one thread's events, whose numbers are those of ``events``."""
+
+    def __init__(self, events: Sequence[ProfiledEvent], numbers: range, parents: list[int | None]) -> None:
+        self._events = events
+        self._numbers = iter(numbers)
+        self._next = next(self._numbers, None)
+        self._parents = parents
+
+    def within(self, block: ProfiledEvent) -> Iterator[Segment]:
+        """Yield the segments of a block and set the parents of its events. Blocks come in order."""
+        stack: list[int] = []
+        reached_ns = block.begin_ns
+        for index in self._until(block.end_ns):
+            event = self._events[index]
+            if event.begin_ns < block.begin_ns:
+                continue
+            for segment in (*self._closed(stack, event.begin_ns), (event.begin_ns, stack[-1:])):
+                yield from _segment(reached_ns, *segment)
+                reached_ns = max(reached_ns, segment[0])
+            self._parents[index] = stack[-1] if stack else None
+            stack.append(index)
+        for segment in (*self._closed(stack, block.end_ns), (block.end_ns, stack[-1:])):
+            yield from _segment(reached_ns, *segment)
+            reached_ns = max(reached_ns, segment[0])
+
+    def _until(self, end_ns: int) -> Iterator[int]:
+        while self._next is not None and self._events[self._next].begin_ns < end_ns:
+            yield self._next
+            self._next = next(self._numbers, None)
+
+    def _closed(self, stack: list[int], until_ns: int) -> Iterator[tuple[int, list[int]]]:
+        """Close the events that end by a moment; yield their ends and themselves."""
+        while stack and self._events[stack[-1]].end_ns <= until_ns:
+            owner = stack.pop()
+            yield self._events[owner].end_ns, [owner]
+
+
+def _segment(begin_ns: int, end_ns: int, owner: Sequence[int]) -> Iterator[Segment]:
+    """Yield the segment unless it is empty. ``owner`` has at most one number."""
+    if end_ns > begin_ns:
+        yield Segment(begin_ns, end_ns, owner[0] if owner else None)
+
+
+def _filled(segments: Sequence[Segment], work: Sequence[Segment]) -> tuple[list[Segment], int]:
+    """Fill gaps with the work of another thread. Return the segments and the time filled in long gaps."""
+    filled, filled_ns, place = list[Segment](), 0, 0
+    for segment in segments:
+        if segment.owner is not None or segment.end_ns - segment.begin_ns < LONG_GAP_NS:
+            filled.append(segment)
+            continue
+        reached_ns = segment.begin_ns
+        while place < len(work) and work[place].begin_ns < segment.end_ns:
+            begin_ns, end_ns = max(work[place].begin_ns, reached_ns), min(work[place].end_ns, segment.end_ns)
+            if end_ns > begin_ns:
+                filled += [*_segment(reached_ns, begin_ns, ()), Segment(begin_ns, end_ns, work[place].owner)]
+                filled_ns, reached_ns = filled_ns + end_ns - begin_ns, end_ns
+            if work[place].end_ns > segment.end_ns:
+                break
+            place += 1
+        filled += _segment(reached_ns, segment.end_ns, ())
+    return filled, filled_ns
+
+
+def _is_mark(event: ProfiledEvent) -> bool:
+    return event.name in (BLOCK, STEP) or event.name.startswith(LAP)
+
+
+def _by_thread(events: Iterable[ProfiledEvent]) -> dict[int, list[ProfiledEvent]]:
+    lanes = defaultdict[int, list[ProfiledEvent]](list)
+    for event in events:
+        lanes[event.track].append(event)
+    return dict(lanes)

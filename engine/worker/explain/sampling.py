@@ -1,0 +1,150 @@
+"""Sampling: the line of code that the main thread is at, and whether it runs or what it sleeps in."""
+
+import linecache
+import platform
+import sys
+import sysconfig
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import NamedTuple
+
+from benchtui.engine.telemetry.kernel_files import kernel_text
+from benchtui.engine.telemetry.processors import THREADS
+from benchtui.sessions.profiles import Activity, Place
+
+INTERVAL_S = 0.001
+SWITCH_S = 0.0005
+"""Time after which the main thread passes Python's lock on while a sample is wanted."""
+MOST_PLACES = 12
+MOST_CHARS = 100
+_OWN = str(Path(__file__).parents[2])
+_INSTALLED = (sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), "<")
+
+_CALLS: dict[str, dict[Activity, tuple[int, ...]]] = {
+    "x86_64": {
+        "sleep": (35, 230),
+        "lock": (202, 73),
+        "process": (61, 247),
+        "events": (7, 271, 23, 270, 232, 281),
+        "file": (0, 17, 19, 1, 18, 20, 74, 75, 45, 47, 44, 46, 42, 43, 288),
+    },
+    "aarch64": {
+        "sleep": (101, 115),
+        "lock": (98, 32),
+        "process": (95, 260),
+        "events": (72, 73, 22),
+        "file": (63, 67, 65, 64, 68, 66, 82, 83, 207, 212, 206, 211, 203, 202, 242),
+    },
+}
+"""Numbers of Linux's system calls that sleep, by processor: sleeps, locks, waits for children, for events, and
+those with a file descriptor, which tells files, pipes and sockets apart."""
+_ACTIVITIES = {
+    str(number): activity
+    for activity, numbers in _CALLS.get(platform.machine(), {}).items()
+    for number in numbers
+}
+
+
+class _Sample(NamedTuple):
+    file: str
+    line: int
+    within: str
+    activity: Activity
+
+
+class Sampler:
+    """Thread that samples the thread which creates this."""
+
+    def __init__(self) -> None:
+        self._thread, self._number = threading.get_ident(), threading.get_native_id()
+        self._seconds: defaultdict[_Sample, float] = defaultdict(float)
+        self._ended = threading.Event()
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Sample for as long as this context lasts."""
+        switch_s = sys.getswitchinterval()
+        thread = threading.Thread(target=self._run, name="benchtui sampler", daemon=True)
+        sys.setswitchinterval(SWITCH_S)
+        thread.start()
+        try:
+            yield
+        finally:
+            self._ended.set()
+            thread.join()
+            sys.setswitchinterval(switch_s)
+
+    def places(self) -> tuple[Place, ...]:
+        """Return where the thread spent its time, the longest first."""
+        whole_s = sum(self._seconds.values())
+        longest = sorted(self._seconds.items(), key=lambda item: -item[1])[:MOST_PLACES]
+        return tuple(_place(sample, time_s / whole_s) for sample, time_s in longest)
+
+    def _run(self) -> None:
+        reached_s = time.perf_counter()
+        while not self._ended.is_set():
+            wanted_s = time.perf_counter() + INTERVAL_S
+            time.sleep(INTERVAL_S)
+            late_s = time.perf_counter() - wanted_s
+            call = kernel_text(THREADS / str(self._number) / "syscall").split()
+            frame = sys._current_frames().get(self._thread)
+            now_s = time.perf_counter()
+            if frame:
+                self._seconds[_sample(frame, _activity(call, late_s))] += now_s - reached_s
+            reached_s = now_s
+
+
+def _activity(call: list[str], late_s: float) -> Activity:
+    """Return what the thread does, by its system call and by how late Python's lock came.
+
+    A thread that runs Python code gives the lock away only after ``SWITCH_S``; while the sampler has it, that
+    thread waits for a lock itself.
+    """
+    if not call:
+        return "python" if late_s > SWITCH_S / 2 else "wait"
+    if call[0] == "running":
+        return "python" if late_s > SWITCH_S / 2 else "native"
+    activity = _ACTIVITIES.get(call[0], "wait")
+    if activity == "lock" and late_s > SWITCH_S / 2:
+        return "python"
+    return _of_descriptor(call) if activity == "file" else activity
+
+
+def _of_descriptor(call: list[str]) -> Activity:
+    """Return what a file descriptor, the call's first argument, is of."""
+    try:
+        target = str(Path(f"/proc/self/fd/{int(call[1], 16)}").readlink())
+    except (OSError, ValueError, IndexError):
+        return "wait"
+    kinds: dict[str, Activity] = {"pipe:": "pipe", "socket:": "network", "anon_inode:": "events"}
+    return next((kind for prefix, kind in kinds.items() if target.startswith(prefix)), "file")
+
+
+def _sample(frame: FrameType, activity: Activity) -> _Sample:
+    frames = [one for one in _outward(frame) if not one.f_code.co_filename.startswith(_OWN)] or [frame]
+    shown = next((one for one in frames if not one.f_code.co_filename.startswith(_INSTALLED)), frames[0])
+    inner = frames[0]
+    within = "" if inner is shown else f"{Path(inner.f_code.co_filename).name} {inner.f_code.co_name}"
+    return _Sample(shown.f_code.co_filename, shown.f_lineno, within, activity)
+
+
+def _outward(frame: FrameType | None) -> Iterator[FrameType]:
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+def _place(sample: _Sample, share: float) -> Place:
+    code = linecache.getline(sample.file, sample.line).strip()
+    return Place(
+        where=f"{Path(sample.file).name}:{sample.line}",
+        code=code[:MOST_CHARS],
+        within=sample.within,
+        activity=sample.activity,
+        share=round(share, 4),
+    )

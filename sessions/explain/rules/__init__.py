@@ -1,0 +1,1 @@
+"""Rules that find causes in an explained case, by the kind of their evidence."""

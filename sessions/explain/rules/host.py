@@ -1,0 +1,278 @@
+"""Rules about the host: what the main thread waits for, other threads and processes, the kernel, Python."""
+
+from collections.abc import Iterable
+
+from benchtui.sessions.explain.cases import ExplainedCase
+from benchtui.sessions.explain.finding import (
+    SHARE,
+    Finding,
+    Remedy,
+    in_profile,
+    ms_text,
+    of_plain_step,
+    of_step,
+    percent_text,
+    timed,
+    with_parameter,
+    with_variables,
+)
+from benchtui.sessions.profiles import Activity, FamilyName, HostUse, Place
+from benchtui.sessions.sweep import named_values
+from benchtui.sessions.text.formatting import count, listed, memory, number
+
+ARITHMETIC: tuple[FamilyName, ...] = ("matmul", "attention", "elementwise", "gather", "copy", "optimizer")
+"""Families whose operators run on several threads."""
+OPERATORS: tuple[FamilyName, ...] = (*ARITHMETIC, "collective", "other")
+INPUT_PARTS = ("data", "input", "inputs", "batch", "load", "loading", "fetch")
+"""Names of parts in which a step of the user's gets its data."""
+WORKERS = ("workers", "num_workers", "loader_workers")
+"""Names of parameters of a step that set the number of a DataLoader's workers."""
+KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": "1073741824", "MALLOC_TRIM_THRESHOLD_": "8589934592"}
+"""Variables with which glibc keeps freed memory (mallopt(3))."""
+FAULT_US = 2.5
+"""Longest time of a page fault that is served from memory."""
+LEAST_FAULTS = 200
+PAGE_MB = 4096 / 1e6
+LEAST_IO_MB = 1.0
+"""Minimum bytes per step of reading or writing that is worth a sentence, in units of 10**6."""
+
+_WAITS: dict[Activity, str] = {
+    "sleep": "sleeps",
+    "lock": "waits for a lock or another thread",
+    "file": "waits for a file",
+    "pipe": "waits for another process",
+    "network": "waits for the network",
+    "events": "waits for another process or the network",
+    "process": "waits for a child process",
+    "wait": "sleeps",
+}
+"""Activities in which a thread doesn't run, in words."""
+
+
+def input_data(case: ExplainedCase) -> Finding | None:
+    """Find a step that waits for its DataLoader, or for a part of its own that loads data."""
+    ms = case.ms("input")
+    part = next((name for name in case.part_shares if name.lower() in INPUT_PARTS), None)
+    if case.takes(ms, SHARE):
+        return timed(
+            case,
+            "input",
+            f"The step waits {of_step(case, ms)} for its DataLoader{_ceiling(case, ms)}:"
+            " more workers, prefetching or cheaper preparation of samples hide it.",
+            "high",
+            ms,
+            remedy=_more_workers(case),
+        )
+    if part and case.part_shares[part] >= 3 * SHARE:
+        ms = case.part_shares[part] * case.profile.step_ms
+        return timed(
+            case,
+            "input",
+            f"Part {part} takes {of_step(case, ms)}{_ceiling(case, ms)}{mostly(case)}: it can be prepared"
+            " ahead of the step, in another process.",
+            "medium",
+            ms,
+            remedy=_more_workers(case),
+        )
+    return None
+
+
+def _ceiling(case: ExplainedCase, ms: float) -> str:
+    """Return the throughput without a time of the step."""
+    samples, whole_ms = case.case.samples_per_step, case.measured_ms or case.profile.plain_ms
+    rest_ms = whole_ms * max(0.0, 1 - ms / case.profile.step_ms)
+    return f" (without it at most {number(1000 * samples / rest_ms)} samples/s)" if samples and rest_ms else ""
+
+
+def _more_workers(case: ExplainedCase) -> Remedy | None:
+    parameters = named_values.scalars(case.case.config.parameters)
+    name = next((name for name in WORKERS if isinstance(parameters.get(name), int)), None)
+    if name is None:
+        return None
+    return with_parameter(case, name, 2 * int(parameters[name]) or min(case.profile.processors or 1, 4))
+
+
+def waiting(case: ExplainedCase) -> Finding | None:
+    """Find a main thread that sleeps while no operator runs, with the place and the system call."""
+    share, ms = case.share("wait"), case.ms("wait")
+    if share < SHARE or _by_thread(case):
+        return None
+    places = [place for place in case.profile.places if place.activity in _WAITS]
+    if not places:
+        sentence = (
+            f"For {of_step(case, ms)}, the main thread sleeps while no operator runs: it waits for something"
+            " outside torch, such as time.sleep, a lock, a file or the network."
+        )
+        return timed(case, "sleeping", sentence, "high" if share >= 2 * SHARE else "medium", ms)
+    host = case.profile.host
+    activity = _main_activity(places)
+    if activity in ("pipe", "events", "lock") and host and host.children_ms >= ms / 2:
+        activity = "process"
+    sentence = f"For {of_step(case, ms)}, the main thread {_WAITS[activity]}{at_place(places)}."
+    return timed(case, "sleeping", sentence, "high" if share >= 2 * SHARE else "medium", ms)
+
+
+def _main_activity(places: Iterable[Place]) -> Activity:
+    shares: dict[Activity, float] = {}
+    for place in places:
+        shares[place.activity] = shares.get(place.activity, 0.0) + place.share
+    return max(shares, key=lambda activity: shares[activity])
+
+
+def at_place(places: Iterable[Place]) -> str:
+    """Return the first place as the end of a sentence: `` at own.py:12, `time.sleep(1)` ``."""
+    place = next(iter(places), None)
+    if place is None:
+        return ""
+    code = f", `{place.code}`" if place.code else ""
+    within = f" (in {place.within})" if place.within else ""
+    return f" at {place.where}{code}{within}"
+
+
+def other_threads(case: ExplainedCase) -> Finding | None:
+    """Find Python threads of the process that compete with the step, or that it waits for."""
+    ms = _by_thread(case)
+    host = case.profile.host
+    if not ms or host is None:
+        return None
+    threads = sorted(host.threads, key=lambda thread: -thread.cpu_ms)
+    names = listed([thread.name for thread in threads[:3]])
+    busy = percent_text(sum(thread.cpu_ms for thread in threads) / host.step_ms)
+    waits = case.share("wait") >= SHARE
+    effect = (
+        f"the main thread waits {of_step(case, case.ms('wait'))} meanwhile, for its result or for Python's lock"
+        if waits
+        else "it competes for Python's lock and for processors"
+    )
+    sentence = f"Another thread of this process, {names}, uses {busy} of a processor during the step: {effect}."
+    return timed(case, "other threads", sentence, "high" if waits else "medium", ms)
+
+
+def _by_thread(case: ExplainedCase) -> float:
+    """Return the time of the step that other Python threads can have taken; 0 if they work for the step."""
+    host = case.profile.host
+    if host is None or not host.step_ms:
+        return 0.0
+    cpu_ms = sum(thread.cpu_ms for thread in host.threads)
+    if cpu_ms < 2 * SHARE * host.step_ms:
+        return 0.0
+    filled_ms = in_profile(case, host.asleep_ms) - case.ms("wait") - case.ms("input")
+    if filled_ms >= in_profile(case, cpu_ms) / 2:
+        return 0.0
+    return min(in_profile(case, cpu_ms), case.profile.step_ms)
+
+
+def preempted(case: ExplainedCase) -> Finding | None:
+    """Find threads that were ready to run but waited for a processor."""
+    host = case.profile.host
+    if host is None or host.delay_ms is None or too_many_threads(case):
+        return None
+    siblings = max((case.profile.threads or 1) - 1, 1)
+    ms = in_profile(case, max(host.delay_ms, host.other_delays_ms / siblings))
+    if not case.takes(ms, SHARE):
+        return None
+    own = host.children_ms + sum(thread.cpu_ms for thread in host.threads)
+    by = "threads and children of its own" if own >= host.delay_ms else "other processes"
+    sentence = (
+        f"For about {of_step(case, ms)}, threads of the step were ready to run but waited for a processor:"
+        f" {by} used it. With other processes gone, explain the case again."
+    )
+    return timed(case, "preempted", sentence, "medium", ms)
+
+
+def few_threads(case: ExplainedCase) -> Finding | None:
+    """Find a CPU case that uses fewer threads than there are processors."""
+    profile = case.profile
+    threads, processors = profile.threads, profile.processors
+    if profile.busy_ms is not None or not threads or not processors or threads >= processors:
+        return None
+    ms = case.ms(*ARITHMETIC)
+    if not case.takes(ms, 0.5):
+        return None
+    saved_ms = ms * (1 - threads / processors)
+    sentence = (
+        f"Operators run on {count(threads, 'thread')} of {processors} processors and take"
+        f" {percent_text(ms / profile.step_ms)} of the step: threads={processors} can save at most"
+        f" {ms_text(saved_ms)} of {ms_text(profile.step_ms)}."
+    )
+    return timed(case, "few threads", sentence, "medium", saved_ms, remedy={"threads": processors})
+
+
+def too_many_threads(case: ExplainedCase) -> Finding | None:
+    """Find a CPU case with more threads than processors, which wait for each other."""
+    profile = case.profile
+    threads, processors = profile.threads, profile.processors
+    if profile.busy_ms is not None or not threads or not processors or threads <= processors:
+        return None
+    ms = case.ms(*OPERATORS)
+    if not case.takes(ms, 2 * SHARE):
+        return None
+    sentence = (
+        f"Operators run on {threads} threads, but the process may use {count(processors, 'processor')}: the"
+        f" threads take turns and wait for each other in {of_step(case, ms)}. threads={processors} avoids that."
+    )
+    return timed(case, "too many threads", sentence, "high", ms, remedy={"threads": processors})
+
+
+def page_faults(case: ExplainedCase) -> Finding | None:
+    """Find memory that each step gets from the kernel and returns to it."""
+    host, ms = case.profile.host, kernel_ms(case)
+    if host is None or host.page_faults < LEAST_FAULTS or not case.takes(ms, SHARE) or _io_mb(host):
+        return None
+    if host.page_faults * FAULT_US / 1000 < host.kernel_ms / 2:
+        return None
+    sentence = (
+        f"{host.page_faults:,.0f} page faults per step: the kernel takes {of_plain_step(case, ms)} to map and"
+        f" clear memory ({memory(host.page_faults * PAGE_MB)}) that is freed and allocated again. Reuse buffers"
+        " (out=), or let the allocator keep freed memory: MALLOC_MMAP_THRESHOLD_ and MALLOC_TRIM_THRESHOLD_ in"
+        " [env] for glibc."
+    )
+    remedy = with_variables(case, KEEP_MEMORY)
+    return timed(case, "page faults", sentence, "high", ms, remedy=remedy)
+
+
+def reading(case: ExplainedCase) -> Finding | None:
+    """Find files, pipes or sockets that are read or written in each step."""
+    host = case.profile.host
+    if host is None or not _io_mb(host):
+        return None
+    ms = kernel_ms(case)
+    if not case.takes(ms, SHARE):
+        return None
+    verb, size = ("reads", host.read_mb) if host.read_mb >= host.written_mb else ("writes", host.written_mb)
+    places = [place for place in case.profile.places if place.activity in ("file", "native")]
+    sentence = (
+        f"Each step {verb} {memory(size)} (files, pipes or sockets){at_place(places)}, for which the kernel"
+        f" takes {of_plain_step(case, ms)}: keep the data in memory, or map the file."
+    )
+    return timed(case, "reading", sentence, "high", ms)
+
+
+def system_calls(case: ExplainedCase) -> Finding | None:
+    """Find much time in the kernel that neither page faults nor reading explains."""
+    ms = kernel_ms(case)
+    if not case.takes(ms, 2 * SHARE) or page_faults(case) or reading(case):
+        return None
+    taken = of_plain_step(case, ms)
+    sentence = f"The kernel works for {taken}: the step makes many or long system calls{mostly(case)}."
+    return timed(case, "kernel time", sentence, "medium", ms)
+
+
+def _io_mb(host: HostUse) -> float:
+    """Return the bytes read or written if they are worth a sentence, and more than the page faults move."""
+    moved_mb = max(host.read_mb, host.written_mb)
+    return moved_mb if moved_mb >= max(LEAST_IO_MB, host.page_faults * PAGE_MB / 2) else 0.0
+
+
+def kernel_ms(case: ExplainedCase) -> float:
+    """Return the time of the profiled step in the kernel, as if spread evenly over the busy processors."""
+    host = case.profile.host
+    if host is None:
+        return 0.0
+    return in_profile(case, host.kernel_ms / max(1.0, case.profile.busy_cpus or 1.0))
+
+
+def mostly(case: ExplainedCase) -> str:
+    """Return the place where Python code runs most, as the end of a sentence."""
+    places = [place for place in case.profile.places if place.activity == "python"]
+    return f"; most of it{at_place(places)}" if places and places[0].share >= SHARE else ""

@@ -1,0 +1,272 @@
+"""Rules about operators: their families, their inputs, the compiler, and the limits of the device."""
+
+from collections.abc import Callable, Iterable
+
+from benchtui.sessions.analysis.roofline import UNFUSED
+from benchtui.sessions.explain.cases import ExplainedCase
+from benchtui.sessions.explain.finding import SHARE, Finding, ms_text, of_step, percent_text, timed
+from benchtui.sessions.explain.rules.host import kernel_ms, page_faults
+from benchtui.sessions.profiles import KernelTime
+from benchtui.sessions.text.formatting import count, number
+
+NEAR_PEAK = 0.7
+FAR_FROM_PEAK = 0.2
+"""Share of a measured peak below which a large operator is slow for a reason that is worth finding."""
+LARGE_BYTES, LARGE_FLOPS = 4e6, 5e7
+"""Minimum size of one call whose rate is comparable with a peak."""
+FILLS = ("aten::fill_", "aten::zero_")
+"""Operators of the family of copies that only write."""
+
+
+def idle_gpu(case: ExplainedCase) -> Finding | None:
+    """Find a GPU that waits for its host, with a bound on what CUDA graphs could save."""
+    profile = case.profile
+    if profile.busy_ms is None or not profile.step_ms:
+        return None
+    idle_ms, gaps_ms = sum(profile.idle_ms.values()), profile.idle_ms.get("python", 0.0)
+    if not case.takes(idle_ms, SHARE):
+        return None
+    each_us = 1000 * profile.busy_ms / profile.launches if profile.launches else 0.0
+    graphs = case.case.config.uses_cuda_graphs
+    bound = (
+        f"; CUDA graphs (compile=reduce-overhead) or larger batches can hide at most {ms_text(gaps_ms)} of"
+        f" {ms_text(profile.step_ms)}"
+    )
+    sentence = (
+        f"For {of_step(case, idle_ms)}, the GPU waits for the host:"
+        f" {profile.launches:,.0f} launches of {number(each_us)} µs on average{'' if graphs else bound}."
+    )
+    remedy = None if graphs else {"compile": "reduce-overhead"}
+    return timed(case, "idle GPU", sentence, "high", idle_ms, saves_ms=gaps_ms, remedy=remedy)
+
+
+def tokenizing(case: ExplainedCase) -> Finding | None:
+    """Find a step that spends its time on tokenizing."""
+    ms = case.ms("tokenizer")
+    if case.share("tokenizer") < 2 * SHARE:
+        return None
+    sentence = (
+        f"Tokenizing takes {of_step(case, ms)}, while the device is idle: tokenize the data set ahead of time,"
+        " or in parallel (tokenizer_threads)."
+    )
+    processors = case.profile.processors or 0
+    more = {"tokenizer_threads": processors} if 0 < case.case.config.tokenizer_threads < processors else None
+    return timed(case, "tokenizer", sentence, "high", ms, remedy=more)
+
+
+def copying(case: ExplainedCase) -> Finding | None:
+    """Find copies and casts that take much of a step, without the page faults of their outputs."""
+    fills_ms = sum(kernel.ms for kernel in case.profile.kernels if kernel.name in FILLS)
+    faults_ms = kernel_ms(case) if page_faults(case) else 0.0
+    ms = case.ms("copy") - max(fills_ms, faults_ms)
+    if not case.takes(ms, SHARE):
+        return None
+    longest = next(
+        (kernel for kernel in case.profile.kernels if kernel.family == "copy" and kernel.name not in FILLS),
+        None,
+    )
+    sentence = f"Copies and casts take {of_step(case, ms)}{_named(longest)}. They compute nothing."
+    return timed(case, "copies", sentence, "high", ms)
+
+
+def _named(kernel: KernelTime | None) -> str:
+    if kernel is None:
+        return ""
+    shape = f" of {kernel.shape.partition(',')[0]}" if kernel.shape else ""
+    return f"; most of it is {kernel.name}{shape}, {kernel.count:,.0f} times per step, {ms_text(kernel.ms)}"
+
+
+def gathering(case: ExplainedCase) -> Finding | None:
+    """Find indexing, gathering and scattering that take much of a step."""
+    ms = case.ms("gather")
+    if not case.takes(ms, 3 * SHARE):
+        return None
+    longest = next((kernel for kernel in case.profile.kernels if kernel.family == "gather"), None)
+    sentence = (
+        f"Embedding, indexing and gathering take {of_step(case, ms)}{_named(longest)}. They read memory in the"
+        " order of their indices, at a fraction of its rate: index once, sort the indices, or use slices."
+    )
+    return timed(case, "gather", sentence, "high", ms)
+
+
+def double_precision(case: ExplainedCase) -> Finding | None:
+    """Find operators that compute in float64, which no precision option requests."""
+    doubles = [kernel for kernel in case.profile.kernels if kernel.shape and " double" in kernel.shape]
+    ms = sum(kernel.ms for kernel in doubles)
+    if not doubles or not case.takes(ms, 0.05):
+        return None
+    worst = doubles[0]
+    sentence = (
+        f"{of_step(case, ms)} computes in float64, most of it {worst.name} on {worst.shape}: a NumPy array or"
+        " a Python float may have promoted the rest. float32 moves half the bytes."
+    )
+    return timed(case, "float64", sentence, "high", ms)
+
+
+def denormals(case: ExplainedCase) -> Finding | None:
+    """Find operators that compute with denormal numbers, which processors handle much more slowly."""
+    worst = [kernel for kernel in case.profile.kernels if (kernel.denormal_share or 0.0) >= 0.01]
+    ms = sum(kernel.ms for kernel in worst)
+    if not case.takes(ms, SHARE):
+        return None
+    share = percent_text(max(kernel.denormal_share or 0.0 for kernel in worst))
+    sentence = (
+        f"{worst[0].name} computes with denormal numbers ({share} of an input) and takes {of_step(case, ms)}:"
+        " torch.set_flush_denormal(True) makes them zeros; without it, each takes many times as long."
+    )
+    return timed(case, "denormals", sentence, "high", ms)
+
+
+def strided(case: ExplainedCase) -> Finding | None:
+    """Find operators that read inputs with gaps, or in another order than they lie in memory."""
+    worst = [
+        kernel
+        for kernel in case.profile.kernels
+        if kernel.strided
+        and kernel.family in ("elementwise", "other", "attention")
+        and not kernel.denormal_share
+    ]
+    ms = sum(kernel.ms for kernel in worst)
+    if not case.takes(ms, 2 * SHARE):
+        return None
+    sentence = (
+        f"{worst[0].name} on {worst[0].shape} reads inputs that aren't contiguous, in {of_step(case, ms)}:"
+        " neighbors in the tensor aren't neighbors in memory, so most of each cache line is wasted. Store the"
+        " tensor in the order in which it is read (contiguous() once, outside of the step)."
+    )
+    return timed(case, "strided", sentence, "medium", ms)
+
+
+def graph_breaks(case: ExplainedCase) -> Finding | None:
+    """Find places where the compiler fell back to Python, at most as costly as all time without an operator."""
+    breaks = case.profile.graph_breaks
+    if not breaks:
+        return None
+    first = breaks[0]
+    at = f" at {first.where}" if first.where else ""
+    more = f", and at {count(len(breaks) - 1, 'other place')}" if len(breaks) > 1 else ""
+    sentence = f"The compiler breaks the graph{at}{more}: {first.reason.rstrip('.')}."
+    return timed(case, "graph breaks", sentence, "high", case.ms("python"))
+
+
+def recompiles(case: ExplainedCase) -> Finding | None:
+    """Find recompiled functions, with the guard that failed."""
+    recorded = case.profile.recompiles
+    ms = case.ms("compile")
+    if not recorded:
+        return _compiling(case, ms)
+    times, first = sum(recompile.count for recompile in recorded), recorded[0]
+    sizes = any("size mismatch" in recompile.guard for recompile in recorded)
+    advice = "; padding=max or torch.compile(dynamic=True) avoids recompiling for each length" if sizes else ""
+    where = f"{first.where} was" if first.where else "Functions were"
+    taken = f" Compiling takes {of_step(case, ms)}." if case.takes(ms, SHARE) else ""
+    total = count(times, "recompile")
+    sentence = f"{where} recompiled ({total} in total). Failed guard: {first.guard}{advice}.{taken}"
+    remedy = {"padding": "max"} if sizes and case.case.config.padding != "max" else None
+    return timed(case, "recompiles", sentence, "high", ms, remedy=remedy)
+
+
+def _compiling(case: ExplainedCase, ms: float) -> Finding | None:
+    """Find a step in which torch compiles, with no reason in its log."""
+    if not case.takes(ms, SHARE):
+        return None
+    sentence = f"torch's compiler runs in measured steps, for {of_step(case, ms)}: warm up longer."
+    return timed(case, "recompiles", sentence, "high", ms)
+
+
+def unfused(case: ExplainedCase) -> Finding | None:
+    """Find elementwise operators of uncompiled code, which a compiler could fuse."""
+    calls = sum(family.launches for family in case.profile.families if family.family == "elementwise")
+    if case.case.config.compile not in ("off", "") or case.share("elementwise") < 3 * SHARE or calls < 2:
+        return None
+    known = sum(
+        kernel.ms
+        for kernel in case.profile.kernels
+        if kernel.family == "elementwise" and (kernel.strided or (kernel.denormal_share or 0.0) >= 0.01)
+    )
+    ms = (case.ms("elementwise") - known) * (1 - 1 / calls)
+    if not case.takes(ms, 2 * SHARE):
+        return None
+    sentence = (
+        f"Normalization and elementwise operators take {of_step(case, case.ms('elementwise'))} without being"
+        " fused: compile=default could save up to that much."
+    )
+    return timed(case, "unfused", sentence, "low", ms, remedy={"compile": "default"})
+
+
+def slow_attention(case: ExplainedCase) -> Finding | None:
+    """Find attention that isn't fused: it writes all scores to memory and reads them again."""
+    effective = case.case.effective
+    if effective is None or effective.attention not in UNFUSED:
+        return None
+    scores = [
+        kernel for kernel in case.profile.kernels if "softmax" in kernel.name or kernel.name.endswith("bmm")
+    ]
+    ms = max(case.ms("attention"), sum(kernel.ms for kernel in scores))
+    if not case.takes(ms, SHARE):
+        return None
+    sentence = (
+        f"Attention ({effective.attention}) takes {of_step(case, ms)}: it stores the scores of all pairs of"
+        " tokens. A fused kernel (attention=sdpa) doesn't."
+    )
+    return timed(case, "unfused attention", sentence, "medium", ms, remedy={"attention": "sdpa"})
+
+
+def optimizing(case: ExplainedCase) -> Finding | None:
+    """Find an optimizer that takes much of a step."""
+    ms = case.ms("optimizer")
+    if case.share("optimizer") < 2 * SHARE:
+        return None
+    launches = sum(family.launches for family in case.profile.families if family.family == "optimizer")
+    sentence = (
+        f"The optimizer takes {of_step(case, ms)} in {launches:,.0f} operators: it reads and writes all weights"
+        " and its state once per step, regardless of the batch size. A fused one (adamw-fused) calls fewer"
+        " operators; accumulation runs it less often."
+    )
+    fused = case.case.config.optimizer == "adamw-fused"
+    remedy = None if fused else {"optimizer": "adamw-fused"}
+    return timed(case, "optimizer", sentence, "medium", ms, remedy=remedy)
+
+
+def near_peak(case: ExplainedCase) -> Finding | None:
+    """Find matrix products near the device's peak, which only less work or a lower precision makes faster."""
+    products = [kernel for kernel in case.profile.kernels if kernel.family == "matmul" and kernel.flops]
+    flops, ms = sum(kernel.flops or 0.0 for kernel in products), sum(kernel.ms for kernel in products)
+    peak = case.peaks.flops_per_s if case.peaks else None
+    if case.share("matmul") < 0.5 or not peak or not ms or flops / ms * 1000 < NEAR_PEAK * peak:
+        return None
+    of_peak = flops / ms * 1000 / peak
+    sentence = (
+        f"Matrix products take {percent_text(case.share('matmul'))} of the step and run at"
+        f" {f'{percent_text(of_peak)} of ' if of_peak < 1 else ''}the measured peak: only less work or a lower"
+        " precision makes them faster."
+    )
+    return timed(case, "near the peak", sentence, "high", case.ms("matmul"))
+
+
+def far_from_peak(case: ExplainedCase) -> Finding | None:
+    """Find large operators that run far below the measured peaks, with no other rule about them."""
+    slow = [kernel for kernel in case.profile.kernels if _is_slow(case, kernel)]
+    ms = sum(kernel.ms for kernel in slow)
+    if not case.takes(ms, 3 * SHARE) or _any(case, (denormals, strided, double_precision, gathering)):
+        return None
+    rate = case.rate(slow[0])
+    share = percent_text(rate.share or 0.0) if rate else ""
+    sentence = (
+        f"{slow[0].name} on {slow[0].shape} runs at {share} of the measured peak and takes {of_step(case, ms)}:"
+        " its inputs may be unfavorably shaped, or its values hard to compute; no rule says which."
+    )
+    return timed(case, "far from the peak", sentence, "low", ms)
+
+
+def _is_slow(case: ExplainedCase, kernel: KernelTime) -> bool:
+    """Return whether a call is large, and its rate far from the peak."""
+    rate = case.rate(kernel)
+    if rate is None or rate.share is None or rate.share >= FAR_FROM_PEAK or not kernel.count:
+        return False
+    large = LARGE_FLOPS if rate.text_unit == "FLOP/s" else LARGE_BYTES
+    return (kernel.flops or kernel.bytes or 0.0) / kernel.count >= large
+
+
+def _any(case: ExplainedCase, rules: Iterable[Callable[[ExplainedCase], Finding | None]]) -> bool:
+    return any(rule(case) for rule in rules)

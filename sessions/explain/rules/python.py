@@ -1,0 +1,152 @@
+"""Rules about Python: many calls of small operators, its garbage collector, and code outside of torch."""
+
+from math import ceil
+
+from benchtui.sessions.explain.cases import ExplainedCase
+from benchtui.sessions.explain.finding import (
+    SHARE,
+    Finding,
+    in_profile,
+    ms_text,
+    of_plain_step,
+    of_step,
+    timed,
+)
+from benchtui.sessions.explain.rules.host import OPERATORS, at_place, kernel_ms, mostly
+from benchtui.sessions.profiles import KernelTime
+from benchtui.sessions.text.formatting import count, number
+
+SMALL_KERNEL_US = 50.0
+"""Maximum time of an operator whose call may take longer than its work."""
+MANY_CALLS = 50
+"""Minimum number of calls of an operator with the same shape that suggests a loop."""
+MANY_OPERATORS = 200
+"""Minimum number of operators per step whose calls are worth counting."""
+CALL_US = 3.0
+"""Time to call an operator of torch from Python, whatever it computes."""
+SMALL_FLOPS = 2e6
+"""Maximum number of operations of a small matrix product."""
+ITEMS = ("aten::item", "aten::_local_scalar_dense", "aten::is_nonzero", "aten::equal")
+"""Operators that give Python a number: ``.item()``, ``float(x)``, ``if x:``."""
+
+
+def python_loop(case: ExplainedCase) -> Finding | None:
+    """Find many calls of one small operator, which one call on larger inputs could replace."""
+    small = [kernel for kernel in case.profile.kernels if _is_small(kernel)]
+    if not small:
+        return None
+    worst = max(small, key=lambda kernel: kernel.count)
+    each_us = 1000 * worst.ms / worst.count
+    ms = _with_gaps(case, worst.ms, worst.count)
+    if not case.takes(ms, SHARE):
+        return None
+    shape = f" on {worst.shape}" if worst.shape else ""
+    sentence = (
+        f"{worst.name} runs {worst.count:,.0f} times per step{shape}, {number(each_us)} µs each: calling it"
+        f" takes about as long as its work. Including its share of the gaps between operators, that is"
+        f" {ms_text(ms)}; a single batched call could replace them."
+    )
+    return timed(case, "Python loop", sentence, "medium", ms)
+
+
+def items(case: ExplainedCase) -> Finding | None:
+    """Find tensors whose values are read one by one in Python."""
+    read = [kernel for kernel in case.profile.kernels if (kernel.operator or kernel.name) in ITEMS]
+    calls = max((kernel.count for kernel in read), default=0.0)
+    if calls < MANY_CALLS:
+        return None
+    ms = _with_gaps(case, sum(kernel.ms for kernel in read), calls)
+    if not case.takes(ms, SHARE):
+        return None
+    sentence = (
+        f"Python reads single values of tensors {calls:,.0f} times per step (.item(), float(x), if x:). With"
+        f" their share of the gaps, that is {of_step(case, ms)}; on a GPU each also waits for the device."
+        " Compare and select in tensors, and read once."
+    )
+    return timed(case, "items", sentence, "high", ms)
+
+
+def many_operators(case: ExplainedCase) -> Finding | None:
+    """Find a CPU step whose operators are so short that calling them takes most of it, by plain steps alone."""
+    profile = case.profile
+    if profile.busy_ms is not None or profile.launches < MANY_OPERATORS:
+        return None
+    if not case.lengthened and (python_loop(case) or items(case)):
+        return None
+    each_us = 1000 * profile.plain_ms / profile.launches
+    share = min(1.0, CALL_US / each_us) if each_us else 0.0
+    if share < SHARE:
+        return None
+    most = max(profile.kernels, key=lambda kernel: kernel.count)
+    shape = f" on {most.shape}" if most.shape else ""
+    sentence = (
+        f"{ceil(profile.launches):,} operators are called from Python per step of {ms_text(profile.plain_ms)}"
+        f" without the profiler, most often {most.name}{shape} ({most.count:,.0f} times): {number(each_us)} µs"
+        f" each, of which the call alone takes about {number(CALL_US)} µs. Fewer calls on larger tensors, or"
+        " compile=default, save most of that."
+    )
+    return timed(
+        case, "many operators", sentence, "medium", share * profile.step_ms, remedy={"compile": "default"}
+    )
+
+
+def collecting(case: ExplainedCase) -> Finding | None:
+    """Find a step in which Python's garbage collector runs for long."""
+    host = case.profile.host
+    ms = in_profile(case, host.collecting_ms) if host else 0.0
+    if not case.takes(ms, SHARE):
+        return None
+    sentence = (
+        f"Python's garbage collector runs for {of_plain_step(case, ms)}: gc.freeze() after loading excludes"
+        " living objects, gc.disable() turns it off."
+    )
+    return timed(case, "garbage collection", sentence, "high", ms)
+
+
+def native_code(case: ExplainedCase) -> Finding | None:
+    """Find native code outside of torch: it runs without Python's lock while torch runs no operator."""
+    gaps_ms = unexplained_gaps_ms(case)
+    native = [place for place in case.profile.places if place.activity == "native"]
+    share = sum(place.share for place in native) - case.share(*OPERATORS)
+    ms = min(gaps_ms, share * case.profile.step_ms)
+    if case.profile.busy_ms is not None or not case.takes(ms, 2 * SHARE) or ms < gaps_ms / 2:
+        return None
+    place = at_place(native) if case.share(*OPERATORS) < native[0].share else ""
+    sentence = f"Native code outside of torch, such as NumPy's, takes {of_step(case, ms)}{place}."
+    return timed(case, "native code", sentence, "medium", ms)
+
+
+def python_gaps(case: ExplainedCase) -> Finding | None:
+    """Find a CPU step in which Python takes much time between operators."""
+    ms = unexplained_gaps_ms(case)
+    if case.profile.busy_ms is not None or not case.takes(ms, 2 * SHARE):
+        return None
+    if native_code(case):
+        return None
+    lengthened = ". The profiler lengthens these gaps" if case.slowdown > 0.15 else ""
+    sentence = (
+        f"Python and the gaps between operators take {of_step(case, ms)}, with"
+        f" {count(round(case.profile.launches), 'operator')} called from Python{mostly(case)}{lengthened}."
+    )
+    return timed(case, "Python gaps", sentence, "medium", ms)
+
+
+def unexplained_gaps_ms(case: ExplainedCase) -> float:
+    """Return the time without an operator that the kernel, the garbage collector and calls don't take."""
+    host = case.profile.host
+    collecting_ms = in_profile(case, host.collecting_ms) if host else 0.0
+    in_kernel_ms = kernel_ms(case) if case.share("python") >= 0.5 else 0.0
+    calls = (finding for rule in (python_loop, items) if (finding := rule(case)))
+    called_ms = max((finding.ms or 0.0 for finding in calls), default=0.0)
+    return max(0.0, case.ms("python") - collecting_ms - in_kernel_ms - called_ms)
+
+
+def _with_gaps(case: ExplainedCase, ms: float, calls: float) -> float:
+    """Add a share of the gaps between operators to the time of some calls."""
+    return ms + min(1.0, calls / max(case.profile.launches, 1.0)) * case.ms("python")
+
+
+def _is_small(kernel: KernelTime) -> bool:
+    if kernel.count < MANY_CALLS or 1000 * kernel.ms / kernel.count > SMALL_KERNEL_US:
+        return False
+    return kernel.flops is not None and kernel.flops / kernel.count <= SMALL_FLOPS

@@ -1,0 +1,163 @@
+"""Predicted bounds against measured gains: ``python tests/bench/causes/remedies.py [SETUP]``.
+
+Each setup is a case with a known cause whose remedy is an option. It is measured, explained with ``--try``, and
+gets a row per remedy: the bound of the gain, the gain with its interval, and whether the gain stays within the
+bound, but for its interval, and is at least the bound over 1.3. ``--list`` prints the names of the setups.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+BENCHTUI = str(Path(sys.executable).with_name("benchtui"))
+RULES = "[run]\nwait_for_quiet = 'off'\n[measure]\nwarmup = 2\niterations = 6\nanswers = false\npeaks = false\n"
+SMALL = "distilbert-base-uncased-finetuned-sst-2-english"
+NEAR = 1.3
+"""Largest factor between bound and gain for a good prediction."""
+
+
+def _sweep(task: str, axes: str, model: str = "gpt2", dataset: str = "synthetic") -> str:
+    head = f"model = '{model}'\nweights = 'random'\ntask = '{task}'\ndataset = '{dataset}'\n"
+    return f"{head}[axes]\n{axes}\n{RULES}"
+
+
+def _own(axes: str) -> str:
+    return f"task = '{Path(__file__).resolve()}:make'\n[axes]\n{axes}\n{RULES}"
+
+
+SETUPS: dict[str, tuple[str, str]] = {
+    "forward on one thread": ("few threads", _sweep("lm-forward", "batch_size = 2\nthreads = 1")),
+    "training on one thread": ("few threads", _sweep("lm-train", "sequence_length = 32\nthreads = 1")),
+    "generation on one thread": (
+        "few threads",
+        _sweep("generate", "sequence_length = 32\nnew_tokens = 8\nthreads = 1"),
+    ),
+    "classification on one thread": ("few threads", _sweep("classify", "batch_size = 4\nthreads = 1", SMALL)),
+    "products on one thread": ("few threads", _own("parameters = {plant = ['products']}\nthreads = 1")),
+    "eight threads": ("too many threads", _sweep("lm-forward", "batch_size = 2\nthreads = 8")),
+    "products on six threads": ("too many threads", _own("parameters = {plant = ['products']}\nthreads = 6")),
+    "logits mapped anew": ("page faults", _sweep("lm-forward", "batch_size = 4")),
+    "training mapped anew": ("page faults", _sweep("lm-train", "sequence_length = 32")),
+    "tensors mapped anew": ("page faults", _own("parameters = {plant = ['fresh']}\nthreads = 2")),
+    "elementwise": ("unfused", _sweep("classify", "batch_size = 4", SMALL)),
+    "eager attention": (
+        "unfused attention",
+        _sweep("lm-forward", "sequence_length = 512\nattention = 'eager'"),
+    ),
+    "plain optimizer": ("optimizer", _sweep("lm-train", "sequence_length = 16\noptimizer = 'adamw'")),
+    "loader without workers": ("input", _own("parameters = {plant = ['loader'], num_workers = [0]}")),
+    "loader with one worker": ("input", _own("parameters = {plant = ['loader'], num_workers = [1]}")),
+    "tokenizer on one thread": (
+        "tokenizer",
+        _sweep("embed", "batch_size = 64\nsequence_length = 16\ntokenizer_threads = 1", SMALL, "sample"),
+    ),
+}
+"""Rule that names the remedy, and sweep, by name of the setup."""
+
+
+class Slow(Dataset[torch.Tensor]):
+    """Samples that take 4 ms of a worker's time each."""
+
+    def __len__(self) -> int:
+        return 1 << 20
+
+    def __getitem__(self, index: int) -> torch.Tensor:
+        values = torch.full((64,), float(index))
+        for _ in range(400):
+            values = values.sin()
+        return values
+
+
+class Step:
+    """A step of the user's with one cause."""
+
+    samples = 1
+
+    def __init__(self, case: Any) -> None:
+        self._square = torch.randn(384, 384)
+        self.step = getattr(self, f"_{case.parameters['plant']}")
+        workers = int(case.parameters.get("num_workers", 0))
+        self._rows = iter(DataLoader(Slow(), batch_size=4, num_workers=workers))
+
+    def _products(self) -> None:
+        for _ in range(8):
+            self._square @ self._square
+
+    def _fresh(self) -> None:
+        self._products()
+        torch.zeros(12_000_000).add_(1)
+
+    def _loader(self) -> None:
+        next(self._rows)
+        self._products()
+
+
+def make(case: Any) -> Step:
+    """Prepare the step that the case names."""
+    return Step(case)
+
+
+def main() -> int:
+    """Run the bench and print its table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--list", action="store_true", help="print the names of the setups")
+    parser.add_argument("setups", nargs="*")
+    arguments = parser.parse_args()
+    names = arguments.setups or list(SETUPS)
+    if arguments.list:
+        print(*SETUPS, sep="\n")
+        return 0
+    rows = [row for name in names for row in _rows(name)]
+    print(f"{sum(row['within'] for row in rows)} of {len(rows)} gains within their bound,", end=" ")
+    print(f"{sum(row['near'] for row in rows)} within {NEAR} times of it")
+    return int(not all(row["within"] for row in rows))
+
+
+def _rows(name: str) -> list[dict[str, Any]]:
+    """Measure, explain and try one setup. Print its row."""
+    rule, sweep = SETUPS[name]
+    with tempfile.TemporaryDirectory() as folder:
+        file, session = Path(folder, "sweep.toml"), Path(folder, "session.json")
+        file.write_text(sweep)
+        _run("run", file, "-o", session, "--trust")
+        shown = _run("explain", session, "1", "--try", "--rule", rule, "--trust", "--json")
+    if not shown:
+        print(f"{name:<30} no finding {rule!r} with a remedy", flush=True)
+        return []
+    (case,) = json.loads(shown)["cases"]
+    tried = [trial for trial in case["trials"] if trial["rule"] == rule and trial["measured"]]
+    return [_row(name, trial) for trial in tried]
+
+
+def _run(*words: object) -> str:
+    done = subprocess.run(
+        [BENCHTUI, *map(str, words)], capture_output=True, text=True, check=False, cwd=Path(__file__).parent
+    )
+    if done.returncode not in (0, 1):
+        print(done.stderr.strip().splitlines()[-1], flush=True)
+        return ""
+    return done.stdout
+
+
+def _row(name: str, trial: dict[str, Any]) -> dict[str, Any]:
+    bound, gain = trial["predicted"], trial["measured"]
+    low, high = trial["low"] or gain, trial["high"] or gain
+    within, near = bound is not None and low <= bound, bound is not None and bound / NEAR <= gain
+    options = " ".join(f"{option}={value}" for option, value in trial["options"].items())
+    print(
+        f"{name:<30} {options[:44]:<44} at most {bound or 0:6.2f}x, measured {gain:6.2f}x ({low:.2f} to"
+        f" {high:.2f}) {trial['verdict']:<7}{'' if within else ' BEYOND'}{'' if near else ' far'}",
+        flush=True,
+    )
+    return {"within": within, "near": near}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,117 @@
+"""Remedies of findings: measured next to their case by an engine of its own, then joined to the session."""
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from pathlib import Path
+
+from benchtui.engine import client
+from benchtui.engine.client import Engine
+from benchtui.sessions.compare.joined import join_into, unlike
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.explain.cases import ExplainedCase
+from benchtui.sessions.library import paths
+from benchtui.sessions.permissions.needed import (
+    NO_CONSENT,
+    Permission,
+    PermissionNeededError,
+    keys,
+    summary,
+)
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.evidence import summarize
+from benchtui.sessions.sweep import Sweep
+
+CHECK_S = 0.5
+"""Seconds between two looks at whether the engine has ended."""
+
+
+class RemedyTrials:
+    """Requests to try the remedies of one session's cases, one after another, and their outcome."""
+
+    def __init__(self, path: Path, engine: Callable[[], Engine | None]) -> None:
+        """``engine`` returns the session's engine while it is running."""
+        self._path = path
+        self._engine = engine
+        self._thread: threading.Thread | None = None
+        self._begun_s: float | None = None
+        self._refused: Sweep | None = None
+        self._needed: tuple[Permission, ...] = ()
+        self._consent = NO_CONSENT
+        self.problem = ""
+        """Why nothing was tried; empty if something was, or is."""
+        self.joined: Session | None = None
+        """The session with the rounds of the newest trial."""
+
+    @property
+    def status(self) -> str:
+        """Progress of the trial, or why nothing was tried; empty if neither."""
+        if self._begun_s is None:
+            return f"No remedy was tried: {self.problem}" if self.problem else ""
+        return f"Measuring the remedies in turns with the case: {time.monotonic() - self._begun_s:.0f} s"
+
+    def request(self, session: Session, explained: ExplainedCase) -> None:
+        """Start measuring the remedies of a case that haven't been tried, unless a trial is running."""
+        from benchtui.sessions.explain.trials import (
+            chosen,  # lazy import: not needed for the first paint
+            trial_sweep,
+        )
+
+        if self._begun_s is not None:
+            return
+        self.problem = ""
+        try:
+            untried = chosen(session, [explained])
+            if not untried:
+                raise BenchtuiError("no finding has an option as its remedy that wasn't measured")
+            if self._engine():
+                raise BenchtuiError("the sweep is still running; remedies can be tried once it has ended")
+            sweep = trial_sweep(session, untried)
+            if reason := unlike(session, sweep):
+                raise BenchtuiError(reason)
+        except BenchtuiError as error:
+            self.problem = str(error)
+            return
+        self._start(sweep)
+
+    def take_question(self) -> tuple[Permission, ...]:
+        """Return the permissions that the trial needs, once for each request; empty if it needs none."""
+        needed, self._needed = self._needed, ()
+        return needed
+
+    def allow(self, permissions: Iterable[Permission]) -> None:
+        """Give permissions, and start the trial that was refused for them."""
+        self._consent |= keys(permissions)
+        refused, self._refused = self._refused, None
+        if refused:
+            self._start(refused)
+
+    def _start(self, sweep: Sweep) -> None:
+        self._begun_s, self.problem = time.monotonic(), ""
+        self._thread = threading.Thread(target=self._work, args=(sweep,), daemon=True)
+        self._thread.start()
+
+    def _work(self, sweep: Sweep) -> None:
+        try:
+            self._measure(sweep)
+        except PermissionNeededError as error:
+            self._refused, self._needed = sweep, error.permissions
+            self.problem = f"not allowed on this machine yet: {summary(error.permissions)}"
+        except (BenchtuiError, OSError) as error:
+            self.problem = str(error)
+        finally:
+            self._begun_s = None
+
+    def _measure(self, sweep: Sweep) -> None:
+        """Run the sweep to its end, and join what it measured to the session."""
+        path = paths.new_path(sweep.name, datetime.now().astimezone())
+        engine = client.start(sweep, path, self._consent, numbered=True)
+        while engine.alive():
+            time.sleep(CHECK_S)
+        tried = Session.load(engine.path)
+        if not any(case.state == "ok" for case in tried.cases):
+            raise BenchtuiError(f"no case was measured to its end; see {engine.path}")
+        join_into(self._path, engine.path)
+        engine.path.unlink()
+        self.joined = Session.load(self._path, summarize)
