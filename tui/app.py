@@ -194,6 +194,9 @@ class BenchtuiApp(App[ExitReason]):
 
     async def on_opened(self, event: Opened) -> None:
         """Show the chosen session."""
+        shown = self._feed.path if self._feed else None
+        if event.instead_of not in (None, shown):
+            return
         try:
             self._feed = self._open_feed(event.path, event.engine, replay=event.replay)
         except BenchtuiError as error:

@@ -85,7 +85,7 @@ def find_sweep(request: FindRequest, support: DeviceSupport) -> Sweep:
         "model": request.model,
         "task": request.task,
         "axes": {"device": support.device, **{name: _VALUES[name](support) for name in request.vary}},
-        "measure": {"rounds": "auto", "peaks": False, **_steps(request.find, support)},
+        "measure": {"rounds": "auto", "peaks": False, "caches": "shared", **_steps(request.find, support)},
         "run": {"budget": request.within_s, "wait_for_quiet": "off"},
         "find": {name: value for name, value in to_builtins(request.find).items() if value is not None},
     }

@@ -26,6 +26,7 @@ from benchtui.sessions.advice.open_questions import (
     About,
     Obstacle,
     OpenQuestion,
+    effects,
     merged,
     open_pairs,
     other_questions,
@@ -102,8 +103,19 @@ def _plan(session: Session) -> RacePlan:
     results = measured(session)
     decisions = speed_decisions(session, results)
     pairs = sorted(open_pairs(session, results, decisions), key=_importance)
-    chosen = pairs if _missing_repeats(results) else _decidable(session, pairs)
-    return _race(session, results, decisions, pairs, chosen)
+    if _missing_repeats(results):
+        return _race(session, results, decisions, pairs, pairs)
+    plan = _race(session, results, decisions, pairs, _decidable(session, pairs))
+    return _with_effects(session, results, decisions, pairs) if plan.ended else plan
+
+
+def _with_effects(
+    session: Session, results: Sequence[Result], decisions: Sequence[Decision], pairs: Sequence[OpenQuestion]
+) -> RacePlan:
+    """Plan the rounds that show the effects of options, once nothing else can be decided."""
+    asked = [question.cases for question in pairs]
+    shown = [question for question in merged(list(effects(session, results))) if question.cases not in asked]
+    return _race(session, results, decisions, [*pairs, *shown], _decidable(session, shown))
 
 
 def _search(session: Session, find: Find) -> RacePlan:
@@ -114,7 +126,7 @@ def _search(session: Session, find: Find) -> RacePlan:
     pairs = sorted(merged([*contests(decisions), *gains(session, decisions, results)]), key=_lead)
     unmeasured = Unmeasured(session, _unmeasured(session), results)
     dropped = unmeasured.dropped(objective, decisions)
-    looks = unmeasured.ordered(dropped)
+    looks = unmeasured.ordered(dropped, decisions)
     plan = _race(session, results, decisions, pairs, _contenders(pairs), looks)
     if looks and seconds_left(session) <= 0:
         dropped |= dict.fromkeys(looks, "the budget is spent")
@@ -139,13 +151,18 @@ def _again(rows: Iterable[Result]) -> list[int]:
 
 def _lead(question: OpenQuestion) -> tuple[bool, float]:
     """Return the sort key of a question of a search: the nearest rivals of the best case come first."""
-    return question.about == ("verdict",), question.ratio.value if question.ratio else 1.0
+    return "verdict" in question.about, question.ratio.value if question.ratio else 1.0
 
 
 def _contenders(pairs: Sequence[OpenQuestion]) -> Sequence[OpenQuestion]:
-    """Return the questions of the better half of the rivals. The others may leave without further rounds."""
+    """Return the questions of the better half of the rivals, and that of the gain over the baseline.
+
+    The others may leave without further rounds.
+    """
     open_pairs = [question for question in pairs if question.rounds or question.obstacle in CLOSE]
-    return open_pairs[: max(LEAST_CONTENDERS, len(open_pairs) // 2)]
+    rivals = [question for question in open_pairs if "verdict" not in question.about]
+    gain = [question for question in open_pairs if "verdict" in question.about]
+    return [*rivals[: max(LEAST_CONTENDERS, len(rivals) // 2)], *gain]
 
 
 def _race(

@@ -1,7 +1,9 @@
 """Joined sessions: several measurements of the same work as one record, with all rounds of each case."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from msgspec.structs import replace
 
@@ -54,13 +56,46 @@ def join_into(path: Path, other: Path) -> None:
     events = joined_events([path, other])
     whole = path.with_name(f".{path.name}.joined")
     whole.unlink(missing_ok=True)
-    journal = Journal(whole, sync_cases=False)
+    _write(events, whole)
+    whole.replace(path)
+
+
+def join_follow_up(path: Path, other: Path, measured: Session) -> bool:
+    """Append a follow-up to the session that it was for, and remove its own file.
+
+    Return False if none of its cases was measured to its end, so that nothing was joined.
+
+    Raises:
+        BenchtuiError: If they can't be joined.
+    """
+    if not any(case.state == "ok" for case in measured.cases):
+        return False
+    join_into(path, other)
+    other.unlink()
+    return True
+
+
+@contextmanager
+def joined_copy(paths: Sequence[Path]) -> Iterator[Path]:
+    """Provide sessions of the same work as one file until the end.
+
+    Raises:
+        BenchtuiError: If they can't be joined.
+    """
+    events = joined_events(paths)
+    with TemporaryDirectory(prefix="benchtui-") as folder:
+        copy = Path(folder) / paths[0].name
+        _write(events, copy)
+        yield copy
+
+
+def _write(events: Iterable[AnyRecord], path: Path) -> None:
+    journal = Journal(path, sync_cases=False)
     try:
         for event in events:
             journal.append(event)  # type: ignore[arg-type]  # an event of a newer version is written as it is
     finally:
         journal.close()
-    whole.replace(path)
 
 
 def joined_events(paths: Sequence[Path]) -> list[AnyRecord]:

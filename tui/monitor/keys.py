@@ -27,7 +27,7 @@ KEYS = keymap.table(
         "measure",
         "measure",
         "Measure what is open",
-        "once the sweep is over: the cases of the open questions, in as many rounds as they need",
+        "once the sweep is over: the rounds that decide the open questions, appended to the session",
     ),
     ("delete,backspace", "drop", "engine('drop')", "Drop a pending case", "the selected one"),
     ("u", "undo", "engine('undo')", "Undo a drop or skip", "within five seconds: the case is queued again"),

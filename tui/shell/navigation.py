@@ -21,12 +21,16 @@ PLACES: tuple[Place, ...] = ("home", "sweep", "monitor", "charts", "library", "c
 class Opened(Message):
     """Posted when a session is chosen: its file, and the engine that writes it, if any."""
 
-    def __init__(self, path: Path, engine: Engine | None, *, replay: bool = False) -> None:
+    def __init__(
+        self, path: Path, engine: Engine | None, *, replay: bool = False, instead_of: Path | None = None
+    ) -> None:
         super().__init__()
         self.path = path
         self.engine = engine
         self.replay = replay
         """Whether to play it from its beginning, as if live."""
+        self.instead_of = instead_of
+        """Session that it replaces, unless another one is shown by now; None opens it in any case."""
 
 
 class ComparisonRequested(Message):
@@ -48,10 +52,18 @@ class EditRequested(Message):
 class EngineRequested(Message):
     """Posted when a session is to be continued, or followed by another sweep."""
 
-    def __init__(self, start: Callable[[AppContext, Consent], Engine], consent: Consent = NO_CONSENT) -> None:
+    def __init__(
+        self,
+        start: Callable[[AppContext, Consent], Engine],
+        consent: Consent = NO_CONSENT,
+        *,
+        into: Path | None = None,
+    ) -> None:
         super().__init__()
         self.start = start
         """Starts the engine. Raises BenchtuiError."""
+        self.into = into
+        """Session to which that sweep is appended at its end; None if it stays one of its own."""
         self.consent = consent
         """Permissions that the user has given."""
 

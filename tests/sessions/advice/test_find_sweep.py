@@ -66,6 +66,7 @@ def test_search_is_a_sweep_that_a_file_can_hold() -> None:
     wanted = Find(objective="latency", max_p99_ms=50.0, min_samples_per_s=10.0, answers="identical", steps=500)
     sweep = find_sweep(request(find=wanted), CPU)
     assert (sweep.measure.rounds_auto, sweep.run.budget_s, sweep.find) == (True, 900.0, wanted)
+    assert sweep.measure.caches == "shared"  # further rounds don't compile again
     assert parse_sweep(toml_of(sweep), "file") == sweep
 
 

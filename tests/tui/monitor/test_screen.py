@@ -231,7 +231,7 @@ async def test_a_finished_session_shows_its_outcome_and_next_steps(story: Any, o
         await seen.settle()
         assert verdict(seen) == "completed  2 ok · 1 skipped  in 3 s"
         answer = seen.panel("answer")
-        assert answer[0].startswith(" ≈ bs 1   99.8 samples/s   10.0 ms per step   ")
+        assert answer[0].startswith(" ★ bs 1   99.8 samples/s   10.0 ms per step   ")
         assert any("M measure what is open   Y copy the report" in line for line in answer)
         assert "bs 1" in seen.panel("current")[0]
         assert seen.panel("heading")[0].endswith("completed")
@@ -719,7 +719,10 @@ async def test_the_answer_so_far_takes_a_line_on_a_short_screen(story: Any, engi
     story.begin().case(0, 10.0).case(1, 19.0)
     async with opened(story.path, engine, size=(80, 24)) as seen:
         await seen.settle()
-        assert verdict(seen) == "so far bs 1  99.8 samples/s  1 other may be as good or better"
+        assert (
+            verdict(seen)
+            == "so far bs 1  99.8 samples/s  indistinguishable from 1 other, within 13 % of the best"
+        )
 
 
 async def test_a_sweep_in_which_everything_failed_is_red_and_says_why_once(story: Any, opened: Any) -> None:

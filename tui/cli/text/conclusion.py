@@ -88,7 +88,7 @@ def lines(session: Session, conclusions: Conclusions, path: Path) -> Iterator[st
     if not conclusions.works:
         yield wording.nothing_measured(session)
         return
-    follow_up = f"; benchtui next {command} -o next.toml" if conclusions.remaining else ""
+    follow_up = f"; benchtui next {command} --run" if conclusions.remaining else ""
     yield from _wrapped("open", f"{wording.open_text(conclusions)}{follow_up}")
     yield from _wrapped("use it", f"benchtui optimal {command} --snippet; report: benchtui export {command}")
 

@@ -28,6 +28,7 @@ _ABOUT: dict[About, str] = {
     "best throughput": "which case has the most throughput",
     "best latency": "which case has the shortest step",
     "best": "which case is the best",
+    "effect": "the effect of an option",
     "front": "the Pareto front",
 }
 """Conclusion that depends on a pair of cases, in words."""

@@ -166,6 +166,8 @@ class DecisionJson(Document, frozen=True, kw_only=True):
     """Cases that can't be distinguished from the best."""
     unsure: tuple[UnsureJson, ...]
     """Further cases that aren't surely worse, nearest first."""
+    within: float | None
+    """Share by which another case may be better at most: 0.12 is 12%. Null if nothing bounds that."""
     changing: tuple[ChangingJson, ...]
     """Better cases with other answers, best first."""
     confidence: str | None
@@ -214,6 +216,7 @@ def document(session: Session, decision: Decision) -> DecisionJson:
             )
             for each in decision.unsure
         ),
+        within=decision.within,
         changing=tuple(
             ChangingJson(
                 case=rival.result.case.index,
@@ -281,12 +284,13 @@ def _against_next(decision: Decision) -> Iterator[str]:
     yield from _listed(
         "  not distinguished from:",
         [
-            f"{each.result.name}: {ratio_text(each.ratio.value)} ×, {why_unsure(each.ratio)}"
-            for each in decision.unsure
+            *(result.name for result in decision.ties),
+            *(
+                f"{each.result.name}: {ratio_text(each.ratio.value)} ×, {why_unsure(each.ratio)}"
+                for each in decision.contenders
+            ),
         ],
     )
-    others = [result.name for result in decision.ties if result is not second]
-    yield from _listed("  not distinguishable from the best:", others)
 
 
 class _Baselines:

@@ -88,6 +88,11 @@ def _check_baseline(claim: Claim, cell: Cell, shown: str) -> None:
     claim.require(base["case"] == cell.row["answer_baseline"], f"it is {cell.row['answer_baseline']}")
 
 
+def _check_shared(claim: Claim, cell: Cell, shown: str) -> None:
+    shared = cell.row["answer_shared_with"]
+    claim.require(claim.reader.case(shown)["case"] == shared, f"it is the answer of {shared}")
+
+
 FIGURES = (
     ("mean KL ", "answer_kl_mean", " nats", 1.0),
     ("", "answer_equal_tokens", "% equal", 100.0),
@@ -104,6 +109,8 @@ SENTENCES = shapes(
         "The weights are random, so these figures prove little: the logits of a trained model differ in size"
         " and shape",
         "Name a checkpoint as model to measure the real cost",
+        "Cases that differ only in batch size or sequence length share an answer, of the case in the last"
+        " column; the largest one answered as well, as a spot check",
     ),
     (_check_absent, "Not compared: {k:num} case[s] ({why:text})"),
     (_check_absent, "No verdict: {k:num} case[s] ({why:text})"),
@@ -124,4 +131,5 @@ COLUMNS: dict[str, Check] = {
     "Cosine": _times("answer_cosine"),
     "Largest difference": _times("answer_largest_difference"),
     "Compared with": _check_baseline,
+    "Answer of": _check_shared,
 }
