@@ -114,6 +114,8 @@ class Noise(msgspec.Struct, frozen=True):
     """Absolute log ratio of the A/A pair's medians; None without such a pair."""
     same_within: float = SAME_WITHIN
     """Requested margin of equivalence."""
+    by_turns: Spread = Spread()
+    """Spread of the ratio of two cases that take turns, between pairs of fresh processes."""
 
     @property
     def known(self) -> bool:
