@@ -1,6 +1,7 @@
 """Two real workers that take turns, and what remains when one of them fails."""
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from time import monotonic
 
@@ -68,7 +69,7 @@ def test_two_processes_are_measured_by_turns(
     slices = [steps[case] / end.turns.slice_steps for case, end in enumerate(ends) if end.turns]
     assert slices[0] == slices[1] > 10
     log = (tmp_path / "log").read_text().split()
-    switches = sum(one != other for one, other in zip(log, log[1:], strict=False))
+    switches = sum(one != other for one, other in pairwise(log))
     assert switches >= 2 * slices[0] - 1
     spans = [end.measured_s for end in ends if end.measured_s]
     assert spans[0][0] < spans[1][1] and spans[1][0] < spans[0][1], "at the same time"
