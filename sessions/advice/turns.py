@@ -9,9 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from benchtui.sessions.advice.open_questions import ROUNDS_WORTH, Obstacle, OpenQuestion
 from benchtui.sessions.state.case import CaseState, peak_mb
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.noise import OWN_ROUNDS
+from benchtui.sessions.stats.noise import OWN_ROUNDS, pairs_by_turns
 from benchtui.sessions.stats.results import Result
-from benchtui.sessions.stats.turns import pairs_by_turns
 from benchtui.sessions.stats.verdicts import FIRST_ROUNDS
 
 MOST_STEP_MS = 5000.0

@@ -20,9 +20,17 @@ from benchtui.sessions.payloads import Reported
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.disturbance import left_out_rounds, undisturbed
-from benchtui.sessions.stats.noise import Measured, Noise, Spread, is_noisier, kind_of, moderated, noise_of
+from benchtui.sessions.stats.noise import (
+    Measured,
+    Noise,
+    Spread,
+    is_noisier,
+    kind_of,
+    moderated,
+    noise_of,
+    spread_by_turns,
+)
 from benchtui.sessions.stats.sampling import Bounds, Sample, Statistic, log_mean_of_rounds
-from benchtui.sessions.stats.turns import spread_by_turns
 from benchtui.sessions.sweep import Config
 
 if TYPE_CHECKING:

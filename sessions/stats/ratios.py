@@ -31,7 +31,7 @@ from benchtui.sessions.stats.evidence import (
     others_of_pair,
     turns_of,
 )
-from benchtui.sessions.stats.noise import BETWEEN_SESSIONS, Spread, moderated
+from benchtui.sessions.stats.noise import BETWEEN_SESSIONS, Spread, moderated, pairs_by_turns, ratios_by_turns
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.sampling import (
     LEAST_ROUNDS,
@@ -41,7 +41,6 @@ from benchtui.sessions.stats.sampling import (
     Statistic,
     log_mean_of_rounds,
 )
-from benchtui.sessions.stats.turns import pairs_by_turns, ratios_by_turns
 from benchtui.sessions.stats.verdicts import MIN_EFFECT, Ratio, Verdict
 
 BOTH_DISTURBED = 1.1
@@ -234,9 +233,9 @@ def _ratio_by_turns(base: Sampled, new: Sampled) -> Ratio | None:
     pairs = pairs_by_turns(base, new) if base.session is new.session else []
     if len(pairs) < LEAST_ROUNDS:
         return None
-    typical = _estimate_by_turns(ratios_by_turns(pairs), base.noise.by_turns)
+    typical = estimate_by_turns(ratios_by_turns(pairs), base.noise.by_turns)
     means = [Statistic(one.mean.ms / other.mean.ms) for one, other in pairs]
-    mean = _estimate_by_turns(means, base.noise.by_turns)
+    mean = estimate_by_turns(means, base.noise.by_turns)
     if typical is None or mean is None:
         return None
     bounds = typical.bounds()
@@ -252,13 +251,7 @@ def _ratio_by_turns(base: Sampled, new: Sampled) -> Ratio | None:
     )
 
 
-def bounds_by_turns(ratios: Sequence[Statistic], pool: Spread) -> Bounds | None:
-    """Return the bounds of the ratio of two cases from several pairs of rounds; None if these are too few."""
-    estimate = _estimate_by_turns(ratios, pool)
-    return estimate.bounds() if estimate else None
-
-
-def _estimate_by_turns(ratios: Sequence[Statistic], pool: Spread) -> Estimate | None:
+def estimate_by_turns(ratios: Sequence[Statistic], pool: Spread) -> Estimate | None:
     """Return the mean logarithm of several ratios, with a variance that pairs of other cases share."""
     own, n = Spread.of(ratios), len(ratios)
     spread = moderated(own, pool, pool.minus(own))

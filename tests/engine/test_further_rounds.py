@@ -6,8 +6,8 @@ from watching import Watched
 
 from benchtui.sessions.events import RoundsPlanned
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.noise import pairs_by_turns
 from benchtui.sessions.stats.results import measured
-from benchtui.sessions.stats.turns import pairs_by_turns
 from benchtui.sessions.sweep import Sweep
 
 BODY = """

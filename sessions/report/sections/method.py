@@ -14,12 +14,11 @@ from benchtui.sessions.sanitize import visible
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import simulation_source
-from benchtui.sessions.stats.noise import Noise, kind_of
+from benchtui.sessions.stats.noise import Noise, kind_of, pairs_by_turns
 from benchtui.sessions.stats.quantiles import LEAST_FOR_P90, LEAST_FOR_P99
 from benchtui.sessions.stats.ratios import latency_ratio
 from benchtui.sessions.stats.results import Result, aa_pair, series_key, varied
 from benchtui.sessions.stats.sampling import LEAST_ROUNDS
-from benchtui.sessions.stats.turns import pairs_by_turns
 from benchtui.sessions.stats.verdicts import MIN_EFFECT
 from benchtui.sessions.sweep import SYNTHETIC, TASKS, UNKNOWN, Measure, Sweep, custom_task, task_named
 from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, READ_BACK

@@ -25,7 +25,7 @@ from benchtui.engine.node.runner import NodeRunner, NodeSettings
 from benchtui.sessions.events import CaseFinished, Steps
 from benchtui.sessions.stats.distribution import median, slices_of
 from benchtui.sessions.stats.noise import Spread
-from benchtui.sessions.stats.ratios import bounds_by_turns
+from benchtui.sessions.stats.ratios import estimate_by_turns
 from benchtui.sessions.stats.sampling import Statistic
 from benchtui.sessions.stats.verdicts import Ratio
 from benchtui.sessions.sweep import Axes, Config, Measure, Sweep
@@ -105,7 +105,8 @@ def judge(rows: Sequence[tuple[int, float, float, float]]) -> None:
             words: Counter[str] = Counter()
             for _ in range(DRAWS):
                 drawn = [Statistic(float(np.exp(row[1])), row[2]) for row in dice.sample(own, rounds)]
-                bounds = bounds_by_turns(drawn, Spread())
+                estimate = estimate_by_turns(drawn, Spread())
+                bounds = estimate.bounds() if estimate else None
                 words[Ratio(1.0, bounds, same_within=0.02).verdict.value if bounds else "-"] += 1
             shares = " ".join(f"{word} {100 * amount / DRAWS:.0f}" for word, amount in sorted(words.items()))
             print(f"    {rounds:2} rounds: {shares}")

@@ -4,9 +4,9 @@ import pytest
 from by_turns import SLICE_STEPS, SLICES, HandMade
 
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.noise import pairs_by_turns, spread_by_turns
 from benchtui.sessions.stats.ratios import latency_ratio
 from benchtui.sessions.stats.results import measured
-from benchtui.sessions.stats.turns import pairs_by_turns, spread_by_turns
 from benchtui.sessions.stats.verdicts import Doubt, Ratio, Verdict
 
 
