@@ -25,6 +25,7 @@ from benchtui.engine.worker.turns import (
     MOST_S,
     SLICES,
     Turns,
+    on_one_processor,
     slice_steps,
 )
 from benchtui.engine.worker.warmup import MOST_COLD, warmed_up
@@ -150,7 +151,8 @@ def measure(
     rule, probe = StopRule(rules, enough_percent), EnvironmentProbe()
     loop, begin_s = _Loop(workload, device, rules, record, watch, rule), monotonic()
     if turns:
-        stop, slice_steps = _by_turns(loop, turns)
+        with on_one_processor():
+            stop, slice_steps = _by_turns(loop, turns)
     else:
         stop, slice_steps = _alone(loop), 0
     end_s = monotonic()

@@ -5,16 +5,18 @@ rise and fall. Two processes that take turns every few hundredths of a second ru
 these cancel out in the ratio of their steps.
 """
 
-from contextlib import suppress
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 
 from benchtui.engine.job import Partner
 from benchtui.sessions.payloads import Turns as TurnsTaken
 
-SLICE_MS = 20.0
+SLICE_MS = 10.0
 """Time of the recorded steps of a turn, if its steps aren't longer. Of 10, 50 and 200 ms, the standard error of
 a ratio after 8 s was 1.6, 2.4 and 5.8% on a virtual machine whose pace changed every 1 to 5 s."""
-LEAD_IN_MS = 10.0
+LEAD_IN_MS = 6.0
 """Time of the steps before them that aren't recorded. The partner has replaced the contents of the caches, and
 its OpenMP threads still wait actively: steps of 2 ms took 34, 11 and 7% longer at first."""
 LONG_STEP_MS = 50.0
@@ -23,7 +25,7 @@ FIRST_STEPS = 3
 """Steps at the start of the first turn, whose duration decides how many are recorded per turn."""
 LEAST_MS = 0.01
 """Minimum duration that is assumed of a step."""
-SLICES = 40
+SLICES = 75
 """Turns of a round, unless they take longer than ``MOST_S``."""
 MOST_S = 2.0
 """Seconds after which the turns of a worker suffice if the sweep's own rule is satisfied."""
@@ -61,9 +63,28 @@ class Turns:
 
     def pass_on(self, *, enough: bool = False) -> None:
         """Let the partner run, and tell it whether this worker has been measured enough."""
-        with suppress(OSError):
+        try:
             self._pipe.send_bytes(_ENOUGH if enough else _GO_ON)
             self._is_own = False
+        except OSError:  # it has ended
+            self.partner_has_enough = True
+
+
+@contextmanager
+def on_one_processor() -> Iterator[None]:
+    """Run this thread on the first of its processors, as the partner does: each has a pace of its own.
+
+    Threads that run already, such as those of OpenMP, keep all processors.
+    """
+    usable = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
+    if not usable:
+        yield
+        return
+    os.sched_setaffinity(0, {min(usable)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, usable)
 
 
 def slice_steps(step_ms: float) -> int:

@@ -76,6 +76,8 @@ class Remedy(msgspec.Struct, frozen=True):
     """Measured steps per round; None keeps the sweep's number."""
     repeat_disturbed: bool = False
     """Whether to repeat disturbed rounds."""
+    by_turns: bool = False
+    """Whether the cases are to take turns, which only the engine plans, with ``rounds = "auto"``."""
     aa: bool = False
     """Whether to run the baseline twice."""
     max_time_s: float | None = None
@@ -248,6 +250,8 @@ def _remedy(base: Result, new: Result, ratio: Ratio) -> Remedy | Obstacle:
     rounds = rounds_to_decide(ratio)
     if not isinstance(rounds, int):
         return rounds
+    if ratio.by_turns:
+        return Remedy(by_turns=True)
     repeat = bool(ratio.outside) and ratio.rounds >= LEAST_ROUNDS
     return Remedy(ratio.rounds if repeat else rounds, steps, repeat_disturbed=repeat)
 
@@ -280,7 +284,7 @@ def _with_more_steps(base: Result, new: Result, ratio: Ratio) -> tuple[int | Non
     """
     rounds = [round_ for row in (base, new) for round_ in row.rounds]
     errors = [round_.median.error for round_ in rounds if round_.median.error is not None]
-    if not errors or not ratio.between:
+    if not errors or not ratio.between or ratio.by_turns:
         return None, ratio
     of_steps = fmean(error**2 for error in errors)
     others = max(ratio.between**2 - of_steps, of_steps / MOST_STEPS_FACTOR)

@@ -179,7 +179,9 @@ def _with_other_answers(able: Iterable[Result], fit: Iterable[Result]) -> Iterat
 
 def _choose(fit: Sequence[Result], objective: Objective, metrics: Sequence[CostMetric]) -> Decision:
     """Choose from the cases that meet the constraints. There must be at least one."""
-    costs = sorted(((total_cost(row, metrics), row) for row in fit), key=lambda entry: entry[0])
+    costs = _leader_first(
+        sorted(((total_cost(row, metrics), row) for row in fit), key=lambda entry: entry[0]), metrics
+    )
     ranked = [row for _, row in costs]
     near = _undecided(_near_the_leader(costs, metrics, objective.near), metrics)
     best = simplest(near)
@@ -199,6 +201,21 @@ def _choose(fit: Sequence[Result], objective: Objective, metrics: Sequence[CostM
         tail=longer_tail(best, runner_up, objective.need) if runner_up else None,
         fit=tuple(fit),
     )
+
+
+def _leader_first(
+    costs: Sequence[tuple[float, Result]], metrics: Sequence[CostMetric]
+) -> Sequence[tuple[float, Result]]:
+    """Return cases sorted by cost, but first the one that is surely better than another one at the front.
+
+    Only cases that took turns contradict their typical steps, which depend on the pace of the machine.
+    """
+    leader = costs[0]
+    for entry in costs[1:]:
+        by_turns = any(round_.slices for round_ in entry[1].rounds)
+        if by_turns and _is_faster(leader[1], entry[1], metrics):
+            leader = entry
+    return [leader, *(entry for entry in costs if entry is not leader)]
 
 
 def _near_the_leader(
@@ -245,7 +262,7 @@ def _undecided(near: list[Result], metrics: Sequence[CostMetric]) -> list[Result
     remaining = list(near)
     for _ in range(MOST_TRIES):
         best = simplest(remaining) if remaining else None
-        if best is None or best is near[0]:
+        if best is None or best is near[0]:  # no other case is surely better than the leader
             return remaining
         if not any(_is_faster(best, row, metrics) for row in near if row is not best):
             return remaining

@@ -25,8 +25,8 @@ from benchtui.sessions.events import (
 from benchtui.sessions.journal import reader
 from benchtui.sessions.journal.reader import AnyRecord
 from benchtui.sessions.journal.writer import Journal
-from benchtui.sessions.payloads import AnswerComparison
-from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.payloads import AnswerComparison, Turns
+from benchtui.sessions.state.case import CaseState, rounds_energy_j
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.ended_rounds import end_of_case
 from benchtui.sessions.stats.evidence import summarize
@@ -231,6 +231,8 @@ class _Join:
         if hasattr(event, "round") and number < len(self._base.cases):
             changed["round"] = event.round + self._rounds(number)
         event = replace(event, **changed)
+        if isinstance(event, RoundFinished | CaseFinished) and event.turns:
+            event = replace(event, turns=self._turns(event.turns))
         if isinstance(event, CaseStarted):
             return replace(event, config=self._config(event.config))
         if isinstance(event, Answered):
@@ -245,7 +247,15 @@ class _Join:
         if before is None or before.outcome != "ok":
             return end
         marks = tuple(dict.fromkeys((*before.marks, *end.marks)))
-        return replace(end_of_case([before, end]), marks=marks)
+        alone = [replace(each, turns=None) for each in (before, end)]  # energies are without rounds by turns
+        return replace(end_of_case(alone), marks=marks, turns=end.turns)
+
+    def _turns(self, turns: Turns) -> Turns | None:
+        number = self._numbers.get(turns.case)
+        if number is None:
+            return None
+        before = self._rounds(number) if number < len(self._base.cases) else 0
+        return replace(turns, case=number, round=turns.round + before)
 
     def _comparisons(self, event: Answered) -> Iterator[AnswerComparison]:
         for comparison in event.comparisons:
@@ -284,7 +294,7 @@ def _key(session: Session, config: Config) -> Config:
 def _last_round(end: CaseFinished, rounds: Sequence[RoundFinished]) -> RoundFinished:
     """Return the end of a case as that of its last round, with only the energy of that round."""
     fields = {name: getattr(end, name) for name in RoundFinished.__struct_fields__ if name != "round"}
-    energy, others_j = end.energy, [each.energy.energy_j if each.energy else None for each in rounds]
+    energy, others_j = end.energy, rounds_energy_j(rounds)
     known_j = [joules for joules in others_j if joules is not None]
     if energy and energy.energy_j is not None and len(known_j) == len(rounds):
         fields["energy"] = replace(energy, energy_j=max(energy.energy_j - sum(known_j), 0.0))

@@ -6,7 +6,7 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable
 from pathlib import Path
 from statistics import fmean
-from typing import Literal, Protocol
+from typing import Literal
 
 import msgspec
 
@@ -22,8 +22,9 @@ from benchtui.sessions.estimates.eta import (
 )
 from benchtui.sessions.estimates.memory_guess import guess_mb
 from benchtui.sessions.estimates.stored_weights import stored_parameters
-from benchtui.sessions.events import CasePrepared, SessionStarted
+from benchtui.sessions.events import CasePrepared
 from benchtui.sessions.journal import reader
+from benchtui.sessions.journal.session_file import SessionFile
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stored_models.hub_cache import stored_folder
@@ -141,19 +142,7 @@ class HistoryEstimator:
         return _interpolated_mb(peaks_mb, work(config)), "measured" if exact else "near"
 
 
-class RecordedSession(Protocol):
-    """Session file, with its first event."""
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-
-    @property
-    def started(self) -> SessionStarted:
-        """Its first event."""
-
-
-def load_history(entries: Iterable[RecordedSession], sweep: Sweep, hostname: str) -> HistoryEstimator:
+def load_history(entries: Iterable[SessionFile], sweep: Sweep, hostname: str) -> HistoryEstimator:
     """Learn from the newest sessions of the same model and task on this machine.
 
     Simulated sessions and broken files are skipped.

@@ -268,7 +268,8 @@ def _rounds_note(ratio: Ratio) -> str:
         return ""
     if ratio.rounds < LEAST_ROUNDS:
         return f"; {count(wanted, 'round')} would show the spread between processes, which is estimated so far"
-    return f"; about {count(wanted - ratio.rounds, 'more round')} would decide it"
+    by_turns = " by turns" if ratio.by_turns else ""
+    return f"; about {count(wanted - ratio.rounds, 'more round')}{by_turns} would decide it"
 
 
 def _share(share: float) -> str:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from torch.profiler import ProfilerActivity, profile, record_function
 
 from benchtui.engine.devices.base import Device, Lap, StepTime, no_lap
+from benchtui.engine.devices.failure import result_or_reason
 from benchtui.engine.telemetry.kernel_files import kernel_text
 from benchtui.engine.telemetry.processors import usable_processors
 from benchtui.engine.worker.explain.breakdown import TOKENIZER_PART, Breakdown, break_down
@@ -23,7 +24,6 @@ from benchtui.engine.worker.explain.memory_kinds import memory_kinds
 from benchtui.engine.worker.explain.recording import BLOCK, LAP, STEP, ProfiledEvent, read_events
 from benchtui.engine.worker.explain.sampling import Sampler
 from benchtui.engine.worker.explain.timeline import timeline
-from benchtui.engine.worker.failure import result_or_reason
 from benchtui.engine.worker.torch_info import transformers_version
 from benchtui.engine.workloads.base import Workload
 from benchtui.sessions.profiles import MemoryKinds, Place, StepProfile

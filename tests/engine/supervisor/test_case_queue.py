@@ -1,11 +1,13 @@
 from typing import Any
 
 import pytest
+from by_turns import HandMade
 
 from benchtui.engine.job import Partner
 from benchtui.engine.supervisor import case_queue as queue_module
 from benchtui.engine.supervisor.case_queue import Queue
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import RoundsPlanned
 from benchtui.sessions.sweep import Axes, Config, Measure, Run, Sweep
 
 BOTH = ("cuda:0", "cuda:1")
@@ -178,3 +180,23 @@ def test_case_whose_partner_is_gone_runs_alone() -> None:
     queue.drop([2])
     alone = queue.next()
     assert alone and alone.case.index == 0 and alone.partner is None
+
+
+def test_pair_that_was_cut_off_is_measured_again_as_a_whole() -> None:
+    made = HandMade(10.0, 10.5).alone(0, 1)
+    plan = RoundsPlanned(t=9.0, cases=(1, 0), open_questions=1, spent_s=0.0, budget_s=60.0, by_turns=True)
+    made.session.apply(plan)
+    queue = Queue(made.session.start.sweep)
+    queue.restore(made.session)
+    turns = queue.next(), queue.next()
+    assert [(turn.case.index, turn.partner and turn.partner.first) for turn in turns if turn] == [
+        (1, True),
+        (0, False),
+    ]
+    made.alone(1)
+    queue.restore(made.session)
+    assert not queue.pending and pending_plans(queue) == [0, 1]
+
+
+def pending_plans(queue: Queue) -> list[int]:
+    return [case.index for case in queue.between_plans]

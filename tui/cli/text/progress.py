@@ -228,7 +228,8 @@ def _plan_text(plan: RoundsPlanned) -> str | None:
         return None
     spent = f"{plan.spent_s:.0f} of at most {plan.budget_s:.0f} s spent"
     questions = count(plan.open_questions, "open question")
-    return f"  next: {count(len(plan.cases), 'further round')} for {questions}, {spent}"
+    rounds = "a round of two cases by turns" if plan.by_turns else count(len(plan.cases), "further round")
+    return f"  next: {rounds} for {questions}, {spent}"
 
 
 def _start_text(session: Session, event: CaseStarted) -> str:
