@@ -48,11 +48,15 @@ def distance(comparison: AnswerComparison | None) -> float | None:
     return tuple(SIGNS).index(comparison.verdict) + size / (1 + size)
 
 
-def answer_note(comparison: AnswerComparison) -> str | None:
-    """Describe a verdict in words, such as ``answers DIFFERENT (mean KL 0.03 nats)``; None without one."""
-    if comparison.verdict is None:
+def answer_note(case: CaseState) -> str | None:
+    """Describe a verdict in words, such as ``answers DIFFERENT (mean KL 0.03 nats)``; None without one.
+
+    Figures of random weights say nothing about a trained model, so they are left out.
+    """
+    comparison = case.comparison
+    if comparison is None or comparison.verdict is None:
         return None
-    figure = answer_figure(comparison)
+    figure = None if has_random_weights(case) else answer_figure(comparison)
     what = f"mean KL {figure} nats" if comparison.kl_mean is not None else figure
     return f"answers {comparison.verdict.upper()}" + (
         f" ({what})" if what and comparison.verdict != "identical" else ""
@@ -85,13 +89,17 @@ def answer_facts(case: CaseState) -> list[tuple[str, str]]:
         "output": _KINDS[answer.kind].format(f"{answer.amount:,}") if answer else None,
         "probe": answer.shortened if answer else None,
         "digest": answer.digest if answer else None,
-        "weights": "random, so differences prove little" if case.answered and _random(case) else None,
+        "weights": _RANDOM if case.answered and has_random_weights(case) else None,
         "not compared": case.answer_absent,
     }
     return [(label, value) for label, value in facts.items() if value]
 
 
-def _random(case: CaseState) -> bool:
+_RANDOM = "random, so differences prove little"
+
+
+def has_random_weights(case: CaseState) -> bool:
+    """Return whether a case ran with random weights."""
     return case.prepared is not None and case.prepared.model.weights == "random"
 
 

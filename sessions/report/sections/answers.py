@@ -8,14 +8,13 @@ import msgspec
 from benchtui.sessions.metrics.quantity import CaseData
 from benchtui.sessions.metrics.views import ANSWERS
 from benchtui.sessions.payloads import AnswerComparison
-from benchtui.sessions.report.sections.recommendations import Recommendation
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baselines
 from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import Result
-from benchtui.sessions.text.answers import answer_note
-from benchtui.sessions.text.formatting import capitalized, count, listed, ratio_text
-from benchtui.sessions.text.labels import case_label, case_name
+from benchtui.sessions.text.answers import has_random_weights
+from benchtui.sessions.text.formatting import count, listed, ratio_text
+from benchtui.sessions.text.labels import case_name
 from benchtui.sessions.text.quantities import columns
 from benchtui.sessions.text.tables import Column, Table, table
 from benchtui.sessions.text.wording import MOST_NAMES
@@ -29,9 +28,11 @@ SHARED = (
     " the largest one answered as well, as a spot check."
 )
 RANDOM_WEIGHTS = (
-    "The weights are random, so these figures prove little: the logits of a trained model differ in size and"
-    " shape. Name a checkpoint as model to measure the real cost."
+    "The weights are random, so only equality is shown: how far outputs differ says nothing about a trained"
+    " model. Name a checkpoint as model to measure the real cost."
 )
+FIGURES_OF_LOGITS = ("answer_kl_mean", "answer_kl_p99", "answer_largest_difference")
+"""Quantities that say nothing about a trained model if the weights are random."""
 
 
 class AnswersSection(msgspec.Struct, frozen=True):
@@ -61,34 +62,17 @@ def answers(session: Session, results: Sequence[Result], varying: Collection[str
         return None
     case: Column[Row] = Column("Case", lambda row: case_name(row.result.config, varying), right=False)
     rows = _rows(session, results, varying)
+    random = any(has_random_weights(row.result.case) for row in rows)
     sentences = [
         INTRODUCTION,
         *([SHARED] if any(row.shared for row in rows) else []),
-        *([RANDOM_WEIGHTS] if _random(session) else []),
+        *([RANDOM_WEIGHTS] if random else []),
         *_shortened(results),
         *_absent(results),
     ]
-    figures = columns(ANSWERS, lambda row: CaseData.of(row.result), {"label": (case,)} | _OWN)
+    view = ANSWERS.leaving_out(*FIGURES_OF_LOGITS) if random else ANSWERS
+    figures = columns(view, lambda row: CaseData.of(row.result), {"label": (case,)} | _OWN)
     return AnswersSection(tuple(sentences), table(figures, rows))
-
-
-def suspects(choices: Sequence[Recommendation]) -> list[str]:
-    """Warn about the recommended cases whose answers are DIFFERENT or BROKEN."""
-    by_case: dict[int, Recommendation] = {}
-    for choice in choices:
-        if choice.best.case.has_other_answer:
-            by_case.setdefault(choice.best.case.index, choice)
-    named = list(by_case.values())[:MOST_NAMES]
-    more = len(by_case) - len(named)
-    warned = [_warning(choice) for choice in named]
-    return [*warned, *([f"The same applies to {count(more, 'more recommended case')}."] if more else [])]
-
-
-def _warning(choice: Recommendation) -> str:
-    comparison = choice.best.case.comparison
-    note = capitalized(answer_note(comparison) or "") if comparison else ""
-    label = case_label(choice.best.config, choice.varying)
-    return f"{note}: {label} is recommended, but its output isn't the baseline's; check it before you use it."
 
 
 def _rows(session: Session, results: Sequence[Result], varying: Collection[str]) -> list[Row]:
@@ -112,12 +96,6 @@ def _shared(session: Session, result: Result, varying: Collection[str]) -> str |
     if answered is None or answered.shared_with is None:
         return None
     return case_name(session.cases[answered.shared_with].config, varying)
-
-
-def _random(session: Session) -> bool:
-    """Return whether the compared cases ran with random weights."""
-    models = (case.prepared.model for case in session.cases if case.prepared and case.comparison)
-    return any(model.weights == "random" for model in models)
 
 
 def _absent(results: Sequence[Result]) -> list[str]:

@@ -58,7 +58,7 @@ BOUNDS = {"arithmetic": "arithmetic", "memory bandwidth": "memory", "the host": 
 NEEDS_BY_TITLE = {
     "Maximum throughput": "throughput",
     "Minimum latency": "latency",
-    "Most throughput per MB of memory": "memory",
+    "Most throughput per MB": "memory",
     "Least energy per sample": "energy",
     "Steadiest steps": "steadiness",
     "Balanced": "balanced",

@@ -32,7 +32,7 @@ def test_answer_is_the_case_that_the_report_recommends(make_story: Any, tmp_path
     session = Session.load(story.path)
     assert max(session.cases, key=lambda case: metrics(case).samples_per_s).config.compile == "default"
     assert "so far cuda:0 fp32 compile=off bs=1: " in answer(story.path)[0]
-    said = "- For throughput, no case is established as the best; candidate: cuda:0 fp32 compile=off bs=1 ("
+    said = "- **Not decided**: 1 other may be as good or better; so far cuda:0 fp32 compile=off bs=1, "
     assert said in markdown(session)
 
 
