@@ -110,6 +110,9 @@ class Model(Record, frozen=True, kw_only=True):
     """Source of configuration and weights: ``hub``, ``folder`` or ``bundled``."""
     revision: str | None = None
     """Commit of a model of the hub; null for any other, and in older sessions."""
+    random_weights: str | None = None
+    """Digest of the numbers that random weights repeat. Null for trained weights, and in older sessions, whose
+    random weights were others."""
 
 
 class Data(Record, frozen=True, kw_only=True):

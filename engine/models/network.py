@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 import torch
+from msgspec.structs import replace
 from transformers.utils import import_utils
 
 from benchtui.engine.models import attention, precision, quantization
@@ -62,7 +63,7 @@ def load_network(
         attention.require_no_hub_kernel(architecture.location.name, architecture.config)
     make = _random if sweep.weights == "random" else _pretrained
     try:
-        module, marks = make(auto, architecture, options)
+        module, marks, digest = make(auto, architecture, options)
     except (BenchtuiError, ValueError) as error:
         if reason := attention.unsupported_reason(config.attention, error):
             raise CaseSkippedError(reason) from error
@@ -70,7 +71,7 @@ def load_network(
     if quantization.stated_method(module) is None:
         module = module.to(dtype=precision.weights_dtype(config.precision))
     module = module.to(device=device).eval()
-    model = _describe(module, architecture.location, sweep)
+    model = replace(_describe(module, architecture.location, sweep), random_weights=digest)
     return Network(module, model, (*marks, *_quantize(module, config, device)))
 
 
@@ -89,18 +90,21 @@ def _quantize(module: Any, config: Config, device: torch.device) -> tuple[str, .
     return ()
 
 
-def _random(auto: Any, architecture: Architecture, options: dict[str, Any]) -> tuple[Any, tuple[str, ...]]:  # noqa: ANN401
+Loaded = tuple[Any, tuple[str, ...], str | None]
+"""A module, marks about its weights, and the digest of random ones."""
+
+
+def _random(auto: Any, architecture: Architecture, options: dict[str, Any]) -> Loaded:  # noqa: ANN401
     with models.random_weights() as fill:
         module = auto.from_config(architecture.config, trust_remote_code=False, **options)
-    fill(module)
-    return module, ("random weights",)
+    return module, ("random weights",), fill(module)
 
 
-def _pretrained(auto: Any, architecture: Architecture, options: dict[str, Any]) -> tuple[Any, tuple[str, ...]]:  # noqa: ANN401
+def _pretrained(auto: Any, architecture: Architecture, options: dict[str, Any]) -> Loaded:  # noqa: ANN401
     load = partial(auto.from_pretrained, output_loading_info=True, **options)
     module, loading = models.load("model", architecture.location, load)
     missing = ", ".join(sorted(loading["missing_keys"]))
-    return module, ((f"random weights for {missing}: not in the checkpoint",) if missing else ())
+    return module, ((f"random weights for {missing}: not in the checkpoint",) if missing else ()), None
 
 
 def _has_flash(version: str) -> bool:

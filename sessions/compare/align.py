@@ -85,11 +85,23 @@ class AlignedCase(msgspec.Struct, frozen=True):
 
     @property
     def same_answer(self) -> bool | None:
-        """Whether both answers are identical, bit for bit; None if one is missing or used other data."""
-        if self.pair is None:
+        """Whether both answers are identical, bit for bit; None if they can't be compared.
+
+        That is so if one is missing, or had other data or other random weights.
+        """
+        if self.pair is None or self.other_weights:
             return None
         mine, theirs = _answer(self.pair.base), _answer(self.pair.new)
         return None if mine is None or theirs is None or mine[:-1] != theirs[:-1] else mine == theirs
+
+    @property
+    def other_weights(self) -> bool:
+        """Whether both cases answered, with unlike random weights. Older versions generated others."""
+        sides = (self.pair.base, self.pair.new) if self.pair else ()
+        answered = [side.case for side in sides if _answer(side)]
+        models = [case.prepared.model for case in answered if case.prepared]
+        random = {model.random_weights for model in models if model.weights == "random"}
+        return len(models) == 2 and len(random) == 2
 
     @property
     def lost(self) -> bool:

@@ -212,6 +212,15 @@ COMPARED = View(
         "notes",
     )
 )
+COMPARED_ON_SCREEN = View(
+    (
+        *short("latency_typical_ms"),
+        "interval",
+        "samples_per_s",
+        shown("peak_memory_mb", title="Memory"),
+        *short("energy_per_sample_j"),
+    )
+)
 NOTEBOOK = View(
     (
         "name",

@@ -44,7 +44,7 @@ def speedups(data: PlotData) -> Plan | SkippedPlot:
         return SkippedPlot("speedup", "no case other than the baseline has a throughput")
     against = bases[0] if len(bases) == 1 else "the baseline of the same workload"
     shown = cases[:MOST_ROWS]
-    labels = [_label(data, speedup.result) for speedup in shown]
+    labels = [speedup_label(data, speedup.result) for speedup in shown]
     more = _more(cases, "fastest")
     bars = " Bars: 95% interval." if any(speedup.ratio.bounds for speedup in shown) else ""
     caption = (
@@ -57,7 +57,7 @@ def speedups(data: PlotData) -> Plan | SkippedPlot:
         labels=labels,
         title="Throughput relative to the baseline",
     )
-    return Plan("speedup", "Decision", "Speedup over the baseline", caption, draw, height_of(shown))
+    return Plan("speedup", "", "Speedup over the baseline", caption, draw, height_of(shown))
 
 
 def case_speedups(data: PlotData) -> list[CaseSpeedup]:
@@ -74,7 +74,7 @@ def compiling(data: PlotData) -> Plan | SkippedPlot:
     if not rows:
         return SkippedPlot("compile", "no compiled case has recorded steps")
     shown, more = rows[:MOST_ROWS], _more(rows, "first")
-    doubt_note = _doubtful(_label(data, result) for result in shown)
+    doubt_note = _doubtful(speedup_label(data, result) for result in shown)
     caption = (
         "Left: time of the first step, and of warm-up steps in which torch compiled, above steady state."
         " Right: median step, which compiling should shorten; bars: 95% interval."
@@ -120,7 +120,8 @@ def shares(result: Result) -> dict[str, float]:
     return {**percentages, REST: rest} if rest > 0.05 else percentages
 
 
-def _label(data: PlotData, result: Result) -> str:
+def speedup_label(data: PlotData, result: Result) -> str:
+    """Name a case by its options that vary, marked if one of them wasn't verified as applied."""
     return style.label(f"{case_label(result.config, data.kinds)}{DOUBT if unverified_options(result) else ''}")
 
 
@@ -195,7 +196,7 @@ def _draw_compiling(figure: "Figure", data: PlotData, rows: Sequence[Result]) ->
             right.hlines(row, spread.low, spread.high, colors=style.INK, linewidth=1.2)
         right.plot([result.typical_ms], [row], "s" if compiled else "o", color=color, markersize=6)
     for axes, unit in ((left, "Cold cost (s)"), (right, "Median step (ms)")):
-        _rows(axes, [_label(data, result) for result in rows])
+        _rows(axes, [speedup_label(data, result) for result in rows])
         axes.set_xlim(left=0)
         axes.set_xlabel(unit)
     right.tick_params(axis="y", labelleft=False)
@@ -230,7 +231,7 @@ def _draw_parts(figure: "Figure", data: PlotData, rows: Sequence[Result]) -> lis
         starts = ends
     for row, result in enumerate(rows):
         axes.annotate(_time(result), (1.01, row), xycoords=("axes fraction", "data"), va="center", fontsize=8)
-    _rows(axes, [_label(data, result) for result in rows])
+    _rows(axes, [speedup_label(data, result) for result in rows])
     axes.set_xlim(0, max(100.0, *starts))
     axes.set_xlabel("Share of the mean step (%)")
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=6, borderaxespad=0.2)

@@ -8,6 +8,7 @@ from benchtui.sessions.compare.align import LETTERS, SessionComparison
 from benchtui.sessions.plots import bars, curves, style
 from benchtui.sessions.plots.spec import Plan, PlotData, SkippedPlot, step_counts
 from benchtui.sessions.stats.results import Result, varied
+from benchtui.sessions.stats.verdicts import Ratio
 from benchtui.sessions.text.labels import case_label
 
 
@@ -35,16 +36,7 @@ def _over_batch(
 
 def _ratios(compared: SessionComparison, results: list[Result]) -> Plan | SkippedPlot:
     """Plan the plot of the ratio of each case, with its interval."""
-    kinds, several = _varying(compared), len(compared.against) > 1
-    paired = [
-        (
-            style.label(f"{f'{against.new_letter}: ' if several else ''}{case_label(row.case.config, kinds)}"),
-            ratio,
-        )
-        for against in compared.against
-        for row in against.compared
-        if (ratio := row.ratio)
-    ]
+    paired, several = case_ratios(compared), len(compared.against) > 1
     if not paired:
         return SkippedPlot("ratios", "no case was measured in both sessions")
     shown = paired[: bars.MOST_ROWS]
@@ -60,8 +52,22 @@ def _ratios(compared: SessionComparison, results: list[Result]) -> Plan | Skippe
     )
     more = f" The first {len(shown)} of {len(paired):,} cases." if len(shown) < len(paired) else ""
     return Plan(
-        "ratios", "Cases", "Speed of each case relative to A", f"{caption}{more}", draw, bars.height_of(shown)
+        "ratios", "", "Speed of each case relative to A", f"{caption}{more}", draw, bars.height_of(shown)
     )
+
+
+def case_ratios(compared: SessionComparison) -> list[tuple[str, Ratio]]:
+    """Return the name of each case with its ratio."""
+    kinds, several = _varying(compared), len(compared.against) > 1
+    return [
+        (
+            style.label(f"{f'{against.new_letter}: ' if several else ''}{case_label(row.case.config, kinds)}"),
+            ratio,
+        )
+        for against in compared.against
+        for row in against.compared
+        if (ratio := row.ratio)
+    ]
 
 
 def _names(compared: SessionComparison) -> str:

@@ -46,7 +46,7 @@ class RenderedPlot(msgspec.Struct, frozen=True):
 
     name: str
     section: str
-    """Heading of the report section that it belongs to."""
+    """Heading of the report section that it belongs to; empty for the first."""
     title: str
     caption: str
     svg: bytes

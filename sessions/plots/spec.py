@@ -32,7 +32,7 @@ class Plan(msgspec.Struct, frozen=True):
     name: str
     """File name without extension."""
     section: str
-    """Heading of the report section that it belongs to."""
+    """Heading of the report section that it belongs to; empty for the first section, whatever its heading."""
     title: str
     caption: str
     """Legend in words: n, and the meaning of bars and marks. Shown below the plot."""

@@ -150,9 +150,16 @@ def _notes(letter: str) -> Column[PairRow]:
     return Column("Notes", lambda pair_row: own_marks(pair_row.row, pair_row.pair, letter), right=False)
 
 
+def _answer(row: AlignedCase) -> str | None:
+    """Say whether both answers are the same; None if they can't be compared, but for other weights."""
+    if row.other_weights:
+        return "other weights"
+    return {True: "same", False: "changed", None: None}[row.same_answer]
+
+
 _ANSWER: Column[PairRow] = Column(
     "Answer",
-    lambda pair_row: {True: "same", False: "changed", None: None}[pair_row.row.same_answer],
+    lambda pair_row: _answer(pair_row.row),
     right=False,
 )
 _OWN: dict[str, Columns] = {

@@ -77,7 +77,9 @@ class RowJson(Record, frozen=True, kw_only=True, omit_defaults=False):
     machine_pace: tuple[float, float] | None
     """Smallest and largest ratio of peaks, new over base. Null unless machine and software are the same."""
     same_answer: bool | None
-    """Whether both answers are identical, bit for bit. Null if one is missing or used other data."""
+    """Whether both answers are identical, bit for bit. Null if one is missing or had other data or weights."""
+    other_weights: bool
+    """Whether both cases answered, with unlike random weights: versions of benchtui generate others."""
 
 
 class OverallJson(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -168,6 +170,7 @@ def _row(row: AlignedCase) -> RowJson:
         verdict=row.verdict.name if row.verdict else None,
         machine_pace=row.machine_speedup,
         same_answer=row.same_answer,
+        other_weights=row.other_weights,
     )
 
 

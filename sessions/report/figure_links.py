@@ -18,8 +18,13 @@ def with_plots(
 ) -> str:
     """Add links to plots at the end of their sections in a Markdown report, and list the skipped plots.
 
-    Text from a session can't begin a heading, so the report can be split at its headings.
+    Plots of the first section stand after its first block, because they decide. Text from a session can't begin
+    a heading, so the report can be split at its headings.
     """
+    leading = [_link(picture, folder) for picture in pictures if not picture.section]
+    if leading:
+        report = in_first_section(report, "\n\n".join(leading))
+    pictures = [picture for picture in pictures if picture.section]
     sections = report.split("\n## ")
     titles = [section.partition("\n")[0] for section in sections]
     for picture in pictures:
@@ -30,6 +35,15 @@ def with_plots(
     if rest:
         sections = [*sections[:-1], f"{sections[-1].rstrip()}\n", "\n\n".join([REST, *rest]) + "\n"]
     return "\n## ".join(sections) + _left_out(skipped)
+
+
+def in_first_section(report: str, block: str) -> str:
+    """Insert a block after the first one of a report's first section; at the end of one without sections."""
+    before, heading, section = report.partition("\n## ")
+    if not heading:
+        return f"{report}\n{block}\n"
+    title, lead, *rest = section.split("\n\n", 2)
+    return before + heading + "\n\n".join((title, lead.rstrip("\n"), block, *(rest or ("",))))
 
 
 def folder_from(report: Path, figures: Path) -> str:

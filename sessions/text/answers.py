@@ -9,6 +9,10 @@ ASCII_SIGNS: dict[AnswerVerdict, str] = {"identical": "=", "close": "~", "differ
 """Signs in front of a verdict, so that verdicts differ without color."""
 
 
+EARLIER_WEIGHTS = "of an earlier version of benchtui, which repeated rows: likeliest tokens tie"
+"""Random weights without a recorded digest."""
+
+
 def answer_cell(comparison: AnswerComparison | None, *, ascii_only: bool = False) -> str | None:
     """Format a comparison as a cell such as ``≈ CLOSE 0.0004``; None without a verdict.
 
@@ -89,18 +93,23 @@ def answer_facts(case: CaseState) -> list[tuple[str, str]]:
         "output": _KINDS[answer.kind].format(f"{answer.amount:,}") if answer else None,
         "probe": answer.shortened if answer else None,
         "digest": answer.digest if answer else None,
-        "weights": _RANDOM if case.answered and has_random_weights(case) else None,
+        "weights": _weights(case) if case.answered else None,
         "not compared": case.answer_absent,
     }
     return [(label, value) for label, value in facts.items() if value]
 
 
-_RANDOM = "random, so differences prove little"
-
-
 def has_random_weights(case: CaseState) -> bool:
     """Return whether a case ran with random weights."""
     return case.prepared is not None and case.prepared.model.weights == "random"
+
+
+def _weights(case: CaseState) -> str | None:
+    """Describe random weights; None for trained ones."""
+    if case.prepared is None or not has_random_weights(case):
+        return None
+    digest = case.prepared.model.random_weights
+    return "random, so differences prove little" if digest else f"random, {EARLIER_WEIGHTS}"
 
 
 def _figures(comparison: AnswerComparison) -> dict[str, str | None]:

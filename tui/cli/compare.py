@@ -21,6 +21,7 @@ from benchtui.tui.cli.options import (
     printable,
     same_within_option,
 )
+from benchtui.tui.cli.text.display import display, display_options, show_document
 from benchtui.tui.cli.text.output import write_document
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
     help="Also exit with 1 if an undecided case is so noisy that a difference of this much could go unseen.",
 )
 @same_within_option
+@display_options
 @json_option("Same as --format json.")
 def compare(
     sessions: tuple[str, ...],
@@ -79,6 +81,9 @@ def compare(
     resolve: float | None,
     same_within: float | None,
     as_json: bool,
+    plain: bool,
+    no_pager: bool,
+    source: bool,
 ) -> None:
     """Compare sessions case by case.
 
@@ -99,7 +104,13 @@ def compare(
     uncompared = [pair for pair in comparison.against if not pair.compared]
     if not comparison.comparable or (uncompared and gated):
         raise BenchtuiError(nothing_in_common(uncompared[0]))
-    write_document(_formatted(comparison, "json" if as_json else form), output, paths)
+    form = "json" if as_json else form
+    text = _formatted(comparison, form)
+    shown = "source" if source else display(form, output, plain=plain, no_pager=no_pager)
+    if shown:
+        show_document(text, comparison, shown)
+    else:
+        write_document(text, output, paths)
     if gated:
         from benchtui.tui.cli.text.compare import Gate  # imports the report
 

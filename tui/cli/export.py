@@ -30,6 +30,7 @@ from benchtui.tui.cli.options import (
     verdict_settings,
 )
 from benchtui.tui.cli.schema.records import AnonymizedJson
+from benchtui.tui.cli.text.display import Display, display, display_options, show_document
 from benchtui.tui.cli.text.output import print_json, write_document
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ class ExportOptions(msgspec.Struct, frozen=True):
     """Whether to write every case and every table of the report."""
     max_steps: int | None = None
     """Maximum number of steps that a trace shows one by one; None for the default."""
+    display: Display | None = None
+    """How to show a report on a terminal; None to write it as Markdown."""
 
 
 def _print_schema(context: click.Context, _parameter: click.Parameter, of: str | None) -> None:
@@ -113,6 +116,7 @@ _OPTIONS = (
     ),
     baseline_option,
     same_within_option,
+    display_options,
     click.option(
         "--anonymous",
         is_flag=True,
@@ -201,6 +205,11 @@ def _export_results(path: Path, wanted: ExportOptions) -> None:
 
         write_parquet(session, wanted.output, (path,))
         return
+    if wanted.display:
+        from benchtui.sessions.report.document import markdown  # imports jinja2
+
+        show_document(markdown(session, wanted.price, full=wanted.full), session, wanted.display)
+        return
     chunks = _text_chunks(session, wanted, plots, skipped)
     with _opened(wanted.output, path) as out:
         out.writelines(chunk.encode() for chunk in chunks)
@@ -284,19 +293,25 @@ def export(
     max_steps: int | None,
     anonymous: bool,
     as_json: bool,
+    plain: bool,
+    no_pager: bool,
+    source: bool,
     **judging: Unpack[JudgingOptions],
 ) -> None:
     """Export the report, results, steps or a trace of a session, or a comparison of several.
 
     SESSION is a path, a library name, or `latest`. Several sessions are compared with the first, or with the
-    one that --baseline names.
+    one that --baseline names. On a terminal, a report without -o is rendered; a file or a pipe gets Markdown.
     """
     several = len(sessions) > 1
     baseline = _baseline_session(judging["baseline"]) if several else None
     if several:
         judging["baseline"] = ()
     form = "json" if as_json else form
-    wanted = ExportOptions(form, output, steps, figures, price, verdict_settings(judging), full, max_steps)
+    shown = "source" if source else display(form, output, plain=plain, no_pager=no_pager)
+    wanted = ExportOptions(
+        form, output, steps, figures, price, verdict_settings(judging), full, max_steps, shown
+    )
     check_options(wanted, len(sessions))
     paths = baseline_first(sessions, baseline)
     if output:
@@ -317,7 +332,10 @@ def _copies(paths: list[Path]) -> AbstractContextManager[list[Path]]:
 def _export_comparison(paths: list[Path], wanted: ExportOptions) -> None:
     comparison = compare_sessions(load_sessions(paths, wanted.judging))
     text = comparison_document(comparison, wanted.form, wanted.figures, wanted.output, paths)
-    write_document(text, wanted.output, paths)
+    if wanted.display:
+        show_document(text, comparison, wanted.display)
+    else:
+        write_document(text, wanted.output, paths)
 
 
 def _baseline_session(named: tuple[str, ...]) -> str | None:

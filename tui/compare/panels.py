@@ -235,12 +235,12 @@ def _steps(both: Sequence[tuple[str, Result, str]], width: int, height: int, sym
 
 def _metrics_line(letter: str, result: Result, role: str, width: int, symbols: Symbols) -> Line:
     spread = result.metrics.latency_ms
-    middle = "mean" if spread.median is None else "p50"
+    name = "mean" if spread.median is None else "step"
     power_w = result.metrics.mean_power_w
     least, most = (significant(value, symbols) for value in (spread.least, spread.most))
     words = [
         f"n {spread.n:,}",
-        f"{middle} {significant(result.typical_ms, symbols)} ms",
+        f"{name} {significant(result.typical_ms, symbols)} ms",
         f"{least} to {most} ms" if spread.least is not None else "",
         f"{significant(result.metrics.samples_per_s, symbols)} {result.metrics.task.unit}",
         memory(result.case.peak_memory_mb, symbols) if result.case.peak_memory_mb is not None else "",

@@ -1,7 +1,8 @@
 """Comparison rows: pairs of cases, with filtering and sorting. Independent of Textual."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import count
 from typing import Any
 
 import msgspec
@@ -9,17 +10,19 @@ from msgspec.structs import replace
 
 from benchtui.sessions.compare.align import AlignedCase as Aligned
 from benchtui.sessions.compare.align import PairwiseComparison, SessionComparison
+from benchtui.sessions.metrics.quantity import CaseData, Quantity
+from benchtui.sessions.metrics.views import COMPARED_ON_SCREEN
 from benchtui.sessions.report.compare_columns import varying_options
 from benchtui.sessions.state.case import outcome
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.text.formatting import ratio_span, ratio_text
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.format import clean, memory, significant
+from benchtui.tui.drawing.format import clean
 from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.model.row_cells import ratio_graph
 from benchtui.tui.table.case_names import CaseNames, config_name
-from benchtui.tui.table.columns import Column
+from benchtui.tui.table.columns import Column, quantity_format, quantity_title
 from benchtui.tui.table.layout import GAP, Arrangement, TableRow
 
 ORDERS = ("plan", "slowest first", "fastest first", "verdict")
@@ -38,6 +41,10 @@ LEAST_NAME = 14
 """Minimum width of a case's name in cells."""
 SIDES = 2
 """Rank of the columns that show both sides at every width."""
+LEAST_NUMBER = 8
+"""Minimum width of a column of numbers in cells."""
+FURTHER = 7
+"""Rank of the first further column, which comes after the ratio's bar."""
 LEAST_WIDEST = 1.25
 """Smallest ratio at the end of the bars, so that small differences look small."""
 ONE = 1.0
@@ -74,19 +81,24 @@ def columns(letter: str, unit: str) -> tuple[Column, ...]:
     The two sides of a metric share a rank, so that neither is shown without the other. The ratio's bar gets
     space before columns of a higher rank than graphs.
     """
-    return (
+    ranks = count(FURTHER)
+    shown_columns = [
         Column("state", "verdict", 8, 0, words=True),
         Column("ratio", "ratio", 7, 1, graph_range=(7, 13)),
-        Column("base", "A p50 ms", 9, SIDES),
-        Column("new", f"{letter} p50 ms", max(9, len(letter) + 7), SIDES),
-        Column("interval", "interval", 15, 7),
-        Column("base_rate", f"A {unit}", len(unit) + 2, 8),
-        Column("new_rate", f"{letter} {unit}", len(letter) + 1 + len(unit), 8),
-        Column("base_memory", "A memory", 8, 9),
-        Column("new_memory", f"{letter} memory", max(8, len(letter) + 7), 9),
-        Column("base_energy", "A J/1k", 8, 10),
-        Column("new_energy", f"{letter} J/1k", max(8, len(letter) + 5), 10),
-    )
+    ]
+    for place, row in enumerate(COMPARED_ON_SCREEN.rows()):
+        if isinstance(row, str):
+            shown_columns.append(Column(row, row, 15, next(ranks)))
+        else:
+            title = unit if row.key == "samples_per_s" else quantity_title(row)
+            shown_columns += _both_sides(row, title, letter, next(ranks) if place else SIDES)
+    return tuple(shown_columns)
+
+
+def _both_sides(row: Quantity, title: str, letter: str, rank: int) -> Iterator[Column]:
+    for side, name in (("base", "A"), ("new", letter)):
+        full = f"{name} {title}"
+        yield Column(f"{side} {row.key}", full, max(LEAST_NUMBER, len(full)), rank)
 
 
 def entries(compared: SessionComparison) -> list[CompareEntry]:
@@ -154,12 +166,11 @@ def interval(ratio: Ratio | None, symbols: Symbols) -> str:
 
 
 def _metric_cells(side: str, result: Result, symbols: Symbols) -> dict[str, str]:
-    energy = result.metrics.energy_per_sample_j
+    data = CaseData.of(result)
     return {
-        side: significant(result.typical_ms, symbols),
-        f"{side}_rate": significant(result.metrics.samples_per_s, symbols),
-        f"{side}_memory": memory(result.case.peak_memory_mb, symbols),
-        f"{side}_energy": significant(None if energy is None else 1000 * energy, symbols),
+        f"{side} {row.key}": quantity_format(row)(row.figure(data), symbols)
+        for row in COMPARED_ON_SCREEN.rows()
+        if not isinstance(row, str)
     }
 
 

@@ -1,10 +1,11 @@
 """Lines of styled text, and the diff between two versions of a line; independent of Textual."""
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import zip_longest
 
-from rich.cells import cell_len, split_graphemes
+from rich.cells import cell_len, chop_cells, split_graphemes
 
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import fit
@@ -16,6 +17,7 @@ Line = tuple[Span, ...]
 BLANK: Line = ()
 GAP = "   "
 """Separator between the facts of a line."""
+_PIECES = re.compile(r"\s+|\S+")
 MAX_REWRITTEN_GAP = 12
 """Longest unchanged run, in cells, that is rewritten because jumping over it could cost more bytes."""
 
@@ -65,6 +67,33 @@ def wrap_facts(facts: Sequence[Sequence[Span]], width: int) -> list[Line]:
         else:
             lines.append([*fact])
     return [line(*pieces) for pieces in lines]
+
+
+def wrap_spans(spans: Iterable[Span], width: int) -> list[Line]:
+    """Wrap spans at spaces. A word longer than a line is split; spaces between words become one."""
+    lines: list[list[Span]] = [[]]
+    for word in _words(spans, width):
+        role = word[0][1]
+        gap = [(" ", role if lines[-1][-1][1] == role else "plain")] if lines[-1] else []
+        if width_of([*lines[-1], *gap, *word]) <= width or not lines[-1]:
+            lines[-1] += [*gap, *word]
+        else:
+            lines.append(word)
+    return [line(*pieces) for pieces in lines]
+
+
+def _words(spans: Iterable[Span], width: int) -> Iterator[list[Span]]:
+    """Yield the words, each as spans, because its role may change within it."""
+    word: list[Span] = []
+    for text, role in spans:
+        for piece in _PIECES.findall(text):
+            if piece.isspace() or width_of([*word, (piece, role)]) > width:
+                yield from [word] if word else []
+                word = []
+            *whole, piece = chop_cells(piece, max(width, 1)) if not piece.isspace() else [""]
+            yield from ([(part, role)] for part in whole)
+            word += [(piece, role)] if piece else []
+    yield from [word] if word else []
 
 
 def fitting_facts(facts: Sequence[Sequence[Span]], width: int) -> Line:

@@ -2,8 +2,11 @@
 
 from collections.abc import Callable, Sequence
 
+from benchtui.sessions.metrics.quantity import Quantity
+from benchtui.sessions.metrics.views import COMPARED_ON_SCREEN
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.pages.help import Section, no_signs
+from benchtui.tui.table.columns import quantity_title
 
 
 def editor_help(symbols: Symbols) -> Sequence[Section]:
@@ -50,9 +53,7 @@ def compare_help(symbols: Symbols) -> Sequence[Section]:
     metrics = (
         ("ratio", "speed relative to the base; above 1, the new session is faster"),
         ("interval", "95 % interval of the ratio: steps, fresh processes, sessions"),
-        ("p50", "median step; the mean where the source kept no steps"),
-        ("memory", "peak memory: on the device; on the processor, resident memory of the worker"),
-        ("J/1k", "joules for a thousand samples"),
+        *((quantity_title(row), row.help) for row in COMPARED_ON_SCREEN.rows() if isinstance(row, Quantity)),
     )
     verdicts = (
         ("F faster", "the whole 99 % interval lies above 1 by more than 0.5 %"),

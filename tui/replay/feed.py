@@ -1,6 +1,7 @@
 """Replay feed: plays a recorded session like a live one, on its own clock."""
 
 from collections.abc import Callable
+from math import inf
 from pathlib import Path
 
 from benchtui.engine.client import Engine
@@ -34,6 +35,8 @@ class Replay(Feed):
         self.timeline = Timeline(path)
         self.player = Player(clock, start.speed if start else 1.0)
         self._cursor = ReplayCursor(self.timeline)
+        self._scout: ReplayCursor | None = ReplayCursor(self.timeline)
+        """Goes ahead once, so that there are checkpoints to seek to; None when done."""
         self._acceleration = StepAcceleration(clock)
         self._target = start.target if start else None
         """Where to seek once the whole recording has been read."""
@@ -54,7 +57,7 @@ class Replay(Feed):
             self.player.end_at(self.timeline.end_s)
             self._seek_pending()
         self._advance(began_s)
-        while arrived and self._clock() - began_s < READ_BUDGET_S and self.timeline.marks.find_outliers():
+        while arrived and self._clock() - began_s < READ_BUDGET_S and self._read_ahead():
             pass
         self.problem = self.timeline.problem if self.over else None
         if self.over:
@@ -134,7 +137,27 @@ class Replay(Feed):
         """Close the file."""
         super().close()
         self._cursor.close()
+        self._end_scout()
         self.timeline.close()
+
+    def _read_ahead(self) -> bool:
+        """Find outliers, then keep checkpoints; return whether there was anything left to do."""
+        if self.timeline.marks.find_outliers():
+            return True
+        if self._scout is None or not self.timeline.complete:
+            return False
+        try:
+            done = self._scout.move(inf)
+        except BenchtuiError:  # the timeline reports it
+            done = True
+        if done:
+            self._end_scout()
+        return not done
+
+    def _end_scout(self) -> None:
+        if self._scout is not None:
+            self._scout.close()
+        self._scout = None
 
     def _seek_pending(self) -> None:
         try:

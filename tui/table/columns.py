@@ -13,6 +13,7 @@ from benchtui.sessions.metrics.quantity import CaseData, Quantity
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.evidence import computed_metrics
 from benchtui.sessions.stats.quantiles import LEAST_FOR_P99, per_second
+from benchtui.sessions.text import formatting
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
 
@@ -87,10 +88,15 @@ def joules_per_1000(case: CaseState, stats: Distribution | None) -> float | None
     return 1000 * energy.energy_j / samples if energy and energy.energy_j is not None and samples else None
 
 
-def _title(row: Quantity) -> str:
-    """Return a short title, such as ``first token ms``."""
-    name = (row.short or row.title).partition(",")[0].lower()
+def quantity_title(row: Quantity) -> str:
+    """Return a short title of a quantity of the catalogue, such as ``first token ms``."""
+    name = formatting.in_sentence((row.short or row.title).partition(",")[0])
     return f"{name} ms" if row.unit == "ms" else name
+
+
+def quantity_format(row: Quantity) -> Format:
+    """Return the formatter of a quantity of the catalogue."""
+    return {"memory": format.memory, "whole": format.whole}.get(row.format, format.significant)
 
 
 def _ended(row: Quantity) -> Value:
@@ -138,7 +144,7 @@ FORMATS: dict[str, Format] = {
     "tokens": format.significant,
     "energy": format.significant,
     "accepted": format.percent,
-    **{key: format.whole if row.format == "whole" else format.significant for key, row in CATALOGUED.items()},
+    **{key: quantity_format(row) for key, row in CATALOGUED.items()},
 }
 """Formatter of each numeric column."""
 
@@ -178,7 +184,11 @@ COLUMNS = (
     Column("tokens", "tokens/s", 10, 9),
     Column("energy", "J/1k", 8, 9),
     Column("node", "node", 12, 9, words=True),
-    *(Column(key, title, max(8, len(title)), 9) for key, row in CATALOGUED.items() for title in [_title(row)]),
+    *(
+        Column(key, title, max(8, len(title)), 9)
+        for key, row in CATALOGUED.items()
+        for title in [quantity_title(row)]
+    ),
 )
 """All columns. The user chooses which are shown, and in what order."""
 UNSORTED = ("notes", "trace")

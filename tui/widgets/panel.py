@@ -125,7 +125,7 @@ class PanelScreen(Screen[ScreenResultType]):
 
     @property
     def is_current(self) -> bool:
-        """Whether the screen is visible. While the app exits, its panels go before it, so that it can't draw."""
+        """Whether the screen is visible. While the app exits, its panels go first, so that it can't draw."""
         return self.app.is_running and super().is_current
 
     def _panel(self, name: str) -> Panel[Any]:

@@ -15,6 +15,8 @@ from benchtui.sessions.text.glossary import Phrase
 from benchtui.sessions.text.tables import Column, Table, table
 from benchtui.sessions.text.wording import headline_rate
 
+OTHER_WEIGHTS = "not compared: random weights of another version of benchtui"
+
 Pairs = Sequence[tuple[AlignedCase, Comparison]]
 
 
@@ -54,9 +56,15 @@ def _rows(against: PairwiseComparison, pairs: Pairs) -> Iterator[QuantityRow]:
     yield _rated(against, "Throughput", pairs, _rate, lambda pair: pair.throughput)
     yield _memory(against, pairs)
     yield _power(against, pairs)
+    yield QuantityRow(session=against.new_letter, quantity="Answers", base=None, new=_answers(pairs))
+
+
+def _answers(pairs: Pairs) -> str | None:
+    """Count the cases whose output has changed; None if no case has two comparable outputs."""
     equal = [row.same_answer for row, _ in pairs if row.same_answer is not None]
-    changed = f"changed in {equal.count(False):,} of {len(equal):,}" if equal.count(False) else "the same"
-    yield QuantityRow(session=against.new_letter, quantity="Answers", base=None, new=changed if equal else None)
+    if not equal:
+        return OTHER_WEIGHTS if any(row.other_weights for row, _ in pairs) else None
+    return f"changed in {equal.count(False):,} of {len(equal):,}" if equal.count(False) else "the same"
 
 
 def _rated(

@@ -12,7 +12,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baselines
 from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import Result
-from benchtui.sessions.text.answers import has_random_weights
+from benchtui.sessions.text.answers import EARLIER_WEIGHTS, has_random_weights
 from benchtui.sessions.text.formatting import count, listed, ratio_text
 from benchtui.sessions.text.labels import case_name
 from benchtui.sessions.text.quantities import columns
@@ -66,7 +66,7 @@ def answers(session: Session, results: Sequence[Result], varying: Collection[str
     sentences = [
         INTRODUCTION,
         *([SHARED] if any(row.shared for row in rows) else []),
-        *([RANDOM_WEIGHTS] if random else []),
+        *_random_weights(session),
         *_shortened(results),
         *_absent(results),
     ]
@@ -96,6 +96,14 @@ def _shared(session: Session, result: Result, varying: Collection[str]) -> str |
     if answered is None or answered.shared_with is None:
         return None
     return case_name(session.cases[answered.shared_with].config, varying)
+
+
+def _random_weights(session: Session) -> list[str]:
+    """Say that compared cases ran with random weights, and whether these are of an earlier version."""
+    models = (case.prepared.model for case in session.cases if case.prepared and case.comparison)
+    digests = {model.random_weights for model in models if model.weights == "random"}
+    earlier = [f"They are {EARLIER_WEIGHTS}."] if None in digests else []
+    return [RANDOM_WEIGHTS, *earlier] if digests else []
 
 
 def _absent(results: Sequence[Result]) -> list[str]:

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from transformers import AutoConfig, AutoModelForSequenceClassification
+from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSequenceClassification
 
 from benchtui.engine.models import hub, loading
 from benchtui.engine.models.loading import random_weights
@@ -63,6 +63,45 @@ def test_random_weights_are_reproducible(tiny_model: Path) -> None:
         fill(network)
         made.append(network.classifier.weight.detach())
     assert torch.equal(*made)
+
+
+@pytest.fixture
+def gpt2(tiny_gpt2: Path) -> torch.nn.Module:
+    """A network whose vocabulary has more rows than a block of 2^20 numbers has starts of rows."""
+    with loading.random_weights() as fill:
+        network: torch.nn.Module = AutoModelForCausalLM.from_config(
+            AutoConfig.from_pretrained(tiny_gpt2, n_embd=64)
+        )
+    fill(network)
+    return network.eval()
+
+
+def test_rows_of_random_weights_are_all_different(gpt2: torch.nn.Module) -> None:
+    embedding = gpt2.get_parameter("transformer.wte.weight").detach()
+    assert len(torch.unique(embedding, dim=0)) == len(embedding) > 30_000
+
+
+def test_layers_of_random_weights_are_different(gpt2: torch.nn.Module) -> None:
+    matrices = [parameter.detach().flatten()[:1000] for parameter in gpt2.parameters() if parameter.dim() > 1]
+    assert len({tuple(matrix.tolist()) for matrix in matrices}) == len(matrices) == 10
+
+
+def test_no_likeliest_token_of_random_weights_is_tied(gpt2: torch.nn.Module) -> None:
+    ids = torch.randint(30_522, (4, 32), generator=torch.Generator().manual_seed(1))
+    with torch.inference_mode():
+        best = gpt2(input_ids=ids).logits.topk(2).values
+    assert (best[..., 0] > best[..., 1]).all()
+
+
+def test_digest_of_random_weights_is_of_their_numbers(tiny_gpt2: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def digest() -> str:
+        with loading.random_weights() as fill:
+            return fill(torch.nn.Linear(2, 2))
+
+    own = digest()
+    assert own == digest() and len(own) == loading.DIGEST_LENGTH
+    monkeypatch.setattr(loading, "BLOCK", 1 << 20)
+    assert digest() != own
 
 
 def test_random_initialization_works_normally_afterwards() -> None:

@@ -1,14 +1,17 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from benchtui.sessions.compare import align
 from benchtui.sessions.compare.align import ComparedSession, PairwiseComparison, compare_sessions
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Peaks, Runtime
+from benchtui.sessions.report.compare import markdown
 from benchtui.sessions.report.compare_columns import own_marks
+from benchtui.sessions.report.compare_json import as_json
 from benchtui.sessions.report.comparison import systems
-from benchtui.sessions.report.comparison.interpretation import interpretation
+from benchtui.sessions.report.comparison.interpretation import OTHER_WEIGHTS, interpretation
 from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.stats.verdicts import Doubt, Verdict
 from benchtui.sessions.sweep import Sweep
@@ -265,6 +268,33 @@ def test_peaks_of_an_older_session_are_compared_with_the_fastest_runs() -> None:
 
 
 @pytest.mark.parametrize(
+    ("weights", "random", "other"),
+    [
+        ("random", (None, "a"), True),
+        ("random", (None, None), False),
+        ("random", ("a", "a"), False),
+        ("pretrained", (None, None), False),
+    ],
+)
+def test_answers_of_other_random_weights_are_not_compared(
+    bench: Any, weights: str, random: tuple[str | None, str | None], other: bool
+) -> None:
+    """Sessions that an earlier version recorded have random weights without a digest."""
+    sides = []
+    for name, digest in zip("ab", random, strict=True):
+        model = replace(bench.case(1, 10.0).model, weights=weights, random_weights=digest)
+        case, answered = bench.steady(1, 10.0, model=model), bench.answered(0, "x" if digest else "y")
+        sides.append(ComparedSession.of(name, bench.session(case, more=[answered])))
+    compared = compare_sessions(sides)
+    (row,) = compared.against[0].rows
+    assert row.ratio is not None
+    assert (row.other_weights, row.same_answer is None) == (other, other)
+    assert (_answers(compared) == OTHER_WEIGHTS) is other
+    assert ('"other_weights": true' in as_json(compared)) is other
+    assert ("other weights" in markdown(compared)) is other
+
+
+@pytest.mark.parametrize(
     ("digests", "dataset", "same"),
     [
         (("a", "a"), "sample", True),
@@ -282,8 +312,12 @@ def test_answers_are_compared_bit_for_bit(bench: Any, digests: Any, dataset: str
     ]
     compared = compare_sessions(sides)
     assert [row.same_answer for row in compared.against[0].rows] == [same]
-    shown = interpretation(compared)
-    assert shown is not None
-    rows = [dict(zip(shown.titles, row, strict=True)) for row in shown.rows]
-    said = next((row["New"] for row in rows if row["Quantity"] == "Answers"), None)
+    said = _answers(compared)
     assert said == {True: "the same", False: "changed in 1 of 1", None: None}[same]
+
+
+def _answers(compared: SessionComparison) -> str | None:
+    """Return what the interpretation says of the answers."""
+    shown = interpretation(compared)
+    rows = [dict(zip(shown.titles, row, strict=True)) for row in shown.rows] if shown else []
+    return next((row["New"] for row in rows if row["Quantity"] == "Answers"), None)

@@ -45,6 +45,7 @@ MODEL = Model(name="m")
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read files of a few lines in many pieces."""
     monkeypatch.setattr(under_test, "BATCH_BYTES", 200)
+    monkeypatch.setattr(under_test, "CHECKPOINT_BYTES", 500)
 
 
 def write_session(path: Path, events: list[AnyEvent]) -> Path:
@@ -273,6 +274,19 @@ def test_ended_case_is_the_same_object_at_every_moment(long: Any) -> None:
     assert running is not whole and len(running.measured) == 11
     assert go(telling, 450.0).cases[0] is whole
     telling.close()
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_going_back_reads_on_from_the_checkpoint_before_the_moment(long: Any) -> None:
+    events, timeline = long
+    with closing(ReplayCursor(timeline)) as first, closing(ReplayCursor(timeline)) as telling:
+        go(first, 1000.0)
+        kept = [checkpoint.session.now_s for checkpoint in timeline.checkpoints]
+        assert kept == sorted(kept) and len(kept) > 20
+        for t in (700.0, 300.0, 990.0, 2.0):  # forward, too
+            telling.seek(t)
+            assert telling.session.now_s == max((0.0, *(now_s for now_s in kept if now_s <= t)))
+            assert session_values(go(telling, t)) == session_values(applied_up_to(events, t))
 
 
 @pytest.mark.usefixtures("small_pieces")

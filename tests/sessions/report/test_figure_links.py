@@ -19,6 +19,14 @@ def test_plots_are_linked_in_order_at_the_end_of_their_sections() -> None:
     )
 
 
+def test_plot_of_the_first_section_follows_its_first_block() -> None:
+    link = "![A title. How to read it.](x/a.svg)"
+    assert with_plots(REPORT, [picture("a", "")], "x") == REPORT.replace("- one\n", f"- one\n\n{link}\n")
+    report = "# T\n\n## Answer\n\n- one\n- two\n\n| a |\n|---|\n\n## Next\n"
+    assert with_plots(report, [picture("a", "")], "x") == report.replace("- two\n", f"- two\n\n{link}\n")
+    assert with_plots("# T\n", [picture("a", "")], "x") == f"# T\n\n{link}\n"
+
+
 def test_plot_without_a_section_gets_its_own_heading() -> None:
     text = with_plots(REPORT, [picture("a", "Step breakdown")], "x")
     assert text == REPORT + "\n## Figures\n\n![A title. How to read it.](x/a.svg)\n"

@@ -53,7 +53,11 @@ def test_comparison_is_exported_with_its_figures(session: Path, tmp_path: Path) 
     export(session, other, "--figures", tmp_path / "figures", "-o", tmp_path / "comparison.md")
     text = (tmp_path / "comparison.md").read_text()
     assert text.startswith("# Comparison: s and other\n")
-    for name, section in (("throughput", "Interpretation"), ("latency", "Interpretation"), ("ratios", "Cases")):
+    for name, section in (
+        ("throughput", "Interpretation"),
+        ("latency", "Interpretation"),
+        ("ratios", "Decision"),
+    ):
         assert f"](figures/{name}.svg)" in text.partition(f"## {section}\n")[2].partition("\n## ")[0]
         assert (tmp_path / "figures" / f"{name}.png").stat().st_size > 1000
     page = export(session, other, "--format", "html", "--baseline", other).stdout

@@ -106,7 +106,7 @@ async def test_pairs_are_listed_with_their_verdict(opened: Any, pair: Pair) -> N
         assert "= same" in two and "S slower" in four
         assert all(re.search(r" \d\.\d{3}x ", row) for row in shown.rows)
         assert "B is 1.996x as fast" in shown.text
-        assert "A  n 90   p50 10.0 ms" in shown.text
+        assert "A  n 90   step 10.0 ms" in shown.text
         assert "A, B: medians" in shown.text
 
 
@@ -296,10 +296,10 @@ async def test_every_size_shows_cases_verdicts_and_ratio(
         shown = await Shown(seen, pair((10.0, 20.0, 40.0), (5.0, 20.0, 80.0))).begin()
         assert "F faster" in shown.rows[0] and "1.996x" in shown.rows[0]
         assert not ascii_only or shown.text.isascii()
-        for figure in ("p50 ms", "samples/s", "memory", "J/1k"):
+        for figure in ("step ms", "samples/s", "memory", "J/sample"):
             header = shown.seen.panel("header")[0]
             assert (f"A {figure}" in header) == (f"B {figure}" in header)
-        assert "A p50 ms" in header
+        assert "A step ms" in header
         assert (("|" if ascii_only else "▕") in shown.rows[0]) == (size[0] >= 80), "the ratio's bar"
         assert ("A samples/s" in header) == (size[0] >= 120)
 

@@ -82,6 +82,11 @@ def unguarded_stderr() -> IO[str]:
     return sys.__stderr__ if sys.stderr.isatty() and sys.__stderr__ else sys.stderr
 
 
+def unguarded_stdout() -> IO[str]:
+    """Return standard output for codes of colors, to which only sanitized text may be given."""
+    return sys.__stdout__ if sys.stdout.isatty() and sys.__stdout__ else sys.stdout
+
+
 def _guarded(stream: TextIO, number: int) -> TextIO:
     """Return a guarded stream to a descriptor; a stream to anything else, as in tests, unchanged."""
     try:
