@@ -4,7 +4,12 @@ import pytest
 from msgspec.structs import replace
 
 from benchtui.sessions.compare import align
-from benchtui.sessions.compare.align import ComparedSession, PairwiseComparison, compare_sessions
+from benchtui.sessions.compare.align import (
+    ComparedSession,
+    PairwiseComparison,
+    SessionComparison,
+    compare_sessions,
+)
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Peaks, Runtime
 from benchtui.sessions.report.compare import markdown

@@ -100,11 +100,6 @@ def _first_token(percent: float, least: int) -> Number:
     return _recorded(value)
 
 
-def _per_token(cell: Cell) -> float | None:
-    times = cell.column("part_decode_ms")
-    return percentile(times, 50) / (cell.new_tokens - 1) if cell.new_tokens > 1 else None
-
-
 def _prompt_tokens(cell: Cell) -> float | None:
     generated = cell.new_tokens * cell.row["samples_per_step"]
     prompts = sum(tokens - generated for tokens in cell.column("tokens"))
