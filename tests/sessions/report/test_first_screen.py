@@ -99,9 +99,9 @@ def test_first_screen_answers_each_question(bench: Any, tmp_path: Path, name: st
 SIZES = {
     "recorded-classify": 90,
     "demo": 90,
-    "lm-train": 90,
-    "generate": 90,
-    "comparison-recorded": 120,
+    "lm-train": 100,
+    "generate": 100,
+    "comparison-recorded": 135,
     "comprehensive-report": 90,
     "batch-sweep": 90,
     "gpt2-training": 90,
