@@ -6,7 +6,7 @@ from functools import partial
 import msgspec
 
 from benchtui.sessions.compare.system_facts import Fact, models, system
-from benchtui.sessions.report.overview.choices import Choices, choice_table
+from benchtui.sessions.report.overview.choices import Choices, choice_table, has_several_works
 from benchtui.sessions.report.sections import gains, memory_energy, per_case, steadiness
 from benchtui.sessions.report.sections.gains import Block, GainSection
 from benchtui.sessions.report.sections.leaderboard import leaderboard
@@ -66,7 +66,7 @@ def details(
     """Collect the contents of each section."""
     varying = varied(case.config for case in session.cases)
     return Details(
-        choices=choice_table(made, partial(case_label, varied=varying)),
+        choices=choice_table(made, partial(case_label, varied=varying), several=has_several_works(made)),
         models=_models(session),
         system=system(session),
         nodes=systems(session),

@@ -61,7 +61,7 @@ def answer_note(case: CaseState) -> str | None:
     if comparison is None or comparison.verdict is None:
         return None
     figure = None if has_random_weights(case) else answer_figure(comparison)
-    what = f"mean KL {figure} nats" if comparison.kl_mean is not None else figure
+    what = f"mean KL {figure} nats" if figure and comparison.kl_mean is not None else figure
     return f"answers {comparison.verdict.upper()}" + (
         f" ({what})" if what and comparison.verdict != "identical" else ""
     )

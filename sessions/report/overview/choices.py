@@ -63,9 +63,13 @@ def others(made: Choices) -> Choices:
     }
 
 
-def choice_table(made: Choices, name: NameOf, columns: Sequence[str] = ()) -> Table | None:
-    """Return a row for each choice, with these columns or all."""
-    several = len({work for by_work in made.values() for work in by_work}) > 1
+def has_several_works(made: Choices) -> bool:
+    """Return whether the choices are for more than one work."""
+    return len({work for by_work in made.values() for work in by_work}) > 1
+
+
+def choice_table(made: Choices, name: NameOf, columns: Sequence[str] = (), *, several: bool) -> Table | None:
+    """Return a row for each choice, with these columns or all. ``several`` works are named."""
     rows = [
         (f"{OPTIMA[need]}, {work}" if several else OPTIMA[need], choice_row(conclusion, name))
         for need, by_work in made.items()

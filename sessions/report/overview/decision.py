@@ -8,7 +8,7 @@ import msgspec
 
 from benchtui.sessions.advice.conclusion import Conclusion, remaining
 from benchtui.sessions.advice.objectives import SPEED_NEEDS
-from benchtui.sessions.report.overview.choices import BRIEF, Choices, choice_table, others
+from benchtui.sessions.report.overview.choices import BRIEF, Choices, choice_table, has_several_works, others
 from benchtui.sessions.state.case import STATE_WORDS
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Config, Work
@@ -73,7 +73,7 @@ def decision(
     session: Session, made: Choices, varying: tuple[str, ...], per_hour: float | None = None
 ) -> DecisionSection:
     """Return the case to run for each work. Without a choice, the answer is the reason."""
-    several = len({work for by_work in made.values() for work in by_work}) > 1
+    several = has_several_works(made)
     works = [option.name for option in OPTIONS if option.work and several]
     named = [option for option in varying if option not in works]
     first = _first(made)
@@ -82,7 +82,7 @@ def decision(
         answers=tuple(_answers(session, first, named)) or (_nothing(session),),
         works=table(_COLUMNS, rows),
         notes=sentences(f"Every choice: {shared}" if shared else None, f"Baseline: {_baselines(first, named)}"),
-        others=choice_table(others(made), partial(case_label, varied=named), BRIEF),
+        others=choice_table(others(made), partial(case_label, varied=named), BRIEF, several=several),
     )
 
 
