@@ -117,21 +117,24 @@ def conclude(session: Session, objective: Objective | None = None) -> Conclusion
     decisions = speed_decisions(session, results)
     questions = (*open_pairs(session, results, decisions), *other_questions(session, results))
     works = (
-        _conclusion(session, replace(objective, work=work), rows, decisions)
+        conclude_work(session, replace(objective, work=work), rows, decisions)
         for work, rows in by_work(results).items()
         if objective.work in (None, work)
     )
     return Conclusions(
         works=tuple(work for work in works if work),
         open=questions,
-        remaining=_remaining(session, questions),
+        remaining=remaining(session, questions),
     )
 
 
-def _conclusion(
-    session: Session, objective: Objective, rows: Sequence[Result], decisions: Sequence[Decision]
+def conclude_work(
+    session: Session, objective: Objective, rows: Sequence[Result], decisions: Sequence[Decision] = ()
 ) -> Conclusion | None:
-    """Return the conclusion for one work; None if no case meets the constraints."""
+    """Return the conclusion for one work; None if no case meets the constraints.
+
+    ``decisions`` are those that are already known.
+    """
     known = next((row for row in decisions if row.objective == objective), None)
     choice, named = known or decide(session, objective, rows), session.start.sweep.measure.baseline
     best = choice.best
@@ -167,7 +170,8 @@ def _alternative(choice: Decision, rows: Sequence[Result], decisions: Sequence[D
     return None if same else other
 
 
-def _remaining(session: Session, questions: Sequence[OpenQuestion]) -> Remaining | None:
+def remaining(session: Session, questions: Sequence[OpenQuestion]) -> Remaining | None:
+    """Return the measurement that would decide these questions; None if none would."""
     sweep = None if session.start.source else deciding_sweep(session, questions)
     if sweep is None:
         return None

@@ -35,6 +35,11 @@ class View(msgspec.Struct, frozen=True):
             else:
                 yield BY_KEY.get(row, row) if isinstance(row, str) and row not in own else row
 
+    def leaving_out(self, *keys: str) -> "View":
+        """Return the view without some quantities."""
+        kept = tuple(row for row in self.layout if (row if isinstance(row, str) else row.key) not in keys)
+        return replace(self, layout=kept, without=(*self.without, *keys))
+
     def _joining(self) -> Iterator[Quantity]:
         named = {*self.without, *(row if isinstance(row, str) else row.key for row in self.layout)}
         return (row for row in CATALOGUE if self.takes(row) and row.key not in named)

@@ -1,13 +1,14 @@
 """Comparison report: the setup to run, with reasons and certainty; then cases, systems and differences."""
 
 from collections.abc import Callable, Iterable
+from math import log
 from typing import ClassVar
 
 import msgspec
 
 from benchtui.sessions.compare.align import LETTERS, AlignedCase, PairwiseComparison, SessionComparison
 from benchtui.sessions.compare.system_facts import Fact
-from benchtui.sessions.report.compare_columns import Columns, full_columns, pair_rows
+from benchtui.sessions.report.compare_columns import Columns, PairRow, full_columns, pair_rows
 from benchtui.sessions.report.comparison import decision, systems
 from benchtui.sessions.report.comparison.caveats import caveats, limitations
 from benchtui.sessions.report.comparison.explained import explained
@@ -56,7 +57,7 @@ class ComparisonReport(msgspec.Struct, frozen=True):
     sessions: list[str]
     decision: list[str]
     choices: Table | None
-    interpretation: list[Remark]
+    interpretation: Table | None
     caveats: list[Remark]
     reading: str
     against: list[Block]
@@ -87,7 +88,7 @@ def report(compared: SessionComparison, columns: Callable[[str], Columns] = full
         ],
         decision=decision.sentences(compared),
         choices=decision.choice_table(chosen),
-        interpretation=interpretation(compared, chosen),
+        interpretation=interpretation(compared),
         caveats=caveats(compared),
         reading=READING,
         against=[_block(against, columns) for against in compared.against],
@@ -113,9 +114,15 @@ def _table(
     against: PairwiseComparison, columns: Callable[[str], Columns], rows: Iterable[AlignedCase]
 ) -> Table | None:
     """Return the table of the rows with a pair. Its titles use the task's word for samples."""
-    pairs = pair_rows(against, rows)
+    pairs = sorted(pair_rows(against, rows), key=_change, reverse=True)
     task = task_of([pair_row.pair.base for pair_row in pairs])
     return table(in_unit(columns(against.new_letter), task), pairs)
+
+
+def _change(row: PairRow) -> float:
+    """Return how far a ratio is from 1, to show the largest changes first."""
+    value = row.pair.ratio.value if row.pair.ratio else 0.0
+    return abs(log(value)) if value > 0 else 0.0
 
 
 def _session(letter: str, name: str, measured: str) -> str:
@@ -129,7 +136,7 @@ def _block(against: PairwiseComparison, columns: Callable[[str], Columns]) -> Bl
     shown, same = without_equal(whole, whole.titles.index("Verdict") + 1) if whole else (None, [])
     return Block(
         title=f"{new_name(against)} against {base_name(against)}",
-        lead=" ".join(filter(None, (decision.tally(against), decision.overall_text(against), pairing))),
+        lead=" ".join(filter(None, (decision.tally(against), pairing))),
         table=shown,
         same=f"All rows: {', '.join(same)}." if same else "",
         explained=explained(against),

@@ -1,32 +1,32 @@
 """Details of the full report: every case, and tables that the short report condenses into few columns."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import msgspec
 
 from benchtui.sessions.compare.system_facts import Fact, models, system
+from benchtui.sessions.report.overview.choices import Choices, choice_table, has_several_works
 from benchtui.sessions.report.sections import gains, memory_energy, per_case, steadiness
 from benchtui.sessions.report.sections.gains import Block, GainSection
 from benchtui.sessions.report.sections.leaderboard import leaderboard
 from benchtui.sessions.report.sections.method import options
 from benchtui.sessions.report.sections.nodes import System, differences, systems
 from benchtui.sessions.report.sections.notes import warnings
-from benchtui.sessions.report.sections.recommendations import Recommendation
-from benchtui.sessions.report.sections.recommendations import details as choices_in_detail
 from benchtui.sessions.report.sections.roofline import limit_method, limits
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import Result, varied
 from benchtui.sessions.sweep import custom_task
 from benchtui.sessions.sweep.library_names import AUTO_CLASSES
 from benchtui.sessions.text.formatting import count, listed
+from benchtui.sessions.text.labels import case_label
 from benchtui.sessions.text.tables import Table
-from benchtui.sessions.text.wording import Remark
 
 
 class Details(msgspec.Struct, frozen=True):
     """Sections that only the full report has. Empty parts are omitted."""
 
-    choices: list[Remark]
+    choices: Table | None
     models: list[tuple[Fact, ...]] | None
     """None for a custom task, which chooses its own model."""
     system: tuple[Fact, ...]
@@ -59,14 +59,14 @@ class Details(msgspec.Struct, frozen=True):
 def details(
     session: Session,
     results: Sequence[Result],
-    choices: Sequence[Recommendation],
+    made: Choices,
     method: tuple[Fact, ...],
     per_hour: float | None,
 ) -> Details:
     """Collect the contents of each section."""
     varying = varied(case.config for case in session.cases)
     return Details(
-        choices=choices_in_detail(choices),
+        choices=choice_table(made, partial(case_label, varied=varying), several=has_several_works(made)),
         models=_models(session),
         system=system(session),
         nodes=systems(session),
@@ -105,14 +105,16 @@ def left_out(session: Session, results: Sequence[Result]) -> str:
     """List the contents that only the full report has."""
     amount = sum(message.level != "info" for message in session.messages)
     paired = len(results) > 1 and not any(result.config.label for result in results)
+    explained = any(case.explained and not case.explained.absent for case in session.cases)
     contents = (
-        "each choice against its runner-up",
-        "tables of every case",
-        "every pair of option values" if paired else None,
-        "each part of a step" if any(result.metrics.parts_ms for result in results) else None,
-        "requested against applied options" if any(case.effective for case in session.cases) else None,
-        "all facts of model, system and method",
-        "the code of the fastest case" if session.start.sweep.task in AUTO_CLASSES else None,
-        count(amount, "logged warning") if amount else None,
+        "choices",
+        "all cases and columns",
+        "pairs of options" if paired else None,
+        "parts of a step" if any(result.metrics.parts_ms for result in results) else None,
+        "profiles" if explained else None,
+        "applied options" if any(case.effective for case in session.cases) else None,
+        "all facts",
+        "code" if session.start.sweep.task in AUTO_CLASSES else None,
+        count(amount, "warning") if amount else None,
     )
-    return f"Omitted here; include with --full: {listed([content for content in contents if content])}."
+    return f"More with --full: {listed([content for content in contents if content])}."

@@ -1,6 +1,6 @@
 """Session report: collects the contents of all sections and renders them with a template."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from typing import ClassVar, Protocol
@@ -8,40 +8,35 @@ from typing import ClassVar, Protocol
 import jinja2
 import msgspec
 
-from benchtui.sessions.advice.objectives import SPEED_NEEDS
+from benchtui.sessions.advice.objectives import SPEED_NEEDS, Need
 from benchtui.sessions.advice.snippet import snippet
 from benchtui.sessions.compare.system_facts import Fact, facts
 from benchtui.sessions.events import SessionStarted
 from benchtui.sessions.report.details import Details, details, left_out
 from benchtui.sessions.report.explain import ExplainSection, explain, tried_table
 from benchtui.sessions.report.limitations import limitations
-from benchtui.sessions.report.overview.decision import DecisionSection, decision
+from benchtui.sessions.report.overview.choices import Choices, choices
+from benchtui.sessions.report.overview.decision import DecisionSection, completeness, decision
 from benchtui.sessions.report.overview.option_effects import Recommended, effect_table, option_effects, ranking
-from benchtui.sessions.report.overview.results import Group, results_by_device, unmeasured
-from benchtui.sessions.report.overview.short_facts import short_facts
+from benchtui.sessions.report.overview.remarks import remarks
+from benchtui.sessions.report.overview.results import ResultsSection, results_section
+from benchtui.sessions.report.overview.short_facts import devices, short_facts
 from benchtui.sessions.report.reproduce import Recipe, fenced, no_recipe_reason, recipe
-from benchtui.sessions.report.sections import recommendations
 from benchtui.sessions.report.sections.answers import AnswersSection, answers
 from benchtui.sessions.report.sections.memory_energy import frontier_table, frontiers
 from benchtui.sessions.report.sections.method import method
 from benchtui.sessions.report.sections.notes import notes
-from benchtui.sessions.report.sections.recommendations import Recommendation
-from benchtui.sessions.report.sections.roofline import Row as LimitRow
-from benchtui.sessions.report.sections.roofline import limits_by_case, limits_summary
+from benchtui.sessions.report.sections.roofline import limits_by_case
 from benchtui.sessions.report.sections.steadiness import anomaly_table
 from benchtui.sessions.report.sections.task_metrics import TaskSection, task_sections
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import labeled
 from benchtui.sessions.stats.results import Result, measured, varied
-from benchtui.sessions.sweep import UNKNOWN, Sweep, custom_task
+from benchtui.sessions.sweep import UNKNOWN, Config, Sweep, custom_task
 from benchtui.sessions.text import tables
-from benchtui.sessions.text.markdown import Markdown, plain
+from benchtui.sessions.text.markdown import Markdown, plain, wrapped
 from benchtui.sessions.text.tables import Table
 from benchtui.sessions.text.wording import Remark
-
-MOST_ANOMALIES = 10
-"""Maximum number of anomalies in a short report."""
-
 
 OPEN_SECTIONS = ("Decision", "Caveats", "Results")
 """Sections that a page doesn't collapse: the first screen and the results."""
@@ -60,7 +55,9 @@ class Report(msgspec.Struct, frozen=True):
     TEMPLATE: ClassVar[str] = "report.md.j2"
 
     title: str
+    """Model and machine."""
     created: str
+    """Task, when the session was measured, and how much of its plan."""
     decision: DecisionSection
     notes: list[Remark]
     recipe: Recipe | None
@@ -68,9 +65,9 @@ class Report(msgspec.Struct, frozen=True):
     """Fastest case as code that runs it with transformers, in a fenced block; only in a full report."""
     no_recipe: str
     """Why an imported session has no instructions to rerun its sweep; empty for any other."""
-    results: list[Group]
+    results: ResultsSection
     remarks: list[str]
-    """Sentences about scaling with batch size, tokenizing, limits of the cases, and unmeasured cases."""
+    """Sentences about large parts of a step and unmeasured cases."""
     tasks: list[TaskSection]
     """Metrics specific to the session's task."""
     ranking: str | None
@@ -81,7 +78,6 @@ class Report(msgspec.Struct, frozen=True):
     """Time of explained cases by family, with findings; None if there are none."""
     tried: Table | None
     """Remedies of findings, predicted and measured; None if none was tried."""
-    memory_limits: list[Remark]
     frontier: Table | None
     anomalies: Table | None
     facts: tuple[Fact, ...]
@@ -106,78 +102,75 @@ def markdown(session: Session, per_hour: float | None = None, *, full: bool = Fa
 
 def markdown_pieces(session: Session, per_hour: float | None = None, *, full: bool = False) -> Iterator[str]:
     """Render the report in pieces. The whole text would be in memory several times."""
-    return template("report.md.j2").generate(report=report(session, per_hour, full=full), table=tables.markdown)
+    document = report(session, per_hour, full=full)
+    return wrapped(template(document.TEMPLATE).generate(report=document, table=tables.markdown))
 
 
 def render(document: Document, table: Callable[[Table], Markdown] = tables.markdown) -> str:
     """Render a document in GitHub's Markdown, using ``table`` for its tables."""
-    return template(document.TEMPLATE).render(report=document, table=table)
+    return "".join(wrapped(template(document.TEMPLATE).generate(report=document, table=table)))
 
 
 def report(session: Session, per_hour: float | None = None, *, full: bool = False) -> Report:
     """Collect the contents of each section. Raises BenchtuiError if the session has no first event."""
     start, results = session.start, measured(session)
     varying = varied(case.config for case in session.cases)
-    choices = recommendations.recommendations_by_need(session, results, varying, per_hour)
-    effects = option_effects(results, _recommended(choices))
+    made = choices(session, results)
+    chosen = _chosen(made)
+    effects = option_effects(results, chosen)
     limits = limits_by_case(session, results)
-    fronts = frontiers(session, results)
     described = (*method(session, results), *_price(per_hour))
+    every = [conclusion for by_work in made.values() for conclusion in by_work.values()]
+    named = {row.case.index for work in every for row in (work.best, work.baseline) if row}
     return Report(
-        title=labeled(_subject(start.sweep), start),
-        created=when(start),
-        decision=decision(session, choices),
+        title=_title(session, results),
+        created=". ".join(filter(None, (_task(start.sweep), when(start), completeness(session)))),
+        decision=decision(session, made, varying, per_hour),
         notes=notes(session, results, varying),
         recipe=recipe(session),
-        snippet=_snippet(session, choices) if full else None,
+        snippet=_snippet(session, made) if full else None,
         no_recipe=no_recipe_reason(session),
-        results=results_by_device(session, results, limits),
-        remarks=_remarks(session, results, choices, limits, varying),
+        results=results_section(session, results, limits, named, full=full),
+        remarks=remarks(session, results, varying),
         tasks=task_sections(results, start.sweep.task, varying),
         ranking=ranking(effects),
         effects=effect_table(effects),
         answers=answers(session, results, varying),
         explained=explain(session, varying, full=full),
         tried=tried_table(session, varying),
-        memory_limits=recommendations.memory_limits(fronts, varying),
-        frontier=frontier_table(fronts, varying) if full else None,
-        anomalies=anomaly_table(session, results, varying, None if full else MOST_ANOMALIES),
+        frontier=frontier_table(frontiers(session, results), varying) if full else None,
+        anomalies=anomaly_table(session, results, varying, full=full),
         facts=() if full else short_facts(session, described),
         limitations=limitations(session, results),
-        details=details(session, results, choices, described, per_hour) if full else None,
+        details=details(session, results, made, described, per_hour) if full else None,
         left_out="" if full else left_out(session, results),
     )
 
 
-def _recommended(choices: Sequence[Recommendation]) -> Recommended:
-    return Recommended(
-        tuple(choice.best.config for choice in choices),
-        tuple(choice.best.config for choice in choices if choice.need in SPEED_NEEDS),
-    )
+def _chosen(made: Choices) -> Recommended:
+    def configs(*needs: Need) -> tuple[Config, ...]:
+        return tuple(conclusion.best.config for need in needs for conclusion in made[need].values())
+
+    return Recommended(configs(*made), configs(*SPEED_NEEDS))
 
 
-def _snippet(session: Session, choices: Sequence[Recommendation]) -> Markdown | None:
+def _snippet(session: Session, made: Choices) -> Markdown | None:
     """Return the code of the fastest case; with several works, of the first one's."""
-    best = next((choice.best for choice in choices if choice.need == "throughput"), None)
+    best = next((conclusion.best for conclusion in made["throughput"].values()), None)
     code = snippet(session, best.case) if best else None
     return fenced(code, "python") if code else None
 
 
-def _remarks(
-    session: Session,
-    results: Sequence[Result],
-    choices: Sequence[Recommendation],
-    limits: Sequence[LimitRow],
-    varying: Collection[str],
-) -> list[str]:
-    summary = limits_summary(limits, varying)
-    return [
-        *recommendations.growths(results, choices),
-        *recommendations.tokenizing(results, varying),
-        *(recommendations.own_parts(results, varying) if custom_task(session.start.sweep.task) else ()),
-        *((summary,) if summary else ()),
-        *unmeasured(session, varying),
-    ]
+def _title(session: Session, results: Sequence[Result]) -> str:
+    """Return the model and the devices that measured it."""
+    machine = devices(session, results)
+    subject = labeled(_subject(session.start.sweep), session.start)
+    return f"{subject} on {machine}" if machine else subject
+
+
+def _task(sweep: Sweep) -> str:
+    """Return the task, unless it is unknown or the title names it."""
+    return "" if sweep.task == UNKNOWN or custom_task(sweep.task) else f"Task {sweep.task}"
 
 
 def _subject(sweep: Sweep) -> str:

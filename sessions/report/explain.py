@@ -4,7 +4,6 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 
 import msgspec
-from msgspec.structs import replace
 
 from benchtui.sessions.explain.cases import FAMILIES, ExplainedCase, explained_cases
 from benchtui.sessions.explain.difference import difference
@@ -23,14 +22,14 @@ from benchtui.sessions.explain.trials import Trial, all_trials
 from benchtui.sessions.profiles import FamilyName
 from benchtui.sessions.state.case import outcome
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.text.formatting import capitalized, count, number, percent, ratio_span, ratio_text
+from benchtui.sessions.text.formatting import capitalized, number, percent, ratio_span, ratio_text
 from benchtui.sessions.text.labels import case_label
 from benchtui.sessions.text.tables import Column, Table, table
 from benchtui.sessions.text.wording import Remark, sentences
 
 MOST_CASES = 3
 """Maximum number of explained cases in a short report."""
-MOST_SENTENCES = 2
+MOST_SENTENCES = 1
 """Maximum number of findings per case in a short report."""
 INTRODUCTION = (
     "These cases were rerun in separate processes, for a few steps under torch's profiler. On a CPU, the"
@@ -66,9 +65,7 @@ def explain(session: Session, varied: Collection[str], *, full: bool) -> Explain
     missing = [case for case in session.cases if case.explained and case.explained.absent]
     if not explained and not missing:
         return None
-    more = len(explained) - len(shown)
-    sentences = [INTRODUCTION] if explained else []
-    sentences += [f"{count(more, 'more explained case')}: benchtui explain, or --full."] if more else []
+    sentences = [INTRODUCTION] if explained and full else []
     sentences += [
         f"No profile of {case_label(case.config, varied)}: {case.explained.absent}."
         for case in missing
@@ -76,9 +73,9 @@ def explain(session: Session, varied: Collection[str], *, full: bool) -> Explain
     ]
     return ExplainSection(
         sentences=sentences,
-        families=_families(shown, varied),
+        families=_families(shown, varied) if full else None,
         cases=[finding for case in shown for finding in _findings(case, varied, full=full)],
-        blocks=list(_blocks(shown, varied, full=full)),
+        blocks=list(_blocks(shown, varied)) if full else [],
     )
 
 
@@ -112,25 +109,22 @@ def _findings(case: ExplainedCase, varied: Collection[str], *, full: bool) -> It
     timed = (step_sentence(case), device_sentence(case), parts_sentence(case))
     if misfit := misfit_sentence(case):
         yield Remark(label, misfit)
-    yield Remark(label, sentences(*(capitalized(sentence) for sentence in timed if sentence)))
+    if full or not case_findings:
+        yield Remark(label, sentences(*(capitalized(sentence) for sentence in timed if sentence)))
     for finding in case_findings if full else case_findings[:MOST_SENTENCES]:
         yield Remark(label, f"{finding.sentence} Confidence: {finding.confidence}.")
     yield from (Remark(label, note) for note in profiling_notes(case))
 
 
-def _blocks(cases: Sequence[ExplainedCase], varied: Collection[str], *, full: bool) -> Iterator[ExplainedBlock]:
-    if full:
-        for case in cases:
-            yield ExplainedBlock(
-                f"Operators of {case_label(case.case.config, varied)}", "", kernels_table(case)
-            )
+def _blocks(cases: Sequence[ExplainedCase], varied: Collection[str]) -> Iterator[ExplainedBlock]:
+    for case in cases:
+        yield ExplainedBlock(f"Operators of {case_label(case.case.config, varied)}", "", kernels_table(case))
     bases: dict[object, ExplainedCase] = {}
     for case in cases:
         base = bases.setdefault(case.case.config.work, case)
         if base is not case:
             names = tuple(case_label(explained.case.config, varied) for explained in (base, case))
-            block = difference_block(f"{names[1]} against {names[0]}", base, case, (names[0], names[1]))
-            yield block if full else replace(block, table=None)
+            yield difference_block(f"{names[1]} against {names[0]}", base, case, (names[0], names[1]))
 
 
 def difference_block(
@@ -147,8 +141,10 @@ def tried_table(session: Session, varying: Collection[str]) -> Table | None:
         Column[Trial]("Case", lambda trial: case_label(trial.case.config, varying), right=False),
         Column[Trial]("Finding", lambda trial: trial.finding.rule, right=False),
         Column[Trial]("Remedy", lambda trial: trial.options, right=False),
-        Column[Trial]("Predicted at most (×)", lambda trial: trial.predicted and ratio_text(trial.predicted)),
-        Column[Trial]("Measured (×)", lambda trial: trial.ratio and ratio_text(trial.ratio.value)),
+        Column[Trial](
+            "Predicted at most (×)", lambda trial: ratio_text(trial.predicted) if trial.predicted else None
+        ),
+        Column[Trial]("Measured (×)", lambda trial: ratio_text(trial.ratio.value) if trial.ratio else None),
         Column[Trial]("95% interval (×)", _interval),
         Column[Trial]("Verdict", _verdict, right=False),
     )

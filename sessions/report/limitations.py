@@ -23,7 +23,7 @@ def limitations(session: Session, results: Sequence[Result]) -> list[str]:
 
 def _machine(session: Session, results: Sequence[Result]) -> str:
     """Name the devices and the software that the figures belong to."""
-    devices = list(dict.fromkeys(name for result in results for name in _devices(session, result) if name))
+    devices = list(dict.fromkeys(name for result in results for name in case_devices(session, result) if name))
     torch = f" with PyTorch {session.runtime.torch}" if session.runtime else ""
     if not devices:
         return "The record doesn't say which hardware the figures belong to."
@@ -31,7 +31,7 @@ def _machine(session: Session, results: Sequence[Result]) -> str:
     return f"The figures belong to {named}{torch}: other hardware or versions may rank the cases differently."
 
 
-def _devices(session: Session, result: Result) -> tuple[str | None, ...]:
+def case_devices(session: Session, result: Result) -> tuple[str | None, ...]:
     """Return the GPU of a case, or all kinds of its machine if its own isn't known; else the processor."""
     host = session.host_of(result.case)
     if result.config.device == "cpu" or not host.gpus:

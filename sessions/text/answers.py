@@ -59,12 +59,16 @@ def distance(comparison: AnswerComparison | None) -> float | None:
     return tuple(SIGNS).index(comparison.verdict) + size / (1 + size)
 
 
-def answer_note(comparison: AnswerComparison) -> str | None:
-    """Describe a verdict in words, such as ``answers DIFFERENT (mean KL 0.03 nats)``; None without one."""
-    if comparison.verdict is None:
+def answer_note(case: CaseState) -> str | None:
+    """Describe a verdict in words, such as ``answers DIFFERENT (mean KL 0.03 nats)``; None without one.
+
+    Figures of random weights say nothing about a trained model, so they are left out.
+    """
+    comparison = case.comparison
+    if comparison is None or comparison.verdict is None:
         return None
-    figure = answer_figure(comparison)
-    what = f"mean KL {figure} nats" if comparison.kl_mean is not None else figure
+    figure = None if has_random_weights(case) else answer_figure(comparison)
+    what = f"mean KL {figure} nats" if figure and comparison.kl_mean is not None else figure
     return f"answers {comparison.verdict.upper()}" + (
         f" ({what})" if what and comparison.verdict != "identical" else ""
     )
@@ -102,12 +106,17 @@ def answer_facts(case: CaseState) -> list[tuple[str, str]]:
     return [(label, value) for label, value in facts.items() if value]
 
 
+def has_random_weights(case: CaseState) -> bool:
+    """Return whether a case ran with random weights."""
+    return case.prepared is not None and case.prepared.model.weights == "random"
+
+
 def _weights(case: CaseState) -> str | None:
     """Describe random weights; None for trained ones."""
-    model = case.prepared.model if case.prepared else None
-    if model is None or model.weights != "random":
+    if case.prepared is None or not has_random_weights(case):
         return None
-    return "random, so differences prove little" if model.random_weights else f"random, {EARLIER_WEIGHTS}"
+    digest = case.prepared.model.random_weights
+    return "random, so differences prove little" if digest else f"random, {EARLIER_WEIGHTS}"
 
 
 def _figures(comparison: AnswerComparison) -> dict[str, str | None]:

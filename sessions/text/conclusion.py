@@ -4,7 +4,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from math import ceil
 
+import msgspec
+
 from benchtui.sessions.advice.conclusion import Conclusion, Conclusions, Remaining
+from benchtui.sessions.advice.objectives import Need
 from benchtui.sessions.advice.optimal import Decision
 from benchtui.sessions.state.case import STATE_WORDS
 from benchtui.sessions.state.session import Session
@@ -12,12 +15,15 @@ from benchtui.sessions.state.simulation import SIMULATED
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.sweep import Config
 from benchtui.sessions.text.formatting import count, memory, number, time_ms
+from benchtui.sessions.text.glossary import Phrase
 from benchtui.sessions.text.quantities import with_unit
 from benchtui.sessions.text.wording import (
+    baseline_cell,
     bound_text,
     confidence,
     costs,
     figure,
+    figure_interval,
     headline_rate,
     ratio_cell,
     unverified_note,
@@ -27,6 +33,41 @@ NameOf = Callable[[Config], str]
 Fact = tuple[str, str]
 """What a sentence is about, and the sentence."""
 SECONDS_A_MINUTE = 60
+
+
+class ChoiceRow(msgspec.Struct, frozen=True, kw_only=True):
+    """Choice for one need and work as fields of text: the same in reports, commands and on the screen."""
+
+    need: Need
+    case: str
+    figure: str
+    interval: str | None
+    """95% interval of the figure. The best of several equals was partly lucky, so it has none."""
+    against_baseline: str | None
+    next_best: str | None
+    """Case that may be better, else the next, with its figure."""
+    ahead: str | None
+    """How many times as good the choice is as that case, with the verdict and its reason."""
+    confidence: str
+    decided: bool
+    costs: str | None
+
+
+def choice_row(conclusion: Conclusion, name: NameOf) -> ChoiceRow:
+    """Return the fields of a choice. ``name`` names a configuration."""
+    choice, best, rival = conclusion.choice, conclusion.best, conclusion.rival
+    return ChoiceRow(
+        need=choice.objective.need,
+        case=name(best.config),
+        figure=headline_figure(best, choice),
+        interval=None if choice.ties else figure_interval(best, choice.objective.need),
+        against_baseline=baseline_cell(best, conclusion.baseline, conclusion.against_baseline),
+        next_best=_named(rival[0], choice, name) if rival else None,
+        ahead=ratio_cell(rival[1]) if rival else None,
+        confidence=_certainty_word(conclusion),
+        decided=conclusion.decided,
+        costs=_costs(conclusion),
+    )
 
 
 def nothing_measured(session: Session) -> str:
@@ -39,6 +80,11 @@ def nothing_measured(session: Session) -> str:
     (state, reason), amount = tally.most_common(1)[0]
     ended = f"{amount:,} of {count(len(session.cases), 'case')} {STATE_WORDS.get(state, state)}"
     return f"nothing was measured: {ended}" + (f": {reason}" if reason else "")
+
+
+def _certainty_word(conclusion: Conclusion) -> str:
+    sure = certainty_so_far(conclusion)
+    return sure if conclusion.decided else f"{Phrase.UNDECIDED}: {sure}"
 
 
 def headline(conclusion: Conclusion, name: NameOf, where: str = "") -> str:
@@ -57,8 +103,9 @@ def certainty_so_far(conclusion: Conclusion) -> str:
     """Say in a few words how certain the best case is, or how many others may turn out to be better."""
     if conclusion.decided:
         return confidence(conclusion.choice)
-    others, bound = count(len(conclusion.rivals), "other"), bound_text(conclusion.choice)
-    return f"{others} may be up to {bound} better" if bound else f"{others} may be as good or better"
+    doubt = f"{count(len(conclusion.rivals), 'other')} {Phrase.MAY_BE_BETTER}"
+    bound = bound_text(conclusion.choice)
+    return f"{doubt}, by {bound} at most" if bound else doubt
 
 
 def figures(result: Result) -> str:
@@ -78,6 +125,11 @@ def headline_figure(result: Result, choice: Decision) -> str:
     """Format the figure that a case is chosen by. A throughput is that in the samples or tokens of its task."""
     rate, unit = headline_rate(result)
     need = choice.objective.need
+    if need == "latency":
+        return f"{time_ms(result.typical_ms)} ms"
+    if need == "memory":
+        rate, unit = result.per_mb
+        return f"{number(rate)} {unit}"
     return f"{number(rate)} {unit}" if rate and need == "throughput" else figure(result, need)
 
 

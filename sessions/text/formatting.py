@@ -18,6 +18,7 @@ MOST_PERCENT_DIGITS = 2
 MOST_HALF_WIDTH = 100
 """Half the width of an interval, in percent, above which the exact number is meaningless."""
 MB_PER_GB = 1000
+GIGA, TERA = 1e9, 1e12
 MOST_DECIMALS = 6
 """Maximum number of decimals. A number that needs more gets an exponent."""
 NEAR_ONE = 0.1

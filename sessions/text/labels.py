@@ -1,6 +1,6 @@
 """Labels of the report: names of configurations, and words for options."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from operator import attrgetter
 from typing import Protocol
 
@@ -51,13 +51,24 @@ def case_label(config: Config, varied: Collection[str]) -> str:
 
     They have the order of ``Config.name``.
     """
+    return " ".join(_parts(config, varied))
+
+
+def _parts(config: Config, varied: Collection[str]) -> list[str]:
     if config.label:
-        return config.name
+        return [config.name]
     shown = {*varied, *(("batch_size",) if config.names("batch_size") else ())}
     works = (option for option in _IN_NAMES if option.work and option.prefix and option.name in shown)
     sizes = (f"{option.prefix}{getattr(config, option.name)}" for option in works)
-    parts = [machine_label(config), choices_label(config, varied), *sizes]
-    return " ".join(part for part in parts if part)
+    parts = [machine_label(config), *_choices(config, varied), *sizes]
+    return [part for part in parts if part]
+
+
+def brief_labels(configs: Sequence[Config], varied: Collection[str]) -> tuple[str, list[str]]:
+    """Return what the labels of all configurations share, and what is left of each: at least its batch size."""
+    parts = [_parts(config, varied) for config in configs]
+    shared = [part for part in parts[0][:-1] if all(part in others[:-1] for others in parts)]
+    return " ".join(shared), [" ".join(part for part in own if part not in shared) for own in parts]
 
 
 def case_name(config: Config, varied: Collection[str]) -> str:
@@ -70,7 +81,7 @@ def machine_label(config: Config) -> str:
     return f"{_machine(config)}{config.device}"
 
 
-def choices_label(config: Config, varied: Collection[str]) -> str:
+def _choices(config: Config, varied: Collection[str]) -> list[str]:
     """Return the precision, if known, and the other choices that vary in the session."""
     shown = (
         (option.name, f"{option.prefix}{value_text(getattr(config, option.name))}")
@@ -78,7 +89,7 @@ def choices_label(config: Config, varied: Collection[str]) -> str:
         if (option.prefix or option.named_values) and not option.work
     )
     precision = [] if config.precision == UNKNOWN or not config.names("precision") else [config.precision]
-    return " ".join([*precision, *(text for key, text in shown if key in varied)])
+    return [*precision, *(text for key, text in shown if key in varied)]
 
 
 def _precision_title(config: Config) -> str:

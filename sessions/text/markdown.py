@@ -1,6 +1,7 @@
 """Escaping of session text for Markdown and HTML."""
 
 import re
+from collections.abc import Iterable, Iterator
 
 from benchtui.sessions.sanitize import visible
 
@@ -8,6 +9,12 @@ MISSING = "–"
 LONGEST = 2_000
 LONGEST_CELL = 300
 """Maximum characters shown in a paragraph and in a table cell; longer text ends in an ellipsis."""
+LONGEST_LINE = 159
+"""Maximum length of a line, as far as words and columns allow."""
+_UNBROKEN = ("|", "#", "```", "![")
+_MARKERS = (">   ", "> - ")
+"""Indent of the further lines of a quoted item, and its start."""
+_STARTS_BLOCK = re.compile(r"(?:[-+*]|#+|=+|--+|\d+[.)])$|[>|]|~~~|```")
 _SPECIAL = re.compile(r"[\\`*\[\]{}|~$#]|(?<![^\W_])_|_(?![^\W_])|:(?=//)|(?<=www)\.", re.IGNORECASE)
 _LINE_START = re.compile(r"^(\d{0,9})([-+=.)])(?=[\s=-]|$)")
 _HARMLESS = re.compile(r"[A-Za-z][A-Za-z0-9 =,/()-]*(?<! )|[-+]?\d[\d,]*(?:\.\d+)?", re.ASCII)
@@ -19,6 +26,33 @@ class Markdown(str):
     """Text that is already Markdown and passes through the template unchanged."""
 
     __slots__ = ()
+
+
+def wrapped(pieces: Iterable[str]) -> Iterator[str]:
+    """Break the long lines of Markdown that arrives in pieces, outside of tables and code."""
+    rest, fenced = "", False
+    for piece in pieces:
+        *lines, rest = f"{rest}{piece}".split("\n")
+        for line in lines:
+            fenced ^= line.startswith("```")
+            yield f"{line if fenced or line.startswith(_UNBROKEN) else _broken(line)}\n"
+    yield rest
+
+
+def _broken(line: str) -> str:
+    """Break a line between words, but not before one that would start a list, a quote or a heading."""
+    if len(line) <= LONGEST_LINE:
+        return line
+    indent = _MARKERS[0] if line.startswith(_MARKERS[1]) else "  " if line.startswith("- ") else ""
+    lines, words = [], iter(line.split(" "))
+    current = next(words)
+    for word in words:
+        if len(current) + 1 + len(word) > LONGEST_LINE and not _STARTS_BLOCK.match(word):
+            lines.append(current)
+            current = f"{indent}{word}"
+        else:
+            current = f"{current} {word}"
+    return "\n".join([*lines, current])
 
 
 def plain(text: object, longest: int = LONGEST) -> Markdown:

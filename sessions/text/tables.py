@@ -1,7 +1,7 @@
 """Report tables: columns declared once, cells as text, empty columns left out."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Generic, TypeVar
 
@@ -11,12 +11,14 @@ from msgspec.structs import replace
 
 from benchtui.sessions.sweep import Task
 from benchtui.sessions.text.formatting import FormattedNumber, capitalized
-from benchtui.sessions.text.markdown import LONGEST_CELL, MISSING, Markdown, in_one_line, plain
+from benchtui.sessions.text.markdown import LONGEST_CELL, LONGEST_LINE, MISSING, Markdown, in_one_line, plain
 
 T = TypeVar("T")
 
 Row = tuple[str | None, ...]
 """Cells of a row. None is a cell without data."""
+LEAST_CELLS = 3
+"""Minimum width of a column in Markdown: its rule needs three characters."""
 LONG_CELL = 24
 """Number of characters above which a page keeps a cell wide, to limit its height."""
 _NUMERIC, _LONG = ' class="number"', ' class="long"'
@@ -40,6 +42,8 @@ class Table(msgspec.Struct, frozen=True):
     rows: tuple[Row, ...]
     samples_per_s: Sequence[float | None] = ()
     """Throughput of each row, for computing the cost of a million samples in a page. Empty for other tables."""
+    keys: int = 1
+    """Number of columns that name a row."""
 
 
 def in_unit(columns: Sequence[Column[T]], task: Task) -> tuple[Column[T], ...]:
@@ -75,13 +79,70 @@ def table(
 
 
 def markdown(shown: Table) -> Markdown:
-    """Render the table as GitHub Markdown, with every cell escaped."""
-    import pandas  # takes 0.5 s, which only exports need to spend
+    """Render the table as GitHub Markdown, with every cell escaped.
 
-    rows = [[MISSING if cell is None else plain(cell, LONGEST_CELL) for cell in row] for row in shown.rows]
-    frame = pandas.DataFrame(rows, columns=[plain(title) for title in shown.titles], dtype=object)
-    align = tuple("right" if right else "left" for right in shown.right)
-    return Markdown(frame.to_markdown(index=False, tablefmt="pipe", colalign=align, disable_numparse=True))
+    A table whose lines would be too long is split into several, each with the columns that name its rows.
+    """
+    cells: list[list[str]] = [[plain(title) for title in shown.titles]]
+    cells += [[MISSING if cell is None else plain(cell, LONGEST_CELL) for cell in row] for row in shown.rows]
+    widths = [max(LEAST_CELLS, *map(len, column)) for column in zip(*cells, strict=True)]
+    return Markdown("\n\n".join(_pipes(shown, cells, widths, places) for places in _split(widths, shown.keys)))
+
+
+def _split(widths: Sequence[int], keys: int) -> list[list[int]]:
+    """Return the places of the columns of each table, so that no line is too long if that can be helped."""
+    tables, named = [list(range(len(widths)))[:keys]], sum(widths[:keys]) + 3 * keys + 1
+    used = named
+    for place in range(keys, len(widths)):
+        needed = widths[place] + 3
+        if used + needed > LONGEST_LINE and len(tables[-1]) > keys:
+            tables.append(list(range(keys)))
+            used = named
+        tables[-1].append(place)
+        used += needed
+    return tables
+
+
+def _pipes(shown: Table, cells: Sequence[list[str]], widths: Sequence[int], places: Sequence[int]) -> str:
+    """Render some columns of a table."""
+
+    def line(texts: Iterable[str]) -> str:
+        return f"| {' | '.join(texts)} |"
+
+    def padded(row: Sequence[str]) -> Iterator[str]:
+        for place in places:
+            yield row[place].rjust(widths[place]) if shown.right[place] else row[place].ljust(widths[place])
+
+    marks = ("-" * (widths[place] - 1) for place in places)
+    rule = (f"{mark}:" if shown.right[place] else f":{mark}" for mark, place in zip(marks, places, strict=True))
+    header, *rows = cells
+    return "\n".join([line(padded(header)), line(rule), *(line(padded(row)) for row in rows)])
+
+
+def narrowed(shown: Table, droppable: Sequence[str]) -> Table:
+    """Drop columns, by titles without units, in this order until the lines of the table aren't too long."""
+    for title in droppable:
+        widths = [max(LEAST_CELLS, *map(len, column)) for column in _columns(shown)]
+        if sum(widths) + 3 * len(widths) + 1 <= LONGEST_LINE:
+            break
+        kept = [place for place, full in enumerate(shown.titles) if full.partition(" (")[0] != title]
+        shown = selected(shown, kept)
+    return shown
+
+
+def _columns(shown: Table) -> Iterator[list[str]]:
+    for title, *column in zip(shown.titles, *shown.rows, strict=True):
+        yield [title or "", *(cell or MISSING for cell in column)]
+
+
+def selected(shown: Table, places: Sequence[int]) -> Table:
+    """Return the table with only the columns at these places."""
+    return replace(
+        shown,
+        titles=tuple(shown.titles[place] for place in places),
+        right=tuple(shown.right[place] for place in places),
+        rows=tuple(tuple(row[place] for place in places) for row in shown.rows),
+    )
 
 
 def html(shown: Table, label: str) -> str:

@@ -37,9 +37,9 @@ from benchtui.sessions.payloads import Host
 from benchtui.sessions.plots.bars import case_speedups
 from benchtui.sessions.plots.spec import plot_data
 from benchtui.sessions.report import compare
+from benchtui.sessions.report.overview.choices import choices
 from benchtui.sessions.report.overview.decision import decision
 from benchtui.sessions.report.sections.leaderboard import leaderboard
-from benchtui.sessions.report.sections.recommendations import recommendations_by_need
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 from benchtui.sessions.state.session import Session
@@ -49,6 +49,7 @@ from benchtui.sessions.stats.ratios import latency_ratio, throughput_ratio
 from benchtui.sessions.stats.results import measured, varied
 from benchtui.sessions.stats.verdicts import Verdict
 from benchtui.sessions.sweep import Baseline, Config, Measure, Sweep
+from benchtui.sessions.sweep.options import OPTIONS
 from benchtui.sessions.text.conclusion import headline
 from benchtui.sessions.text.formatting import ratio_text
 from benchtui.sessions.text.labels import case_label
@@ -372,12 +373,14 @@ def test_the_starred_rows_are_the_cases_that_the_report_says_to_run(path: Path) 
     """The answer says to run the same ones. Of a work with a single case, nothing is chosen."""
     session = Session.load(path)
     varying = varied(case.config for case in session.cases)
-    sentences = decision(session, recommendations_by_need(session, measured(session), varying)).sentences
-    said = " ".join(text for text in sentences if text.startswith("For throughput, run "))
+    answers = decision(session, choices(session, measured(session)), varying).answers
     conclusions = conclude(session)
+    works = [option.name for option in OPTIONS if option.work and len(conclusions.works) > 1]
     for conclusion in conclusions.works[:MOST_NAMES]:
-        name = case_label(conclusion.best.config, varying)
-        assert conclusion.decided is (f"{name} (" in said)
+        name = case_label(conclusion.best.config, [option for option in varying if option not in works])
+        run = [answer for answer in answers if str(conclusion.best.config.work) in answer.lead or not works]
+        said = any(answer.lead.startswith("Run") and answer.text.startswith(f"{name}, ") for answer in run)
+        assert conclusion.decided is said
         assert conclusion.decided or conclusion.rivals
         assert headline(conclusion, str).startswith("run " if conclusion.decided else "not decided: ")
     chosen = [work for work in conclusions.works if work.decided and work.choice.runner_up]
@@ -410,7 +413,8 @@ def test_every_view_gives_a_pair_the_same_verdict(path: Path, folder: Path, with
         margin = ["--same-within", f"{100 * within}%"] if within is not None else []
         assert _command_verdicts(paths, margin) == words
         for text in (comparison_text(found), compare.markdown(found)):
-            assert re.findall(r"\b(?:FASTER|SLOWER|SAME|UNSURE|REPORTED)\b", _table_of(text)) == said
+            words_of_rows = re.findall(r"\b(?:FASTER|SLOWER|SAME|UNSURE|REPORTED)\b", _table_of(text))
+            assert sorted(words_of_rows) == sorted(said)
             for word in MIRRORED:
                 amount = said.count(word.upper())
                 assert (f"{amount} {word.upper()}" in text) == bool(amount)

@@ -1,216 +1,173 @@
-"""Interpretation of a comparison: latency, throughput, memory and power in a sentence or two each."""
+"""Interpretation of a comparison: a row each for latency, throughput, memory, power and answers."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from statistics import fmean, geometric_mean
 
-from benchtui.sessions.advice.objectives import Need
+import msgspec
+
 from benchtui.sessions.compare.align import AlignedCase, PairwiseComparison, SessionComparison
-from benchtui.sessions.report.comparison.decision import Choice
-from benchtui.sessions.report.comparison.naming import all_of, place
+from benchtui.sessions.report.comparison.naming import place
 from benchtui.sessions.stats.ratios import Comparison
 from benchtui.sessions.stats.results import Result
-from benchtui.sessions.stats.verdicts import Doubt, Ratio, Verdict
-from benchtui.sessions.text.formatting import (
-    count,
-    listed,
-    memory,
-    number,
-    ratio_span,
-    ratio_text,
-    span,
-    time_ms,
-)
-from benchtui.sessions.text.labels import case_label
-from benchtui.sessions.text.wording import Remark, headline_rate, sentences
+from benchtui.sessions.stats.verdicts import Ratio
+from benchtui.sessions.text.formatting import listed, memory, number, ratio_text, span, time_ms
+from benchtui.sessions.text.glossary import Phrase
+from benchtui.sessions.text.tables import Column, Table, table
+from benchtui.sessions.text.wording import headline_rate
+
+OTHER_WEIGHTS = "not compared: random weights of another version of benchtui"
 
 Pairs = Sequence[tuple[AlignedCase, Comparison]]
 
-OTHER_WEIGHTS = (
-    "Not compared: they belong to other random weights, because the versions of benchtui generate others"
-)
+
+class QuantityRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A quantity over all cases of a pair of sessions."""
+
+    session: str
+    quantity: str
+    base: str | None
+    """Range of the values in the base."""
+    new: str | None
+    ratio: str | None = None
+    """Geometric mean of the ratios; of memory, their range."""
+    spread: str | None = None
+    """Smallest and largest ratio."""
+    most: str | None = None
+    """Case with the largest ratio."""
+    note: str | None = None
 
 
-def interpretation(compared: SessionComparison, choices: Sequence[Choice]) -> list[Remark]:
-    """Return a finding for each quantity of each pair of sessions, and a recommendation."""
+def interpretation(compared: SessionComparison) -> Table | None:
+    """Return a row for each quantity of each pair of sessions."""
     several = len(compared.against) > 1
-    remarks = [
-        Remark(f"{lead}, {against.new_letter} against A" if several else lead, text)
+    rows = [
+        row
         for against in compared.against
-        for lead, text in _pair(against)
-        if text
+        for row in _rows(against, [(row, row.pair) for row in against.compared if row.pair])
+        if row.base or row.new
     ]
-    advice = sentences(_runs(choices, "throughput"), _runs(choices, "latency"), _next(compared))
-    return [*remarks, *([Remark("Recommendation", advice)] if advice else [])]
+    return table(_COLUMNS if several else _COLUMNS[1:], rows)
 
 
-def _pair(against: PairwiseComparison) -> list[tuple[str, str]]:
-    pairs = [(row, row.pair) for row in against.compared if row.pair]
+def _rows(against: PairwiseComparison, pairs: Pairs) -> Iterator[QuantityRow]:
     if not pairs:
-        return []
-    return [
-        ("Latency", sentences(_latency(against, pairs))),
-        ("Throughput", sentences(_throughput(against, pairs))),
-        ("Memory", sentences(_memory(against, pairs))),
-        ("Power", sentences(_power(against, pairs))),
-        ("Answers", sentences(_answers(against))),
-    ]
+        return
+    yield _rated(against, "Latency (typical step)", pairs, _step, lambda pair: pair.latency)
+    yield _rated(against, "Throughput", pairs, _rate, lambda pair: pair.throughput)
+    yield _memory(against, pairs)
+    yield _power(against, pairs)
+    yield QuantityRow(session=against.new_letter, quantity="Answers", base=None, new=_answers(pairs))
 
 
-def _latency(against: PairwiseComparison, pairs: Pairs) -> str | None:
-    def figures(pair: Comparison) -> str:
-        old, new = (time_ms(result.typical_ms) for result in (pair.base, pair.new))
-        return f"{old} ms in A, {new} ms in {against.new_letter}"
-
-    what = f"{against.new_letter}'s typical step is {{}} as fast as A's"
-    return _average(against, what, [(row, pair, pair.latency) for row, pair in pairs], figures)
-
-
-def _throughput(against: PairwiseComparison, pairs: Pairs) -> str | None:
-    def figures(pair: Comparison) -> str:
-        (old, unit), (new, new_unit) = (headline_rate(result) for result in (pair.base, pair.new))
-        return f"{number(old)} {unit} in A, {number(new)} {new_unit} in {against.new_letter}"
-
-    what = f"{against.new_letter}'s throughput is {{}} that of A"
-    return _average(against, what, [(row, pair, pair.throughput) for row, pair in pairs], figures)
-
-
-def _answers(against: PairwiseComparison) -> str | None:
-    """Count the cases whose output for the probe has changed; None if no case has two comparable outputs."""
-    equal = [row.same_answer for row in against.compared if row.same_answer is not None]
+def _answers(pairs: Pairs) -> str | None:
+    """Count the cases whose output has changed; None if no case has two comparable outputs."""
+    equal = [row.same_answer for row, _ in pairs if row.same_answer is not None]
     if not equal:
-        return OTHER_WEIGHTS if any(row.other_weights for row in against.compared) else None
-    if not (changed := equal.count(False)):
-        return f"The same in both, bit for bit, in {count(len(equal), 'case')}"
-    return (
-        f"Changed in {changed:,} of {count(len(equal), 'case')}; each session's report says how close they are"
-    )
+        return OTHER_WEIGHTS if any(row.other_weights for row, _ in pairs) else None
+    return f"changed in {equal.count(False):,} of {len(equal):,}" if equal.count(False) else "the same"
 
 
-def _average(
+def _rated(
     against: PairwiseComparison,
-    what: str,
-    pairs: Iterable[tuple[AlignedCase, Comparison, Ratio | None]],
-    figures: Callable[[Comparison], str],
-) -> str | None:
-    """Describe the ratios of all cases: their geometric mean, the largest and the smallest."""
-    rated = [(row, pair, ratio) for row, pair, ratio in pairs if ratio and ratio.value > 0]
+    quantity: str,
+    pairs: Pairs,
+    shown: Callable[[Sequence[Result]], str | None],
+    ratio_of: Callable[[Comparison], Ratio | None],
+) -> QuantityRow:
+    rated = [(ratio.value, row) for row, pair in pairs if (ratio := ratio_of(pair)) and ratio.value > 0]
+    base, new = _sides(pairs)
+    row = QuantityRow(session=against.new_letter, quantity=quantity, base=shown(base), new=shown(new))
     if not rated:
-        return None
-    row, pair, most = max(rated, key=lambda rated_pair: rated_pair[2].value)
-    if len(rated) == 1:
-        value, interval = ratio_text(most.value), ratio_span(most.low, most.high, most.value) or "no interval"
-        return f"{what.format(f'{value} ×')} ({interval}), at {place(against, row)}: {figures(pair)}"
-    least_row, _, least = min(rated, key=lambda rated_pair: rated_pair[2].value)
-    mean = ratio_text(geometric_mean(ratio.value for _, _, ratio in rated))
-    if ratio_text(least.value) == ratio_text(most.value):
-        row, pair, _ = max(rated, key=lambda rated_pair: rated_pair[0].case.config.batch_size)
-        example = f"such as {figures(pair)} at {place(against, row)}"
-        return f"{what.format(f'{mean} ×')} in {all_of(len(rated))}, {example}"
-    return (
-        f"On average over {len(rated):,} cases (geometric mean), {what.format(f'{mean} ×')}: at most"
-        f" {ratio_text(most.value)} × at {place(against, row)} ({figures(pair)}), at least"
-        f" {ratio_text(least.value)} × at {place(against, least_row)}"
+        return row
+    values = [value for value, _ in rated]
+    ends = ratio_text(min(values)), ratio_text(max(values))
+    _, largest = max(rated, key=lambda place: place[0])
+    return msgspec.structs.replace(
+        row,
+        ratio=ratio_text(geometric_mean(values)),
+        spread=None if ends[0] == ends[1] else span(*ends),
+        most=place(against, largest),
     )
 
 
-def _memory(against: PairwiseComparison, pairs: Pairs) -> str | None:
-    measured = [
-        (row, pair) for row, pair in pairs if pair.base.case.peak_memory_mb and pair.new.case.peak_memory_mb
+def _sides(pairs: Pairs) -> tuple[list[Result], list[Result]]:
+    return [pair.base for _, pair in pairs], [pair.new for _, pair in pairs]
+
+
+def _with_both(pairs: Pairs, value: Callable[[Result], float | None]) -> Pairs:
+    """Return the pairs of which both cases have a value."""
+    return [(row, pair) for row, pair in pairs if value(pair.base) and value(pair.new)]
+
+
+def _range(values: Sequence[float], shown: Callable[[float], str | None]) -> str | None:
+    return span(shown(min(values)), shown(max(values))) if values else None
+
+
+def _step(results: Sequence[Result]) -> str | None:
+    text = _range([result.typical_ms for result in results], time_ms)
+    return text and f"{text} ms"
+
+
+def _rate(results: Sequence[Result]) -> str | None:
+    rates = [headline_rate(result) for result in results]
+    units = {unit for rate, unit in rates if rate}
+    text = _range([rate for rate, _ in rates if rate], number)
+    return text and f"{text} {listed(sorted(units))}"
+
+
+def _memory(against: PairwiseComparison, pairs: Pairs) -> QuantityRow:
+    both = _with_both(pairs, lambda result: result.case.peak_memory_mb)
+    base, new = _sides(both or pairs)
+    kinds = [{result.config.device == "cpu" for result in side} for side in (base, new)]
+    comparable = len(kinds[0] | kinds[1]) == 1
+    ratios = [
+        (pair.new.case.peak_memory_mb or 0.0) / (pair.base.case.peak_memory_mb or 1.0) for _, pair in both
     ]
-    if not measured:
-        return _one_sided(against, pairs, _peaks, "peak memory")
-    sides = ([pair.base for _, pair in measured], [pair.new for _, pair in measured])
-    old, new = (_peaks(side) for side in sides)
-    kinds = [{result.config.device == "cpu" for result in side} for side in sides]
-    at = f" at {place(against, measured[0][0])}" if len(measured) == 1 else f" over {len(measured):,} cases"
-    if kinds[0] != kinds[1] or len(kinds[0]) > 1:
-        words = [_kind_of_memory(kind) for kind in kinds]
-        return (
-            f"Peak memory{at}: {old} in A ({words[0]}), {new} in {against.new_letter} ({words[1]});"
-            " the two kinds aren't comparable"
-        )
-    times = _memory_ratios(pair for _, pair in measured)
-    if times == ratio_text(1.0):
-        return f"Peak memory{at} is the same in A and {against.new_letter}: {old}"
-    return f"{against.new_letter}'s peak memory{at} is {times} × A's: {old} in A, {new} in {against.new_letter}"
+    words = [listed([_KINDS[is_cpu] for is_cpu in sorted(kind)]) for kind in kinds]
+    return QuantityRow(
+        session=against.new_letter,
+        quantity="Peak memory",
+        base=_peaks(base),
+        new=_peaks(new),
+        ratio=_range(ratios, ratio_text) if comparable else None,
+        note=None if comparable or not both else f"{Phrase.NOT_COMPARABLE}: {words[0]}, {words[1]}",
+    )
 
 
-def _memory_ratios(pairs: Iterable[Comparison]) -> str | None:
-    peaks = [(pair.base.case.peak_memory_mb, pair.new.case.peak_memory_mb) for pair in pairs]
-    ratios = [new / old for old, new in peaks if old and new]
-    return span(ratio_text(min(ratios)), ratio_text(max(ratios)))
-
-
-def _kind_of_memory(on_cpu: set[bool]) -> str:
-    words = {True: "resident memory of the worker", False: "memory of the GPU"}
-    return listed([words[is_cpu] for is_cpu in sorted(on_cpu)])
+_KINDS = {True: "the worker's memory", False: "the GPU's memory"}
 
 
 def _peaks(results: Sequence[Result]) -> str | None:
-    peaks = [peak for result in results if (peak := result.case.peak_memory_mb)]
-    return span(memory(min(peaks)), memory(max(peaks))) if peaks else None
+    return _range([peak for result in results if (peak := result.case.peak_memory_mb)], memory)
 
 
-def _power(against: PairwiseComparison, pairs: Pairs) -> str | None:
-    measured = [
-        (row, pair) for row, pair in pairs if pair.base.metrics.mean_power_w and pair.new.metrics.mean_power_w
-    ]
-    if not measured:
-        return _one_sided(against, pairs, _watts, "power reading")
-    old, new = (_watts([getattr(pair, side) for _, pair in measured]) for side in ("base", "new"))
-    at = f" at {place(against, measured[0][0])}" if len(measured) == 1 else f", mean of {len(measured):,} cases"
-    text = f"{old} in A, {new} in {against.new_letter}{at}"
-    if any((pair.base.config.device == "cpu") != (pair.new.config.device == "cpu") for _, pair in measured):
-        text += "; a CPU's reading leaves out the GPU, and a GPU's the CPU"
-    return text
+def _power(against: PairwiseComparison, pairs: Pairs) -> QuantityRow:
+    both = _with_both(pairs, lambda result: result.metrics.mean_power_w)
+    base, new = _sides(both or pairs)
+    unlike = any((pair.base.config.device == "cpu") != (pair.new.config.device == "cpu") for _, pair in both)
+    return QuantityRow(
+        session=against.new_letter,
+        quantity="Mean power",
+        base=_watts(base),
+        new=_watts(new),
+        note=f"{Phrase.NOT_COMPARABLE}: processor, GPU" if unlike else None,
+    )
 
 
 def _watts(results: Sequence[Result]) -> str | None:
     watts = [power for result in results if (power := result.metrics.mean_power_w)]
     energy = [joules for result in results if (joules := result.metrics.energy_per_sample_j)]
-    if not watts:
-        return None
-    per_sample = f" ({span(number(min(energy)), number(max(energy)))} J/sample)" if energy else ""
-    return f"{number(fmean(watts))} W{per_sample}"
+    per_sample = f" ({_range(energy, number)} J/sample)" if energy else ""
+    return f"{number(fmean(watts))} W{per_sample}" if watts else None
 
 
-def _one_sided(
-    against: PairwiseComparison, pairs: Pairs, shown: Callable[[Sequence[Result]], str | None], what: str
-) -> str | None:
-    """Describe a quantity that only one of the sessions has; None if neither has it."""
-    old, new = shown([pair.base for _, pair in pairs]), shown([pair.new for _, pair in pairs])
-    letters = ("A", against.new_letter) if old else (against.new_letter, "A")
-    value = old or new
-    at = f" at {place(against, pairs[0][0])}" if len(pairs) == 1 else f" in {count(len(pairs), 'case')}"
-    return f"{value} in {letters[0]}{at}; {letters[1]} has no {what}" if value else None
-
-
-def _runs(choices: Sequence[Choice], need: Need) -> str | None:
-    """Name the session and its case to run for a need, at each sequence length."""
-    named = [_run(choice) for choice in choices if choice.need == need]
-    return f"For {need}, run {listed(named)}" if named else None
-
-
-def _run(choice: Choice) -> str:
-    name = case_label(choice.best.result.config, choice.varying)
-    if choice.ahead.verdict is Verdict.SAME:
-        return f"{choice.best.letter} or {choice.next.letter} with {name}"
-    sure = "" if choice.ahead.verdict is Verdict.FASTER else " (not established)"
-    return f"{choice.best.letter} with {name}{sure}"
-
-
-def _next(compared: SessionComparison) -> str | None:
-    """Describe what would settle the unsure cases."""
-    ratios = [
-        row.ratio
-        for against in compared.against
-        for row in against.compared
-        if row.ratio and row.verdict in (Verdict.UNSURE, Verdict.REPORTED)
-    ]
-    wanted = [ratio.next_rounds for ratio in ratios if ratio.next_rounds]
-    if wanted:
-        settled = count(len(wanted), "unsure case")
-        return f"To settle {settled}, measure the sessions again with {max(wanted):,} rounds"
-    if ratios and all(ratio.doubt is Doubt.NO_INTERVAL for ratio in ratios):
-        return "To test the ratios, measure both setups with every step recorded"
-    return None
+_COLUMNS: tuple[Column[QuantityRow], ...] = (
+    Column("Session", lambda row: row.session, right=False),
+    Column("Quantity", lambda row: row.quantity, right=False),
+    Column("A", lambda row: row.base),
+    Column("New", lambda row: row.new),
+    Column("Against A (×)", lambda row: row.ratio),
+    Column("Least to most (×)", lambda row: row.spread),
+    Column("Most at", lambda row: row.most, right=False),
+    Column("Note", lambda row: row.note, right=False),
+)

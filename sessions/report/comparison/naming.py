@@ -37,11 +37,6 @@ def place(against: PairwiseComparison, row: AlignedCase) -> str:
     return f"batch size {row.case.config.batch_size:,}"
 
 
-def all_of(amount: int) -> str:
-    """Refer to all cases that two sessions have in common."""
-    return {1: "the one common case", 2: "both common cases"}.get(amount, f"all {amount:,} common cases")
-
-
 def several(names: Iterable[str]) -> str:
     """List a few names, and count the rest."""
     all_names = list(names)

@@ -1,18 +1,16 @@
 """Systems of a comparison side by side, with their differences and unrecorded facts."""
 
 from benchtui.sessions.compare.align import PairwiseComparison, SessionComparison
-from benchtui.sessions.compare.environment_diff import UNCOMPARED, Difference, missing_groups, without_files
+from benchtui.sessions.compare.environment_diff import UNCOMPARED, missing_groups, without_files
 from benchtui.sessions.compare.system_facts import Fact, facts, models, system
-from benchtui.sessions.report.comparison.naming import lettered, several
+from benchtui.sessions.report.comparison.naming import lettered
 from benchtui.sessions.report.overview.short_facts import facts_elsewhere
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import UNKNOWN, custom_task
 from benchtui.sessions.sweep.options import value_text
-from benchtui.sessions.text.formatting import in_sentence, listed
+from benchtui.sessions.text.formatting import listed
 from benchtui.sessions.text.tables import Table
 
-LONGEST_VALUE = 24
-"""Maximum length of a value in a sentence. Facts with longer values are only named."""
 BOTH = 2
 
 
@@ -85,26 +83,6 @@ def unrecorded_text(compared: SessionComparison) -> str:
 
 def _missing(session: Session) -> str:
     return " or ".join(missing_groups(session))
-
-
-def difference_sentence(compared: SessionComparison, against: PairwiseComparison) -> str:
-    """Describe the differences between a session and the base: options ignored to match cases first."""
-    place = compared.against.index(against) + 1
-    apart = [
-        difference for difference in compared.differences if difference.values[0] != difference.values[place]
-    ]
-    first = [difference for difference in apart if difference.what in against.ignored]
-    named = [*first, *(difference for difference in apart if difference not in first)]
-    letter = against.new_letter
-    if not named:
-        return f"{letter} and A don't differ in anything that they record."
-    return f"{letter} differs from A in {several(_difference(difference, place) for difference in named)}."
-
-
-def _difference(difference: Difference, place: int) -> str:
-    old, new = (difference.values[at] or "not recorded" for at in (0, place))
-    what = in_sentence(difference.what)
-    return f"{what} ({old} → {new})" if max(map(len, (old, new))) <= LONGEST_VALUE else what
 
 
 def pairing(against: PairwiseComparison) -> str:

@@ -1,143 +1,161 @@
-"""Decision: the case to run for each need, in a few sentences and one table."""
+"""Decision: the answer for each work, a row per work, and other objectives that choose another case."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import msgspec
 
-from benchtui.sessions.advice.objectives import Need
-from benchtui.sessions.compare.system_facts import Fact
-from benchtui.sessions.report.sections.answers import suspects
-from benchtui.sessions.report.sections.recommendations import BALANCED, OPTIMA, Recommendation
+from benchtui.sessions.advice.conclusion import Conclusion, remaining
+from benchtui.sessions.advice.objectives import SPEED_NEEDS
+from benchtui.sessions.report.overview.choices import BRIEF, Choices, choice_table, has_several_works, others
 from benchtui.sessions.state.case import STATE_WORDS
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.sweep import Work
-from benchtui.sessions.text.formatting import listed, number
-from benchtui.sessions.text.labels import case_label, measured_amount
+from benchtui.sessions.sweep import Config, Work
+from benchtui.sessions.sweep.options import OPTIONS
+from benchtui.sessions.text.answers import answer_note
+from benchtui.sessions.text.conclusion import (
+    ChoiceRow,
+    certainty_so_far,
+    choice_row,
+    cost_text,
+    headline_figure,
+    nothing_measured,
+)
+from benchtui.sessions.text.formatting import listed, memory, number, signed_percent
+from benchtui.sessions.text.glossary import Phrase
+from benchtui.sessions.text.labels import brief_labels, case_label, measured_amount
 from benchtui.sessions.text.tables import Column, Table, table
 from benchtui.sessions.text.wording import (
-    AS_REPORTED,
     MILLION,
-    MOST_NAMES,
     SECONDS_AN_HOUR,
-    baseline_cell,
-    best_figure,
+    Remark,
+    accuracy_note,
     changing_text,
-    confidence,
+    compile_time,
     cost_of_a_million,
-    costs,
-    figure,
+    memory_change,
+    sentences,
     unverified_note,
 )
 
 BILLION = 1000 * MILLION
 SECONDS_A_DAY = 24 * SECONDS_AN_HOUR
-NO_CHOICE = "Nothing to choose between: no two measured cases do the same work."
+MOST_ANSWERS = 3
+"""Number of works with a sentence; all have a row."""
+NO_CHOICE = "no two measured cases do the same work"
+
+
+class WorkRow(msgspec.Struct, frozen=True):
+    """Row of a work: its choices for throughput and latency, and what the first of them costs."""
+
+    work: str
+    throughput: ChoiceRow | None
+    latency: ChoiceRow | None
+    paid: Conclusion | None
+    """The choice whose costs are shown: for throughput, or else for latency."""
+    price: str | None
+    """Cost of a million samples."""
 
 
 class DecisionSection(msgspec.Struct, frozen=True):
     """Contents of the section."""
 
-    sentences: tuple[str, ...]
-    table: Table | None
-    facts: tuple[Fact, ...]
-    """Baseline and terms that the table refers to."""
+    answers: tuple[Remark, ...]
+    works: Table | None
+    notes: str
+    """What all choices for speed share, and their baselines."""
+    others: Table | None
+    """Choices for other objectives, where they are other cases."""
 
 
-def decision(session: Session, choices: Sequence[Recommendation]) -> DecisionSection:
-    """Return the case to run for each need. Without a measured case, the section only counts cases."""
-    shown = _with_alternatives(choices)
-    grouped = any(case.config.group for case in session.cases if case.has_result)
-    nothing = NO_CHOICE if grouped and not choices else None
-    runs = (*_runs(shown, "throughput"), *_runs(shown, "latency"))
-    lines = (*runs, *_changing(shown), *suspects(shown), nothing, completeness(session))
+def decision(
+    session: Session, made: Choices, varying: tuple[str, ...], per_hour: float | None = None
+) -> DecisionSection:
+    """Return the case to run for each work. Without a choice, the answer is the reason."""
+    several = has_several_works(made)
+    works = [option.name for option in OPTIONS if option.work and several]
+    named = [option for option in varying if option not in works]
+    first = _first(made)
+    shared, rows = _work_rows(made, named, per_hour, several=several)
     return DecisionSection(
-        sentences=tuple(line for line in lines if line),
-        table=table(_COLUMNS, shown, lambda choice: choice.best.metrics.samples_per_s),
-        facts=(*_baselines(shown), *_legend(shown)),
+        answers=tuple(_answers(session, first, named)) or (_nothing(session),),
+        works=table(_COLUMNS, rows),
+        notes=sentences(f"Every choice: {shared}" if shared else None, f"Baseline: {_baselines(first, named)}"),
+        others=choice_table(others(made), partial(case_label, varied=named), BRIEF, several=several),
     )
-
-
-def _with_alternatives(choices: Sequence[Recommendation]) -> list[Recommendation]:
-    """Keep only the first need of a work with a single case, which is the choice for all needs."""
-    first: dict[Work, Need] = {}
-    for choice in choices:
-        first.setdefault(choice.best.config.work, choice.need)
-    return [
-        choice for choice in choices if choice.choice.runner_up or first[choice.best.config.work] == choice.need
-    ]
 
 
 def completeness(session: Session) -> str:
     """Return how many cases were measured, and how the others ended."""
     tally = Counter(case.state for case in session.cases if not case.has_result)
-    others = [f"{amount:,} {STATE_WORDS.get(state, state)}" for state, amount in tally.items()]
-    rest = f"; {listed(others)}" if others else ""
+    rest = [f"{amount:,} {STATE_WORDS.get(state, state)}" for state, amount in tally.items()]
     noun = "case" if session.start.source else "planned case"
-    return f"Measured: {measured_amount(session, noun)}{rest}."
+    return f"Measured: {measured_amount(session, noun)}{f'; {listed(rest)}' if rest else ''}."
 
 
-def _runs(choices: Sequence[Recommendation], need: Need) -> Iterator[str]:
-    """Yield the cases to run for a need, one for each work; then the candidates that aren't established."""
-    chosen = [choice for choice in choices if choice.need == need]
-    recommended = [choice for choice in chosen if choice.choice.recommended]
-    reported = [choice for choice in recommended if choice.choice.as_reported]
-    sure = [choice for choice in recommended if not choice.choice.as_reported]
-    open_ones = [choice for choice in chosen if not choice.choice.recommended]
-    if sure:
-        yield f"For {need}, run {_named(sure)}."
-    if reported:
-        yield f"For {need}, run {_named(reported)}, {AS_REPORTED}."
-    if open_ones:
-        several = "s" if len(open_ones) > 1 else ""
-        yield f"For {need}, no case is established as the best; candidate{several}: {_named(open_ones)}."
+def _first(made: Choices) -> dict[Work, Conclusion]:
+    """Return the choice that answers for each work: for throughput, or else for the first other need."""
+    first: dict[Work, Conclusion] = {}
+    for by_work in made.values():
+        for work, conclusion in by_work.items():
+            first.setdefault(work, conclusion)
+    return first
 
 
-def _named(choices: Sequence[Recommendation]) -> str:
-    named = [f"{_label(choice)} ({_with_doubt(choice)})" for choice in choices[:MOST_NAMES]]
-    rest = len(choices) - len(named)
-    more = [f"see the table for {rest:,} more"] if rest else []
-    return listed([*named, *more])
+def _nothing(session: Session) -> Remark:
+    measured = any(case.has_result for case in session.cases)
+    return Remark("Nothing to decide", f"{NO_CHOICE if measured else nothing_measured(session)}.")
 
 
-def _with_doubt(choice: Recommendation) -> str:
-    shown = figure(choice.best, choice.need)
-    sure = choice.choice.established or choice.choice.as_reported
-    return shown if sure else f"{shown}; {confidence(choice.choice)}"
+def _answers(session: Session, first: dict[Work, Conclusion], named: Sequence[str]) -> Iterator[Remark]:
+    """Yield what to run, a sentence each for the first works. What isn't decided comes with what would."""
+    undecided = [work for work in first.values() if not work.decided]
+    blank = len(first) > 1 and len(undecided) == len(first)
+    if blank:
+        yield Remark("Nothing is decided", sentences(_to_decide(session, undecided)))
+    for work, conclusion in list(first.items())[:MOST_ANSWERS]:
+        where = f" at {work}" if len(first) > 1 else ""
+        row = choice_row(conclusion, partial(case_label, varied=named))
+        if conclusion.decided:
+            yield Remark(f"{Phrase.RUN}{where}", f"{_case_text(row, conclusion)}; {row.confidence}.")
+        else:
+            rival = f"; next best {row.next_best}: {row.ahead}" if row.next_best else ""
+            more = None if blank else _to_decide(session, [conclusion])
+            so_far = f"so far {row.case}, {row.figure}{rival}"
+            yield Remark(f"Not decided{where}", sentences(f"{certainty_so_far(conclusion)}; {so_far}", more))
+        for faster in conclusion.choice.changing[:1]:
+            name = case_label(faster.result.config, named)
+            yield Remark(f"Faster{where}, with other answers", f"{changing_text(faster, name)}.")
 
 
-def _changing(choices: Sequence[Recommendation]) -> Iterator[str]:
-    """Yield the fastest case of each work that isn't recommended because of its answers."""
-    for choice in choices:
-        if choice.need == "throughput" and choice.choice.changing:
-            rival = choice.choice.changing[0]
-            yield f"{changing_text(rival, case_label(rival.result.config, choice.varying))}."
+def _case_text(row: ChoiceRow, conclusion: Conclusion) -> str:
+    best = conclusion.best
+    interval = f" ({row.interval})" if row.interval else ""
+    rate = None if best.config.label or row.need != "throughput" else best.metrics.samples_per_s
+    suspect = answer_note(best.case) if best.case.has_other_answer else None
+    parts = (
+        f"{row.case}, {row.figure}{interval}",
+        samples_per_day(rate, best.metrics.task.sample),
+        _against(row),
+        suspect and f"{suspect}: check them before you use it",
+    )
+    return ", ".join(part for part in parts if part)
 
 
-def _label(choice: Recommendation) -> str:
-    return case_label(choice.best.config, choice.varying)
+def _against(row: ChoiceRow) -> str | None:
+    """Say how the choice compares with its baseline."""
+    if row.against_baseline in (None, Phrase.BASELINE):
+        return row.against_baseline
+    return f"against {Phrase.BASELINE} {row.against_baseline}"
 
 
-def _baselines(choices: Sequence[Recommendation]) -> tuple[Fact, ...]:
-    """Return the baseline of each work, or why there is none."""
-    fastest = (choice for choice in choices if choice.need == "throughput")
-    return tuple((f"Baseline{choice.where}", _baseline(choice)) for choice in fastest)
-
-
-def _baseline(choice: Recommendation) -> str:
-    if choice.baseline is None:
-        return f"none: {choice.no_baseline}"
-    return f"{case_label(choice.baseline.config, choice.varying)}, {figure(choice.baseline, 'throughput')}"
-
-
-def _legend(choices: Sequence[Recommendation]) -> tuple[Fact, ...]:
-    return (("Balanced", BALANCED),) if any(choice.need == "balanced" for choice in choices) else ()
-
-
-def _figure(choice: Recommendation) -> str:
-    rate = None if choice.best.config.label else choice.best.metrics.samples_per_s
-    daily = samples_per_day(rate, choice.best.metrics.task.sample) if choice.need == "throughput" else None
-    return ", ".join(part for part in (best_figure(choice.choice), daily) if part)
+def _to_decide(session: Session, undecided: Sequence[Conclusion]) -> str:
+    """Say what it would cost to decide these choices."""
+    cost = remaining(session, [question for work in undecided for question in work.rivals])
+    if cost is None:
+        return Phrase.NOTHING_DECIDES
+    return f"{Phrase.TO_DECIDE}, measure {cost_text(cost)}: benchtui next SESSION"
 
 
 def samples_per_day(rate: float | None, sample: str) -> str | None:
@@ -152,25 +170,79 @@ def samples_per_day(rate: float | None, sample: str) -> str | None:
     return f"about {number(amount)} {sample}/day"
 
 
-def _costs(choice: Recommendation) -> str | None:
-    price = number(cost_of_a_million(choice.best, choice.per_hour)) if choice.need == "throughput" else None
-    parts = (
-        costs(choice.best, choice.baseline),
-        price and f"{price} per million samples",
-        unverified_note(choice.best),
-    )
-    return "; ".join(part for part in parts if part) or None
+def _work_rows(
+    made: Choices, named: Sequence[str], per_hour: float | None, *, several: bool
+) -> tuple[str, list[WorkRow]]:
+    """Return what the names of all choices for speed share, and a row for each work."""
+    speed = [made[need] for need in SPEED_NEEDS]
+    chosen = [conclusion for by_work in speed for conclusion in by_work.values()]
+    configs = list(dict.fromkeys(conclusion.best.config for conclusion in chosen))
+    if not configs:
+        return "", []
+    shared, own = brief_labels(configs, named)
+    brief = dict(zip(configs, own, strict=True))
+
+    def name(config: Config) -> str:
+        return brief.get(config) or case_label(config, named)
+
+    def row(work: Work) -> WorkRow:
+        throughput, latency = (by_work.get(work) for by_work in speed)
+        return WorkRow(
+            str(work) if several else "",
+            choice_row(throughput, name) if throughput else None,
+            choice_row(latency, name) if latency else None,
+            throughput or latency,
+            number(cost_of_a_million(throughput.best if throughput else None, per_hour)),
+        )
+
+    return shared, [row(work) for work in dict.fromkeys(work for by_work in speed for work in by_work)]
 
 
-_COLUMNS: tuple[Column[Recommendation], ...] = (
-    Column("Need", lambda choice: f"{OPTIMA[choice.need]}{choice.where}", right=False),
-    Column("Run", _label, right=False),
-    Column("Figure (95% interval)", _figure, right=False),
-    Column(
-        "Against the baseline (95% interval)",
-        lambda choice: baseline_cell(choice.best, choice.baseline, choice.need),
-        right=False,
-    ),
-    Column("Confidence", lambda choice: confidence(choice.choice), right=False),
-    Column("Costs", _costs, right=False),
+def _baselines(first: dict[Work, Conclusion], named: Sequence[str]) -> str:
+    """Name the baselines with their figures, or say why there is none."""
+    figures: dict[str, list[str]] = {}
+    for work, conclusion in first.items():
+        where = f" at {work}" if len(first) > 1 else ""
+        base = conclusion.baseline
+        known = base and f"{headline_figure(base, conclusion.choice)}{where}"
+        label = case_label(base.config, named) if base else f"none: {conclusion.no_baseline}"
+        figures.setdefault(label, []).append(known or where.strip())
+    return "; ".join(f"{label} ({listed(known)})" if any(known) else label for label, known in figures.items())
+
+
+def _chosen(row: ChoiceRow | None) -> str | None:
+    return f"{row.case}: {row.figure}" if row else None
+
+
+def _confidence(row: WorkRow) -> str:
+    """Return the certainty of both choices, once if it is the same."""
+    choices = [choice for choice in (row.throughput, row.latency) if choice]
+    return "; ".join(dict.fromkeys(choice.confidence for choice in choices))
+
+
+def _memory(paid: Conclusion) -> str | None:
+    best, base = paid.best, paid.baseline
+    change = memory_change(best, base) if base and base is not best else None
+    shown = memory(best.case.peak_memory_mb)
+    return shown if change is None else f"{shown} ({signed_percent(change, 0)} %)"
+
+
+def _accuracy(paid: Conclusion) -> str | None:
+    notes = (accuracy_note(paid.best, paid.baseline), unverified_note(paid.best))
+    return "; ".join(filter(None, notes)) or None
+
+
+def _cost(text: Callable[[Conclusion], str | None]) -> Callable[[WorkRow], str | None]:
+    return lambda row: text(row.paid) if row.paid else None
+
+
+_COLUMNS: tuple[Column[WorkRow], ...] = (
+    Column("Workload", lambda row: row.work or None, right=False),
+    Column("Throughput", lambda row: _chosen(row.throughput), right=False),
+    Column("Latency", lambda row: _chosen(row.latency), right=False),
+    Column("Confidence", _confidence, right=False),
+    Column("Peak memory", _cost(_memory), right=False),
+    Column("Compile time", _cost(lambda paid: compile_time(paid.best, paid.baseline)), right=False),
+    Column("Accuracy", _cost(_accuracy), right=False),
+    Column("Per million samples", lambda row: row.price),
 )

@@ -1,21 +1,21 @@
 """Effects of the options: how much each value changes throughput, over all pairs that differ only in it."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby, pairwise
 
 import msgspec
 
 from benchtui.sessions.report.sections.gains import matched_by, pair_counts
 from benchtui.sessions.stats.ratios import Comparison, break_even_steps, comparison
-from benchtui.sessions.stats.results import Result, series
+from benchtui.sessions.stats.results import Result, Series, series
 from benchtui.sessions.stats.verdicts import Verdict
 from benchtui.sessions.sweep import Config
 from benchtui.sessions.sweep.options import AXES
-from benchtui.sessions.text.formatting import capitalized, listed, number, ratio_text, span
+from benchtui.sessions.text.formatting import capitalized, listed, number, ratio_text, signed_percent, span
+from benchtui.sessions.text.glossary import Phrase
 from benchtui.sessions.text.labels import pair_applied
 from benchtui.sessions.text.tables import Column, Table, table
-from benchtui.sessions.text.wording import AS_REPORTED
 
 NAMES = {"cache": "KV cache", "compile": "compiling"}
 """Options whose name in a sentence differs from that in a sweep."""
@@ -47,12 +47,6 @@ class Effect(msgspec.Struct, frozen=True):
         """Largest established factor by which throughput changes, up or down; 1 if none is established."""
         return _largest_factor(pair for pair in self.pairs if _is_established(pair, self.option))
 
-    @property
-    def reported(self) -> float:
-        """The same factor by what sources without steps reported; 1 unless all pairs change it alike."""
-        pairs = [pair for pair in self.pairs if verdict_word(pair, self.option) == Verdict.REPORTED]
-        return _largest_factor(pairs) if len(pairs) == len(self.pairs) and _direction(pairs) else 1.0
-
 
 def option_effects(results: Sequence[Result], chosen: Recommended) -> list[Effect]:
     """Return the effect of each value of each option, those of the option with the largest effect first."""
@@ -76,33 +70,12 @@ def effect_table(effects: Sequence[Effect]) -> Table | None:
 
 
 def ranking(effects: Sequence[Effect]) -> str | None:
-    """Rank the options by their largest established effect."""
-    options = {option: _factor(list(group)) for option, group in groupby(effects, lambda effect: effect.option)}
-    sure = [(_name(option), ratio_text(factor)) for option, factor in options.items() if factor > 1]
-    unsure = [_name(option) for option, factor in options.items() if factor <= 1]
-    reported = [
-        (_name(option), factor) for option, factor in _reported(effects).items() if options[option] <= 1
-    ]
-    unsure = [name for name in unsure if name not in dict(reported)]
-    rest = f"No effect of {listed(unsure)} is established." if unsure else ""
-    if reported:
-        factors = listed([f"{name} by up to {ratio_text(factor)} ×" for name, factor in reported])
-        rest = f"{capitalized(factors)}, {AS_REPORTED}. {rest}".rstrip()
-    if not sure:
-        return rest or None
-    (first, most), *others = sure
-    then = [f"{name} {factor}" for name, factor in others]
-    more = f", then {listed(then)}" if then else ""
-    return (
-        f"{capitalized(first)} matters most for throughput, by a factor of up to {most}{more}. {rest}".rstrip()
-    )
-
-
-def _reported(found: Sequence[Effect]) -> dict[str, float]:
-    """Return the largest factor of each option that is only reported."""
-    groups = groupby(found, lambda each: each.option)
-    factors = {option: max(each.reported for each in group) for option, group in groups}
-    return {option: factor for option, factor in factors.items() if factor > 1}
+    """Name the option with the largest established effect; None if none is established."""
+    most = max(effects, key=lambda effect: effect.factor, default=None)
+    if most is None or most.factor <= 1:
+        return None
+    name = capitalized(_name(most.option))
+    return f"{name} matters most for throughput, by a factor of up to {ratio_text(most.factor)}."
 
 
 def _largest_factor(pairs: Iterable[Comparison]) -> float:
@@ -126,7 +99,7 @@ def verdict_word(pair: Comparison, option: str) -> str:
     """Return the verdict on a pair, or why it can't be attributed to the option."""
     if pair_counts(pair, option):
         return str(pair.verdict)
-    return "not applied" if pair_applied(pair, option) is False else "not verified"
+    return Phrase.NOT_APPLIED if pair_applied(pair, option) is False else Phrase.NOT_VERIFIED
 
 
 def _name(option: str) -> str:
@@ -145,21 +118,33 @@ def _effects(option: str, results: Sequence[Result], chosen: Recommended) -> Ite
         value = "" if option == "batch_size" else str(getattr(config, option))
         return (value,) if option in ANYWHERE else (config.machine, config.device, value)
 
-    pairs = [comparison(base, new) for base, new in _pairs(option, results)]
-    for _, group in groupby(sorted(pairs, key=key), key):
-        yield Effect(option, tuple(group), chosen)
-
-
-def _pairs(option: str, results: Sequence[Result]) -> list[tuple[Result, Result]]:
     if option == "batch_size":
-        return [pair for batch_series in series(results) for pair in _batch_pairs(batch_series.results)]
-    return matched_by(option, results)
+        yield from _of_batch_sizes(list(series(results)), chosen, key)
+        return
+    yield from _grouped(option, matched_by(option, results), chosen, key)
 
 
-def _batch_pairs(rows: Sequence[Result]) -> Iterator[tuple[Result, Result]]:
-    """Pair each batch size of a series with the smallest."""
-    first = rows[0]
-    return ((first, row) for row in rows if row.config.batch_size != first.config.batch_size)
+def _of_batch_sizes(
+    all_series: Sequence[Series], chosen: Recommended, key: Callable[[Comparison], tuple[str, ...]]
+) -> Iterator[Effect]:
+    """Compare each batch size with the next smaller one of a single series, or with the smallest of several."""
+    rows = [batch_series.results for batch_series in all_series if len(batch_series.results) > 1]
+    if len(rows) == 1:
+        for pair in pairwise(rows[0]):
+            yield Effect("batch_size", (comparison(*pair),), chosen)
+        return
+    yield from _grouped("batch_size", [(first, row) for first, *others in rows for row in others], chosen, key)
+
+
+def _grouped(
+    option: str,
+    pairs: Sequence[tuple[Result, Result]],
+    chosen: Recommended,
+    key: Callable[[Comparison], tuple[str, ...]],
+) -> Iterator[Effect]:
+    compared = sorted((comparison(base, new) for base, new in pairs), key=key)
+    for _, group in groupby(compared, key):
+        yield Effect(option, tuple(group), chosen)
 
 
 def _value(effect: Effect) -> str:
@@ -186,6 +171,12 @@ def _throughput(effect: Effect) -> str | None:
     return span(ratio_text(min(values)), ratio_text(max(values))) if values else None
 
 
+def _time_per_sample(effect: Effect) -> str | None:
+    """Format the range of the changes in the time per sample, in percent."""
+    values = [1 / pair.throughput.value - 1 for pair in effect.pairs if pair.throughput]
+    return span(signed_percent(min(values)), signed_percent(max(values))) if values else None
+
+
 def _tally(effect: Effect) -> str:
     words = Counter(verdict_word(pair, effect.option) for pair in effect.pairs)
     return listed([f"{amount:,} {word}" for word, amount in words.items()])
@@ -205,13 +196,13 @@ def _break_even(effect: Effect) -> str | None:
 def _advice(effect: Effect) -> str | None:
     """Return the advice on a value, if all pairs agree and no recommendation contradicts it."""
     if effect.option != "batch_size" and any(pair.new.metrics.diverged for pair in effect.pairs):
-        return "loss not finite"
+        return Phrase.NOT_FINITE
     words = {verdict_word(pair, effect.option) for pair in effect.pairs}
     word = next(iter(words)) if len(words) == 1 else ""
     if effect.option == "batch_size" or _contradicts(word, effect):
         return None
     if word == Verdict.REPORTED:
-        return {1: "use it, as reported", -1: "leave it, as reported"}.get(_direction(effect.pairs))
+        return {1: Phrase.USE_REPORTED, -1: Phrase.LEAVE_REPORTED}.get(_direction(effect.pairs))
     return _ADVICE.get(word)
 
 
@@ -228,10 +219,10 @@ def _contradicts(word: str, effect: Effect) -> bool:
 
 
 _ADVICE: dict[str, str] = {
-    Verdict.FASTER: "use it",
-    Verdict.SLOWER: "leave it",
+    Verdict.FASTER: Phrase.USE,
+    Verdict.SLOWER: Phrase.LEAVE,
     Verdict.SAME: "same",
-    Verdict.UNSURE: "not established",
+    Verdict.UNSURE: Phrase.UNDECIDED,
 }
 """Advice by verdict, if all pairs agree."""
 _COLUMNS: tuple[Column[Effect], ...] = (
@@ -240,6 +231,7 @@ _COLUMNS: tuple[Column[Effect], ...] = (
     Column("Against", _base, right=False),
     Column("On", _where, right=False),
     Column("Throughput (×)", _throughput),
+    Column("Time per sample (%)", _time_per_sample),
     Column("Pairs", lambda effect: f"{len(effect.pairs):,}"),
     Column("Verdicts", _tally, right=False),
     Column("Pays off after (steps)", _break_even),

@@ -1,81 +1,107 @@
-"""Results by device and precision: one table each, with scaling, memory, energy, parts and marks as columns."""
+"""Results: a row per measured case with its most important quantities, and remarks on the other cases."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
-from msgspec.structs import replace
 
 from benchtui.sessions.analysis.roofline import Limit
-from benchtui.sessions.analysis.scaling import Step, scaling
 from benchtui.sessions.metrics.quantity import CaseData
 from benchtui.sessions.metrics.view import short
 from benchtui.sessions.metrics.views import RESULTS
 from benchtui.sessions.report.sections.gains import OPTION_TITLES
-from benchtui.sessions.report.sections.roofline import GIGA, utilization, utilization_title
 from benchtui.sessions.report.sections.roofline import Row as LimitRow
+from benchtui.sessions.report.sections.roofline import utilization, utilization_title
 from benchtui.sessions.state.case import CaseState, outcome
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import SIMULATED
 from benchtui.sessions.stats.disturbance import mark_kind
-from benchtui.sessions.stats.results import Result, series, task_of, varied
-from benchtui.sessions.sweep import Config
-from benchtui.sessions.text.formatting import (
-    MB_PER_GB,
-    count,
-    in_sentence,
-    number,
-    percent,
-    ratio_text,
-)
-from benchtui.sessions.text.labels import case_name, series_title
+from benchtui.sessions.stats.results import Result, by_work, task_of, varied
+from benchtui.sessions.sweep.options import OPTIONS
+from benchtui.sessions.text.formatting import MB_PER_GB, TERA, count, in_sentence, number, percent
+from benchtui.sessions.text.labels import case_name
 from benchtui.sessions.text.quantities import column, columns
-from benchtui.sessions.text.tables import Column, Table, in_unit, table
+from benchtui.sessions.text.tables import Column, Table, in_unit, narrowed, selected, table
 from benchtui.sessions.text.wording import headline_rate
 
-MOST_ROWS = 40
-"""Maximum number of rows of a table. Further cases are only in the full report."""
-MOST_GROUPS = 8
-"""Maximum number of tables. Further ones are only in the full report."""
-LEAST_SHARE = 0.005
-"""Minimum share of a step for a part to be named."""
-IN_TITLE = ("machine", "device", "precision")
-"""Options that each table has in its heading."""
-
-
+MOST_ROWS = 10
+"""Maximum number of rows of a short report. All cases are in the full report."""
+MOST_OUTCOMES = 8
+"""Maximum number of remarks on cases that weren't measured. All of them are in the full report."""
+DROPPED = (
+    "Limited by",
+    "MFU",
+    "HFU",
+    "Mean power",
+    "TFLOP/s",
+    "Time per sample",
+    "n",
+    "Of the measured peak",
+    "p99",
+    "Marks",
+    "J/sample",
+    "± 95%",
+)
+"""Columns that a table leaves out if it is too wide, the first ones first. The full report has them."""
 Own = dict[str, tuple[Column["Row"], ...]]
 
 
 class Row(msgspec.Struct, frozen=True):
-    """A case with its place in its batch-size series."""
+    """A case with the marks that not every case of the session has."""
 
     result: Result
-    step: Step | None
     marks: tuple[str, ...]
-    """Kinds of marks that not every case of the session has."""
     limit: Limit | None
     """Limit of the case; None if its operations weren't counted."""
     mfu: str | None
 
 
-class Group(msgspec.Struct, frozen=True):
-    """Cases of one device and precision."""
+class ResultsSection(msgspec.Struct, frozen=True):
+    """Contents of the section."""
 
-    title: str
-    table: Table
-    same: str | None
+    table: Table | None
+    note: str
     """Values shared by all rows, and rows that are left out."""
 
 
-def results_by_device(session: Session, results: Sequence[Result], limits: Sequence[LimitRow]) -> list[Group]:
-    """Return a table for each device and precision."""
-    varying = varied(result.config for result in results)
-    groups: dict[tuple[str, ...], list[Row]] = {}
-    share = utilization_title(session)
-    by_case = {result.case.index: (limit, utilization(session, (result, limit))) for result, limit in limits}
-    for row in _rows(results, by_case):
-        groups.setdefault(_key(row.result.config), []).append(row)
-    return [group for rows in list(groups.values())[:MOST_GROUPS] if (group := _group(rows, varying, share))]
+def results_section(
+    session: Session,
+    results: Sequence[Result],
+    limits: Sequence[LimitRow],
+    named: Collection[int] = (),
+    *,
+    full: bool,
+) -> ResultsSection:
+    """Return a row for each case. A short report has the cases in ``named`` and the fastest of each work."""
+    shown = results if full else _fastest(results, named)
+    rows = list(_rows(session, shown, results, limits))
+    own = _own(rows, _keys(results), utilization_title(session))
+    figures = columns(RESULTS, _data, own)
+    whole = table(in_unit(figures, task_of(shown)), rows, lambda row: row.result.metrics.samples_per_s)
+    if whole is None:
+        return ResultsSection(None, "")
+    trimmed, same = without_equal(whole, 0)
+    remarks = (
+        f"All rows: {', '.join(same)}." if same else None,
+        f"{len(shown):,} of {count(len(results), 'case')}, the fastest of each workload."
+        if len(shown) < len(results)
+        else None,
+    )
+    drawn = trimmed if full else narrowed(trimmed, DROPPED)
+    return ResultsSection(drawn, " ".join(filter(None, remarks)))
+
+
+def _fastest(results: Sequence[Result], named: Collection[int]) -> list[Result]:
+    """Return the named cases and the fastest of each work, up to ``MOST_ROWS``, in plan order."""
+    if len(results) <= MOST_ROWS:
+        return list(results)
+    ranks = {}
+    for rows in by_work(results).values():
+        ranked = sorted(rows, key=lambda row: -(row.metrics.samples_per_s or 0.0))
+        ranks.update({row.case.index: place for place, row in enumerate(ranked)})
+    first = sorted(results, key=lambda row: (row.case.index not in named, ranks[row.case.index]))
+    kept = {row.case.index for row in first[:MOST_ROWS]}
+    return [row for row in results if row.case.index in kept]
 
 
 def unmeasured(session: Session, varying: Collection[str]) -> list[str]:
@@ -85,7 +111,7 @@ def unmeasured(session: Session, varying: Collection[str]) -> list[str]:
         if not case.has_result:
             cases_by_reason.setdefault((outcome(case), _reason(case)), []).append(case)
     named = {key: case_name(cases[0].config, varying) for key, cases in cases_by_reason.items()}
-    return [_unmeasured(*key, len(cases), named[key]) for key, cases in cases_by_reason.items()][:MOST_GROUPS]
+    return [_unmeasured(*key, len(cases), named[key]) for key, cases in cases_by_reason.items()][:MOST_OUTCOMES]
 
 
 def _unmeasured(ended: str, reason: str, cases: int, first: str) -> str:
@@ -98,56 +124,19 @@ def _reason(case: CaseState) -> str:
     return (case.finished.reason if case.finished else None) or ""
 
 
-def _key(config: Config) -> tuple[str, ...]:
-    """Return the key of a group. Cases named by another tool form a single group."""
-    return ("",) if config.label else tuple(getattr(config, name) for name in IN_TITLE)
-
-
-def _rows(results: Sequence[Result], limits: Mapping[int, tuple[Limit, str | None]]) -> Iterable[Row]:
+def _rows(
+    session: Session, shown: Sequence[Result], results: Sequence[Result], limits: Sequence[LimitRow]
+) -> Iterable[Row]:
     kinds = {row.case.index: _mark_kinds(row) for row in results}
-    shared = {
-        kind
-        for kind, n in Counter(kind for row_kinds in kinds.values() for kind in row_kinds).items()
-        if n == len(kinds)
-    }
-    for batch_series in series(results):
-        scaled = scaling(batch_series)
-        steps = {step.result.case.index: step for step in scaled.steps} if scaled else {}
-        for row in batch_series.results:
-            marks = tuple(kind for kind in kinds[row.case.index] if kind not in shared)
-            yield Row(row, steps.get(row.case.index), marks, *limits.get(row.case.index, (None, None)))
+    amounts = Counter(kind for row_kinds in kinds.values() for kind in row_kinds)
+    by_case = {result.case.index: (limit, utilization(session, (result, limit))) for result, limit in limits}
+    for row in shown:
+        marks = tuple(kind for kind in kinds[row.case.index] if amounts[kind] < len(kinds))
+        yield Row(row, marks, *by_case.get(row.case.index, (None, None)))
 
 
 def _mark_kinds(row: Result) -> tuple[str, ...]:
     return tuple(dict.fromkeys(mark_kind(mark) for mark in row.case.marks if mark != SIMULATED))
-
-
-def _group(rows: Sequence[Row], varying: Sequence[str], share_of_sheet: str) -> Group | None:
-    """Return the table of a group. Columns with equal values in all rows are summarized in a line below it."""
-    shown = rows if len(rows) <= MOST_ROWS else _fastest(rows)
-    config, own = rows[0].result.config, varied(row.result.config for row in shown)
-    title = series_title(config, [name for name in varying if name not in own])
-    keys = _keys(config, own)
-    figures = columns(RESULTS, _data, _own(shown, keys, share_of_sheet))
-    whole = table(
-        in_unit(figures, task_of([row.result for row in shown])),
-        shown,
-        lambda row: row.result.metrics.samples_per_s,
-    )
-    if whole is None:
-        return None
-    trimmed, same = without_equal(whole, len(keys))
-    remarks = (
-        f"All rows: {', '.join(same)}." if same else None,
-        f"The {len(shown):,} fastest of {count(len(rows), 'case')}." if len(shown) < len(rows) else None,
-    )
-    return Group("Cases" if config.label else title, trimmed, " ".join(filter(None, remarks)) or None)
-
-
-def _fastest(rows: Sequence[Row]) -> list[Row]:
-    ranked = sorted(rows, key=lambda row: -(row.result.metrics.samples_per_s or 0.0))[:MOST_ROWS]
-    kept = {row.result.case.index for row in ranked}
-    return [row for row in rows if row.result.case.index in kept]
 
 
 def without_equal(whole: Table, keys: int) -> tuple[Table, list[str]]:
@@ -161,13 +150,7 @@ def without_equal(whole: Table, keys: int) -> tuple[Table, list[str]]:
     }
     kept = [place for place in range(len(cells_of)) if place not in alike]
     same = [_with_value(whole.titles[place], str(cells_of[place][0])) for place in sorted(alike)]
-    cut = replace(
-        whole,
-        titles=tuple(whole.titles[place] for place in kept),
-        right=tuple(whole.right[place] for place in kept),
-        rows=tuple(tuple(row[place] for place in kept) for row in whole.rows),
-    )
-    return cut, [text for text in same if text]
+    return selected(whole, kept), [text for text in same if text]
 
 
 def _with_value(title: str, value: str) -> str | None:
@@ -176,12 +159,15 @@ def _with_value(title: str, value: str) -> str | None:
     return f"{in_sentence(name)} = {value} {unit}".rstrip() if value != "0" else None
 
 
-def _keys(config: Config, own: Sequence[str]) -> tuple[Column[Row], ...]:
-    """Return the columns of the options that differ within the table."""
-    if config.label:
+def _keys(results: Sequence[Result]) -> tuple[Column[Row], ...]:
+    """Return the columns that name a case: the options that differ, or the name that another tool gave it."""
+    if any(row.config.label for row in results):
         return (Column("Case", lambda row: row.result.name, right=False),)
-    options = [name for name in OPTION_TITLES if name in own]
-    return (*map(_option, options), Column("Batch size", lambda row: f"{row.result.config.batch_size:,}"))
+    options = varied(row.config for row in results)
+    return (
+        *(_option(name) for name in KEY_TITLES if name in options),
+        Column("Batch size", lambda row: f"{row.result.config.batch_size:,}"),
+    )
 
 
 def _option(name: str) -> Column[Row]:
@@ -189,7 +175,7 @@ def _option(name: str) -> Column[Row]:
         value = getattr(row.result.config, name)
         return f"{value:,}" if isinstance(value, int) else str(value)
 
-    return Column(OPTION_TITLES[name], cell, right=name in ("threads", "tokenizer_threads", "sequence_length"))
+    return Column(KEY_TITLES[name], cell, right=name in ("threads", "tokenizer_threads", "sequence_length"))
 
 
 def _own(rows: Sequence[Row], keys: tuple[Column[Row], ...], share_of_sheet: str) -> Own:
@@ -199,18 +185,13 @@ def _own(rows: Sequence[Row], keys: tuple[Column[Row], ...], share_of_sheet: str
         "options": keys,
         "middle": (column(short(middle)[0], _data),),
         "headline": _headline(rows),
-        "scaling": (
-            Column("Against linear (×)", lambda row: ratio_text(row.step.against_linear) if row.step else None),
-            Column("Per doubling (%)", lambda row: percent(row.step.gain_per_doubling) if row.step else None),
-        ),
         "peak": (_peak(rows),),
         "limits": (
-            Column("GFLOP/s", _rate_of_operations),
+            Column("TFLOP/s", _rate_of_operations),
             Column("Of the measured peak (%)", _share),
             Column(share_of_sheet, lambda row: row.mfu),
             Column("Limited by", lambda row: row.limit.bound if row.limit else None, right=False),
         ),
-        "parts": (Column("Step breakdown (%)", _parts, right=False),),
         "own marks": (Column("Marks", lambda row: ", ".join(row.marks) or None, right=False),),
     }
 
@@ -255,16 +236,16 @@ def _peak(rows: Sequence[Row]) -> Column[Row]:
 
 def _rate_of_operations(row: Row) -> str | None:
     rate = row.limit.flops_per_s if row.limit else None
-    return number(rate / GIGA) if rate is not None else None
+    return number(rate / TERA) if rate is not None else None
 
 
 def _share(row: Row) -> str | None:
     return percent(row.limit.shares.arithmetic) if row.limit else None
 
 
-def _parts(row: Row) -> str | None:
-    """Format the shares of a step, largest first, without negligible ones."""
-    whole = row.result.metrics.latency_ms.mean
-    shares = {name: part_ms.mean / whole for name, part_ms in row.result.metrics.parts_ms.items() if whole > 0}
-    shown = sorted((item for item in shares.items() if item[1] >= LEAST_SHARE), key=lambda item: -item[1])
-    return ", ".join(f"{name} {percent(share)}" for name, share in shown) or None
+KEY_TITLES = {
+    option.name: OPTION_TITLES.get(option.name, option.name.replace("_", " ").capitalize())
+    for option in OPTIONS
+    if option.name != "batch_size"
+}
+"""Titles of the options that name a case."""

@@ -5,32 +5,30 @@ from collections import Counter
 from collections.abc import Sequence
 
 from benchtui.sessions.compare.system_facts import SOFTWARE, Fact, facts, models, reading_label, system
+from benchtui.sessions.report.limitations import case_devices
 from benchtui.sessions.sanitize import LONGEST_MESSAGE
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.results import Result
 from benchtui.sessions.sweep import custom_task
-from benchtui.sessions.text.formatting import in_sentence
+from benchtui.sessions.text.formatting import in_sentence, listed
 
 ELSEWHERE = ("Environment variables", "Other packages", "NUMA nodes", "CPU affinity")
 """System facts that the short form leaves out or shows elsewhere."""
 METHOD = (
     "Imported from",
-    "Task",
     "Text",
     "Input",
     "Import",
-    "Timing",
-    "A step",
-    "Compilation",
-    "Warm-up",
     "Rounds",
     "Noise floor",
     "Intervals",
-    "Verdicts",
     "Resumed",
     "Price",
     "Session",
 )
 """Facts of the method in the short form."""
+MOST_DEVICES = 2
+"""Number of devices in a title; the rest are only counted."""
 _SEPARATOR = re.compile(r"[,;] (?![^(]*\))")
 """Separates the items of a list, outside of parentheses."""
 IS_VALUE = ("Model", "Architecture")
@@ -56,6 +54,14 @@ def short_facts(session: Session, method: Sequence[Fact]) -> tuple[Fact, ...]:
             if label in METHOD
         ),
     )
+
+
+def devices(session: Session, results: Sequence[Result]) -> str:
+    """Name the processors and GPUs that measured cases ran on; empty if the record doesn't say."""
+    named = dict.fromkeys(name for result in results for name in case_devices(session, result) if name)
+    shown = list(named)[:MOST_DEVICES]
+    more = len(named) - len(shown)
+    return listed([*shown, f"{more:,} more"] if more else shown)
 
 
 def _shortened(note: str) -> str:

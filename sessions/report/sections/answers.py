@@ -9,14 +9,13 @@ from benchtui.sessions.analysis.training_answers import CANT_TELL
 from benchtui.sessions.metrics.quantity import CaseData
 from benchtui.sessions.metrics.views import ANSWERS
 from benchtui.sessions.payloads import AnswerComparison
-from benchtui.sessions.report.sections.recommendations import Recommendation
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baselines
 from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import Result
-from benchtui.sessions.text.answers import EARLIER_WEIGHTS, answer_note
-from benchtui.sessions.text.formatting import capitalized, count, listed, ratio_text
-from benchtui.sessions.text.labels import case_label, case_name
+from benchtui.sessions.text.answers import EARLIER_WEIGHTS, has_random_weights
+from benchtui.sessions.text.formatting import count, listed, ratio_text
+from benchtui.sessions.text.labels import case_name
 from benchtui.sessions.text.quantities import columns
 from benchtui.sessions.text.tables import Column, Table, table
 from benchtui.sessions.text.wording import MOST_NAMES
@@ -30,9 +29,11 @@ SHARED = (
     " the largest one answered as well, as a spot check."
 )
 RANDOM_WEIGHTS = (
-    "The weights are random, so these figures prove little: the logits of a trained model differ in size and"
-    " shape. Name a checkpoint as model to measure the real cost."
+    "The weights are random, so only equality is shown: how far outputs differ says nothing about a trained"
+    " model. Name a checkpoint as model to measure the real cost."
 )
+FIGURES_OF_LOGITS = ("answer_kl_mean", "answer_kl_p99", "answer_largest_difference")
+"""Quantities that say nothing about a trained model if the weights are random."""
 
 
 class AnswersSection(msgspec.Struct, frozen=True):
@@ -62,6 +63,7 @@ def answers(session: Session, results: Sequence[Result], varying: Collection[str
         return None
     case: Column[Row] = Column("Case", lambda row: case_name(row.result.config, varying), right=False)
     rows = _rows(session, results, varying)
+    random = any(has_random_weights(row.result.case) for row in rows)
     sentences = [
         INTRODUCTION,
         *([SHARED] if any(row.shared for row in rows) else []),
@@ -69,27 +71,9 @@ def answers(session: Session, results: Sequence[Result], varying: Collection[str
         *_shortened(results),
         *_absent(results),
     ]
-    figures = columns(ANSWERS, lambda row: CaseData.of(row.result), {"label": (case,)} | _OWN)
+    view = ANSWERS.leaving_out(*FIGURES_OF_LOGITS) if random else ANSWERS
+    figures = columns(view, lambda row: CaseData.of(row.result), {"label": (case,)} | _OWN)
     return AnswersSection(tuple(sentences), table(figures, rows))
-
-
-def suspects(choices: Sequence[Recommendation]) -> list[str]:
-    """Warn about the recommended cases whose answers are DIFFERENT or BROKEN."""
-    by_case: dict[int, Recommendation] = {}
-    for choice in choices:
-        if choice.best.case.has_other_answer:
-            by_case.setdefault(choice.best.case.index, choice)
-    named = list(by_case.values())[:MOST_NAMES]
-    more = len(by_case) - len(named)
-    warned = [_warning(choice) for choice in named]
-    return [*warned, *([f"The same applies to {count(more, 'more recommended case')}."] if more else [])]
-
-
-def _warning(choice: Recommendation) -> str:
-    comparison = choice.best.case.comparison
-    note = capitalized(answer_note(comparison) or "") if comparison else ""
-    label = case_label(choice.best.config, choice.varying)
-    return f"{note}: {label} is recommended, but its output isn't the baseline's; check it before you use it."
 
 
 def _rows(session: Session, results: Sequence[Result], varying: Collection[str]) -> list[Row]:

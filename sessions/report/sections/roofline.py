@@ -22,12 +22,10 @@ from benchtui.sessions.payloads import StepCost
 from benchtui.sessions.report.sections.gains import Block
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import Result, varied
-from benchtui.sessions.text.formatting import capitalized, count, listed, number, percent
+from benchtui.sessions.text.formatting import GIGA, TERA, capitalized, count, listed, number, percent
 from benchtui.sessions.text.labels import case_name
 from benchtui.sessions.text.quantities import column
 from benchtui.sessions.text.tables import Column, table
-
-GIGA = 1e9
 
 Row = tuple[Result, Limit]
 
@@ -142,17 +140,17 @@ def _since(session: Session, peaks: Peaks) -> str:
 
 def _peaks(peaks: Peaks) -> str:
     rates = (
-        ("flops", peaks.flops_per_s, peaks.flops_burst_per_s, "GFLOP/s"),
-        ("bytes", peaks.bytes_per_s, peaks.bytes_burst_per_s, "GB/s"),
+        ("flops", peaks.flops_per_s, peaks.flops_burst_per_s, "TFLOP/s", TERA),
+        ("bytes", peaks.bytes_per_s, peaks.bytes_burst_per_s, "GB/s", GIGA),
     )
-    return "; ".join(_peak(peaks, name, rate, burst, unit) for name, rate, burst, unit in rates)
+    return "; ".join(_peak(peaks, *rate) for rate in rates)
 
 
-def _peak(peaks: Peaks, name: str, rate: float | None, burst: float | None, unit: str) -> str:
+def _peak(peaks: Peaks, name: str, rate: float | None, burst: float | None, unit: str, size: float) -> str:
     if rate is None:
         return f"no {unit}: {peaks.absent.get(name, 'not measured')}"
-    fastest = "" if burst is None else f"; fastest {_giga(burst)}"
-    return f"{_giga(rate)} {unit} ({peaks.how.get(name, 'method not recorded')}{fastest})"
+    fastest = "" if burst is None else f"; fastest {number(burst / size)}"
+    return f"{number(rate / size)} {unit} ({peaks.how.get(name, 'method not recorded')}{fastest})"
 
 
 def _utilization(session: Session) -> Column[Row]:
@@ -185,20 +183,29 @@ def _of_work(field: str) -> Callable[[Row], str | None]:
     return cell
 
 
-def _of_peak(field: str) -> Callable[[Row], str | None]:
-    return lambda row: _giga(getattr(row[1].peaks, field)) if row[1].peaks else None
+def _of_peak(field: str, size: float) -> Callable[[Row], str | None]:
+    def cell(row: Row) -> str | None:
+        rate = getattr(row[1].peaks, field, None)
+        return None if rate is None else number(rate / size)
+
+    return cell
+
+
+def _operations(row: Row) -> str | None:
+    rate = row[1].flops_per_s
+    return None if rate is None else number(rate / TERA)
 
 
 _COLUMNS: tuple[Column[Row], ...] = (
     Column("Case", lambda row: row[0].name, right=False),
     Column("GFLOP/step", _of_work("flops")),
-    Column("GFLOP/s", lambda row: _giga(row[1].flops_per_s)),
-    Column("Peak (GFLOP/s)", _of_peak("flops_per_s")),
+    Column("TFLOP/s", _operations),
+    Column("Peak (TFLOP/s)", _of_peak("flops_per_s", TERA)),
     Column("Share of the measured peak (%)", lambda row: percent(row[1].shares.arithmetic)),
     Column("GB/step, upper bound", _of_work("bytes_moved")),
     Column("Of weights (GB/step)", _of_work("bytes_of_weights")),
     Column("GB/s, upper bound", lambda row: _giga(row[1].bytes_per_s)),
-    Column("Peak (GB/s)", _of_peak("bytes_per_s")),
+    Column("Peak (GB/s)", _of_peak("bytes_per_s", GIGA)),
     Column("Share of the measured bandwidth, upper bound (%)", lambda row: _upper_bound(row[1].shares.memory)),
     Column("Device busy (%)", lambda row: percent(row[1].shares.busy)),
     column(quantity("host_p50_ms"), lambda row: CaseData.of(row[0])),

@@ -20,6 +20,9 @@ from benchtui.sessions.text.labels import case_label
 from benchtui.sessions.text.quantities import columns
 from benchtui.sessions.text.tables import Column, Table, table
 
+MOST_ANOMALIES = 10
+"""Maximum number of anomalies in a short report."""
+
 
 def jitter(results: Sequence[Result]) -> Table | None:
     """Return the spread of each case's steps, absolute and relative to the step time."""
@@ -38,15 +41,18 @@ def disturbed(session: Session) -> Table | None:
 
 
 def anomaly_table(
-    session: Session, results: Sequence[Result], varying: Sequence[str], most: int | None = None
+    session: Session, results: Sequence[Result], varying: Sequence[str], *, full: bool
 ) -> Table | None:
-    """Return a row for each anomaly, up to ``most``."""
+    """Return a row for each anomaly. A short report has the first ones of those that aren't only counted."""
+    rows = list(anomalies(results, session.peaks))
+    if not full:
+        rows = [anomaly for anomaly in rows if anomaly.kind not in COUNTED][:MOST_ANOMALIES]
     facts: tuple[Column[Anomaly], ...] = (
         Column("Case", lambda anomaly: case_label(anomaly.result.config, varying), right=False),
         Column("What", _describe, right=False),
         Column("Confidence", _certainty, right=False),
     )
-    return table(facts, anomalies(results, session.peaks)[:most])
+    return table(facts, rows)
 
 
 def _disturbances(case: CaseState) -> list[str]:

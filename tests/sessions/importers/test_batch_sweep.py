@@ -108,7 +108,7 @@ def test_machine_software_and_model_come_from_the_file(imported: Any, runner_fil
 def test_earliest_timestamp_is_the_measurement_time(imported: Any, runner_file: Path) -> None:
     session = imported(runner_file)
     assert session.start.measured == "2025-05-06T14:57:40.190555"
-    assert "\n*Measured on 2025-05-06 14:57:40, imported on " in markdown(session)
+    assert "Measured on 2025-05-06 14:57:40, imported on " in markdown(session)
 
 
 def test_ignored_fields_are_listed_in_the_log_and_the_report(imported: Any, runner_file: Path) -> None:

@@ -149,7 +149,7 @@ def test_optimum_benchmark_calls_and_machine_facts_are_kept(imported: Any, optim
     assert session.start.host.packages["transformers"] == "4.57.6"
     assert session.runtime.torch.startswith("2.")
     text = markdown(session)
-    assert "; date of measurement not recorded*" in text
+    assert "; date of measurement not recorded. Measured: " in text
     assert "FP32" not in text
 
 
@@ -402,7 +402,7 @@ def test_prompt_processing_and_generation_of_the_same_length_are_not_compared(im
     assert bases == [0, 1, 0]
     assert [str(work) for work in works(session)] == ["pp128", "tg128"]
     document = markdown(session)
-    assert "Maximum throughput, pp128" in document
+    assert "pp128" in document.partition("## Results")[0]
     assert "tg128 |" not in document.partition("## Results")[0]
 
 

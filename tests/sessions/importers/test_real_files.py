@@ -165,7 +165,7 @@ def test_pyperf_processes_are_rounds_and_calibration_is_left_out(imported: Any) 
     loops = "a step is the mean of 8,192 to 16,384 runs of the benchmarked code; percentiles are of these means"
     assert session.messages[1].text == loops
     assert session.messages[2].text.startswith("ignored fields: ")
-    assert "Nothing to choose between: no two measured cases do the same work." in markdown(session)
+    assert "**Nothing to decide**: no two measured cases do the same work." in markdown(session)
 
 
 def test_only_tests_of_a_group_are_compared(imported: Any) -> None:

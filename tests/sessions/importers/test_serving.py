@@ -180,7 +180,7 @@ def test_failed_requests_are_marked_and_a_run_without_any_failed(imported: Any) 
 def test_report_has_the_times_of_requests_and_calls_no_run_length_a_latency(imported: Any) -> None:
     text = markdown(imported(FIXTURES / "guidellm.json"))
     assert "## Serving" in text
-    assert "requests/s" in text
+    assert "Requests/s" in text
     assert "latency" not in text.partition("## Results")[0].lower()
 
 

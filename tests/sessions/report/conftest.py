@@ -49,9 +49,9 @@ class Document:
             found.append(self.sections[place + 1])
         return found
 
-    def need(self, title: str) -> dict[str, str]:
-        """The row of a need in the decision table, by column."""
-        header, *rows = self["Decision"].tables[0]
+    def need(self, title: str, section: str = "Choices") -> dict[str, str]:
+        """The row of a need in the table of choices, by column."""
+        header, *rows = self[section].tables[0]
         return next(dict(zip(header, row, strict=True)) for row in rows if row[0] == title)
 
     @property
@@ -96,7 +96,20 @@ def parse(markdown: str) -> Document:
                 row.append(shown(token))
             case "inline":
                 document.sections[-1].paragraphs.append(shown(token))
+    for section in document.sections:
+        section.tables = joined(section.tables)
     return document
+
+
+def joined(tables: list[list[list[str]]]) -> list[list[list[str]]]:
+    """Join the parts of a table that was too wide: they have the same first column."""
+    whole: list[list[list[str]]] = []
+    for table in tables:
+        if whole and [row[0] for row in whole[-1]] == [row[0] for row in table]:
+            whole[-1] = [[*one, *other[1:]] for one, other in zip(whole[-1], table, strict=True)]
+        else:
+            whole.append(table)
+    return whole
 
 
 def shown(token: Token) -> str:

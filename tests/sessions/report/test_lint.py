@@ -10,8 +10,8 @@ from markdown_it import MarkdownIt
 
 from benchtui.sessions.report.document import markdown
 
+from .drawn import Drawn
 from .test_golden import GOLDEN, REPORTS
-from .test_sentences import Drawn
 
 MOST_LINES = 120
 """Length of a report of eight cases."""
@@ -140,7 +140,7 @@ def test_drawn_report_has_no_problems(seed: int) -> None:
 
 
 def test_report_of_eight_cases_has_at_most_120_lines(reports: list[str]) -> None:
-    measured = int(re.search(r"^- Measured: (\d+) of", reports[0], re.MULTILINE)[1])  # type: ignore[index]
+    measured = int(re.search(r"Measured: (\d+) of", reports[0], re.MULTILINE)[1])  # type: ignore[index]
     explained = re.search(r"^## Where a step's time goes$.*?(?=^## )", reports[0], re.MULTILINE | re.DOTALL)
     of_profiles = len(explained[0].splitlines()) if explained else 0
     assert of_profiles <= MOST_LINES_OF_PROFILES

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from benchtui.sessions.events import Answered
-from benchtui.sessions.payloads import AnswerComparison
+from benchtui.sessions.payloads import AnswerComparison, Model
 from benchtui.sessions.text.answers import answer_cell, answer_facts, answer_note, distance
 
 
@@ -29,10 +29,21 @@ def test_cell_has_a_sign_besides_its_word(figures: Any, cell: str | None, twin: 
     assert twin is None or twin.isascii()
 
 
-def test_note_names_the_unit() -> None:
-    assert answer_note(compared(verdict="different", kl_mean=0.03)) == "answers DIFFERENT (mean KL 0.03 nats)"
-    assert answer_note(compared(verdict="close", equal_tokens=1.0)) == "answers CLOSE (100% equal)"
-    assert answer_note(compared(absent="why")) is None
+def noted(bench: Any, weights: str = "pretrained", **figures: Any) -> str | None:
+    model = Model(name="tiny", weights=weights)
+    cases = [bench.case(size, 10.0, model=model) for size in (1, 2)]
+    session = bench.session(*cases, more=[bench.answered(0), bench.answered(1, **figures)])
+    return answer_note(session.cases[1])
+
+
+def test_note_names_the_unit(bench: Any) -> None:
+    assert noted(bench, verdict="different", kl_mean=0.03) == "answers DIFFERENT (mean KL 0.03 nats)"
+    assert noted(bench, verdict="close", equal_tokens=1.0) == "answers CLOSE (100% equal)"
+    assert noted(bench, absent="why") is None
+
+
+def test_note_on_random_weights_has_no_figure(bench: Any) -> None:
+    assert noted(bench, "random", verdict="different", kl_mean=0.03) == "answers DIFFERENT"
 
 
 def test_comparisons_sort_by_verdict_then_by_figure() -> None:
@@ -75,7 +86,7 @@ def test_facts_of_a_case_name_random_weights_and_reasons(bench: Any) -> None:
 @pytest.mark.parametrize("name", ["kl_mean", "sqnr_db", "equal_tokens", "loss_difference"])
 def test_figures_of_an_untrusted_file_are_formatted(name: str, value: float) -> None:
     found = compared(verdict="close", **{name: value})
-    assert answer_cell(found) and answer_note(found)
+    assert answer_cell(found)
     assert 1 <= (distance(found) or 0.0) <= 2
 
 

@@ -40,7 +40,7 @@ def test_decided_session_says_what_to_run_and_against_whom(bench: Any) -> None:
     said = dict(facts(work, name))
     assert said["baseline"] == "2.00 × (2.00 to 2.00), faster: fp32 bs 1, 100 samples/s"
     assert said["confidence"].startswith("clearly ahead of the next: fp32 bs 8, 160 samples/s, 1.25 × (")
-    assert said["latency"] == "fp32 bs 1, median over rounds 10.0 ms, clearly ahead of the next"
+    assert said["latency"] == "fp32 bs 1, 10.0 ms, clearly ahead of the next"
     assert open_text(conclude(session)) == "nothing: every verdict is decided"
 
 

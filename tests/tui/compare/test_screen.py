@@ -117,7 +117,7 @@ async def test_the_page_says_the_decision_as_the_report_does(opened: Any, pair: 
         async with opened(size=size) as seen:
             shown = await Shown(seen, paths).begin()
             lines = [line.strip() for line in seen.panel("summary")]
-            assert lines[0].startswith("It depends on the case: B (b) is faster than A (a) in 1 of 3")
+            assert lines[0].startswith("It depends on the case: 1 FASTER, 1 SLOWER and 1 SAME; B (b) is")
             assert "B against A" in lines.pop()
             if size[0] < 200:
                 assert lines[-1].endswith("enter shows all")
@@ -229,7 +229,7 @@ async def test_y_and_Y_copy_markdown(opened: Any, pair: Pair) -> None:
         await shown.press("y")
         await shown.until(lambda: "copied the case" in shown.word)
         assert seen.app.clipboard.startswith("| Case")
-        assert len(seen.app.clipboard.splitlines()) == 3
+        assert seen.app.clipboard.count("| cpu ") == 2  # too wide for one table
         await shown.press("Y")
         await shown.until(lambda: "copied the comparison" in shown.word)
         assert seen.app.clipboard.startswith("# Comparison: a and b")

@@ -5,6 +5,7 @@ from math import ceil
 
 import msgspec
 
+from benchtui.sessions.advice.conclusion import conclude_work
 from benchtui.sessions.advice.constraints import KINDS, NONE, VERDICTS, Constraints, Relaxation
 from benchtui.sessions.advice.objectives import Need, job_ms
 from benchtui.sessions.advice.optimal import Decision
@@ -16,22 +17,15 @@ from benchtui.sessions.files import visible_json
 from benchtui.sessions.report.compare_json import RatioJson, ratio_json, verdict_name
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import SIMULATED, simulation_note
-from benchtui.sessions.stats.baseline import baseline_of, explain_missing_baseline
+from benchtui.sessions.stats.baseline import baseline_of
 from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import Result, measured
 from benchtui.sessions.stats.verdicts import Ratio, Tail, VerdictName
 from benchtui.sessions.sweep import Work
-from benchtui.sessions.text.formatting import memory, number, ratio_text, time_ms
+from benchtui.sessions.text.conclusion import choice_row
+from benchtui.sessions.text.formatting import memory, number, time_ms
 from benchtui.sessions.text.quantities import with_unit
-from benchtui.sessions.text.wording import (
-    changing_text,
-    confidence,
-    costs,
-    ratio_with_interval,
-    unverified_note,
-    verdict_cell,
-    why_unsure,
-)
+from benchtui.sessions.text.wording import changing_text, confidence, ratio_cell, why_unsure
 
 MOST_LINES = 20
 """Maximum number of cases listed; the rest are only counted. The JSON contains all."""
@@ -45,14 +39,6 @@ OPTIONS = {
     "answer": "--answer",
     "samples_per_s": "--min-throughput",
 }
-_QUANTITIES = {
-    "throughput": "the throughput",
-    "latency": "the speed of a step",
-    "memory": "the throughput per MB",
-    "energy": "the samples per joule",
-    "steadiness": "the steadiness",
-    "balanced": "the balanced score",
-}
 
 
 def lines(session: Session, decision: Decision) -> Iterator[str]:
@@ -65,8 +51,7 @@ def lines(session: Session, decision: Decision) -> Iterator[str]:
         yield from _constraint_texts(decision)
     else:
         yield f"{_objective_text(decision)}: {best.name}: {metrics_text(best, decision)}"
-        yield from _against_next(decision)
-        yield from _against_baseline(session, best)
+        yield from _fields(session, decision)
         yield from (f"  marked: {mark}" for mark in best.case.marks if mark != SIMULATED)
         yield from _listed("Pareto front of samples/s, step time and memory:", _front_texts(decision))
     yield from _listed(
@@ -258,39 +243,31 @@ def _objective_text(decision: Decision) -> str:
     return f"{objective.need}{steps}{of}"
 
 
-def _against_next(decision: Decision) -> Iterator[str]:
-    second, ahead = decision.runner_up, decision.ahead
-    if second is None or ahead is None:
-        yield "  no other case to compare with"
+def _fields(session: Session, decision: Decision) -> Iterator[str]:
+    """Yield the fields of the choice, as the report has them, and the cases that may be as good or better."""
+    conclusion = conclude_work(session, decision.objective, measured(session), [decision])
+    if conclusion is None:
         return
-    yield f"  next: {second.name}: {metrics_text(second, decision)}"
-    why = why_unsure(ahead)
-    verdict = verdict_cell(ahead) if why is None else f"unsure: {why}"
-    yield f"  {ratio_with_interval(ahead)} {_QUANTITIES[decision.objective.need]}: {verdict}"
+    row = choice_row(conclusion, lambda config: config.name)
+    fields = {
+        "next": row.next_best,
+        "ahead of it by": row.ahead,
+        "against the baseline": row.against_baseline,
+        "confidence": row.confidence,
+        "costs": row.costs,
+    }
+    yield from (f"  {label}: {text}" for label, text in fields.items() if text)
+    if conclusion.baseline is None:
+        yield f"  no ratio to a baseline: {conclusion.no_baseline}; choose one: --baseline precision=fp32"
     if decision.leader is not None:
-        yield (
-            f"  {decision.leader.name} has the better value, but its lead isn't significant or is within"
-            f" {100 * ahead.same_within:.2g}%; the simpler case is recommended"
-        )
-    if decision.tail is not None:
-        best, other = decision.tail.best_ms, decision.tail.other_ms
-        shown = f"{time_ms(best)} ms, compared with {time_ms(other)} ms"
-        yield f"  but its {decision.tail.name} is longer: {shown}"
-    yield f"  confidence: {confidence(decision)}"
+        yield f"  simpler than {decision.leader.name}, whose lead isn't established or is negligible"
     yield from _listed(
         "  better, with other answers (--answer any chooses among them):",
         [changing_text(rival, rival.result.name) for rival in decision.changing],
     )
-    yield from _listed(
-        "  not distinguished from:",
-        [
-            *(result.name for result in decision.ties),
-            *(
-                f"{each.result.name}: {ratio_text(each.ratio.value)} ×, {why_unsure(each.ratio)}"
-                for each in decision.contenders
-            ),
-        ],
-    )
+    contenders = [f"{rival.result.name}: {ratio_cell(rival.ratio)}" for rival in decision.contenders]
+    others = [*(result.name for result in decision.ties), *contenders]
+    yield from _listed("  not distinguished from:", others)
 
 
 class _Baselines:
@@ -316,24 +293,6 @@ class _Baselines:
             return None
         own, baseline = self.of(result)
         return case_row(own.case, own, baseline)
-
-
-def _against_baseline(session: Session, best: Result) -> Iterator[str]:
-    """Yield the ratio to the baseline with its verdict, and what the case costs beyond the baseline."""
-    baselines = _Baselines(session)
-    (own, baseline), ratio = baselines.of(best), baselines.ratio(best)
-    if baseline is None:
-        named = session.start.sweep.measure.baseline
-        reason = explain_missing_baseline(best.config, session.cases, named)
-        yield f"  no ratio to a baseline: {reason}; choose one: --baseline precision=fp32"
-    if baseline and ratio:
-        multiple = ratio_with_interval(ratio)
-        yield f"  {multiple} the throughput of the baseline, {baseline.name}: {verdict_cell(ratio)}"
-    price = costs(own, baseline)
-    if price:
-        yield f"  it costs {price}"
-    if unverified := unverified_note(own):
-        yield f"  {unverified[0].lower()}{unverified[1:]}"
 
 
 def _front_texts(decision: Decision) -> list[str]:

@@ -7,8 +7,6 @@ from typing import Any
 
 Row = dict[str, Any]
 """A case in the JSON export."""
-Groups = dict[str, str]
-"""Named groups of a sentence that matched a shape."""
 OPTIONS = (
     "machine",
     "device",
@@ -31,10 +29,6 @@ DEFAULT_VALUES = {
     "tokenizer_threads": 0,
     "padding": "max",
 }
-VERIFIED = ("precision", "compile", "attention")
-PREFIXES = {"precision": "", "compile": "compile=", "attention": "attn="}
-"""How a sentence names the value of an option."""
-DEFAULTS = ("fp32", "off", "auto", "unknown")
 DISTURBANCES = ("disturbed", "throttled", "clock", "shared GPU", "beside")
 PRECISIONS = {
     "amp-fp16": "Mixed precision (AMP, fp16)",
@@ -44,21 +38,10 @@ PRECISIONS = {
 }
 DTYPES = {"fp32": "float32", "tf32": "float32", "fp16": "float16", "bf16": "bfloat16", "int8": "qint8"}
 OUTCOMES = {"oom": "out of memory", "running": "unfinished", "queued": "not started"}
-REASONS_OF_OUTCOMES = {
-    "queued": "hasn't been measured yet",
-    "running": "hasn't been measured yet",
-    "oom": "ran out of memory",
-    "skipped": "was skipped",
-    "failed": "failed",
-    "timeout": "timed out",
-    "interrupted": "was interrupted",
-}
-BOUNDS = {"arithmetic": "arithmetic", "memory bandwidth": "memory", "the host": "host"}
-"""What limits a case: its name in a sentence, and in the table."""
 NEEDS_BY_TITLE = {
     "Maximum throughput": "throughput",
     "Minimum latency": "latency",
-    "Most throughput per MB of memory": "memory",
+    "Most throughput per MB": "memory",
     "Least energy per sample": "energy",
     "Steadiest steps": "steadiness",
     "Balanced": "balanced",
@@ -72,9 +55,6 @@ MAX_MARGIN = 0.05
 SMALL_LEAD = 0.1
 """Lead below which a simpler case is preferred, if the lead isn't established."""
 LONGER_TAIL = 1.1
-MIN_TOKENIZING = 0.1
-MIN_EXTRA_MEMORY = 0.02
-UNEVEN_RATIO = 1.25
 
 
 def has_own_label(row: Row) -> bool:
@@ -126,13 +106,6 @@ def step_ms(row: Row) -> float:
     return float(row["latency_mean_ms"] if row["latency_p50_ms"] is None else row["latency_p50_ms"])
 
 
-def step_kind(row: Row) -> str:
-    """Return the name of that step."""
-    if len(row["rounds_p50_ms"]) > 1 and not without_steps(row):
-        return "median over rounds"
-    return "mean" if row["latency_p50_ms"] is None else "median"
-
-
 def peak_mb(row: Row) -> float | None:
     """Return the highest peak: of the worker for a CPU case, else on the device."""
     if row["device"] == "cpu":
@@ -172,19 +145,6 @@ def balanced_figures(fit: Sequence[Row]) -> list[str]:
     return [name for name in ("throughput", "latency", "mb", "energy") if all(cost(name, row) for row in fit)]
 
 
-def simplest(one: Row, others: Sequence[Row]) -> bool:
-    """Whether no other case is simpler: not compiled, less memory, or a shorter step."""
-    left = [one, *others]
-    for figure in (lambda row: float(row["compile"] not in ("off", "unknown")), peak_mb, step_ms):
-        known = [(row, value) for row in left if (value := figure(row)) is not None]
-        if len(known) == len(left):
-            least = min(value for _, value in known)
-            left = [row for row, value in known if value <= least * (1 + SAME_WITHIN)]
-        if one not in left:
-            return False
-    return True
-
-
 def longer_tail(need: str, row: Row, other: Row) -> tuple[str, float, float] | None:
     """Return the highest percentile that both cases have, if it is notably longer than the other's."""
     samples = row["samples_per_step"] / other["samples_per_step"] if need == "throughput" else 1
@@ -193,11 +153,6 @@ def longer_tail(need: str, row: Row, other: Row) -> tuple[str, float, float] | N
         if mine is not None and theirs is not None and need in SPEED:
             return (name, mine, theirs) if mine > LONGER_TAIL * theirs * samples else None
     return None
-
-
-def named_option(row: Row, option: str) -> str:
-    """Return an option of a case as sentences name it."""
-    return f"{PREFIXES[option]}{row[option]}"
 
 
 def applied_states(row: Row, option: str) -> set[bool | None]:

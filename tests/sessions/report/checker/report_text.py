@@ -1,4 +1,4 @@
-"""Parse a report's Markdown into headings, items and tables, and match printed numbers and sentence shapes."""
+"""Parse a report's Markdown into headings, items and tables, and compare printed numbers."""
 
 import html
 import re
@@ -28,7 +28,8 @@ class Part:
 
     @property
     def rows(self) -> list[dict[str, str]]:
-        return self.tables[0] if self.tables else []
+        """Rows of the table. One that was too wide is split into several, which begin with the same column."""
+        return [dict(cell for row in rows for cell in row.items()) for rows in zip(*self.tables, strict=True)]
 
 
 def parse_report(report: str) -> list[Part]:
@@ -76,37 +77,6 @@ def _unescaped(text: str) -> str:
 
 
 NUMBER = r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]\d+)?"
-KINDS = {
-    "case": "⟦(?P<{}>\\d+)⟧",
-    "cases": "(?P<{}>[⟦⟧\\d, andmore]+?)",
-    "num": f"(?P<{{}}>{NUMBER})",
-    "share": f"(?P<{{}}>{NUMBER} [%×])",
-    "sizes": "(?P<{}>[\\d, ]+)",
-    "unit": "(?P<{}>[%×])",
-    "figure": "(?P<{}>[^⟦⟧;]+?)",
-    "word": "(?P<{}>[^\\s⟦⟧;]+?)",
-    "text": "(?P<{}>[^;]+?)",
-    "any": "(?P<{}>.+?)",
-    "inside": "(?P<{}>[^();]+)",
-    "of": "(?P<{}>the throughput of|as fast as)",
-    "peaks": "(?P<{}>the measured peak|the measured bandwidth)",
-    "how": "(?P<{}> round by round| at typical steps)",
-    "rising": "(?P<{}>and throughput was still rising)",
-    "versus": f"(?P<{{}}>(?:which|the same|{NUMBER} ×) [^;]+)",
-    "memory": f"(?P<{{}}>{NUMBER} [MG]B)",
-}
-"""Patterns for the variable parts of a sentence."""
-
-
-def shape(template: str) -> re.Pattern[str]:
-    """Compile a sentence shape: ``{name:kind}`` for variable parts, ``[…]`` around optional ones."""
-    found = ""
-    for piece in re.split(r"(\{\w+:\w+\}|\[|\])", template):
-        if match := re.fullmatch(r"\{(\w+):(\w+)\}", piece):
-            found += KINDS[match[2]].format(match[1])
-        else:
-            found += {"[": "(?:", "]": ")?"}.get(piece) or re.escape(piece)
-    return re.compile(found)
 
 
 def parse_number(shown: str) -> float:
@@ -128,23 +98,7 @@ def rounds_to(shown: str, value: float | None) -> bool:
     )
 
 
-def parse_share(shown: str) -> float:
-    """Parse a share given in percent or as a multiple."""
-    number, unit = shown.split(" ")
-    return parse_number(number) / 100 if unit == "%" else parse_number(number) - 1
-
-
-def share_rounds_to(shown: str, value: float | None) -> bool:
-    number, unit = shown.split(" ")
-    return value is not None and rounds_to(number, 100 * value if unit == "%" else 1 + value)
-
-
 def parse_mb(shown: str) -> tuple[str, float]:
     """Return the number of an amount of memory, and how many MB its unit is."""
     number, unit = shown.split(" ")
     return number, {"MB": 1.0, "GB": 1000.0}[unit]
-
-
-def split_list(text: str) -> list[str]:
-    """Split ``a, b and c``."""
-    return re.split(r", (?=\D)| and (?=\D)", text)

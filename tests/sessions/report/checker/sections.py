@@ -1,104 +1,38 @@
-"""Check a report section by section: an independent reader of its sentences.
-
-It objects to every sentence that the results contradict. Its input is what ``benchtui export --format json``
-writes, and the report as Markdown. Each sentence of judgment has one of the known shapes, and each number in it
-follows from the JSON by arithmetic of this package's own. A sentence of unknown shape is an objection as well,
-so nobody can add one without the fact that it rests on.
+"""Compare the fields of a report's tables with the results: an independent computation from the JSON export.
 
 A session's JSON compares each case with one baseline. Verdicts on other pairs are in the JSON of the same
 session with other baselines (``benchtui export --baseline``), which is the argument ``others``. No JSON has a
 verdict on some metrics, such as memory and energy. Only what follows from the metrics is checked there.
 """
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from statistics import fmean
 
-from .answers import check_answers
-from .case_tables import check_tables
-from .cases import DEFAULTS, SAME_WITHIN, SPEED, Row, key
-from .claims import Claim, Reader
-from .decision import check_decision
+from .cases import OPTIONS, SAME_WITHIN, Row, disturbed, matches_title
+from .choices import check_choices, check_decision, check_others
+from .columns import BY_BATCH_SIZE, BY_CASE, RESULTS, Cell, Check
 from .facts import Facts
-from .limitations import check_limitations
-from .notes import check_caveats, check_head, check_method
-from .options import check_base_of_gains, check_frontier, check_options
-from .profile import profiles_of
-from .profiles import check_profiles
+from .pairs import check_leaderboard, check_options, check_speedups
+from .reader import Reader
 from .recording import Recording, objections_to_results
-from .report_text import Part, parse_report
-from .results import check_results
-from .summary import check_choice
-from .tables import check_disturbed, check_gains, check_leaderboard, check_roofline, check_series_lead
-from .tried import check_tried
+from .report_text import Part, parse_number, parse_report
 
-
-def _each_item(read: Callable[[Claim, str], None]) -> Callable[[Reader, Part], None]:
-    """Check each item of a section on its own."""
-
-    def each(reader: Reader, part: Part) -> None:
-        for item in part.items:
-            read(reader.claim(f"{part.section}, {item.lead or part.title}", item.text), item.lead)
-
-    return each
-
-
-SECTIONS: dict[str, Callable[[Reader, Part], None]] = {
-    "Decision": check_decision,
-    "Caveats": check_caveats,
-    "Results": check_results,
-    "What each option brings": check_options,
-    "What the speed costs": check_answers,
-    "Where a step's time goes": check_profiles,
-    "Tried": check_tried,
-    "Out of memory": _each_item(check_frontier),
-    "Model, system and method": check_method,
-    "Limitations": check_limitations,
-    "Choices in detail": _each_item(check_choice),
-    "Method": check_method,
-    "Performance metrics": check_series_lead,
-    "Leaderboard": check_leaderboard,
-    "Scaling with batch size": check_series_lead,
-    "Precision gain": check_gains,
-    "Compile gain": check_gains,
-    "Disturbed cases": check_disturbed,
-    "Limits": check_roofline,
+KEYS = {name.replace("_", " ").capitalize(): name for name in (*OPTIONS, "batch_size")} | {
+    "Tokens": "sequence_length"
 }
-"""Sections with sentences, and what checks them."""
-INTRODUCTIONS = {
-    "Performance metrics": "",
-    "Leaderboard": "",
-    "Scaling with batch size": (
-        "Relative to linear scaling: above 1, a larger batch gives more samples/s. Throughput per item always "
-        "falls when batching pays less than linearly (other tools call it scaling efficiency)."
-    ),
-    "Compile gain": (
-        "Compiling happens in the first steps. Its cost is the time that the first step, and warm-up steps "
-        "during which torch compiled, took above steady state."
-    ),
-}
-"""Introductions of the sections whose tables have headings of their own."""
-SECTIONS_OF_FACTS = (
-    "Model information",
+"""Columns that name a case by its options."""
+WITHOUT_NUMBERS = (
+    "Method",
     "System information",
-    "Generation",
-    "Serving",
-    "Embeddings",
-    "Images",
-    "Speech",
-    "Training",
-    "Device speedup",
-    "Machine comparison",
-    "Step breakdown",
-    "Memory",
-    "Energy",
-    "Jitter",
-    "Anomalies",
-    "Every case",
-    "What the speed costs",
     "Warnings",
-    "How to reproduce",
-    "How to run the fastest case",
+    "Out of memory",
+    "Anomalies",
+    "Where a step's time goes",
+    "Tried",
 )
-"""Sections without a sentence of judgment."""
+"""Sections whose tables quote facts that no JSON has."""
 
 
 def objections(
@@ -108,59 +42,124 @@ def objections(
     *,
     same_within: float = SAME_WITHIN,
     recording: Recording | None = None,
-    explained: Sequence[Row] = (),
 ) -> list[str]:
-    """Return what is wrong with a report; empty if each sentence and table agrees with the results.
+    """Return what is wrong with a report; empty if each field of its tables agrees with the results.
 
-    With the recording, the results themselves have to follow from its steps. ``explained`` are the events with
-    profiles and peaks, which no export has: the section of explained cases needs them.
+    With the recording, the results themselves have to follow from its steps.
     """
     reader = Reader(Facts(results, others, same_within), parse_report(report), recording)
-    reader.profiles = profiles_of(explained, reader.facts.rows)
     if recording:
         reader.objections += objections_to_results(recording, reader.facts.rows)
-    for part in reader.parts:
-        _check_part(reader, part)
-        check_tables(reader, part)
-    _check_consistency(reader)
+    for part in sorted(reader.parts, key=lambda part: part.section != "Choices"):  # which the others agree with
+        if part.tables or part.section == "Decision":
+            _check_part(reader, part)
     return reader.objections
 
 
 def _check_part(reader: Reader, part: Part) -> None:
-    claim = reader.claim(part.section, " ".join(item.text for item in part.items))
-    if part.section.startswith("Benchmark report"):
-        check_head(reader, part)
-    elif part.title == part.section and part.section in INTRODUCTIONS:
-        claim.require(claim.text == INTRODUCTIONS[part.section], "unknown words")
-    elif part.title == part.section and part.section.endswith(" gain"):
-        check_base_of_gains(claim)
-    elif part.section in SECTIONS:
-        SECTIONS[part.section](reader, part)
-    elif part.section.endswith(" gain") and part.title != part.section:
-        check_gains(reader, part)
-    elif part.section not in SECTIONS_OF_FACTS and not part.section.endswith(" gain") and part.section:
-        claim.add_objection("unknown section")
+    section = part.section
+    if section in CHECKS:
+        CHECKS[section](reader, part)
+    elif section in BY_CASE:
+        _check_rows(reader, part, BY_CASE[section], lambda row: reader.case(row["Case"]), ("Case",))
+    elif section in BY_BATCH_SIZE:
+        named = all("Case" in row for row in part.rows)  # by the tool that they were imported from
+        find: Find = (lambda row: reader.case(row["Case"])) if named else partial(_in_series, reader, part)
+        _check_rows(reader, part, BY_BATCH_SIZE[section], find, ("Case", "Batch size"))
+    elif section not in WITHOUT_NUMBERS and not section.endswith(" gain"):
+        reader.objections.append(f"{section}: a table that no check knows")
 
 
-def _check_consistency(reader: Reader) -> None:
-    """Require one choice for each need, and no advice against it."""
-    for (need, length), cases in reader.chosen.items():
-        names = [reader.facts.rows[case]["name"] for case in cases]
-        if len(names) > 1:
-            reader.objections.append(f"chosen for {need} at {length} tokens are {names}")
-        for advice in reader.advice:
-            for case in cases:
-                _check_advice(reader, *advice, reader.facts.rows[case], need)
+Find = Callable[[dict[str, str]], Row | None]
 
 
-def _check_advice(
-    reader: Reader, word: str, option: str, value: str, device: str, best: Row, need: str
+def _check_rows(
+    reader: Reader, part: Part, columns: Mapping[str, Check], find: Find, keys: Sequence[str]
 ) -> None:
-    """Compare the advice on an option's value with a recommended case."""
-    alike = [row for row in reader.facts.measured if key(row, option) == key(best, option)]
-    against = best[option] == value
-    if word == "faster":
-        slower = need in SPEED and best[option] in ("cpu", *DEFAULTS) and not against
-        against = slower and any(row[option] == value for row in alike)
-    if against and word != "unsure" and device in (value, best["device"]):
-        reader.objections.append(f"{option} {value} on {device} is {word}, and {need}: {best['name']}")
+    for row in part.rows:
+        case, claim = find(row), reader.claim(f"{part.section}, {row}")
+        for title, shown in row.items():
+            if title in columns and case:
+                columns[title](claim, Cell(reader.facts, case, reader.recording), shown)
+            else:
+                claim.require(title in keys, f"unknown column: {title}")
+
+
+def _in_series(reader: Reader, part: Part, row: dict[str, str]) -> Row | None:
+    """Return the case of a row by the heading, if it can be only one."""
+    size = parse_number(row["Batch size"])
+    cases = [case for case in reader.facts.measured if case["batch_size"] == size]
+    return _only(reader, part, [case for case in cases if matches_title(case, part.title)], row)
+
+
+def _only(reader: Reader, part: Part, cases: Sequence[Row], row: dict[str, str]) -> Row | None:
+    if len(cases) != 1:
+        reader.objections.append(f"{part.section}, {part.title}: {len(cases)} cases for {row}")
+        return None
+    return cases[0]
+
+
+def _check_results(reader: Reader, part: Part) -> None:
+    """Check the results, whose equal columns are in the line below the table."""
+    line = next((item.text for item in part.items if item.text.startswith("All rows: ")), "")
+    equal = dict(re.findall(r"(?:^|, )([^,=]+?) = ((?:[^,=]|,\d)+?)(?=, [^,=]+ = |\.(?: |$))", line[10:]))
+    titles = {title.lower(): title for title in (*KEYS, *RESULTS)}
+    for row in part.rows:
+        whole = row | dict(_with_title(titles, name, value) for name, value in equal.items())
+        options = {KEYS[title]: cell for title, cell in whole.items() if title in KEYS}
+        find = partial(_by_options, reader, part, options)
+        _check_rows(reader, Part("Results", "Results", [], [[whole]]), RESULTS, find, ("Case", *KEYS))
+
+
+def _with_title(titles: Mapping[str, str], name: str, value: str) -> tuple[str, str]:
+    """Return the title of a column that is equal in all rows, whose unit follows the value, and the value."""
+    number, _, unit = value.partition(" ")
+    title = f"{name} ({unit})".lower() if unit else name.lower()
+    return titles.get(title, name), number if title in titles else value
+
+
+def _by_options(reader: Reader, part: Part, options: dict[str, str], row: dict[str, str]) -> Row | None:
+    if "Case" in row:
+        return reader.case(row["Case"])
+    cases = [
+        case
+        for case in reader.facts.measured
+        if all(
+            (f"{case[name]:,}" if isinstance(case[name], int) else str(case[name])) == cell
+            for name, cell in options.items()
+        )
+    ]
+    return _only(reader, part, cases, row)
+
+
+def _check_parts(reader: Reader, part: Part) -> None:
+    """Check the mean time and share of each part of a step."""
+    for row in part.rows:
+        case, claim = reader.case(row["Case"]), reader.claim(f"{part.section}, {row}")
+        for title, shown in row.items():
+            if match := re.fullmatch(r"(.+) \((ms|%)\)", title):
+                mean = case["parts_ms"][match[1]]["mean"]
+                value = mean if match[2] == "ms" else 100 * mean / case["latency_mean_ms"]
+                claim.require_value(shown, value, title)
+        for name, spread in case["parts_ms"].items() if reader.recording else ():
+            times = reader.recording.column(case["case"], f"part_{name}_ms") if reader.recording else []
+            claim.require(abs(spread["mean"] / fmean(times) - 1) < 1e-6, f"{name} is {fmean(times)}")
+
+
+def _check_disturbed(reader: Reader, part: Part) -> None:
+    rows = [row["name"] for row in reader.facts.rows if disturbed(row)]
+    reader.claim(part.section).require([row["Case"] for row in part.rows] == rows, f"disturbed are {rows}")
+
+
+CHECKS: dict[str, Callable[[Reader, Part], None]] = {
+    "Decision": check_decision,
+    "Other objectives": check_others,
+    "Choices": check_choices,
+    "Results": _check_results,
+    "What each option brings": check_options,
+    "Leaderboard": check_leaderboard,
+    "Device speedup": check_speedups,
+    "Machine comparison": check_speedups,
+    "Step breakdown": _check_parts,
+    "Disturbed cases": _check_disturbed,
+}

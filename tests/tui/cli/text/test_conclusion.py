@@ -32,7 +32,7 @@ def test_answer_is_the_case_that_the_report_recommends(make_story: Any, tmp_path
     session = Session.load(story.path)
     assert max(session.cases, key=lambda case: metrics(case).samples_per_s).config.compile == "default"
     assert answer(story.path)[0].startswith("run cuda:0 fp32 compile=off bs=1: ")
-    said = "- For throughput, run cuda:0 fp32 compile=off bs=1 ("
+    said = "- **Run**: cuda:0 fp32 compile=off bs=1, "
     assert said in markdown(session)
 
 

@@ -1,17 +1,23 @@
-"""Check every cell of the tables with a row for each case. An unknown table or column is an objection."""
+"""What every column of the tables with a row for each case holds."""
 
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from math import log2
-from statistics import fmean
 
-from .cases import OUTCOMES, PRECISIONS, Row, comparable_memory, matches_title, peak_mb, token_rate
-from .claims import Claim, Reader
+from .cases import (
+    OUTCOMES,
+    Row,
+    comparable_memory,
+    mark_kind,
+    peak_mb,
+    step_ms,
+    token_rate,
+)
 from .facts import Facts
+from .reader import Claim
 from .recording import LEAST_FOR_P90, LEAST_FOR_P99, Recording, loss_halves, percentile
-from .report_text import NUMBER, Part, parse_mb, parse_number
+from .report_text import NUMBER, parse_number
 
 
 @dataclass(frozen=True)
@@ -94,11 +100,6 @@ def _first_token(percent: float, least: int) -> Number:
     return _recorded(value)
 
 
-def _per_token(cell: Cell) -> float | None:
-    times = cell.column("part_decode_ms")
-    return percentile(times, 50) / (cell.new_tokens - 1) if cell.new_tokens > 1 else None
-
-
 def _prompt_tokens(cell: Cell) -> float | None:
     generated = cell.new_tokens * cell.row["samples_per_step"]
     prompts = sum(tokens - generated for tokens in cell.column("tokens"))
@@ -168,9 +169,9 @@ def _per_doubling(cell: Cell) -> float:
 
 
 def operations_per_s(cell: Cell) -> float | None:
-    """Return the GFLOP/s of a case: counted operations over the median step."""
-    step_ms = cell.row["device_p50_ms"] or cell.row["latency_p50_ms"]
-    return _flops(cell) * 1000 / step_ms
+    """Return the TFLOP/s of a case: counted operations over the median step."""
+    median_ms = cell.row["device_p50_ms"] or cell.row["latency_p50_ms"]
+    return _flops(cell) / median_ms
 
 
 def utilization(cell: Cell) -> float | None:
@@ -179,7 +180,7 @@ def utilization(cell: Cell) -> float | None:
         raise NotKnown
     sheet = DATA_SHEETS.get(str(cell.recording.gpu_name(cell.row)), {})
     peak, rate = sheet.get(cell.row["precision"].removeprefix("amp-")), operations_per_s(cell)
-    return 100 * rate / 1000 / peak if rate and peak else None
+    return 100 * rate / peak if rate and peak else None
 
 
 def _utilization_of(recomputing: bool) -> Check:
@@ -220,13 +221,14 @@ def _bytes_per_s(cell: Cell) -> float:
 
 
 def peak_rate(name: str) -> Number:
-    """Return the function that gives a measured peak, in 10^9 per second."""
+    """Return the function that gives a measured peak, in GB/s or TFLOP/s."""
+    size = 1e12 if name == "flops_per_s" else 1e9
 
     def value(cell: Cell) -> float | None:
         if cell.recording is None:
             raise NotKnown
         peaks = cell.recording.peaks(cell.row)
-        return peaks[name] / 1e9 if peaks and peaks.get(name) else None
+        return peaks[name] / size if peaks and peaks.get(name) else None
 
     return value
 
@@ -265,15 +267,6 @@ def _check_loss(claim: Claim, cell: Cell, shown: str) -> None:
         claim.require(shown == "not finite", "it isn't finite")
     else:
         claim.require_value(shown, cell.row["loss"], "the loss")
-
-
-def _check_memory(name: str) -> Check:
-    def check(claim: Claim, cell: Cell, shown: str) -> None:
-        number, unit = parse_mb(shown)
-        value = cell.row[name]
-        claim.require_value(number, None if value is None else value / unit, name)
-
-    return check
 
 
 def _text(value: Callable[[Row], str | None]) -> Check:
@@ -321,6 +314,43 @@ def _skip(claim: Claim, cell: Cell, shown: str) -> None:
 
 def _check_verdict(claim: Claim, cell: Cell, shown: str) -> None:
     claim.require(shown.partition(":")[0] in ("faster", "slower", "same", "unsure", "reported"), "no verdict")
+
+
+def _check_typical_half_width(claim: Claim, cell: Cell, shown: str) -> None:
+    row = cell.row
+    claim.require_half_width(shown, row["latency_typical_percent"], f"{row['name']}: half the interval")
+    low, high = row["latency_typical_low_ms"], row["latency_typical_high_ms"]
+    half = None if low is None else 50 * (high - low) / step_ms(row)
+    claim.require_half_width(shown, half, f"{row['name']}: half the interval")
+
+
+def _check_share(claim: Claim, cell: Cell, shown: str) -> None:
+    claim.require(parse_number(shown) <= 100, "above 100")
+    if cell.recording is not None:
+        rate, peak = operations_per_s(cell), peak_rate("flops_per_s")(cell)
+        claim.require_value(shown, 100 * rate / peak if rate and peak else None, "the share of the peak")
+
+
+def _check_mark_kinds(claim: Claim, cell: Cell, shown: str) -> None:
+    rest = shown
+    for kind in sorted({mark_kind(mark) for mark in cell.row["marks"]}, key=len, reverse=True):
+        rest = rest.replace(kind, "")
+    claim.require(not rest.strip(", "), f"its marks are {cell.row['marks']}")
+
+
+def _check_speedup(claim: Claim, cell: Cell, shown: str) -> None:
+    base = cell.facts.base_of(cell.row)
+    value = cell.facts.throughput(base, cell.row).value if base and base is not cell.row else None
+    claim.require_value(shown, value, "the speedup")
+
+
+def _check_answer_base(claim: Claim, cell: Cell, shown: str) -> None:
+    base = claim.reader.case(shown)
+    claim.require(base["case"] == cell.row["answer_baseline"], f"it is {cell.row['answer_baseline']}")
+
+
+def _percent_of(name: str) -> Check:
+    return _number(lambda cell: None if cell.row[name] is None else 100 * cell.row[name])
 
 
 GENERATION: dict[str, Check] = {
@@ -372,8 +402,8 @@ TRAINING: dict[str, Check] = {
     "Mean loss, first to second half": _check_halves,
     "Loss of the last step": _check_loss,
     "Trend": _check_trend,
-    "Memory, allocated": _check_memory("peak_allocated_mb"),
-    "Reserved": _check_memory("peak_reserved_mb"),
+    "Memory, allocated (MB)": _of("peak_allocated_mb"),
+    "Reserved (MB)": _of("peak_reserved_mb"),
 }
 LATENCY: dict[str, Check] = {
     "n": _of("n"),
@@ -437,9 +467,9 @@ SCALING: dict[str, Check] = {
 }
 LIMITS: dict[str, Check] = {
     "GFLOP/step": _number(_flops),
-    "GFLOP/s": _number(operations_per_s),
-    "Peak (GFLOP/s)": _number(peak_rate("flops_per_s")),
-    "Share of the measured peak (%)": _skip,  # ``check_roofline`` computes it from the cells before it
+    "TFLOP/s": _number(operations_per_s),
+    "Peak (TFLOP/s)": _number(peak_rate("flops_per_s")),
+    "Share of the measured peak (%)": _check_share,
     **UTILIZATION,
     "GB/step, upper bound": _number(_bytes("bytes_moved")),
     "Of weights (GB/step)": _number(_bytes("bytes_of_weights")),
@@ -477,6 +507,43 @@ EVERY_CASE: dict[str, Check] = {
     "Marks": _check_marks,
 }
 DISTURBED: dict[str, Check] = {"Marks": _check_marks, "Repeated": _skip}
+RESULTS: dict[str, Check] = {
+    "n": _of("n"),
+    "Step (ms)": _number(lambda cell: step_ms(cell.row)),
+    "Mean (ms)": _of("latency_mean_ms"),
+    "± 95% (%)": _check_typical_half_width,
+    "p99 (ms)": _of("latency_p99_ms"),
+    **_RATE,
+    "Tokens/s": _of("tokens_per_s"),
+    "Tokens/s with padding": _of("padded_tokens_per_s"),
+    "New tokens/s": _of("new_tokens_per_s"),
+    "Peak memory (MB)": _number(lambda cell: peak_mb(cell.row)),
+    "Peak memory (GB)": _number(lambda cell: (peak_mb(cell.row) or 0.0) / 1000),
+    "Mean power (W)": _of("mean_power_w"),
+    "J/sample": _of("energy_per_sample_j"),
+    "TFLOP/s": _number(operations_per_s),
+    "Of the measured peak (%)": _check_share,
+    **UTILIZATION,
+    "Limited by": _skip,
+    "User time (ms)": _of("user_ms"),
+    "System time (ms)": _of("system_ms"),
+    "Marks": _check_mark_kinds,
+}
+ANSWERS: dict[str, Check] = {
+    "Throughput against the baseline (×)": _check_speedup,
+    "Answer": _text(lambda row: (row["answer"] or "").upper()),
+    "Mean KL": _of("answer_kl_mean"),
+    "KL, p99": _of("answer_kl_p99"),
+    "Same top token (%)": _percent_of("answer_top1_agreement"),
+    "Equal tokens (%)": _percent_of("answer_equal_tokens"),
+    "First difference": _of("answer_first_difference"),
+    "Largest difference of a loss (%)": _percent_of("answer_loss_difference"),
+    "SQNR (dB)": _of("answer_sqnr_db"),
+    "Cosine": _of("answer_cosine"),
+    "Largest difference": _of("answer_largest_difference"),
+    "Compared with": _check_answer_base,
+    "Answer of": _skip,
+}
 BY_CASE: dict[str, Mapping[str, Check]] = {
     "Generation": GENERATION,
     "Serving": SERVING,
@@ -490,120 +557,8 @@ BY_CASE: dict[str, Mapping[str, Check]] = {
     "Limits": LIMITS,
     "Every case": EVERY_CASE,
     "Disturbed cases": DISTURBED,
+    "What the speed costs": ANSWERS,
 }
 """Tables with a column ``Case``."""
 BY_BATCH_SIZE = {"Performance metrics": LATENCY, "Scaling with batch size": SCALING}
 """Tables of a series, with a column ``Batch size``."""
-ELSEWHERE = (
-    "Decision",
-    "Results",
-    "What each option brings",
-    "What the speed costs",
-    "Leaderboard",
-    "Precision gain",
-    "Compile gain",
-    "Where a step's time goes",
-)
-"""Sections whose tables have checks of their own."""
-WITHOUT_NUMBERS = ("Method", "System information", "Warnings", "Out of memory")
-"""Sections whose tables quote facts that no JSON has."""
-
-
-def check_tables(reader: Reader, part: Part) -> None:
-    """Check the tables of a heading; one that isn't known is an objection."""
-    if not part.tables:
-        return
-    section = part.section
-    if section in BY_CASE:
-        check_rows(reader, part, BY_CASE[section], lambda row: reader.case(row["Case"]), "Case")
-    elif section in BY_BATCH_SIZE:
-        named = all("Case" in row for row in part.rows)  # by the tool that they were imported from
-        find = partial(_named, reader) if named else partial(_in_series, reader, part)
-        check_rows(reader, part, BY_BATCH_SIZE[section], find, "Case" if named else "Batch size")
-    elif section == "Step breakdown":
-        _check_parts(reader, part)
-    elif section in ("Device speedup", "Machine comparison"):
-        _check_speedups(reader, part, section.split()[0].lower())
-    elif section == "Anomalies":
-        for row in part.rows:
-            reader.case(row["Case"])
-    elif section not in (*ELSEWHERE, *WITHOUT_NUMBERS) and not section.endswith(" gain"):
-        reader.objections.append(f"{section}: a table that no check knows")
-
-
-def check_rows(
-    reader: Reader,
-    part: Part,
-    columns: Mapping[str, Check],
-    find: Callable[[dict[str, str]], Row | None],
-    key: str,
-) -> None:
-    for row in part.rows:
-        case, claim = find(row), reader.claim(part.section, str(row))
-        for title, shown in row.items():
-            if title in columns and case:
-                columns[title](claim, Cell(reader.facts, case, reader.recording), shown)
-            else:
-                claim.require(title == key, f"unknown column: {title}")
-
-
-def _named(reader: Reader, row: dict[str, str]) -> Row:
-    return reader.case(row["Case"])
-
-
-def _in_series(reader: Reader, part: Part, row: dict[str, str]) -> Row | None:
-    """Return the case of a row by the heading, if it can be only one."""
-    size = parse_number(row["Batch size"])
-    found = [
-        case for case in reader.facts.measured if case["batch_size"] == size and matches_title(case, part.title)
-    ]
-    if len(found) != 1:
-        reader.objections.append(f"{part.section}, {part.title}: {len(found)} cases of batch size {size:g}")
-        return None
-    return found[0]
-
-
-def _check_parts(reader: Reader, part: Part) -> None:
-    for row in part.rows:
-        case, claim = reader.case(row["Case"]), reader.claim(part.section, str(row))
-        for title, shown in row.items():
-            if match := re.fullmatch(r"(.+) \((ms|%)\)", title):
-                mean = case["parts_ms"][match[1]]["mean"]
-                value = mean if match[2] == "ms" else 100 * mean / case["latency_mean_ms"]
-                claim.require_value(shown, value, f"{case['name']}: {title}")
-            else:
-                claim.require(title == "Case", f"unknown column: {title}")
-        if reader.recording:
-            for name, spread in case["parts_ms"].items():
-                times = reader.recording.column(case["case"], f"part_{name}_ms")
-                claim.require(abs(spread["mean"] / fmean(times) - 1) < 1e-6, f"{name} is {fmean(times)}")
-
-
-def _check_speedups(reader: Reader, part: Part, option: str) -> None:
-    """Check the ratios between two devices or machines."""
-    for row in part.rows:
-        claim = reader.claim(part.section, str(row))
-        sides = [_speedup_side(reader, row, option, row[f"{side} {option}"]) for side in ("Baseline", "Target")]
-        if len(sides[0]) != 1 or len(sides[1]) != 1:
-            claim.require(sides[0] and sides[1], "no such cases")
-            continue
-        (base,), (new,) = sides
-        claim.require_value(
-            row["Throughput speedup (×)"], reader.facts.throughput(base, new).value, "the throughput"
-        )
-        claim.require_value(row["Latency speedup (×)"], reader.facts.latency(base, new).value, "the latency")
-
-
-def _speedup_side(reader: Reader, row: dict[str, str], option: str, value: str) -> list[Row]:
-    """Return the cases that one side of a row may stand for."""
-    return [
-        case
-        for case in reader.facts.measured
-        if case["batch_size"] == parse_number(row["Batch size"])
-        and PRECISIONS.get(case["precision"], case["precision"].upper()) == row["Precision"]
-        and case[option] == value
-        and all(
-            row.get(title, str(case[name])) == str(case[name])
-            for title, name in (("Tokens", "sequence_length"), ("Compile", "compile"), ("Threads", "threads"))
-        )
-    ]

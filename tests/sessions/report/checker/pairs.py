@@ -1,0 +1,190 @@
+"""Check the tables about pairs of cases: options, gains, devices, and the leaderboard."""
+
+import re
+from math import ceil
+
+from .cases import (
+    DEFAULT_VALUES,
+    OPTIONS,
+    PRECISIONS,
+    SPEED,
+    Row,
+    diverged,
+    headline_rate,
+    key,
+    pair_applied_states,
+    peak_mb,
+    step_ms,
+)
+from .choices import possible_verdicts
+from .reader import Claim, Reader
+from .report_text import NUMBER, Part, parse_number
+
+NAMES = {name.replace("_", " "): name for name in (*OPTIONS, "batch_size")} | {
+    "compiling": "compile",
+    "KV cache": "cache",
+}
+ADVICE = {"use it": "faster", "leave it": "slower", "same": "same", "undecided": "unsure"}
+ALWAYS_APPLIED = ("device", "machine", "batch_size")
+Pairs = list[tuple[Row, Row]]
+
+
+def check_options(reader: Reader, part: Part) -> None:
+    """Check a row for each value of an option: ratios, verdicts and advice over all its pairs."""
+    for row in part.rows:
+        claim = reader.claim(f"{part.section}, {row}")
+        option = NAMES.get(row["Option"])
+        if option is None:
+            claim.require(False, "an unknown option")
+            continue
+        pairs = [pair for pair in _pairs(reader, option) if _matches(row, option, *pair)]
+        claim.require_value(row["Pairs"], len(pairs), "number of pairs")
+        if pairs:
+            _check_effect(claim, row, option, pairs)
+
+
+def _pairs(reader: Reader, option: str) -> Pairs:
+    """Return the pairs of cases that differ in one option, the base first."""
+    rows = [row for row in reader.facts.measured if row["samples_per_s"]]
+    if option == "batch_size":
+        series = {key(row, "batch_size"): reader.facts.series(row) for row in rows}
+        several = [cases for cases in series.values() if len(cases) > 1]
+        if len(several) == 1:
+            return list(zip(several[0], several[0][1:], strict=False))
+        return [(cases[0], row) for cases in several for row in cases[1:]]
+    default = "cpu" if option == "device" else DEFAULT_VALUES.get(option)
+    values = [row[option] for row in rows]
+    base = default if default in values else next(iter(values), None)
+    return [
+        (one, other)
+        for one in rows
+        for other in rows
+        if one[option] == base != other[option] and key(one, option) == key(other, option)
+    ]
+
+
+def _matches(row: dict[str, str], option: str, base: Row, new: Row) -> bool:
+    where = " ".join(filter(None, (new["machine"], new["device"])))
+    values = [parse_number(text) for text in row["Value"].split(" to ")] if option == "batch_size" else []
+    is_value = values[0] <= new[option] <= values[-1] if values else str(new[option]) == row["Value"]
+    if values and len(values) == 1:
+        is_value = is_value and base[option] == parse_number(row["Against"].split(" to ")[0])
+    return is_value and row.get("On", where) == where
+
+
+def _words(claim: Claim, option: str, base: Row, new: Row) -> set[str]:
+    """Return the words that are true of a pair."""
+    words = possible_verdicts(claim.facts.throughput(base, new))
+    if option in ALWAYS_APPLIED:
+        return words
+    states = pair_applied_states(base, new, option)
+    others = {False: "not applied", None: "not verified"}
+    return (words if True in states else set()) | {others[state] for state in states if state is not True}
+
+
+def _check_effect(claim: Claim, row: dict[str, str], option: str, pairs: Pairs) -> None:
+    values = [claim.facts.throughput(*pair).value for pair in pairs]
+    shown = re.findall(NUMBER, row["Throughput (×)"])
+    claim.require_value(shown[0], min(values), "the least")
+    claim.require_value(shown[-1], max(values), "the most")
+    changes = re.findall(NUMBER, row["Time per sample (%)"])
+    claim.require_value(changes[0], 100 / max(values) - 100, "the shortest time")
+    claim.require_value(changes[-1], 100 / min(values) - 100, "the longest time")
+    told = {word: int(parse_number(amount)) for amount, word in _tally(row["Verdicts"])}
+    allowed = [_words(claim, option, *pair) for pair in pairs]
+    claim.require(sum(told.values()) == len(pairs), "the words don't add up")
+    for word in {*told, *(word for words in allowed for word in words)}:
+        least, most = allowed.count({word}), sum(word in words for words in allowed)
+        claim.require(least <= told.get(word, 0) <= most, f"{word} are {least} to {most}")
+    _check_advice(claim, row, option, pairs, set(told))
+    if steps := row.get("Pays off after (steps)"):
+        _check_break_even(
+            claim, steps, option, [pair for pair, word in zip(pairs, allowed, strict=True) if "faster" in word]
+        )
+
+
+def _tally(text: str) -> list[tuple[str, str]]:
+    return [(amount, word) for amount, word in re.findall(r"([\d,]+) ([a-z ]+?)(?=, \d| and \d|$)", text)]
+
+
+def _check_advice(claim: Claim, row: dict[str, str], option: str, pairs: Pairs, told: set[str]) -> None:
+    advice, lost = row.get("Advice"), any(diverged(claim.facts.session["task"], new) for _, new in pairs)
+    if advice == "loss not finite":
+        claim.require(lost, "no loss diverged")
+        return
+    if advice is None:
+        return
+    reported = advice.endswith(", as reported")
+    word = "reported" if reported else ADVICE.get(advice, "")
+    claim.require(told == {word}, f"that needs all to be {word}, not {told}")
+    direction = {"use it": "faster", "leave it": "slower"}.get(advice.partition(",")[0], word)
+    for (need, _), best in claim.reader.chosen.items():
+        there = row.get("On") in (None, best["device"], f"{best['machine']} {best['device']}")
+        used = there and str(best[option]) == row["Value"]
+        claim.require(not used or direction in ("faster", "unsure"), f"{best['name']} is chosen for {need}")
+        base = there and need in SPEED and any(one is best for one, _ in pairs)
+        claim.require(not base or direction != "faster", f"{best['name']} is chosen for {need} without it")
+
+
+def _check_break_even(claim: Claim, shown: str, option: str, faster: Pairs) -> None:
+    saved = [(new["cold_cost_ms"], step_ms(base) - step_ms(new)) for base, new in faster]
+    steps = [ceil(cold / gain) for cold, gain in saved if cold is not None and gain > 0]
+    claim.require(option == "compile" and steps, "no pair is faster")
+    if steps:
+        ends = re.findall(NUMBER, shown)
+        claim.require(min(steps) <= parse_number(ends[0]) * 1.01, f"the least is {min(steps)}")
+        claim.require(parse_number(ends[-1]) <= max(steps) * 1.01, f"the most is {max(steps)}")
+
+
+def check_leaderboard(reader: Reader, part: Part) -> None:
+    """Check ranks, changes against the baseline, and verdicts."""
+    claim, task = reader.claim(part.title), reader.facts.session["task"]
+    cases = [reader.case(row["Case"]) for row in part.rows]
+    rates = [headline_rate(task, case) for case in cases]
+    claim.require(rates == sorted(rates, reverse=True), "not by throughput")
+    claim.require(
+        [row["Rank"] for row in part.rows] == [str(place) for place in range(1, len(cases) + 1)], "ranks"
+    )
+    for row, case in zip(part.rows, cases, strict=True):
+        own, base = reader.claim(f"{part.title}, {case['name']}"), reader.facts.base_of(case)
+        own.require_value(row["Throughput (samples/s)"], case["samples_per_s"], "the throughput")
+        if base is None or base is case:
+            own.require(row.get("Verdict") == ("the baseline" if base else None), "the verdict")
+            continue
+        pair = reader.facts.throughput(base, case)
+        own.require_value(row["Against the baseline (%)"], 100 * (pair.value - 1), "the change")
+        own.require(row["Verdict"].partition(":")[0] == pair.verdict, f"the verdict is {pair.verdict}")
+        ends = re.findall(NUMBER, row.get("95% interval (%)", ""))
+        if pair.low is not None and pair.high is not None and ends:
+            own.require_value(ends[0], 100 * (pair.low - 1), "the lower bound")
+            own.require_value(ends[-1], 100 * (pair.high - 1), "the upper bound")
+        if change := row.get("Memory against the baseline (%)"):
+            own.require_value(change, 100 * ((peak_mb(case) or 0.0) / (peak_mb(base) or 1.0) - 1), "the memory")
+
+
+def check_speedups(reader: Reader, part: Part) -> None:
+    """Check the ratios between two devices or machines."""
+    option = part.section.split()[0].lower()
+    for row in part.rows:
+        claim = reader.claim(f"{part.section}, {row}")
+        sides = [_side(reader, row, option, row[f"{side} {option}"]) for side in ("Baseline", "Target")]
+        claim.require(sides[0] and sides[1], "no such cases")
+        if len(sides[0]) == len(sides[1]) == 1:
+            (base,), (new,) = sides
+            claim.require_value(
+                row["Throughput speedup (×)"], reader.facts.throughput(base, new).value, "throughput"
+            )
+            claim.require_value(row["Latency speedup (×)"], reader.facts.latency(base, new).value, "latency")
+
+
+def _side(reader: Reader, row: dict[str, str], option: str, value: str) -> list[Row]:
+    """Return the cases that one side of a row may stand for."""
+    titles = (("Tokens", "sequence_length"), ("Compile", "compile"), ("Threads", "threads"))
+    return [
+        case
+        for case in reader.facts.measured
+        if case["batch_size"] == parse_number(row["Batch size"])
+        and PRECISIONS.get(case["precision"], case["precision"].upper()) == row["Precision"]
+        and case[option] == value
+        and all(row.get(title, str(case[name])) == str(case[name]) for title, name in titles)
+    ]

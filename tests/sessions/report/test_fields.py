@@ -1,0 +1,424 @@
+"""Every field of the tables of a report follows from its results: random sessions and planted faults."""
+
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from benchtui.sessions.advice.optimal import Decision
+from benchtui.sessions.events import Peaks
+from benchtui.sessions.export import step_export
+from benchtui.sessions.export.case_export import as_json
+from benchtui.sessions.importers import registry, session_writer
+from benchtui.sessions.payloads import (
+    Effective,
+    Environment,
+    Gpu,
+    Host,
+    Memory,
+    StepCost,
+)
+from benchtui.sessions.report.document import markdown
+from benchtui.sessions.report.overview import option_effects
+from benchtui.sessions.report.sections import leaderboard
+from benchtui.sessions.state.judging import VerdictSettings
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.disturbance import undisturbed
+from benchtui.sessions.stats.evidence import summarize
+from benchtui.sessions.stats.verdicts import Verdict
+from benchtui.sessions.sweep import Baseline, Measure, Sweep, Train
+from benchtui.sessions.text import conclusion, quantities
+from benchtui.sessions.text.formatting import percentage
+from benchtui.sessions.text.tables import Column
+
+from .checker.cases import OPTIONS
+from .checker.columns import BY_BATCH_SIZE, BY_CASE
+from .checker.recording import Recording
+from .checker.sections import objections
+from .drawn import Drawn
+
+ROOT = Path(__file__).parents[3]
+SEEDS = 300
+AT_EACH_CHECK = 60
+TASKS = ("classify", "generate", "lm-forward", "lm-train", "own-step")
+"""Recorded sweeps of a tiny model, one for each task."""
+COMPILED = Effective(weights_dtype="float32", output_dtype="float32", compiled=True)
+
+
+def results_of(session: Session) -> dict[str, Any]:
+    """Return what ``benchtui export --format json`` writes, with the rounds that ended and that count."""
+    found: dict[str, Any] = json.loads(as_json(session))
+    for row in found["cases"]:
+        medians, case = row["rounds_p50_ms"], session.cases[row["case"]]
+        row["ended_rounds"] = len(case.ends)
+        row["counted_p50_ms"] = medians and undisturbed(case, medians)
+    return found
+
+
+def results_for_each_baseline(session: Session, results: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the results with each measured case as the baseline of its sequence length."""
+    started, found = session.started, []
+    for row in results["cases"]:
+        if row["outcome"] == "ok" and not row["again"]:
+            named = {name: row[name] for name in (*OPTIONS, "batch_size")}
+            session.judge_by(VerdictSettings(baseline=Baseline(**named)))
+            found.append(results_of(session))
+            session.started = started
+    return found
+
+
+def objections_to(session: Session, report: str | None = None, recording: Recording | None = None) -> list[str]:
+    """Return the checker's objections to both reports of a session, or to another text."""
+    results = results_of(session)
+    others = results_for_each_baseline(session, results)
+    reports = [report] if report else [markdown(session), markdown(session, full=True)]
+    found = (objections(results, each, others, recording=recording) for each in reports)
+    return [objection for each in found for objection in each]
+
+
+def recording_of(path: Path) -> Recording:
+    """Return the steps of a session file, as ``benchtui export --steps`` writes them, and its events."""
+    steps = io.BytesIO()
+    step_export.write_csv(step_export.load_steps(path), steps)
+    return Recording.parse(steps.getvalue().decode(), path.read_text())
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [pytest.param(seed, marks=[pytest.mark.long] if seed >= AT_EACH_CHECK else []) for seed in range(SEEDS)],
+)
+def test_drawn_report_agrees_with_its_results(seed: int) -> None:
+    assert objections_to(Drawn(seed).session()) == []
+
+
+RECORDED = (
+    "sessions/library/demo/demo.json",
+    "sessions/library/demo/demo-cpu.json",
+    "tests/fixtures/quick-cpu.json",
+    "tests/fixtures/comprehensive-report.json",
+    *(f"tests/fixtures/recorded/{name}.json" for name in TASKS),
+)
+
+
+@pytest.mark.parametrize("path", RECORDED)
+def test_recorded_report_agrees_with_its_results(path: str) -> None:
+    session = Session.load(ROOT / path, summarize)
+    assert objections_to(session, recording=recording_of(ROOT / path)) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["batch-sweep-runner.jsonl", "gpt2-training-results.csv", "optimum-benchmark.json"]
+)
+def test_imported_report_agrees_with_its_results(tmp_path: Path, name: str) -> None:
+    session_writer.write(registry.read(ROOT / "tests" / "fixtures" / name), tmp_path / "session.json")
+    assert objections_to(Session.load(tmp_path / "session.json", summarize)) == []
+
+
+# --- planted faults
+
+
+def test_checker_rejects_the_number_of_a_very_wide_interval(
+    bench: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rounds = [[ms + step / 1000 for step in range(30)] for ms in (2.0, 10.0, 40.0)]
+    session = bench.session(bench.case(1, 10.0, rounds=rounds), bench.case(2, 10.0))
+    assert objections_to(session) == []
+    monkeypatch.setitem(quantities.FORMATS, "half width", percentage)
+    assert any("half the interval" in each or "a cell" in each for each in objections_to(session))
+
+
+def test_checker_rejects_same_for_an_unsure_option(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = bench.session(bench.case(1, 10.0), bench.case(1, 10.3, compile="default", effective=COMPILED))
+    assert objections_to(session) == []
+    monkeypatch.setitem(option_effects._ADVICE, Verdict.UNSURE, option_effects._ADVICE[Verdict.SAME])
+    assert any("that needs all to be same" in each for each in objections_to(session))
+
+
+def test_checker_rejects_clearly_ahead_with_longer_slow_steps(
+    bench: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scattered = [10.0, 10.1, 9.9] * 8 + [10.0, 10.0] + [17.0] * 4
+    session = bench.session(bench.case(1, scattered), bench.case(1, 13.0, threads=2))
+    assert objections_to(session) == []
+    confidence = conclusion.confidence
+
+    def without_tail(choice: Decision) -> str:
+        return confidence(msgspec.structs.replace(choice, tail=None))
+
+    monkeypatch.setattr(conclusion, "confidence", without_tail)
+    assert any("its slow steps are longer: ('p90', 17.0" in each for each in objections_to(session))
+
+
+def test_checker_rejects_break_even_of_compiling_that_is_not_faster(
+    bench: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled = {"compile": "default", "effective": COMPILED, "warmup_ms": [500.0]}
+    session = bench.session(bench.case(1, 10.0), bench.case(1, 9.9, **compiled))
+    assert objections_to(session) == []
+    column = Column("Pays off after (steps)", lambda each: "50")
+    monkeypatch.setattr(option_effects, "_COLUMNS", (*option_effects._COLUMNS, column))
+    assert any("no pair is faster" in each for each in objections_to(session))
+
+
+def test_checker_rejects_ranks_not_ordered_by_throughput(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = bench.session(bench.case(1, 10.0), bench.case(2, 15.0), bench.case(4, 28.0))
+    assert objections_to(session) == []
+    monkeypatch.setattr(leaderboard, "sorted", lambda rows, **how: list(rows), raising=False)
+    assert any("not by throughput" in each for each in objections_to(session))
+
+
+def test_checker_rejects_a_decided_answer_of_an_undecided_choice(
+    bench: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = bench.session(bench.case(1, 10.0), bench.case(2, 19.0))
+    assert objections_to(session) == []
+    monkeypatch.setattr(conclusion, "certainty_so_far", lambda work: "clearly ahead of the next")
+    assert any("the verdicts are" in each for each in objections_to(session))
+
+
+# --- every figure is compared with something
+
+
+JUDGED = ("Choices", "What each option brings", "Decision")
+COMPARED = (*BY_CASE, *BY_BATCH_SIZE, "Step breakdown", "Results", *JUDGED)
+NOT_COMPARED = (
+    "Case",
+    "Need",
+    "Run",
+    "Next best",
+    "Workload",
+    "Batch size",
+    "Option",
+    "Value",
+    "Against",
+    "On",
+    "Compile time",
+    "Pays off after (steps)",
+    "Share of the measured bandwidth, upper bound (%)",
+    "Reason if unknown",
+    "Relative to the previous size",
+    "Ended by",
+    "Marks",
+    "Confidence",
+    "Tokens",
+    "Device busy (%)",
+)
+"""Columns that name the row, or that quote a fact or a judgment."""
+
+
+def altered(shown: str) -> str:
+    """Return a number of the same form that is a third larger."""
+    digits = len(shown.partition(".")[2])
+    value = float(shown.replace(",", ""))
+    sign = "+" if shown.startswith("+") else ""
+    return f"{sign}{1.31 * value + (0 if digits else 1) + 3 * 10.0**-digits:.{digits}f}"
+
+
+def cells(report: str) -> list[tuple[int, int]]:
+    """Return the positions of the numbers in the tables that the checker compares, past the names of rows."""
+    found, place, section, header = [], 0, "", []
+    for line in report.splitlines(keepends=True):
+        section = line[3:].strip() if line.startswith("## ") else section
+        titles = [cell.strip() for cell in line.split("|")[1:-1]]
+        if line.startswith("|") and section in COMPARED and not titles[0].startswith((":-", "-")):
+            header = header if report[:place].endswith("|\n") else titles
+            start = place
+            for title, cell in zip(header, line.split("|")[1:-1], strict=True):
+                start += 1
+                if titles != header and title not in NOT_COMPARED:
+                    found += [
+                        (start + match.start(), start + match.end())
+                        for match in re.finditer(r"(?<![\w.=-])[-+]?\d[\d,]*(?:\.\d+)?(?!\w)", cell)
+                    ]
+                start += len(cell)
+        place += len(line)
+    return found
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_checker_notices_any_changed_cell(task: str) -> None:
+    path = ROOT / f"tests/fixtures/recorded/{task}.json"
+    session = Session.load(path, summarize)
+    report, results, recording = markdown(session, full=True), results_of(session), recording_of(path)
+    others = results_for_each_baseline(session, results)
+    known, numbers = set(objections(results, report, others, recording=recording)), cells(report)
+    unnoticed = []
+    for start, end in numbers[:: max(1, len(numbers) // 100)]:
+        changed = report[:start] + altered(report[start:end]) + report[end:]
+        if set(objections(results, changed, others, recording=recording)) <= known:
+            unnoticed.append(f"{report[max(0, start - 90) : start]}$ {report[end : end + 20]}")
+    assert len(numbers) > 100
+    assert unnoticed == []
+
+
+def test_checker_rejects_a_table_or_column_that_it_does_not_know(bench: Any) -> None:
+    session = bench.session(bench.case(1, 10.0), bench.case(2, 15.0))
+    report, results = markdown(session, full=True), results_of(session)
+    more = "\n## Loot\n\n| Case | Gold |\n| :- | -: |\n| cpu fp32 compile=off bs=1 seq=128 | 3 |\n"
+    assert any("a table that no check knows" in each for each in objections(results, report + more))
+    renamed = report.replace("Jitter (%)", "Wobble (%)")
+    assert any("unknown column: Wobble" in each for each in objections(results, renamed))
+
+
+def test_checker_rejects_results_that_do_not_follow_from_the_steps() -> None:
+    path = ROOT / "tests/fixtures/recorded/lm-train.json"
+    session = Session.load(path, summarize)
+    report, results, recording = markdown(session), results_of(session), recording_of(path)
+    for name in ("latency_p50_ms", "samples_per_s", "tokens_per_s", "loss"):
+        changed = {**results, "cases": [{**results["cases"][0], name: 1.5}, *results["cases"][1:]]}
+        found = objections(changed, report, recording=recording)
+        assert any(f": {name} is " in each for each in found)
+
+
+# --- rules that random sessions once broke
+
+
+def section_text(session: Session, title: str) -> str:
+    """Return the text of a section of the full report, which has no objections."""
+    report = markdown(session, full=True)
+    assert objections_to(session, report) == []
+    assert f"\n## {title}\n" in report
+    return re.split(r"\n## ", report.partition(f"\n## {title}\n")[2])[0]
+
+
+def gpu_case(bench: Any, size: int, ms: float, mb: float, **options: Any) -> Any:
+    end = {"memory": Memory(peak_rss_mb=900.0, peak_allocated_mb=mb)}
+    return bench.case(size, ms, device="cuda:0", end=end, **options)
+
+
+def test_less_memory_is_not_a_cost(bench: Any) -> None:
+    rules = Measure(baseline=Baseline(batch_size=4))
+    session = bench.session(
+        gpu_case(bench, 4, 40.0, 800.0),
+        gpu_case(bench, 1, 5.0, 500.0),
+        sweep=Sweep(name="hand", model="tiny", measure=rules),
+    )
+    assert "Costs" not in section_text(session, "Choices")
+
+
+def test_process_memory_is_not_compared_with_device_memory(bench: Any) -> None:
+    on_cpu = bench.case(1, 50.0, end={"memory": Memory(peak_rss_mb=400.0)})
+    session = bench.session(on_cpu, gpu_case(bench, 1, 5.0, 500.0))
+    assert "% peak memory" not in section_text(session, "Choices")
+    assert "| 500 MB " in section_text(session, "Decision")
+
+
+def test_option_that_was_not_applied_has_no_break_even(bench: Any) -> None:
+    vain = bench.case(1, 5.0, compile="default", warmup_ms=[500.0])
+    text = section_text(bench.session(bench.case(1, 10.0), vain), "What each option brings")
+    assert "| 1 not applied |" in text
+    assert "Pays" not in text
+
+
+def test_advice_never_contradicts_a_recommendation(bench: Any) -> None:
+    half = {"precision": "bf16", "effective": bench.effective(weights_dtype="bfloat16")}
+    session = bench.session(
+        bench.case(1, 10.0),
+        bench.case(1, 20.0, **half),
+        bench.case(1, 90.0, **half, sequence_length=512),
+        bench.case(1, outcome="oom", sequence_length=512),
+    )
+    assert "cpu bf16 bs=1 seq=512" in section_text(session, "Choices")
+    effects = section_text(session, "What each option brings")
+    assert "| 1 slower " in effects
+    assert "Advice" not in effects
+
+
+def test_no_share_exceeds_100_percent(bench: Any) -> None:
+    peaks = Peaks(t=0.0, device="cpu", precision="fp32", flops_per_s=1e11, bytes_per_s=1e10)
+    work = StepCost(flops=5e8, bytes_moved=2e8, bytes_of_weights=1e7)
+    text = section_text(bench.session(bench.case(1, 10.0, end={"work": work}), more=[peaks]), "Limits")
+    assert "&gt; 100" in text
+    assert "200.0" not in text
+
+
+# --- answers, and shares of the data sheet's peak
+
+
+def answering(bench: Any, **figures: Any) -> Session:
+    """Build a session of a baseline and a faster case with another precision, whose answers were compared."""
+    cases = (bench.steady(1, 10.0), bench.steady(2, 10.0, precision="bf16"), bench.steady(4, 15.0))
+    answered = [bench.answered(0), bench.answered(1, **figures), bench.answered(2, absent="slow")]
+    return bench.session(*cases, more=answered)  # type: ignore[no-any-return]
+
+
+ANSWERS = (
+    {"verdict": "close", "kl_mean": 4e-4, "kl_p99": 3e-14, "top1_agreement": 0.98, "sqnr_db": 40.83},
+    {"verdict": "broken", "kl_mean": 7.1, "sqnr_db": -3.0},
+    {"verdict": "different", "equal_tokens": 0.125, "first_difference": 3},
+    {"verdict": "identical", "loss_difference": 0.0},
+)
+
+
+@pytest.mark.parametrize("figures", ANSWERS)
+def test_compared_answers_follow_from_the_results(bench: Any, figures: dict[str, Any]) -> None:
+    session = answering(bench, **figures)
+    assert "## What the speed costs" in markdown(session)
+    assert objections_to(session) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "others"),
+    [("0.0004", "0.0005"), ("98.0", "97.0"), ("40.8", "40.9"), ("CLOSE ", "OTHER ")],
+)
+def test_checker_notices_a_changed_answer(bench: Any, words: str, others: str) -> None:
+    session = answering(bench, **ANSWERS[0])
+    report = markdown(session, full=True)
+    table = report.index("| Answer ")
+    assert words in report[table:]
+    assert objections_to(session, report[:table] + report[table:].replace(words, others, 1))
+
+
+@pytest.mark.parametrize(("checkpoints", "kernel"), [(False, "math"), (True, "math"), (False, "flash")])
+@pytest.mark.parametrize("shown", ["12.5", "12.8"])
+def test_checker_computes_the_share_of_the_data_sheet(
+    bench: Any, shown: str, checkpoints: bool, kernel: str
+) -> None:
+    again = checkpoints or kernel == "flash"
+    work = StepCost(flops=2.4735e12, bytes_moved=1e9, bytes_of_weights=1e8, attention=(kernel,))
+    made = bench.case(
+        1,
+        20.0,
+        device="cuda:0",
+        precision="bf16",
+        parts={"backward": [12.0] * 30},
+        end={"work": work},
+        prepared={"gpu_uuid": "GPU-1"},
+    )
+    host = Host(gpus=(Gpu(index=0, name="NVIDIA H200", uuid="GPU-1"),))
+    sweep = Sweep(name="hand", model="tiny", task="lm-train", train=Train(activation_checkpointing=checkpoints))
+    session = bench.session(made, host=host, sweep=sweep)
+    steps = [{"round": "0", "wall_ms": str(ms), "tokens": "100", "part_backward_ms": "12.0"} for ms in made.ms]
+    recording = Recording({0: steps}, msgspec.to_builtins(bench.events(made, host=host, sweep=sweep)))
+    report = markdown(session, full=True)
+
+    def amount(changed: str, words: str) -> int:
+        return sum(words in each for each in objections_to(session, changed, recording))
+
+    assert report.count(" 12.5 |") == 2
+    assert amount(report.replace(" 12.5 |", f" {shown} |"), "12.5, not ") == (0 if shown == "12.5" else 2)
+    title, wrong = ("HFU (%)", "MFU (%)") if again else ("MFU (%)", "HFU (%)")
+    assert report.count(title) == 2
+    assert amount(report, "in HFU alone") == 0
+    assert amount(report.replace(title, wrong), "in HFU alone") == 2
+
+
+def test_checker_knows_the_host_time_of_a_step(bench: Any) -> None:
+    work = StepCost(flops=1e12, bytes_moved=1e9, bytes_of_weights=1e8)
+    hosts = {"host_ms": [7.125] * 30}
+    session = bench.session(bench.case(1, 10.0, device="cuda:0", end={"work": work}, columns=hosts))
+    report = markdown(session, full=True)
+    assert report.count(" 7.12 |") == 1 and not objections_to(session, report)
+    assert objections_to(session, report.replace(" 7.12 |", " 7.22 |"))
+
+
+def test_checker_knows_what_limited_the_clock(bench: Any) -> None:
+    made = bench.case(1, 10.0, end={"environment": Environment(throttle=("hw_thermal", "sw_power_cap"))})
+    session, recording = bench.session(made), Recording({}, msgspec.to_builtins(bench.events(made)))
+    report = markdown(session, full=True)
+    assert not objections_to(session, report, recording)
+    assert objections_to(session, report.replace("sw power cap", "hw thermal"), recording)
