@@ -202,6 +202,7 @@ class Home(PlaceScreen):
         """Start a sweep of the selected model and show it."""
         if (built := await self._built()) is not None:
             sweep: Sweep = getattr(built, which)
+            self._show_message(f"starting {clean(sweep.name)}", "muted")
             self.post_message(EngineRequested(lambda context, consent: context.start(sweep, consent)))
 
     async def action_edit(self) -> None:
