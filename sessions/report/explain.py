@@ -1,4 +1,4 @@
-"""Explained cases: the time of their steps by family, findings, tried remedies, and differences between cases."""
+"""Explained cases: the time of their steps by family, findings, tried remedies, and differences of cases."""
 
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
@@ -147,12 +147,20 @@ def tried_table(session: Session, varying: Collection[str]) -> Table | None:
         Column[Trial]("Case", lambda trial: case_label(trial.case.config, varying), right=False),
         Column[Trial]("Finding", lambda trial: trial.finding.rule, right=False),
         Column[Trial]("Remedy", lambda trial: trial.options, right=False),
-        Column[Trial]("Predicted at most (×)", lambda trial: trial.predicted and ratio_text(trial.predicted)),
-        Column[Trial]("Measured (×)", lambda trial: trial.ratio and ratio_text(trial.ratio.value)),
+        Column[Trial]("Predicted at most (×)", _predicted),
+        Column[Trial]("Measured (×)", _gain),
         Column[Trial]("95% interval (×)", _interval),
         Column[Trial]("Verdict", _verdict, right=False),
     )
     return table(columns, all_trials(session))
+
+
+def _predicted(trial: Trial) -> str | None:
+    return ratio_text(trial.predicted) if trial.predicted is not None else None
+
+
+def _gain(trial: Trial) -> str | None:
+    return ratio_text(trial.ratio.value) if trial.ratio else None
 
 
 def _interval(trial: Trial) -> str | None:

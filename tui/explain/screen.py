@@ -164,7 +164,7 @@ class WhyScreen(ViewScreen):
             )
             page.show(lines[self._top : self._top + height])
             others = () if self._fixed else (("b", "compare"), ("n N", "case"))
-            keys = (("esc", "back"), ("?", "help"), *others, ("r", "profile again"), ("T", "try remedies"))
+            keys = (("esc", "back"), ("?", "help"), *others, ("r", "profile again"), ("T", "try"))
             self._panel("keys").show((*keys, (self._symbols.arrows, "scroll")))
 
     def _request(self) -> None:

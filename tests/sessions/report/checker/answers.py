@@ -104,6 +104,7 @@ SENTENCES = shapes(
         "The weights are random, so these figures prove little: the logits of a trained model differ in size"
         " and shape",
         "Name a checkpoint as model to measure the real cost",
+        "They are of an earlier version of benchtui, which repeated rows: likeliest tokens tie",
     ),
     (_check_absent, "Not compared: {k:num} case[s] ({why:text})"),
     (_check_absent, "No verdict: {k:num} case[s] ({why:text})"),

@@ -495,6 +495,7 @@ BY_CASE: dict[str, Mapping[str, Check]] = {
 BY_BATCH_SIZE = {"Performance metrics": LATENCY, "Scaling with batch size": SCALING}
 """Tables of a series, with a column ``Batch size``."""
 ELSEWHERE = (
+    "Tried",
     "Decision",
     "Results",
     "What each option brings",
