@@ -11,9 +11,8 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from benchtui.sessions import events
-from benchtui.sessions.export import case_export, step_export
 from benchtui.tui.cli import app
+from benchtui.tui.cli.schema.command import document_schema
 
 ROOT = Path(__file__).parents[1]
 ROOT_PAGES = {
@@ -87,7 +86,7 @@ def _walk(name: str, command: click.Command) -> Iterator[tuple[str, click.Comman
 
 def fields() -> str:
     """Page with the columns of results and steps."""
-    results, steps = case_export.json_schema()["$defs"], step_export.json_schema()["$defs"]
+    results, steps = document_schema("results")["$defs"], document_schema("steps")["$defs"]
     return (
         "# Columns and fields\n\nThis page lists every column of the exports, with its unit."
         " Names are stable; columns may be added.\n\n"
@@ -99,7 +98,7 @@ def fields() -> str:
 
 def event_list() -> str:
     """Page with the events of a session file."""
-    definitions = events.json_schema()["$defs"]
+    definitions = document_schema("event")["$defs"]
     parts = [
         "# Events\n\nThis page describes the session file. It is a JSON array with one event per line;"
         " `t` is seconds since the session started. Ignore fields that you don't know: more may be added.\n"

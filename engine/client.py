@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,6 +54,7 @@ _HEAD_BYTES = 2**20
 if TYPE_CHECKING:
     from benchtui.engine.doctor import Check
     from benchtui.engine.telemetry.gpu.cuda_presence import CudaPresence
+    from benchtui.engine.telemetry.neighbors.watch import Emit
     from benchtui.sessions.advice.find_sweep import DeviceSupport
 
 
@@ -343,6 +344,20 @@ def model_folder(model: str) -> Path | None:
     from benchtui.engine.files.model_location import bundled, locate  # only needed here
 
     return locate(model, "random" if model in bundled() else "pretrained").folder
+
+
+def bundled_models() -> dict[str, Path]:
+    """Return the folders of the architectures that come with benchtui, without weights, by name."""
+    from benchtui.engine.files.model_location import bundled, locate  # only needed here
+
+    return {name: Path(locate(name, "random").path) for name in bundled()}
+
+
+def watch_machine(emit: "Emit") -> Callable[[], None]:
+    """Read this machine and its users once a second in a thread. Return the function that ends it."""
+    from benchtui.engine.telemetry.neighbors.watch import MachineWatch  # imports the readers of all devices
+
+    return MachineWatch(emit).stop
 
 
 def find(path: Path) -> Engine | None:

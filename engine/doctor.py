@@ -18,9 +18,11 @@ from benchtui.engine.telemetry.host_info import describe_host
 from benchtui.engine.telemetry.processor_counters import INSTRUCTIONS_KEY, TRAFFIC_KEY
 from benchtui.engine.versions import require_packages, untested
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.estimates.accuracy import check_estimates
 from benchtui.sessions.events import Runtime
 from benchtui.sessions.library import paths
 from benchtui.sessions.payloads import Host
+from benchtui.sessions.text.formatting import count
 
 _TORCH_S = 300.0
 
@@ -43,7 +45,15 @@ def run_checks() -> list[Check]:
     runtime = _query_torch()
     gpu_findings = [_unread_gpus(host)] if isinstance(gpus, GpusUnavailable) else _gpus(gpus)
     read = [_processor_energy(host), *_processor_counters(host)]
-    return [_processor(host), *gpu_findings, *read, *_torch(runtime), *_compilers(), *_folders()]
+    return [
+        _processor(host),
+        *gpu_findings,
+        *read,
+        *_torch(runtime),
+        *_compilers(),
+        *_folders(),
+        _estimates(host.hostname or ""),
+    ]
 
 
 def _processor(host: Host) -> Check:
@@ -138,6 +148,24 @@ def _compiler(language: str, variable: str, names: tuple[str, ...], device: str)
         return Check(what, "ok", f"{language} compiler {compiler}")
     tried = f"{variable}={chosen}" if chosen else " or ".join(names)
     return Check(what, "missing", f"no {language} compiler found ({tried}); compile modes on {device} need one")
+
+
+def _estimates(hostname: str) -> Check:
+    """Compare what was estimated before the sessions of this machine with what they measured."""
+    try:
+        checked = check_estimates(paths.known(), hostname)
+    except BenchtuiError as error:
+        return Check("estimates", "missing", f"not checked: {error}")
+    kinds = {"memory": checked.memory, "time": checked.time}
+    texts = [
+        f"{kind} off by {accuracy.median:.2g}x at the median, {accuracy.worst:.2g}x at worst"
+        for kind, accuracy in kinds.items()
+        if accuracy
+    ]
+    cases = max((accuracy.cases for accuracy in kinds.values() if accuracy), default=0)
+    source = f" ({count(cases, 'case')}, {count(checked.sessions, 'session')})"
+    nothing = "not checked yet: nothing was measured on this machine"
+    return Check("estimates", "ok", f"{'; '.join(texts)}{source}" if texts else nothing)
 
 
 def _folders() -> list[Check]:

@@ -28,6 +28,15 @@ class AnsweredCase(Record, frozen=True, kw_only=True):
     config: Config
 
 
+class Partner(Record, frozen=True, kw_only=True):
+    """Case that a worker takes turns with."""
+
+    case: int
+    round: int
+    first: bool
+    """Whether the worker itself, and not the partner, has the first turn. It is started first, too."""
+
+
 class Job(Record, frozen=True, kw_only=True):
     """One case, with the session data that its worker needs."""
 
@@ -39,6 +48,7 @@ class Job(Record, frozen=True, kw_only=True):
     scratch: str
     """Folder for compiler caches, removed at the end of the session. The node puts it in its scratch folder."""
     round: int = 0
+    partner: Partner | None = None
     enough_percent: float = 0.0
     """Error of the round that suffices for ``iterations = "auto"``, in percent of the median."""
     baseline: AnsweredCase | None = None

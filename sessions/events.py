@@ -5,7 +5,7 @@ one requires a new ``SCHEMA``. Name suffixes are units: ``_ms``, ``_s``, ``_mb``
 A missing value is null or left out, never 0. ``t`` is seconds since the session started, on a monotonic clock.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -30,6 +30,7 @@ from benchtui.sessions.payloads import (
     Reported,
     RequestTimes,
     StepCost,
+    Turns,
 )
 from benchtui.sessions.profiles import StepProfile
 from benchtui.sessions.sweep import MOST_CASES, Config, Record, Seconds, Sweep
@@ -288,6 +289,8 @@ class RoundFinished(Event, tag="round_finished", frozen=True, kw_only=True):
     effective: Effective | None = None
     """Applied options, read back after measuring. Null in older sessions, as the cost of a step."""
     work: StepCost | None = None
+    turns: Turns | None = None
+    """Round that it took turns with; null if it was measured alone."""
 
 
 class SettledCase(Record, frozen=True, kw_only=True):
@@ -310,6 +313,8 @@ class RoundsPlanned(Event, tag="rounds_planned", frozen=True, kw_only=True):
     budget_s: Seconds
     """Time limit of the further rounds. No round starts after it; a running one isn't cut short."""
     settled: Annotated[tuple[SettledCase, ...], msgspec.Meta(max_length=MOST_CASES)] = ()
+    by_turns: bool = False
+    """Whether the rounds are those of two cases that take turns on the same device."""
 
 
 class Waiting(Event, tag="waiting", frozen=True, kw_only=True):
@@ -395,6 +400,8 @@ class CaseFinished(Event, tag="case_finished", frozen=True, kw_only=True):
     """Null for a case requested without compilation."""
     work: StepCost | None = None
     marks: tuple[str, ...] = ()
+    turns: Turns | None = None
+    """As in ``round_finished``."""
     reported: Reported | None = None
     not_measured_further: str | None = None
     """Why the case got no further round with ``rounds = "auto"``; null if its last round ended with this event.
@@ -462,8 +469,3 @@ AnyEvent = (
     | Message
     | SessionFinished
 )
-
-
-def json_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a session file: an array of these events."""
-    return msgspec.json.schema(list[AnyEvent])

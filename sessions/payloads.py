@@ -204,6 +204,19 @@ class Energy(Record, frozen=True, kw_only=True):
     absent: str | None = None
 
 
+class Turns(Record, frozen=True, kw_only=True):
+    """Round of another case that a round took turns with, so that the pace of the machine affected both alike.
+
+    They are compared slice by slice: the steps of one turn with those of the partner's turn after it.
+    """
+
+    case: Count
+    """The other case."""
+    round: Count
+    slice_steps: Annotated[int, msgspec.Meta(ge=1)]
+    """Recorded steps per turn."""
+
+
 class Neighbor(Record, frozen=True, kw_only=True):
     """Process of somebody else that used the machine."""
 
@@ -213,6 +226,15 @@ class Neighbor(Record, frozen=True, kw_only=True):
     """Its user, if this machine knows the name."""
     cpu_percent: Amount | None = None
     """Mean CPU use; 100 is one full CPU. Null for a process on the GPU."""
+
+
+class MachineUsers(msgspec.Struct, frozen=True, kw_only=True):
+    """Processes that use a machine now, the newest reading of each kind. Not part of a session."""
+
+    gpus: dict[int, tuple[Neighbor, ...]] = {}
+    """Processes on each GPU, by its index. A GPU whose processes can't be read is left out."""
+    busiest: tuple[Neighbor, ...] = ()
+    """Processes that used the processors most since the previous reading."""
 
 
 class Environment(Record, frozen=True, kw_only=True):

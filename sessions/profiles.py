@@ -136,7 +136,7 @@ class ThreadUse(Record, frozen=True, kw_only=True):
 
 
 class HostUse(Record, frozen=True, kw_only=True):
-    """What the kernel counted during the plain steps, per step; means unless a field says otherwise."""
+    """Counters of the kernel around the plain steps, per step; means unless a field says otherwise."""
 
     step_ms: Milliseconds
     """Median time of a step."""
@@ -151,8 +151,12 @@ class HostUse(Record, frozen=True, kw_only=True):
     """CPU time of the process in its own code, on all processors."""
     kernel_ms: Milliseconds
     """CPU time of the process in the kernel."""
+    main_kernel_ms: Milliseconds = 0.0
+    """CPU time of the main thread in the kernel."""
     page_faults: Amount
     """Page faults served without reading a disk."""
+    huge_pages: Amount = 0.0
+    """Huge pages that the kernel made for page faults of any process."""
     disk_faults: Amount = 0.0
     """Page faults that read a disk."""
     read_mb: Amount = 0.0
@@ -162,6 +166,8 @@ class HostUse(Record, frozen=True, kw_only=True):
     """Time in Python's garbage collector."""
     children_ms: Milliseconds = 0.0
     """CPU time of child processes."""
+    others_ms: Milliseconds | None = None
+    """CPU time of other processes on the processors of this one; null if unknown."""
     threads: tuple[ThreadUse, ...] = ()
     """Other Python threads that used a processor."""
     other_threads_ms: Milliseconds = 0.0
@@ -220,6 +226,8 @@ class StepProfile(Record, frozen=True, kw_only=True):
     """Logical CPUs that the process may use."""
     busy_cpus: Amount | None = None
     """CPU time of the process over the time of the plain steps; 2 is two full CPUs."""
+    filled_ms: Milliseconds = 0.0
+    """Time in which other threads ran operators for the sleeping main thread."""
     host: HostUse | None = None
     """Null in profiles of earlier versions."""
     places: tuple[Place, ...] = ()

@@ -1,4 +1,4 @@
-"""Textual app: the five views, switching between them, themes and exit handling."""
+"""Textual app: the six views, switching between them, themes and exit handling."""
 
 import asyncio
 import os
@@ -22,6 +22,7 @@ from benchtui.engine.client import Engine
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sanitize import terminal_text
 from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
+from benchtui.sessions.sweep import Sweep
 from benchtui.themes import symbols, user_themes
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.live import step_statistics
@@ -63,7 +64,7 @@ EMPTY_MODE = "between"
 
 
 class BenchtuiApp(App[ExitReason]):
-    """App with five views, one shown at a time: sweep editor, monitor, charts, library, comparison.
+    """App with six views, one shown at a time: Home, sweep editor, monitor, charts, library, comparison.
 
     Each view is a Textual mode with a screen stack, created when first shown. The first is the default mode.
     """
@@ -78,7 +79,7 @@ class BenchtuiApp(App[ExitReason]):
     BINDINGS: ClassVar[list[BindingType]] = [
         *keymap.table(
             "app",
-            *((str(key), place, f"go('{place}')", place.capitalize()) for key, place in enumerate(PLACES, 1)),
+            *((str(key), place, f"go('{place}')", place.capitalize()) for key, place in enumerate(PLACES)),
             ("ctrl+pagedown,right_parenthesis", "next_place", "turn(1)", "Next tab"),
             ("ctrl+pageup,left_parenthesis", "place_before", "turn(-1)", "Previous tab"),
             ("t", "theme", "next_theme", "Next theme"),
@@ -95,11 +96,16 @@ class BenchtuiApp(App[ExitReason]):
         engine: Engine | None = None,
         *,
         start: "Start | None" = None,
+        model: str = "",
         theme: str | None = None,
         ascii_only: bool = False,
         clock: Clock = time.monotonic,
     ) -> None:
-        """Open or replay the session at ``session_path``, if any. Raises BenchtuiError if it can't be read."""
+        """Open or replay the session at ``session_path``, if any, else Home, with a model if one is named.
+
+        Raises:
+            BenchtuiError: If the session can't be read.
+        """
         # With NO_COLOR, keep the terminal's own colors: Textual would render black on black.
         super().__init__(driver_class=Terminal, ansi_color=True if "NO_COLOR" in os.environ else None)
         self.animation_level = "none"
@@ -116,13 +122,14 @@ class BenchtuiApp(App[ExitReason]):
         choose_scroll_bars(ascii_only=self._symbols is symbols.ASCII)
         self._link = TerminalHandle(self)
         self.key_queue = KeyQueue(self)
-        self._place: Place = "monitor" if self._feed else "sweep"
+        self._place: Place = "monitor" if self._feed else "home"
         self._default_mode_place: Place | None = self._place
         """View that runs in Textual's default mode; None once its screen has been recreated."""
         self._visited: list[Place] = []
         """Previously shown views without duplicates, newest last."""
         self._compared: tuple[Path, ...] = ()
-        self._source: str | Path | None = None
+        self._source: str | Path | Sweep | None = None
+        self._model = model
         for colors in self._theme_set.themes.values():
             self.register_theme(textual_theme(colors))
         self._editor: Editor | None = None
@@ -139,7 +146,7 @@ class BenchtuiApp(App[ExitReason]):
         return variables(themes.load(themes.DEFAULT))
 
     def get_default_screen(self) -> Screen[None]:
-        """Return the initial screen: the open session, or a sweep to choose and edit."""
+        """Return the initial screen: the open session, or Home."""
         return self._screen_of(self._place)
 
     def on_mount(self) -> None:
@@ -187,6 +194,9 @@ class BenchtuiApp(App[ExitReason]):
 
     async def on_opened(self, event: Opened) -> None:
         """Show the chosen session."""
+        shown = self._feed.path if self._feed else None
+        if event.instead_of not in (None, shown):
+            return
         try:
             self._feed = self._open_feed(event.path, event.engine, replay=event.replay)
         except BenchtuiError as error:
@@ -344,6 +354,7 @@ class BenchtuiApp(App[ExitReason]):
     def _screen_of(self, place: Place) -> Screen[None]:
         """Create the screen of a view, importing it on first use so that it doesn't delay the others."""
         make = {
+            "home": self._home,
             "sweep": self._sweep,
             "monitor": self._monitor,
             "charts": self._charts,
@@ -351,6 +362,11 @@ class BenchtuiApp(App[ExitReason]):
             "compare": self._compare,
         }
         return with_size_classes(make[place](), self.size)
+
+    def _home(self) -> Screen[None]:
+        from benchtui.tui.home.screen import Home
+
+        return Home(self._app_context, self._symbols, self._model)
 
     def _sweep(self) -> Screen[None]:
         from benchtui.tui.editor.draft import DEFAULT_PRESET
@@ -439,11 +455,14 @@ def run_app(
     engine: Engine | None = None,
     session_path: Path | None = None,
     start: "Start | None" = None,
+    model: str = "",
     theme: str | None = None,
     ascii_only: bool = False,
     judging: VerdictSettings | None = None,
 ) -> ExitReason:
     """Run the app until the user leaves, and return the exit reason. With ``start``, replay the session.
+
+    Without a session, Home is shown, with ``model`` selected if it isn't empty.
 
     Raises:
         BenchtuiError: if the theme is unknown or the session can't be read.
@@ -451,7 +470,9 @@ def run_app(
     if theme is not None and (refusal := user_themes.unknown_reason(theme)):
         raise BenchtuiError(f"theme {refusal}")
     app_context = AppContext.here(judging or SWEEP_DEFAULTS)
-    app = BenchtuiApp(app_context, session_path, engine, start=start, theme=theme, ascii_only=ascii_only)
+    app = BenchtuiApp(
+        app_context, session_path, engine, start=start, model=model, theme=theme, ascii_only=ascii_only
+    )
     return app.run(mouse=app_context.preferences.settings.mouse) or ExitReason("closed")
 
 
@@ -464,6 +485,7 @@ def key_owners() -> list[type]:
     from benchtui.tui.editor.open_dialog import OpenDialog
     from benchtui.tui.editor.screen import Editor
     from benchtui.tui.explain.screen import WhyScreen
+    from benchtui.tui.home.screen import Home
     from benchtui.tui.library.screen import Library
     from benchtui.tui.monitor.columns_dialog import ColumnsPage
     from benchtui.tui.pages.empty import EmptyScreen
@@ -471,7 +493,8 @@ def key_owners() -> list[type]:
     from benchtui.tui.pages.palette import Palette
     from benchtui.tui.pages.permission import PermissionScreen
     from benchtui.tui.replay.screen import ReplayMonitor
+    from benchtui.tui.report.screen import ReportScreen
 
-    pages = [CaseScreen, Charts, ColumnsPage, Compare, Editor, Library, Monitor, EmptyScreen, OpenDialog, Page]
-    pages += [PermissionScreen, WhyScreen]
+    pages = [CaseScreen, Charts, ColumnsPage, Compare, Editor, Home, Library, Monitor, EmptyScreen, OpenDialog]
+    pages += [Page, PermissionScreen, ReportScreen, WhyScreen]
     return [BenchtuiApp, *pages, Palette, ReplayMonitor]

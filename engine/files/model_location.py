@@ -5,6 +5,7 @@ from typing import Literal
 
 import msgspec
 
+from benchtui.sessions.stored_models.hub_cache import snapshot
 from benchtui.sessions.sweep import Weights
 
 Source = Literal["hub", "folder", "bundled"]
@@ -26,7 +27,7 @@ class ModelLocation(msgspec.Struct, frozen=True):
 
         The cached snapshot of a model of the hub is named after its commit.
         """
-        return _snapshot(self.path) if self.source == "hub" else Path(self.path)
+        return snapshot(self.path) if self.source == "hub" else Path(self.path)
 
     @property
     def revision(self) -> str | None:
@@ -48,13 +49,3 @@ def locate(model: str, weights: Weights) -> ModelLocation:
 def bundled() -> list[str]:
     """Return the names of the bundled architectures."""
     return sorted(entry.name for entry in _ARCHITECTURES.iterdir())
-
-
-def _snapshot(model: str) -> Path | None:
-    try:
-        from huggingface_hub import try_to_load_from_cache  # takes 0.4 s, and only models of the hub need it
-
-        cached = try_to_load_from_cache(model, "config.json")
-    except (ImportError, OSError, ValueError):
-        return None
-    return Path(cached).parent if isinstance(cached, str) else None

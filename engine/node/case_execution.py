@@ -35,6 +35,7 @@ _PROCESSES_PERIOD_S = 1.0
 
 _AROUND_S = 1.0
 """Seconds around a short span from which the CPU use of others is taken. Single samples are 0.25 s apart."""
+_OF_BOTH = "two cases took turns on the device, and its readings are of both"
 _MIG = "the GPU is partitioned by MIG, and the driver reports the whole device instead of the instance"
 
 
@@ -51,7 +52,9 @@ class CaseRun:
         on_end: Callable[["CaseRun"], None],
         *,
         device: str,
+        workers: Callable[[], frozenset[int]] = frozenset,
     ) -> None:
+        """``workers`` returns the process ids of the sweep's workers on the device: two if they take turns."""
         self.begun_s = begun_s
         """Session time of the start; earlier readings aren't needed."""
         self._process = process
@@ -59,6 +62,8 @@ class CaseRun:
         self._gpu_reader = gpus
         self._host = host
         self._readings = readings
+        self.device = device
+        self._workers = workers
         self.on_gpu = device != "cpu"
         """Whether the case runs on a GPU."""
         self._gpu_uuid: str | None = None
@@ -116,22 +121,24 @@ class CaseRun:
         used_mb = processes.get(self.pid)
         if used_mb is not None:
             self._device_mb = max(used_mb, self._device_mb or 0.0)
-        self._other_processes = max(count_other_gpu_processes(processes, self.pid), self._other_processes or 0)
+        workers = self._workers() | {self.pid}
+        self._other_processes = max(count_other_gpu_processes(processes, workers), self._other_processes or 0)
         if self.pid in processes:
-            self._other_pids |= processes.keys() - {self.pid}
+            self._other_pids |= processes.keys() - workers
 
     def _complete(self, event: CaseFinished) -> CaseFinished:
         if event.outcome != "ok" or event.measured_s is None:
             return event
         begin_s, end_s = event.measured_s
         self._readings.flush()
-        environment = self._environment(event.environment or Environment(), begin_s, end_s)
+        turns = event.turns is not None
+        environment = self._environment(event.environment or Environment(), begin_s, end_s, turns=turns)
         if contention_marks(environment, end_s - begin_s):
             environment = replace(environment, neighbors=self._neighbors(environment, event.t))
         return replace(
             event,
             memory=replace(event.memory or Memory(), peak_device_mb=self._device_mb),
-            energy=self._energy(begin_s, end_s),
+            energy=Energy(absent=_OF_BOTH) if turns else self._energy(begin_s, end_s),
             environment=environment,
             marks=(
                 *event.marks,
@@ -173,17 +180,20 @@ class CaseRun:
             return Energy(absent=self._gpu_absent())
         return gpu_energy(self._readings, gpu.index, begin_s, end_s)
 
-    def _environment(self, seen: Environment, begin_s: float, end_s: float) -> Environment:
+    def _environment(
+        self, seen: Environment, begin_s: float, end_s: float, *, turns: bool = False
+    ) -> Environment:
         """Complete the worker's readings with those of the GPU.
 
-        ``others_cpu_percent`` is corrected for the engine and concurrent cases.
+        ``others_cpu_percent`` is corrected for the engine and concurrent cases. A case that took turns with
+        this one, which never runs at the same time, isn't counted as running beside it.
         """
         beside = max(0, self._readings.most_workers(begin_s, end_s) - 1)
         others_percent = self._others_percent(seen, beside, begin_s, end_s)
         still_s, idle = self._stood_still_s(begin_s, end_s), self._readings.idle
         seen = replace(
             seen,
-            beside=beside,
+            beside=max(0, beside - turns),
             others_cpu_percent=others_percent,
             idle_others_cpu_percent=idle.others_cpu_percent if idle else None,
             idle_run_delay_percent=idle.run_delay_percent if idle else None,
@@ -272,10 +282,11 @@ def _mean(readings: Sequence[float], digits: int = 1) -> float | None:
     return round(fmean(readings), digits) if readings else None
 
 
-def count_other_gpu_processes(processes: dict[int, float | None], worker: int) -> int:
-    """Count the processes other than the worker that compute on a GPU.
+def count_other_gpu_processes(processes: dict[int, float | None], workers: frozenset[int]) -> int:
+    """Count the processes other than the sweep's workers that compute on a GPU.
 
-    In a container with its own PID namespace the driver lists the worker under an unknown pid; one of the
-    listed processes is then assumed to be the worker.
+    In a container with its own PID namespace the driver lists workers under unknown pids; as many of the
+    listed processes are then assumed to be the workers.
     """
-    return max(len(processes) - 1, 0) if worker not in processes else len(processes.keys() - {worker})
+    known = processes.keys() & workers
+    return len(processes.keys() - workers) if known else max(len(processes) - len(workers), 0)

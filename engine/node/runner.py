@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from multiprocessing.connection import Connection
 from time import monotonic
 
 import msgspec
@@ -65,6 +66,8 @@ class NodeRunner:
         self._telemetry = TelemetryWindow(self._flush)
         self._runs: list[CaseRun] = []
         """Running cases."""
+        self._partner_pipes: dict[int, Connection] = {}
+        """Ends of the pipes for cases that are started next, because their partners have been started."""
         self._settings = NodeSettings(0.0)
         self._emit: Callable[[Telemetry], None] = _discard
         self._sampler: Sampler | None = None
@@ -122,20 +125,46 @@ class NodeRunner:
         return PeaksTask(self._processes, wanted, self._settings.node, spans)
 
     def start(self, job: Job) -> Execution:
-        """Start a case, once its fork server is ready. Raises BenchtuiError if its worker can't be started."""
-        ready = self._processes.begin_server(named_values.texts(job.config.env))
-        return self._start(job) if ready is None else PendingCase(job.case, ready, lambda: self._start(job))
+        """Start a case, once its fork server is ready. Raises BenchtuiError if its worker can't be started.
 
-    def _start(self, job: Job) -> CaseRun:
+        Of two cases that take turns, the first one is started right before the other. If one of them can't be
+        started, the other runs alone.
+        """
+        pipe = self._pipe_to_partner(job)
+        ready = self._processes.begin_server(named_values.texts(job.config.env))
+        if ready is None:
+            return self._start(job, pipe)
+        return PendingCase(job.case, ready, lambda: self._start(job, pipe))
+
+    def _pipe_to_partner(self, job: Job) -> Connection | None:
+        """Return the job's end of the pipe to its partner; None if it runs alone."""
+        if job.partner is None:
+            return None
+        if not job.partner.first:
+            return self._partner_pipes.pop(job.case, None)
+        own, other = self._processes.pipe_between()
+        self._partner_pipes = {job.partner.case: other}
+        return own
+
+    def _start(self, job: Job, pipe: Connection | None) -> CaseRun:
         if self._scratch is None:
             raise AssertionError("a node must be opened before its first case")
         now_s = self.now_s()
         self._telemetry.drop_before(min((run.begun_s for run in self._runs), default=now_s))
         settings, scratch = self._settings, str(self._scratch.path / job.scratch)
         job = replace(job, zero_s=settings.zero_s, report_s=settings.report_s, scratch=scratch)
-        execution = self._processes.start(job)
+        execution = self._processes.start(job, pipe)
         gpus, device = self._gpu_reader, job.config.device
-        run = CaseRun(execution, gpus, self.host, self._telemetry, now_s, self._ended, device=device)
+        run = CaseRun(
+            execution,
+            gpus,
+            self.host,
+            self._telemetry,
+            now_s,
+            self._ended,
+            device=device,
+            workers=lambda: frozenset(run.pid for run in self._runs if run.device == device),
+        )
         self._runs.append(run)
         self._update_workers()
         return run

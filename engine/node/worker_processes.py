@@ -119,10 +119,18 @@ class WorkerProcesses:
         self._queries.append(query)
         return query
 
-    def start(self, job: Job) -> "CaseProcess":
-        """Start the worker of a case."""
+    def pipe_between(self) -> tuple[Connection, Connection]:
+        """Return the ends of a pipe between two workers that take turns.
+
+        Raises:
+            BenchtuiError: if it can't be created.
+        """
+        return _pipe(self._context, "the worker", duplex=True)
+
+    def start(self, job: Job, partner: Connection | None = None) -> "CaseProcess":
+        """Start the worker of a case, with its end of the pipe to a partner."""
         fork_server.kill_least_used({running.server for running in self._cases})
-        case = CaseProcess(self._context, job, self._ended)
+        case = CaseProcess(self._context, job, self._ended, partner)
         self._cases.append(case)
         return case
 
@@ -155,8 +163,14 @@ class WorkerProcesses:
 class CaseProcess:
     """Worker process of a running case: its events and its exit."""
 
-    def __init__(self, context: ForkServerContext, job: Job, on_end: Callable[["CaseProcess"], None]) -> None:
-        """Start the worker.
+    def __init__(
+        self,
+        context: ForkServerContext,
+        job: Job,
+        on_end: Callable[["CaseProcess"], None],
+        partner: Connection | None = None,
+    ) -> None:
+        """Start the worker. It gets its end of the pipe to a partner, which is closed here.
 
         Raises:
             OutOfFilesError: if the system is short of file descriptors.
@@ -165,7 +179,8 @@ class CaseProcess:
         self._on_end = on_end
         self._case = job.case
         self._answers = job.sweep.measure.answers
-        self._timeout_s = job.sweep.measure.timeout_s
+        # a partner uses half of the time
+        self._timeout_s = job.sweep.measure.timeout_s * (2 if partner else 1)
         self._deadline_s = monotonic() + self._timeout_s
         self._ending: CaseFinished | None = None
         self._killed_s: float | None = None
@@ -186,7 +201,7 @@ class CaseProcess:
             events_out.close()
             raise
         self._process: BaseProcess = context.Process(
-            target=_run_worker, args=(msgspec.json.encode(job), events_out, stderr_out)
+            target=_run_worker, args=(msgspec.json.encode(job), events_out, stderr_out, partner)
         )
         variables = named_values.texts(job.config.env)
         try:
@@ -199,6 +214,8 @@ class CaseProcess:
         finally:
             events_out.close()
             stderr_out.close()
+            if partner:
+                partner.close()
         self.pid = self._process.pid or 0
         """Process id of the worker, also valid after its exit."""
         self.server = fork_server.server_pid(variables)
@@ -410,10 +427,10 @@ class PeaksQuery(_Query[PeaksReport]):
         return self._received()
 
 
-def _pipe(context: ForkServerContext, process: str) -> tuple[Connection, Connection]:
+def _pipe(context: ForkServerContext, process: str, *, duplex: bool = False) -> tuple[Connection, Connection]:
     """Return the read and write ends of a new pipe. Raises BenchtuiError if it can't be created."""
     try:
-        return context.Pipe(duplex=False)
+        return context.Pipe(duplex)
     except OSError as error:
         raise _not_started(process, error) from error
 
@@ -462,13 +479,13 @@ def _do_nothing() -> None:
     """Show that the fork server is ready."""
 
 
-def _run_worker(job: bytes, events: Connection, stderr: Connection) -> None:
+def _run_worker(job: bytes, events: Connection, stderr: Connection, partner: Connection | None) -> None:
     os.dup2(stderr.fileno(), 2)  # before the imports, which may fail
     from benchtui.engine.worker.main import (
         main,  # torch is imported in the worker, never in the supervisor
     )
 
-    main(job, events, stderr)
+    main(job, events, stderr, partner)
 
 
 def _kill(pid: int) -> None:

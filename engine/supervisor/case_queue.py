@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from benchtui.engine.executor import Node
+from benchtui.engine.job import Partner
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Outcome, Runtime
 from benchtui.sessions.payloads import Host
@@ -33,6 +34,8 @@ class ScheduledRound(msgspec.Struct, frozen=True):
     round: int
     node: str | None = None
     """Node on which it runs; None for this machine."""
+    partner: Partner | None = None
+    """Case that it takes turns with, which is started right before or after it."""
 
 
 LOCAL_NODES = (Node(None, Host()),)
@@ -55,6 +58,8 @@ class Queue:
         self._pending = set(range(len(self.cases)))
         self._between_plans: set[int] = set()
         """Measured cases that wait until further rounds are planned, with ``rounds = "auto"``."""
+        self._by_turns: tuple[int, ...] = ()
+        """The two cases of the newest plan if they take turns."""
         self._rounds_done: dict[int, int] = {}
         self._order = Order(range(len(self.cases)))
         self._oom_cases: list[Case] = []
@@ -68,6 +73,10 @@ class Queue:
         self._between_plans = {case.index for case in session.between_plans}
         self._order = Order(session.order, session.further_rounds)
         self._oom_cases = [self.cases[case.index] for case in session.cases if case.state == "oom"]
+        plan = session.rounds_planned
+        self._by_turns = plan.cases if plan and plan.by_turns else ()
+        if len(self._pending.intersection(self._by_turns)) == 1:  # the other one's round has ended
+            self.withdraw_further()
 
     @property
     def pending(self) -> list[Case]:
@@ -99,8 +108,9 @@ class Queue:
             return False
         return bool(self._between_plans or first) if looks else bool(self._between_plans) and not first
 
-    def plan_further(self, indexes: Sequence[int]) -> None:
-        """Queue one further round of each of these measured cases, in this order."""
+    def plan_further(self, indexes: Sequence[int], *, by_turns: bool = False) -> None:
+        """Queue one further round of each of these measured cases, in this order, or of two by turns."""
+        self._by_turns = tuple(indexes) if by_turns else ()
         self._between_plans.difference_update(indexes)
         self._pending.update(indexes)
         self._order.plan_further(indexes)
@@ -119,8 +129,11 @@ class Queue:
         """Return the next case if it may start now, and mark it as running.
 
         A node runs one case at a time, unless the sweep is parallel: then one per GPU, while a case on the CPU
-        runs alone. No case overtakes one that waits for exclusive use of a node.
+        runs alone. No case overtakes one that waits for exclusive use of a node. Two cases that take turns
+        start together.
         """
+        if second := self._second_by_turns():
+            return second
         busy = self._busy()
         free = [node for node in self.nodes if self._sweep.run.parallel or not busy[node.name]]
         for case in self.pending if free and not self.paused else ():
@@ -129,7 +142,7 @@ class Queue:
             for node in fitting:
                 there = busy[node.name]
                 if not there or (device not in there and "cpu" not in {device, *there}):
-                    return self._start(case, node)
+                    return self._start(case, node.name)
             if device == "cpu":
                 free = [node for node in free if node not in fitting]
             if not free:
@@ -253,9 +266,23 @@ class Queue:
     def _case(self, index: int, config: Config) -> Case:
         return Case(index, config, unsupported_reason(config) or incompatible_reason(config, self._sweep))
 
-    def _start(self, case: Case, node: Node) -> ScheduledRound:
+    def _second_by_turns(self) -> ScheduledRound | None:
+        """Return the second of two cases that take turns if the first has just started, and mark it."""
+        waiting = [index for index in self._by_turns if index in self._pending]
+        first = next((self.running[index] for index in self._by_turns if index in self.running), None)
+        if len(waiting) != 1 or not (first and first.partner and first.partner.first):
+            return None
+        return self._start(self.cases[waiting[0]], first.node, first)
+
+    def _start(self, case: Case, node: str | None, first: ScheduledRound | None = None) -> ScheduledRound:
+        """Mark a case as running. ``first`` is the case that it takes turns with, if that has been started."""
+        partner = Partner(case=first.case.index, round=first.round, first=False) if first else None
+        if set(self._by_turns) <= self._pending and case.index in self._by_turns:
+            other = next(index for index in self._by_turns if index != case.index)
+            partner = Partner(case=other, round=self._done(other), first=True)
         self._pending.remove(case.index)
-        scheduled = self.running[case.index] = ScheduledRound(case, self._done(case.index), node.name)
+        scheduled = ScheduledRound(case, self._done(case.index), node, partner)
+        self.running[case.index] = scheduled
         return scheduled
 
     def _busy(self) -> dict[str | None, set[str]]:

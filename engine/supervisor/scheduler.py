@@ -149,7 +149,7 @@ class Scheduler:
             self._look_first_at(plan.looks)
             return True
         self.log.write(plan.event)
-        self.queue.plan_further(plan.event.cases)
+        self.queue.plan_further(plan.event.cases, by_turns=plan.event.by_turns)
         if not plan.event.cases:
             self._end_measured(plan)
         return bool(plan.event.cases)

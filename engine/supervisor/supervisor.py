@@ -16,7 +16,7 @@ from benchtui.engine import client
 from benchtui.engine.control import Answer, Command, log_path, refusal
 from benchtui.engine.event_loop import EventLoop
 from benchtui.engine.executor import Execution, Executor, ExecutorContext, Node, PreflightTask, RunnerEvent
-from benchtui.engine.job import Job
+from benchtui.engine.job import Job, Partner
 from benchtui.engine.node.preflight import peak_keys
 from benchtui.engine.supervisor.answer_baselines import is_largest
 from benchtui.engine.supervisor.case_queue import ScheduledRound
@@ -220,7 +220,15 @@ class Supervisor:
         self._log.write_message(f"profiling the step of {case.name} in a separate process")
         return self._executor.start(self._job(case.index, case.config, explain=True), case.node)
 
-    def _job(self, index: int, config: Config, *, round_index: int = 0, explain: bool = False) -> Job:
+    def _job(
+        self,
+        index: int,
+        config: Config,
+        *,
+        round_index: int = 0,
+        partner: Partner | None = None,
+        explain: bool = False,
+    ) -> Job:
         baseline = None if explain else self._scheduler.answer_baselines.of(config)
         return Job(
             case=index,
@@ -229,6 +237,7 @@ class Supervisor:
             zero_s=self._log.zero_s,
             scratch=self._rounds.scratch(index),
             round=round_index,
+            partner=partner,
             enough_percent=enough_percent(self._process_spread, config.device),
             baseline=self._secrets.revealed(baseline),
             spot_check=is_largest(config, self._scheduler.queue.cases),
@@ -320,7 +329,7 @@ class Supervisor:
     def _launch(self, scheduled: ScheduledRound) -> Execution:
         """Start one round of a case in its own process."""
         case = scheduled.case
-        job = self._job(case.index, case.config, round_index=scheduled.round)
+        job = self._job(case.index, case.config, round_index=scheduled.round, partner=scheduled.partner)
         return self._executor.start(job, scheduled.node)
 
     def _on_command(self, command: Command) -> Answer:

@@ -12,8 +12,8 @@ from pathlib import Path
 import msgspec
 import numpy
 
+from benchtui.engine.devices.failure import failure_reason
 from benchtui.engine.job import AnsweredCase, Job
-from benchtui.engine.worker.failure import failure_reason
 from benchtui.engine.workloads.base import MOST_VALUES, Workload
 from benchtui.sessions.analysis.answers import (
     Values,

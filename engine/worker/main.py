@@ -31,6 +31,7 @@ from benchtui.engine.worker.explain.compiler_log import CompilerLog, show_fused_
 from benchtui.engine.worker.explain.profiling import profile_step
 from benchtui.engine.worker.step_cost import TypicalStep, count_waits, measure_step_cost, stored_or
 from benchtui.engine.worker.timed_loop import MeasuredPhase, Recorder, measure, warm_up
+from benchtui.engine.worker.turns import Turns
 from benchtui.engine.workloads.base import Workload
 from benchtui.engine.workloads.own import task as own
 from benchtui.sessions.analysis.applied_options import unapplied_options
@@ -49,15 +50,18 @@ STEP_COST_PENDING = StepCost(absent=dict.fromkeys(("flops", "bytes"), _CUT_SHORT
 """Placeholder in ``CaseFinished``: counting the step's cost comes later and may kill the worker."""
 
 
-def main(job: bytes, events: Connection, stderr: Connection) -> None:
-    """Run a case in the process forked for it, then kill its descendants."""
+def main(job: bytes, events: Connection, stderr: Connection, partner: Connection | None = None) -> None:
+    """Run a case in the process forked for it, then kill its descendants.
+
+    ``partner`` is the pipe to the worker that it takes turns with.
+    """
     _isolate(stderr)
     encoder = msgspec.json.Encoder()
 
     def emit(event: WorkerReport) -> None:
         send(events, encoder.encode(event))
 
-    _Case(msgspec.json.decode(job, type=Job), emit).run()
+    _Case(msgspec.json.decode(job, type=Job), emit, partner).run()
     isolation.end_children_quietly()
     kill_descendants(os.getpid())
     isolation.end_without_threads(emit)
@@ -74,9 +78,11 @@ def _isolate(stderr: Connection) -> None:
 class _Case:
     """A case, from loading to its outcome."""
 
-    def __init__(self, job: Job, emit: Emit) -> None:
+    def __init__(self, job: Job, emit: Emit, pipe: Connection | None) -> None:
         self._job = job
         self._send = emit
+        partner = job.partner if pipe else None
+        self._turns = Turns(partner, pipe, job.sweep.measure.timeout_s) if partner and pipe else None
         self._pid = os.getpid()
 
     def run(self) -> None:
@@ -188,9 +194,13 @@ class _Case:
         """Warm up and measure. Return the case's end and the step whose cost is to be counted."""
         rules = self._job.sweep.measure.for_device(self._job.config.device)
         watch = CompileWatch(self._job.config.uses_cuda_graphs) if self._job.config.compile != "off" else None
+        if self._turns:
+            self._turns.wait()
         warmup_stop = warm_up(workload, device, rules, self._recorder("warmup"), watch)
+        if self._turns:
+            self._turns.pass_on()
         recorder = self._recorder("measure")
-        measured = measure(workload, device, rules, recorder, watch, self._job.enough_percent)
+        measured = measure(workload, device, rules, recorder, watch, self._job.enough_percent, self._turns)
         step_s = (measured.end_s - measured.begin_s) / recorder.added
         padded_tokens = median_low(sizes.elements()) if (sizes := recorder.padded_tokens) else None
         return self._ended_well(device, workload, measured, warmup_stop), TypicalStep(step_s, padded_tokens)
@@ -215,6 +225,7 @@ class _Case:
             environment=measured.environment,
             compiling=measured.compiling,
             work=STEP_COST_PENDING,
+            turns=self._turns.taken(measured.slice_steps) if self._turns else None,
         )
 
     def _answer(self, workload: Workload, typical: TypicalStep) -> None:

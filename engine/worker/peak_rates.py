@@ -8,11 +8,11 @@ from typing import NamedTuple
 import torch
 
 from benchtui.engine.devices.base import Device, Lap
+from benchtui.engine.devices.failure import result_or_reason
 from benchtui.engine.devices.registry import open_device
 from benchtui.engine.job import PeaksReport
 from benchtui.engine.models import precision
 from benchtui.engine.worker import isolation
-from benchtui.engine.worker.failure import result_or_reason
 from benchtui.sessions.events import Peaks
 
 SETTLE_S, IDLE_S = 0.5, 1.25

@@ -22,9 +22,9 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from benchtui.engine.devices.base import Device, Lap, ProfiledSteps, no_lap
 from benchtui.engine.devices.cuda import PLAIN_STEPS
+from benchtui.engine.devices.failure import result_or_reason
 from benchtui.engine.job import SEARCH_S, STEP_COST_S, Job
 from benchtui.engine.models import attention, compilation
-from benchtui.engine.worker.failure import result_or_reason
 from benchtui.engine.workloads.base import Workload
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import Effective, StepCost

@@ -6,6 +6,7 @@ import gc
 from collections import Counter
 from collections.abc import Callable, Iterable
 from math import isfinite
+from statistics import median
 from time import monotonic
 from typing import TypeVar
 
@@ -16,9 +17,20 @@ from benchtui.engine.job import REPORT_S, THROUGHPUT_BLOCK
 from benchtui.engine.models.compilation import CompileWatch
 from benchtui.engine.worker.environment import EnvironmentProbe
 from benchtui.engine.worker.stop_rule import StopRule
+from benchtui.engine.worker.turns import (
+    FIRST_STEPS,
+    LEAD_IN_MS,
+    LEAST_MS,
+    LONG_STEP_MS,
+    MOST_S,
+    SLICES,
+    Turns,
+    on_one_processor,
+    slice_steps,
+)
 from benchtui.engine.worker.warmup import MOST_COLD, warmed_up
 from benchtui.engine.workloads.base import StepCounts, Workload
-from benchtui.sessions.estimates.stop_limits import least_steps
+from benchtui.sessions.estimates.stop_limits import TIME_LIMIT, least_steps
 from benchtui.sessions.events import Phase, Steps
 from benchtui.sessions.payloads import Compiling, Environment
 from benchtui.sessions.sweep import Measure
@@ -37,6 +49,8 @@ class MeasuredPhase(msgspec.Struct, frozen=True):
     """Reason why measuring ended."""
     environment: Environment
     compiling: Compiling | None
+    slice_steps: int = 0
+    """Recorded steps per turn; 0 if the steps ran without a break."""
 
 
 class Recorder(msgspec.Struct):
@@ -123,24 +137,103 @@ def measure(
     record: Recorder,
     watch: CompileWatch | None = None,
     enough_percent: float = 0.0,
+    turns: Turns | None = None,
 ) -> MeasuredPhase:
-    """Run measured steps until the stop rule ends them; ``enough_percent`` is an error that it may accept."""
+    """Run measured steps until the stop rule ends them; ``enough_percent`` is an error that it may accept.
+
+    With ``turns``, they are those of this worker's turns.
+    """
     workload.begin_measuring()
     gc.collect()
     device.reset_memory_peaks()
     if watch:
         watch.begin_measuring()
     rule, probe = StopRule(rules, enough_percent), EnvironmentProbe()
-    begin_s, stop = monotonic(), None
-    while stop is None:
-        for time in _steps(workload, device, record, _block(rules, record.added)):
-            stop = stop or rule.reason(time, monotonic() - begin_s)
-        if watch:
-            watch.check(record.added)
+    loop, begin_s = _Loop(workload, device, rules, record, watch, rule), monotonic()
+    if turns:
+        with on_one_processor():
+            stop, slice_steps = _by_turns(loop, turns)
+    else:
+        stop, slice_steps = _alone(loop), 0
     end_s = monotonic()
     environment = probe.since(record.added)
     record.flush()
-    return MeasuredPhase(begin_s, end_s, stop, environment, watch.result() if watch else None)
+    compiling = watch.result() if watch else None
+    return MeasuredPhase(begin_s, end_s, stop, environment, compiling, slice_steps)
+
+
+class _Loop(msgspec.Struct):
+    """Measured steps and their stop rule."""
+
+    workload: Workload
+    device: Device
+    rules: Measure
+    record: Recorder
+    watch: CompileWatch | None
+    rule: StopRule
+
+    def run(self, amount: int, before_s: float, begin_s: float) -> str | None:
+        """Run steps, without synchronizing between them. Return why the measuring may end, or None.
+
+        ``before_s`` is the measuring time before ``begin_s``.
+        """
+        stop = None
+        for time in _steps(self.workload, self.device, self.record, amount):
+            stop = stop or self.rule.reason(time, before_s + monotonic() - begin_s)
+        if self.watch:
+            self.watch.check(self.record.added)
+        return stop
+
+    def run_slice(self, amount: int, before_s: float) -> str | None:
+        """Run the recorded steps of a turn."""
+        begin_s, stop, most = monotonic(), None, 1 if self.rules.mode == "latency" else THROUGHPUT_BLOCK
+        for done in range(0, amount, most):
+            stop = self.run(min(most, amount - done), before_s, begin_s) or stop
+        return stop
+
+    def lead_in(self, least: int = 1) -> float:
+        """Run steps that aren't recorded. Return the median time of a step in milliseconds."""
+        times_ms: list[float] = []
+        while len(times_ms) < least or sum(times_ms) < LEAD_IN_MS:
+            time, _ = self.device.time(self.workload.step)
+            times_ms.append(max(time.wall_ms, LEAST_MS))
+        return median(times_ms)
+
+
+def _alone(loop: _Loop) -> str:
+    """Run steps without a break. Return why they ended."""
+    begin_s, stop = monotonic(), None
+    while stop is None:
+        stop = loop.run(_block(loop.rules, loop.record.added), 0.0, begin_s)
+    return stop
+
+
+def _by_turns(loop: _Loop, turns: Turns) -> tuple[str, int]:
+    """Run steps in turns until this worker and its partner have been measured enough.
+
+    Return why they ended, and the recorded steps per turn.
+    """
+    turns.wait()
+    step_ms = loop.lead_in(FIRST_STEPS)
+    amount, slices, measured_s, enough = slice_steps(step_ms), 0, 0.0, None
+    while not (enough and turns.partner_has_enough):
+        if slices and step_ms < LONG_STEP_MS:
+            loop.lead_in()
+        begin_s = monotonic()
+        stop = loop.run_slice(amount, measured_s)
+        measured_s += monotonic() - begin_s
+        slices += 1
+        enough = enough or _enough(stop, slices, measured_s)
+        turns.pass_on(enough=enough is not None)
+        if not (enough and turns.partner_has_enough):
+            turns.wait()
+    return f"{slices} turns of {amount} steps; {enough}", amount
+
+
+def _enough(stop: str | None, slices: int, measured_s: float) -> str | None:
+    """Return the stop rule's reason once there are enough turns as well."""
+    limited = stop is not None and stop.startswith(TIME_LIMIT)
+    return stop if slices >= SLICES or measured_s >= MOST_S or limited else None
 
 
 def _block(rules: Measure, done: int) -> int:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
-from benchtui.sessions.advice.deciding_sweep import deciding_sweep
+from benchtui.sessions.advice.deciding_sweep import deciding_sweep, further_rounds
 from benchtui.sessions.advice.elimination import find_objective
 from benchtui.sessions.advice.objectives import SPEED_NEEDS, Need, Objective, cost_metrics, is_need_of
 from benchtui.sessions.advice.open_questions import (
@@ -27,13 +27,13 @@ from benchtui.sessions.sweep.plan import included_configs
 
 
 class Remaining(msgspec.Struct, frozen=True, kw_only=True):
-    """Measurement that would decide the open questions."""
+    """Further measurement that would decide the open questions."""
 
     questions: int
     """Open questions that it decides."""
     cases: int
     rounds: int
-    """Rounds of each case."""
+    """Further rounds of each case."""
     seconds: float | None
     """Expected duration; None if unknown."""
 
@@ -96,6 +96,15 @@ class Conclusions(msgspec.Struct, frozen=True, kw_only=True):
     def starred(self) -> frozenset[int]:
         """Indices of the cases that are marked as the ones to run."""
         return frozenset(work.best.case.index for work in self.works if work.starred)
+
+
+def conclude_anyway(session: Session) -> Conclusions:
+    """Return what a session says so far. A bug of ours becomes its problem, so that a list stays in sight."""
+    try:
+        return conclude(session)
+    except Exception as error:  # noqa: BLE001  (see above)
+        problem = f"the answer can't be computed: {type(error).__name__}: {error}"
+        return Conclusions(works=(), open=(), remaining=None, problem=problem)
 
 
 def conclude(session: Session, objective: Objective | None = None) -> Conclusions:
@@ -162,17 +171,26 @@ def _remaining(session: Session, questions: Sequence[OpenQuestion]) -> Remaining
     sweep = None if session.start.source else deciding_sweep(session, questions)
     if sweep is None:
         return None
+    missing = further_rounds(session, sweep)
     return Remaining(
         questions=sum(question.remedy is not None for question in questions),
-        cases=sum(1 for _ in included_configs(sweep)) + sweep.measure.aa,
-        rounds=sweep.measure.rounds,
-        seconds=_expected_s(session, sweep),
+        cases=sum(1 for _ in included_configs(missing)) + missing.measure.aa,
+        rounds=missing.measure.rounds,
+        seconds=_expected_s(session, missing),
     )
 
 
 def _expected_s(session: Session, sweep: Sweep) -> float | None:
-    """Return the duration of a sweep, as expected from the session's own cases; None if one is unknown."""
+    """Return the duration of a sweep: its rounds take as long as before, or as steps of other cases suggest.
+
+    None if one is unknown.
+    """
     times = StepTimeModel(session.cases)
-    rounds = [times.case(config, sweep.measure) for config in included_configs(sweep)]
-    seconds = [estimate.seconds for estimate in rounds if estimate]
-    return sum(seconds) * sweep.measure.rounds if seconds and len(seconds) == len(rounds) else None
+    as_before = sweep.measure.iterations == session.start.sweep.measure.iterations
+    before_s = {case.config: case.newest_round_s for case in session.cases if as_before and case.newest_round_s}
+    rounds_s = []
+    for config in included_configs(sweep):
+        estimate = None if config in before_s else times.case(config, sweep.measure)
+        rounds_s.append(estimate.seconds if estimate else before_s.get(config))
+    seconds = [round_s for round_s in rounds_s if round_s is not None]
+    return sum(seconds) * sweep.measure.rounds if seconds and len(seconds) == len(rounds_s) else None

@@ -96,7 +96,7 @@ def _rules(rules: Measure, remedies: Sequence[Remedy], axes: Axes) -> Measure:
     return replace(
         rules,
         **times,
-        rounds_auto=False,
+        rounds_auto=any(remedy.by_turns for remedy in remedies),
         iterations=max(steps, rules.iterations),
         iterations_auto=rules.iterations_auto and not steps,
         retries=max(rules.retries or 0, DISTURBED_RETRIES) if repeat else rules.retries,

@@ -24,7 +24,7 @@ from benchtui.sessions.stats.ratios import comparison
 from benchtui.sessions.stats.results import Result, by_work
 from benchtui.sessions.stats.sampling import VERDICT_CONFIDENCE
 from benchtui.sessions.stats.verdicts import Doubt, Ratio, Verdict
-from benchtui.sessions.sweep import Config, Find
+from benchtui.sessions.sweep import Config, Find, Work
 from benchtui.sessions.sweep.options import AXES
 
 WORTH = 0.03
@@ -136,10 +136,30 @@ class Unmeasured:
                 dropped = self._too_slow(choice, choice.best) | dropped
         return dropped
 
-    def ordered(self, dropped: Iterable[int]) -> list[int]:
-        """Return the other cases: the baseline, those with one different option, with two, and so on."""
-        out = set(dropped)
-        return [case.index for case in self._looks if case.index not in out]
+    def ordered(self, dropped: Iterable[int], decisions: Sequence[Decision]) -> list[int]:
+        """Return the other cases: the baseline, those with one different option, with two, and so on.
+
+        Among the latter, those of a lower estimated cost come first, because a better best case excludes more.
+        """
+        out, costs = set(dropped), self._costs(decisions)
+        looks = [case for case in self._looks if case.index not in out]
+        return [case.index for case in sorted(looks, key=lambda case: self._turn(case, costs))]
+
+    def _turn(self, case: CaseState, costs: dict[Work, "_Estimates"]) -> tuple[int, float]:
+        """Return the sort key of a first look."""
+        varied, estimates = self._varied(case.config), costs.get(case.config.work)
+        estimate = estimates.of(case.config, varied) if estimates else None
+        return len(varied), estimate.cost if estimate else -inf
+
+    def _costs(self, decisions: Iterable[Decision]) -> dict[Work, "_Estimates"]:
+        """Return the estimated costs of the cases by work."""
+        chosen = [(choice, choice.best.config.work) for choice in decisions if choice.best]
+        return {
+            work: _Estimates(
+                self._results, self._bases[work].config, cost_metrics(choice.objective, choice.fit)
+            )
+            for choice, work in chosen
+        }
 
     def _varied(self, config: Config) -> list[str]:
         """Return the options in which a case differs from its baseline."""
@@ -162,7 +182,7 @@ class Unmeasured:
     def _too_slow(self, choice: Decision, best: Result) -> dict[int, str]:
         """Return the cases whose options make them surely worse than the best."""
         metrics = cost_metrics(choice.objective, choice.fit)
-        estimates = _Estimates(self._results, self._bases[best.config.work].config, metrics)
+        estimates = self._costs([choice])[best.config.work]
         least = log(total_cost(best, metrics))
         dropped = {}
         for case in self._looks:

@@ -1,6 +1,5 @@
 """Sweep of a search: the options worth trying for a model on a device, within a time limit."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -11,29 +10,16 @@ from msgspec.structs import replace
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.estimates.stop_limits import LEAST_STEPS
-from benchtui.sessions.files.input_file import read_text
 from benchtui.sessions.sanitize import quoted
 from benchtui.sessions.stats.quantiles import LEAST_FOR_P99
 from benchtui.sessions.sweep import Baseline, Case, Find, Sweep, cases
-from benchtui.sessions.sweep.ranges import nearest
+from benchtui.sessions.sweep.ranges import nearest, whole_numbers
 from benchtui.sessions.sweep.toml_reader import parse_sweep
 
 VARIED = ("precision", "attention", "compile", "threads", "batch_size")
 """Options that a search varies by default, as far as device and task support them."""
 DEFAULT_WITHIN_S = 900.0
 """Time limit of a search that states none."""
-DEFAULT_TASK = "classify"
-_TASKS_BY_ARCHITECTURE = {
-    "ForSequenceClassification": "classify",
-    "ForCausalLM": "generate",
-    "LMHeadModel": "generate",
-    "ForImageClassification": "image",
-    "ForCTC": "speech",
-    "ForSpeechSeq2Seq": "speech",
-    "WhisperForConditionalGeneration": "speech",
-    "Model": "embed",
-}
-"""Task by the end of a model's class."""
 
 
 class DeviceSupport(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,7 +85,7 @@ def find_sweep(request: FindRequest, support: DeviceSupport) -> Sweep:
         "model": request.model,
         "task": request.task,
         "axes": {"device": support.device, **{name: _VALUES[name](support) for name in request.vary}},
-        "measure": {"rounds": "auto", "peaks": False, **_steps(request.find, support)},
+        "measure": {"rounds": "auto", "peaks": False, "caches": "shared", **_steps(request.find, support)},
         "run": {"budget": request.within_s, "wait_for_quiet": "off"},
         "find": {name: value for name, value in to_builtins(request.find).items() if value is not None},
     }
@@ -126,20 +112,6 @@ def _used(axis: str, sweep: Sweep, runnable: Sequence[Case]) -> tuple[str | int,
     """Return the values of an axis that some case can run with."""
     used = {getattr(case.config, axis) for case in runnable}
     return tuple(value for value in getattr(sweep.axes, axis) if value in used)
-
-
-def task_of_folder(folder: Path | None) -> str:
-    """Return the task of a model by its configuration file; ``classify`` if that doesn't say."""
-    if folder is None:
-        return DEFAULT_TASK
-    if (folder / "1_Pooling").is_dir():
-        return "embed"
-    try:
-        stated = json.loads(read_text(folder / "config.json"))["architectures"][0]
-    except (OSError, ValueError, TypeError, LookupError, RecursionError):
-        return DEFAULT_TASK
-    ends = (task for end, task in _TASKS_BY_ARCHITECTURE.items() if str(stated).endswith(end))
-    return next(ends, DEFAULT_TASK)
 
 
 def parse_vary(text: str) -> tuple[str, ...]:
@@ -188,3 +160,8 @@ _VALUES: Mapping[str, Callable[[DeviceSupport], list[str] | list[int] | str]] = 
     "batch_size": lambda support: "1..128*2" if support.on_gpu else "1..64*2",
 }
 """Values to try for each option, the plainest first."""
+
+
+def searched_batch_sizes(support: DeviceSupport) -> tuple[int, ...]:
+    """Return the batch sizes that a search tries, in ascending order."""
+    return tuple(whole_numbers(str(_VALUES["batch_size"](support)), "batch_size"))

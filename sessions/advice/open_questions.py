@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from math import ceil, sqrt
+from math import ceil, log, sqrt
 from statistics import fmean
 from typing import Literal
 
@@ -10,7 +10,6 @@ import msgspec
 from msgspec.structs import replace
 
 from benchtui.sessions.advice.objectives import (
-    NEAR,
     PEAK_MEMORY,
     SAMPLE_TIME,
     SPEED_NEEDS,
@@ -19,16 +18,17 @@ from benchtui.sessions.advice.objectives import (
     Objective,
     cost_metrics,
 )
-from benchtui.sessions.advice.optimal import Decision, ahead_by, decide, front
+from benchtui.sessions.advice.optimal import Decision, ahead_by, decide, front, may_be_better
 from benchtui.sessions.estimates.eta import RoundSoFar, StepTimeModel, case_left, steps_left
 from benchtui.sessions.estimates.stop_limits import TIME_LIMIT, longest_s, wanted_percent
 from benchtui.sessions.state.case import UNFINISHED_STATES, CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baselines
-from benchtui.sessions.stats.ratios import comparison
+from benchtui.sessions.stats.ratios import comparison, matched
 from benchtui.sessions.stats.results import Result, by_work, measured
 from benchtui.sessions.stats.sampling import LEAST_ROUNDS
 from benchtui.sessions.stats.verdicts import FIRST_ROUNDS, Doubt, Ratio, Verdict
+from benchtui.sessions.sweep.options import AXES
 
 ROUNDS_WORTH = 30
 """Maximum number of rounds worth measuring. A ratio that needs more is too close to the limit of a verdict."""
@@ -47,14 +47,15 @@ About = Literal[
     "best latency",
     "best",
     "front",
+    "effect",
     "noise",
     "interval",
     "time limit",
     "not measured",
 ]
 """Subject of a question: a verdict against the baseline, the best case for an objective, a case's place on the
-Pareto front, the noise of the machine, an interval wider than the sweep requests, a case that timed out, or
-cases that were never measured."""
+Pareto front, the effect of an option, the noise of the machine, an interval wider than the sweep requests, a
+case that timed out, or cases that were never measured."""
 Obstacle = Literal["close", "many rounds", "steps", "totals", "no interval", "files", "long", "resume"]
 """Reason that no new sweep decides a question: no number of rounds would; it needs too many rounds; typical and
 fast steps disagree; typical steps and the total time disagree; the source has no steps; files
@@ -75,6 +76,8 @@ class Remedy(msgspec.Struct, frozen=True):
     """Measured steps per round; None keeps the sweep's number."""
     repeat_disturbed: bool = False
     """Whether to repeat disturbed rounds."""
+    by_turns: bool = False
+    """Whether the cases are to take turns, which only the engine plans, with ``rounds = "auto"``."""
     aa: bool = False
     """Whether to run the baseline twice."""
     max_time_s: float | None = None
@@ -171,14 +174,8 @@ def choices(decisions: Iterable[Decision]) -> Iterator[Pair]:
             if index in ties or not row.case.steps_measured:
                 ratios[index] = ahead_by(row, best, metrics)
             ratio = ratios.get(index)
-            if row is not best and ratio and _may_be_better(ratio):
+            if row is not best and ratio and may_be_better(ratio):
                 yield about, row, best, ratio
-
-
-def _may_be_better(ratio: Ratio) -> bool:
-    """Return whether the first case of a ratio may be the better one. Sources are believed if far apart."""
-    far = ratio.value >= 1 + NEAR
-    return ratio.verdict is Verdict.UNSURE or (ratio.verdict is Verdict.REPORTED and not far)
 
 
 def _fronts(results: Sequence[Result]) -> Iterator[Pair]:
@@ -195,6 +192,21 @@ def _fronts(results: Sequence[Result]) -> Iterator[Pair]:
             unsure = [ratio for ratio in ratios if ratio and ratio.verdict in UNTESTED]
             if unsure:
                 yield "front", other, fast, unsure[0]
+
+
+def effects(session: Session, results: Sequence[Result]) -> Iterator[Pair]:
+    """Yield the pair that may show the effect of an option's value soonest, if no pair shows it yet.
+
+    Reports state the largest effect that some pair of cases establishes.
+    """
+    for option in AXES:
+        first, *values = getattr(session.start.sweep.axes, option)
+        alike = matched(results, option, first) if values and option != "sequence_length" else []
+        for value in values:
+            compared = [pair for pair in alike if getattr(pair[1].config, option) == value]
+            ratios = [(*pair, ratio) for pair in compared if (ratio := comparison(*pair).ratio)]
+            if ratios and all(ratio.verdict is Verdict.UNSURE for _, _, ratio in ratios):
+                yield ("effect", *max(ratios, key=lambda pair: abs(log(pair[2].value))))
 
 
 def _less_memory(one: Result, other: Result) -> bool:
@@ -238,6 +250,8 @@ def _remedy(base: Result, new: Result, ratio: Ratio) -> Remedy | Obstacle:
     rounds = rounds_to_decide(ratio)
     if not isinstance(rounds, int):
         return rounds
+    if ratio.by_turns:
+        return Remedy(by_turns=True)
     repeat = bool(ratio.outside) and ratio.rounds >= LEAST_ROUNDS
     return Remedy(ratio.rounds if repeat else rounds, steps, repeat_disturbed=repeat)
 
@@ -270,7 +284,7 @@ def _with_more_steps(base: Result, new: Result, ratio: Ratio) -> tuple[int | Non
     """
     rounds = [round_ for row in (base, new) for round_ in row.rounds]
     errors = [round_.median.error for round_ in rounds if round_.median.error is not None]
-    if not errors or not ratio.between:
+    if not errors or not ratio.between or ratio.by_turns:
         return None, ratio
     of_steps = fmean(error**2 for error in errors)
     others = max(ratio.between**2 - of_steps, of_steps / MOST_STEPS_FACTOR)

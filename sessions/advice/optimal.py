@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from benchtui.sessions.advice.constraints import Relaxation, nearest_relaxations, violations
 from benchtui.sessions.advice.objectives import (
+    NEAR,
     PEAK_MEMORY,
     SAMPLE_TIME,
     SPEED_NEEDS,
@@ -33,6 +34,8 @@ from benchtui.sessions.stats.verdicts import Doubt, Ratio, Tail, Verdict, compar
 from benchtui.sessions.sweep import UNKNOWN, Axes, Config, Sweep, Work
 from benchtui.sessions.sweep.options import AXES, CHOICES
 
+NEAR_ENOUGH = 0.25
+"""Largest share by which another case may still be better for a case to be recommended."""
 MOST_TRIES = 20
 """Maximum number of simpler cases to compare with all others before choosing the one with the best metric."""
 
@@ -69,6 +72,8 @@ class Decision(msgspec.Struct, frozen=True):
     unsure: tuple[Rival, ...] = ()
     """Further cases, too far behind to be ties, that aren't surely worse than the best, nearest first. The
     ratio is that of the best case to it, above 1."""
+    within: float | None = None
+    """Share by which another fitting case may be better at most: 0.12 is 12%. None if nothing bounds that."""
     tail: Tail | None = None
     """Percentile at which the best case's slow steps are longer than the runner-up's; None if there is none."""
     changing: tuple[Rival, ...] = ()
@@ -106,8 +111,19 @@ class Decision(msgspec.Struct, frozen=True):
 
     @property
     def recommended(self) -> bool:
-        """Whether to run the best case: it is established, or all that is known is what sources reported."""
-        return self.established or self.verdict is Verdict.REPORTED
+        """Whether to run the best case: it is established, near enough to the best, or as sources reported."""
+        near = self.within is not None and self.within <= NEAR_ENOUGH
+        return self.established or near or self.as_reported
+
+    @property
+    def contenders(self) -> tuple[Rival, ...]:
+        """Cases in ``unsure`` that may be the best. Sources are believed if they are far apart."""
+        return tuple(rival for rival in self.unsure if may_be_better(rival.ratio))
+
+    @property
+    def as_reported(self) -> bool:
+        """Whether all that is known about the lead is what sources without steps reported."""
+        return self.verdict is Verdict.REPORTED and not self.established
 
 
 def decide(
@@ -163,24 +179,43 @@ def _with_other_answers(able: Iterable[Result], fit: Iterable[Result]) -> Iterat
 
 def _choose(fit: Sequence[Result], objective: Objective, metrics: Sequence[CostMetric]) -> Decision:
     """Choose from the cases that meet the constraints. There must be at least one."""
-    costs = sorted(((total_cost(row, metrics), row) for row in fit), key=lambda entry: entry[0])
+    costs = _leader_first(
+        sorted(((total_cost(row, metrics), row) for row in fit), key=lambda entry: entry[0]), metrics
+    )
     ranked = [row for _, row in costs]
     near = _undecided(_near_the_leader(costs, metrics, objective.near), metrics)
     best = simplest(near)
     runner_up = next((row for row in ranked if row is not best), None)
-    ties = tuple(row for row in near if row is not best)
+    ties = tuple(Rival(row, ahead_by(row, best, metrics)) for row in near if row is not best)
+    unsure = _unsure(ranked, near, best, metrics)
     return Decision(
         objective,
         best=best,
         runner_up=runner_up,
         ahead=ahead_by(runner_up, best, metrics) if runner_up else None,
-        ties=ties,
-        open_ties=any(ahead_by(row, best, metrics).verdict is not Verdict.SAME for row in ties),
+        ties=tuple(rival.result for rival in ties),
+        open_ties=any(rival.ratio.verdict is not Verdict.SAME for rival in ties),
         leader=None if ranked[0] is best else ranked[0],
-        unsure=_unsure(ranked, near, best, metrics),
+        unsure=unsure,
+        within=_within([rival.ratio for rival in (*ties, *unsure)]),
         tail=longer_tail(best, runner_up, objective.need) if runner_up else None,
         fit=tuple(fit),
     )
+
+
+def _leader_first(
+    costs: Sequence[tuple[float, Result]], metrics: Sequence[CostMetric]
+) -> Sequence[tuple[float, Result]]:
+    """Return cases sorted by cost, but first the one that is surely better than another one at the front.
+
+    Only cases that took turns contradict their typical steps, which depend on the pace of the machine.
+    """
+    leader = costs[0]
+    for entry in costs[1:]:
+        by_turns = any(round_.slices for round_ in entry[1].rounds)
+        if by_turns and _is_faster(leader[1], entry[1], metrics):
+            leader = entry
+    return [leader, *(entry for entry in costs if entry is not leader)]
 
 
 def _near_the_leader(
@@ -202,6 +237,22 @@ def _unsure(
     return tuple(rival for rival in rivals if rival.ratio.verdict in (Verdict.UNSURE, Verdict.REPORTED))
 
 
+def may_be_better(ratio: Ratio) -> bool:
+    """Return whether the first case of a ratio may be the better one. Sources are believed if far apart."""
+    far = ratio.value >= 1 + NEAR
+    return ratio.verdict is Verdict.UNSURE or (ratio.verdict is Verdict.REPORTED and not far)
+
+
+def _within(ratios: Iterable[Ratio]) -> float | None:
+    """Return the share by which another case may be better at most; None if a ratio to one has no interval.
+
+    This is the upper bound of multiple comparisons with the best (Hsu, Annals of Statistics 9(5), 1981). Only
+    one of the others is the best, so the bounds of pairs hold without a correction.
+    """
+    lows = [0.0 if ratio.low is None or ratio.unlike_files else ratio.low for ratio in ratios]
+    return max((1 / min(low, 1.0) - 1 for low in lows), default=0.0) if all(low > 0 for low in lows) else None
+
+
 def _undecided(near: list[Result], metrics: Sequence[CostMetric]) -> list[Result]:
     """Return the cases to choose the simplest from: the leader, and those indistinguishable from it.
 
@@ -211,7 +262,7 @@ def _undecided(near: list[Result], metrics: Sequence[CostMetric]) -> list[Result
     remaining = list(near)
     for _ in range(MOST_TRIES):
         best = simplest(remaining) if remaining else None
-        if best is None or best is near[0]:
+        if best is None or best is near[0]:  # no other case is surely better than the leader
             return remaining
         if not any(_is_faster(best, row, metrics) for row in near if row is not best):
             return remaining

@@ -26,12 +26,14 @@ from benchtui.sessions.advice.open_questions import (
     About,
     Obstacle,
     OpenQuestion,
+    effects,
     merged,
     open_pairs,
     other_questions,
     speed_decisions,
 )
 from benchtui.sessions.advice.optimal import Decision
+from benchtui.sessions.advice.turns import Turns
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baselines
@@ -76,6 +78,8 @@ class RacePlan(msgspec.Struct, frozen=True):
 
     rounds: tuple[int, ...] = ()
     """Indexes of the cases that get one more round now, in running order; empty if nothing is left to do."""
+    by_turns: bool = False
+    """Whether these are two cases that take turns on their device."""
     dropped: tuple[tuple[int, str], ...] = ()
     """Cases that weren't measured and can't win anymore, each with the reason."""
     settled: tuple[Settled, ...] = ()
@@ -102,8 +106,30 @@ def _plan(session: Session) -> RacePlan:
     results = measured(session)
     decisions = speed_decisions(session, results)
     pairs = sorted(open_pairs(session, results, decisions), key=_importance)
-    chosen = pairs if _missing_repeats(results) else _decidable(session, pairs)
-    return _race(session, results, decisions, pairs, chosen)
+    turns = Turns(session, results)
+    ordinary = [question for question in pairs if not turns.suit(question)]
+    chosen = ordinary if _missing_repeats(results) else _decidable(session, ordinary)
+    plan = _next_rounds(session, results, chosen, turns.next(pairs, seconds_left(session)))
+    plan = _race(session, results, decisions, pairs, plan)
+    if plan.ended and not _missing_repeats(results):
+        return _with_effects(session, results, decisions, pairs, turns)
+    return plan
+
+
+def _with_effects(
+    session: Session,
+    results: Sequence[Result],
+    decisions: Sequence[Decision],
+    pairs: Sequence[OpenQuestion],
+    turns: Turns,
+) -> RacePlan:
+    """Plan the rounds that show the effects of options, once nothing else can be decided."""
+    asked = [question.cases for question in pairs]
+    shown = [question for question in merged(list(effects(session, results))) if question.cases not in asked]
+    ordinary = [question for question in shown if not turns.suit(question)]
+    by_turns = turns.next(shown, seconds_left(session))
+    plan = _next_rounds(session, results, _decidable(session, ordinary), by_turns)
+    return _race(session, results, decisions, [*pairs, *shown], plan)
 
 
 def _search(session: Session, find: Find) -> RacePlan:
@@ -114,12 +140,15 @@ def _search(session: Session, find: Find) -> RacePlan:
     pairs = sorted(merged([*contests(decisions), *gains(session, decisions, results)]), key=_lead)
     unmeasured = Unmeasured(session, _unmeasured(session), results)
     dropped = unmeasured.dropped(objective, decisions)
-    looks = unmeasured.ordered(dropped)
-    plan = _race(session, results, decisions, pairs, _contenders(pairs), looks)
+    looks = unmeasured.ordered(dropped, decisions)
+    turns, contenders = Turns(session, results), _contenders(pairs)
+    ordinary = [question for question in contenders if not turns.suit(question)]
+    plan = _next_rounds(session, results, ordinary, turns.next(contenders, seconds_left(session)))
+    plan = _race(session, results, decisions, pairs, plan, looks)
     if looks and seconds_left(session) <= 0:
         dropped |= dict.fromkeys(looks, "the budget is spent")
     elif looks and (_looks_have_time(session) or not plan.rounds):
-        plan = replace(plan, rounds=tuple(looks), ended=None)
+        plan = replace(plan, rounds=tuple(looks), by_turns=False, ended=None)
     elif not looks and plan.ended and (again := _affordable(session, _again(unproven(decisions, objective)))):
         plan = replace(plan, rounds=again, ended=None)
     settled = tuple(case for case in plan.settled if case.case not in plan.rounds)
@@ -139,13 +168,31 @@ def _again(rows: Iterable[Result]) -> list[int]:
 
 def _lead(question: OpenQuestion) -> tuple[bool, float]:
     """Return the sort key of a question of a search: the nearest rivals of the best case come first."""
-    return question.about == ("verdict",), question.ratio.value if question.ratio else 1.0
+    return "verdict" in question.about, question.ratio.value if question.ratio else 1.0
 
 
 def _contenders(pairs: Sequence[OpenQuestion]) -> Sequence[OpenQuestion]:
-    """Return the questions of the better half of the rivals. The others may leave without further rounds."""
+    """Return the questions of the better half of the rivals, and that of the gain over the baseline.
+
+    The others may leave without further rounds.
+    """
     open_pairs = [question for question in pairs if question.rounds or question.obstacle in CLOSE]
-    return open_pairs[: max(LEAST_CONTENDERS, len(open_pairs) // 2)]
+    rivals = [question for question in open_pairs if "verdict" not in question.about]
+    gain = [question for question in open_pairs if "verdict" in question.about]
+    return [*rivals[: max(LEAST_CONTENDERS, len(rivals) // 2)], *gain]
+
+
+def _next_rounds(
+    session: Session, results: Sequence[Result], ordinary: Iterable[OpenQuestion], by_turns: tuple[int, ...]
+) -> RacePlan:
+    """Return the next rounds: of the questions that ordinary rounds decide, or of two cases by turns.
+
+    As long as the spread between processes isn't known, turns come first, which measure it as well.
+    """
+    rounds = _affordable(session, _wave(session, results, ordinary))
+    if by_turns and (not rounds or _missing_repeats(results)):
+        return RacePlan(by_turns, by_turns=True)
+    return RacePlan(rounds)
 
 
 def _race(
@@ -153,19 +200,18 @@ def _race(
     results: Sequence[Result],
     decisions: Sequence[Decision],
     pairs: Sequence[OpenQuestion],
-    chosen: Iterable[OpenQuestion],
+    plan: RacePlan,
     looks: Sequence[int] = (),
 ) -> RacePlan:
-    """Plan the rounds for the chosen questions about pairs, and say why the race is over if there are none."""
-    rounds = _affordable(session, _wave(session, results, chosen))
+    """Add to the next rounds what is decided and open, and say why the race is over if there are none."""
     settled = tuple(_settled(session, results, decisions, pairs))
-    going_on = rounds or any(case.state == "running" for case in session.cases)
+    going_on = plan.rounds or any(case.state == "running" for case in session.cases)
     others = () if going_on else other_questions(session, results)
-    return RacePlan(
-        rounds,
+    return replace(
+        plan,
         settled=settled,
         questions=(*pairs, *others),
-        ended=None if going_on else _end(session, pairs, looks),
+        ended=None if going_on else _end(session, results, pairs, looks),
     )
 
 
@@ -178,7 +224,9 @@ def cost(question: OpenQuestion) -> Cost | None:
     """Return the cost of deciding a question by further rounds; None if they wouldn't."""
     if question.rounds is None:
         return None
-    missing = [(case, max(question.rounds - len(case.ends), 0)) for case in question.cases]
+    by_turns = question.ratio.rounds if question.ratio and question.ratio.by_turns else None
+    done = [len(case.ends) if by_turns is None else by_turns for case in question.cases]
+    missing = [(case, max(question.rounds - n, 0)) for case, n in zip(question.cases, done, strict=True)]
     return Cost(
         sum(rounds for _, rounds in missing), sum(rounds * case.newest_round_s for case, rounds in missing)
     )
@@ -305,9 +353,14 @@ def _is_sure(ratio: Ratio) -> bool:
     return ratio.verdict not in UNTESTED
 
 
-def _end(session: Session, pairs: Sequence[OpenQuestion], looks: Sequence[int]) -> str:
+def _end(
+    session: Session, results: Sequence[Result], pairs: Sequence[OpenQuestion], looks: Sequence[int]
+) -> str:
     """Return why the race is over."""
-    worth = any(_most_rounds(session, question) for question in pairs)
+    turns = Turns(session, results)
+    worth = any(
+        turns.pairs(question) if turns.suit(question) else _most_rounds(session, question) for question in pairs
+    )
     if seconds_left(session) <= 0 and (looks or _unmeasured(session) or worth):
         return "the budget is spent"
     return "more rounds wouldn't decide the open questions" if pairs else "every question is decided"

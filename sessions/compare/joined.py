@@ -1,7 +1,9 @@
 """Joined sessions: several measurements of the same work as one record, with all rounds of each case."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from msgspec.structs import replace
 
@@ -23,8 +25,8 @@ from benchtui.sessions.events import (
 from benchtui.sessions.journal import reader
 from benchtui.sessions.journal.reader import AnyRecord
 from benchtui.sessions.journal.writer import Journal
-from benchtui.sessions.payloads import AnswerComparison
-from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.payloads import AnswerComparison, Turns
+from benchtui.sessions.state.case import CaseState, rounds_energy_j
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.ended_rounds import end_of_case
 from benchtui.sessions.stats.evidence import summarize
@@ -54,13 +56,46 @@ def join_into(path: Path, other: Path) -> None:
     events = joined_events([path, other])
     whole = path.with_name(f".{path.name}.joined")
     whole.unlink(missing_ok=True)
-    journal = Journal(whole, sync_cases=False)
+    _write(events, whole)
+    whole.replace(path)
+
+
+def join_follow_up(path: Path, other: Path, measured: Session) -> bool:
+    """Append a follow-up to the session that it was for, and remove its own file.
+
+    Return False if none of its cases was measured to its end, so that nothing was joined.
+
+    Raises:
+        BenchtuiError: If they can't be joined.
+    """
+    if not any(case.state == "ok" for case in measured.cases):
+        return False
+    join_into(path, other)
+    other.unlink()
+    return True
+
+
+@contextmanager
+def joined_copy(paths: Sequence[Path]) -> Iterator[Path]:
+    """Provide sessions of the same work as one file until the end.
+
+    Raises:
+        BenchtuiError: If they can't be joined.
+    """
+    events = joined_events(paths)
+    with TemporaryDirectory(prefix="benchtui-") as folder:
+        copy = Path(folder) / paths[0].name
+        _write(events, copy)
+        yield copy
+
+
+def _write(events: Iterable[AnyRecord], path: Path) -> None:
+    journal = Journal(path, sync_cases=False)
     try:
         for event in events:
             journal.append(event)  # type: ignore[arg-type]  # an event of a newer version is written as it is
     finally:
         journal.close()
-    whole.replace(path)
 
 
 def joined_events(paths: Sequence[Path]) -> list[AnyRecord]:
@@ -196,6 +231,8 @@ class _Join:
         if hasattr(event, "round") and number < len(self._base.cases):
             changed["round"] = event.round + self._rounds(number)
         event = replace(event, **changed)
+        if isinstance(event, RoundFinished | CaseFinished) and event.turns:
+            event = replace(event, turns=self._turns(event.turns))
         if isinstance(event, CaseStarted):
             return replace(event, config=self._config(event.config))
         if isinstance(event, Answered):
@@ -210,7 +247,15 @@ class _Join:
         if before is None or before.outcome != "ok":
             return end
         marks = tuple(dict.fromkeys((*before.marks, *end.marks)))
-        return replace(end_of_case([before, end]), marks=marks)
+        alone = [replace(each, turns=None) for each in (before, end)]  # energies are without rounds by turns
+        return replace(end_of_case(alone), marks=marks, turns=end.turns)
+
+    def _turns(self, turns: Turns) -> Turns | None:
+        number = self._numbers.get(turns.case)
+        if number is None:
+            return None
+        before = self._rounds(number) if number < len(self._base.cases) else 0
+        return replace(turns, case=number, round=turns.round + before)
 
     def _comparisons(self, event: Answered) -> Iterator[AnswerComparison]:
         for comparison in event.comparisons:
@@ -249,7 +294,7 @@ def _key(session: Session, config: Config) -> Config:
 def _last_round(end: CaseFinished, rounds: Sequence[RoundFinished]) -> RoundFinished:
     """Return the end of a case as that of its last round, with only the energy of that round."""
     fields = {name: getattr(end, name) for name in RoundFinished.__struct_fields__ if name != "round"}
-    energy, others_j = end.energy, [each.energy.energy_j if each.energy else None for each in rounds]
+    energy, others_j = end.energy, rounds_energy_j(rounds)
     known_j = [joules for joules in others_j if joules is not None]
     if energy and energy.energy_j is not None and len(known_j) == len(rounds):
         fields["energy"] = replace(energy, energy_j=max(energy.energy_j - sum(known_j), 0.0))

@@ -20,14 +20,16 @@ from benchtui.sessions.estimates.eta import (
     warmup_s,
     work,
 )
+from benchtui.sessions.estimates.memory_guess import guess_mb
 from benchtui.sessions.estimates.stored_weights import stored_parameters
 from benchtui.sessions.events import CasePrepared
 from benchtui.sessions.journal import reader
-from benchtui.sessions.library.paths import SessionFile
+from benchtui.sessions.journal.session_file import SessionFile
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stored_models.hub_cache import stored_folder
+from benchtui.sessions.stored_models.stored_model import ModelShape, read_model
 from benchtui.sessions.sweep import Config, Measure, Sweep, custom_task, task_named
-from benchtui.sessions.sweep.options import FOUR_BITS
 
 NEWEST = 12
 """Number of earlier sessions to read."""
@@ -43,13 +45,8 @@ FLOP_PER_S = {"cpu": 100e9, "cuda": 10e12}
 ASSUMED_OVERHEAD_S = 5.0
 """Assumed time to start the worker and load the model."""
 COMPILING_S = 20.0
-RUNTIME_MB = 500.0
-"""Assumed memory of the libraries, on CPU or device."""
 FLOP_PER_TOKEN = 2
 """Per parameter, for a forward pass. Training takes three times that (Kaplan et al. 2020, table 1)."""
-TRAINING_COPIES = {"sgd": 2.0, "adamw-8bit": 2.5}
-"""Memory of weights, gradients and optimizer state, relative to the weights. AdamW's two moments make it 4."""
-ADAMW_COPIES = 4.0
 
 Basis = Literal["measured", "near", "guess"]
 """Basis of a prediction: the same case, cases with other options on the same device, or assumptions."""
@@ -77,6 +74,8 @@ class HistoryEstimator:
         """Number of sessions learned from."""
         self.parameters: int | None = None
         """Parameters of the model, if a session has loaded it or its weights are on this machine."""
+        self.shape: ModelShape | None = None
+        """Sizes of the model, if its configuration is on this machine."""
         self._step_times = StepTimeModel()
         self._measured: set[tuple[Group, int]] = set()
         self._overhead_s: dict[Group, list[float]] = {}
@@ -97,6 +96,12 @@ class HistoryEstimator:
                 self._ran_out[_group(case.config)] = min(least, work(case.config))
             elif case.state == "ok":
                 self._learn(case)
+
+    def learn_files(self, model: str) -> None:
+        """Learn the sizes of a model from its files, if they are on this machine."""
+        if folder := stored_folder(model):
+            self.shape = read_model(folder).shape
+            self.parameters = self.parameters or stored_parameters(folder)
 
     def predict(self, config: Config, sweep: Sweep) -> Prediction:
         """Predict time and memory of a case."""
@@ -132,7 +137,7 @@ class HistoryEstimator:
         own = self._peaks_mb.get(_group(config))
         peaks_mb = own or self._peaks_mb.get(_device(config))
         if not peaks_mb:
-            return _guess_mb(config, sweep, self.parameters or ASSUMED_PARAMETERS), "guess"
+            return guess_mb(config, sweep, self.parameters or ASSUMED_PARAMETERS, self.shape), "guess"
         exact = own is not None and any(size == work(config) for size, _ in own)
         return _interpolated_mb(peaks_mb, work(config)), "measured" if exact else "near"
 
@@ -152,12 +157,11 @@ def load_history(entries: Iterable[SessionFile], sweep: Sweep, hostname: str) ->
     for entry in [entry for entry in same_model if workload_key(entry.started.sweep) == workload_key(sweep)][
         :NEWEST
     ]:
-        if (session := _read(entry.path)) is not None:
+        if (session := read_session(entry.path)) is not None:
             history.learn(session)
     if history.parameters is None and same_model:
-        history.parameters = _parameters(_read(same_model[0].path, only_model=True))
-    if history.parameters is None:
-        history.parameters = stored_parameters(Path(sweep.model).expanduser())
+        history.parameters = _parameters(read_session(same_model[0].path, only_model=True))
+    history.learn_files(sweep.model)
     return history
 
 
@@ -168,7 +172,7 @@ def workload_key(sweep: Sweep) -> tuple[object, ...]:
     return (sweep.model, sweep.task, task, sweep.run.executor)
 
 
-def _read(path: Path, only_model: bool = False) -> Session | None:
+def read_session(path: Path, only_model: bool = False) -> Session | None:
     """Replay a session in chunks, or only until its first model is loaded.
 
     None if the file is too large or can't be read.
@@ -242,24 +246,3 @@ def _guess_s(config: Config, sweep: Sweep, parameters: int) -> float | None:
     nothing_measured = RoundSoFar(0, 0.0, None, on_host=config.device == "cpu")
     rules = sweep.measure.for_device(config.device)
     return _round_s(step_s, overhead_s, rules, steps_left(nothing_measured, rules).steps)
-
-
-def _guess_mb(config: Config, sweep: Sweep, parameters: int) -> float | None:
-    """Guess memory from weights (with gradients and moments in training) and libraries, without the batch.
-
-    Adapters are too small to count; the weights under them have no gradients. The size of a draft model is
-    unknown.
-    """
-    if custom_task(sweep.task):
-        return None
-    trained = sweep.task == "lm-train" and config.lora == "off"
-    copies = TRAINING_COPIES.get(config.optimizer, ADAMW_COPIES) if trained else 1.0
-    return RUNTIME_MB + parameters * _bytes_per_weight(config) * copies / 1e6
-
-
-def _bytes_per_weight(config: Config) -> float:
-    """Return the bytes of a weight. On a CPU, quantizing doesn't free the memory of the original weights."""
-    plain = 2.0 if config.precision in ("fp16", "bf16") else 4.0
-    if config.device == "cpu" or config.quantization in ("off", "checkpoint"):
-        return plain
-    return 0.5 if config.quantization in FOUR_BITS else 1.0

@@ -10,6 +10,7 @@ from benchtui.sessions.explain.finding import Finding
 from benchtui.sessions.explain.findings import findings
 from benchtui.sessions.explain.sentences import gap_sentences, misfit_sentence, profiling_notes
 from benchtui.sessions.explain.trials import Trial
+from benchtui.sessions.export.json_document import Document, document_id
 from benchtui.sessions.profiles import StepProfile
 
 
@@ -17,6 +18,7 @@ class CaseJson(msgspec.Struct, frozen=True, kw_only=True):
     """Explained case. Times are in milliseconds per step."""
 
     case: int
+    number: int
     name: str
     measured_ms: float | None
     findings: tuple[Finding, ...]
@@ -68,9 +70,10 @@ class DifferenceJson(msgspec.Struct, frozen=True, kw_only=True):
     sentences: tuple[str, ...]
 
 
-class ExplainedJson(msgspec.Struct, frozen=True, kw_only=True):
+class ExplainedJson(Document, frozen=True, kw_only=True):
     """Output of ``benchtui explain --json``."""
 
+    id_: str = document_id("explain")
     cases: tuple[CaseJson, ...]
     difference: DifferenceJson | None
     """Null unless there are two cases with a profile."""
@@ -80,6 +83,7 @@ def case_json(case: ExplainedCase, tried: Iterable[Trial] = ()) -> CaseJson:
     """Return a case with its findings and the remedies that were tried."""
     return CaseJson(
         case=case.case.index,
+        number=case.case.index + 1,
         name=case.case.name,
         measured_ms=case.measured_ms,
         findings=findings(case),

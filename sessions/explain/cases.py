@@ -36,6 +36,8 @@ DIFFERS = 0.3
 """Relative difference from the measured step above which a breakdown doesn't describe it."""
 LEAST_EXPLAINED = 0.8
 """Smallest share of operators of known families in a step about which nothing is unusual."""
+LEAST_UNDELAYED = 0.2
+"""Smallest share of a step that is taken as its own, however long its threads waited for a processor."""
 OVER_PEAK = 1.05
 """Largest share of a measured peak that its error explains."""
 SLOWED = 0.15
@@ -92,7 +94,25 @@ class ExplainedCase(msgspec.Struct, frozen=True):
     @property
     def differs(self) -> bool:
         """Whether the steps of this run, with or without the profiler, aren't like the measured one."""
-        return self.slowdown < -DIFFERS or (self.drift is not None and not -DIFFERS <= self.drift <= DIFFERS)
+        return self.profile.step_ms < (1 - DIFFERS) * self._undelayed_ms or self.drifted
+
+    @property
+    def drifted(self) -> bool:
+        """Whether plain steps differ from measured ones by more than waits for a processor explain."""
+        if not self.measured_ms:
+            return False
+        least_ms = self.measured_ms - _measured_delay_ms(self.case)
+        longer = self._undelayed_ms > (1 + DIFFERS) * self.measured_ms
+        return longer or self.profile.plain_ms < (1 - DIFFERS) * least_ms
+
+    @property
+    def _undelayed_ms(self) -> float:
+        """Plain step without the time in which a thread of it waited for a processor that others used."""
+        host = self.profile.host
+        if host is None:
+            return self.profile.plain_ms
+        delay_ms = (host.delay_ms or 0.0) + host.other_delays_ms
+        return max(0.0, self.profile.plain_ms - min(delay_ms, host.others_ms or 0.0))
 
     @property
     def explained_share(self) -> float:
@@ -117,8 +137,10 @@ class ExplainedCase(msgspec.Struct, frozen=True):
         return self.ms(*families) / self.profile.step_ms if self.profile.step_ms else 0.0
 
     def takes(self, ms: float, least: float) -> bool:
-        """Return whether a time is at least this share of the profiled step."""
-        return self.profile.step_ms > 0 and ms >= least * self.profile.step_ms
+        """Return whether a time is at least this share of the profiled step without waits for a processor."""
+        plain_ms = self.profile.plain_ms
+        undelayed = max(LEAST_UNDELAYED, self._undelayed_ms / plain_ms) if plain_ms else 1.0
+        return self.profile.step_ms > 0 and ms >= least * undelayed * self.profile.step_ms
 
     def rate(self, kernel: KernelTime) -> KernelRate | None:
         """Return the rate of a matrix product or attention in FLOP/s, of other operators in bytes/s."""
@@ -169,6 +191,12 @@ def explained_cases(session: Session) -> tuple[ExplainedCase, ...]:
     peaks = _sound_peaks(session)
     explained = (explained_case(session, case, peaks) for case in session.cases)
     return tuple(one_case for one_case in explained if one_case)
+
+
+def _measured_delay_ms(case: CaseState) -> float:
+    """Return the time per recorded step in which threads waited for a processor; 0 if that wasn't counted."""
+    delays_s = (end.environment.run_delay_s or 0.0 for end in case.ends if end.environment)
+    return 1000 * sum(delays_s) / len(case.measured) if len(case.measured) else 0.0
 
 
 def measured_ms(case: CaseState) -> float | None:

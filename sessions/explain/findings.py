@@ -14,6 +14,8 @@ PLAIN_RULES: tuple[Rule, ...] = (
     host.reading,
     host.system_calls,
     python.collecting,
+    python.items,
+    python.many_operators,
     host.other_threads,
     memory.growing,
     memory.activations,
@@ -28,9 +30,7 @@ RULES: tuple[Rule, ...] = (
     *PLAIN_RULES,
     host.waiting,
     operators.idle_gpu,
-    python.items,
     python.python_loop,
-    python.many_operators,
     python.native_code,
     python.python_gaps,
     operators.tokenizing,
@@ -50,8 +50,8 @@ RULES: tuple[Rule, ...] = (
 )
 """All rules. Of two findings of equal weight, the one that stands first here comes first."""
 _WEIGHTS: dict[Confidence, float] = {"high": 1.0, "medium": 0.8, "low": 0.3}
-_OF_MACHINE = ("preempted",)
-"""Rules about the machine at the time, which come after those about the step."""
+_NO_CAUSE = ("near the peak", "preempted")
+"""Rules about the limits and the state of the machine, which come after those about the step."""
 
 
 def findings(case: ExplainedCase) -> tuple[Finding, ...]:
@@ -62,11 +62,11 @@ def findings(case: ExplainedCase) -> tuple[Finding, ...]:
     """
     if case.differs:
         return ()
-    rules = (*PLAIN_RULES, python.many_operators) if case.lengthened else RULES
+    rules = PLAIN_RULES if case.lengthened else RULES
     unsorted = [finding for rule in rules if (finding := rule(case))]
     return tuple(sorted(unsorted, key=_weight, reverse=True))
 
 
 def _weight(finding: Finding) -> tuple[bool, bool, float]:
     ms = finding.ms or 0.0
-    return finding.ms is not None, finding.rule not in _OF_MACHINE, ms * _WEIGHTS[finding.confidence]
+    return finding.rule not in _NO_CAUSE, finding.ms is not None, ms * _WEIGHTS[finding.confidence]

@@ -24,7 +24,7 @@ def misfit_sentence(case: ExplainedCase) -> str | None:
     """Say that a breakdown doesn't describe the measured step, and why; None if it does."""
     profile = case.profile
     plain = f"{number(profile.plain_ms)} ms without the profiler"
-    if case.differs and case.slowdown < 0:
+    if case.differs and not case.drifted:
         why = f"its steps took {plain} and {number(profile.step_ms)} ms with it: steps differ from each other"
     elif case.differs:
         why = f"a step took {plain} in this run, {number(case.measured_ms)} ms when it was measured"

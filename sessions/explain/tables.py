@@ -74,6 +74,11 @@ _KERNEL_COLUMNS = (
 )
 
 
+def shown_places(case: ExplainedCase) -> list[Place]:
+    """Return the lines of code at which the main thread was found often."""
+    return [place for place in case.profile.places if place.share >= LEAST_PLACE][:MOST_PLACES]
+
+
 def places_table(case: ExplainedCase) -> Table | None:
     """Return the lines of code at which the main thread was found most often."""
     columns = (
@@ -83,7 +88,7 @@ def places_table(case: ExplainedCase) -> Table | None:
         Column[Place]("code", lambda row: row.code, right=False),
         Column[Place]("in", lambda row: row.within or None, right=False),
     )
-    return table(columns, [place for place in case.profile.places if place.share >= LEAST_PLACE][:MOST_PLACES])
+    return table(columns, shown_places(case))
 
 
 def peak_text(rate: KernelRate | None) -> str | None:

@@ -5,13 +5,13 @@ import io
 from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated as A
-from typing import Any
 
 import msgspec
 from msgspec import Meta
 
 from benchtui.sessions.export.case_rows import rows
 from benchtui.sessions.export.case_schema import SCHEMA, CaseRow
+from benchtui.sessions.export.json_document import Document, document_id
 from benchtui.sessions.export.parquet import import_pyarrow
 from benchtui.sessions.files import visible_json
 from benchtui.sessions.files.output_file import output_file
@@ -78,23 +78,20 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     transformers: str | None
 
 
-class Results(msgspec.Struct, frozen=True, kw_only=True):
+class Results(Document, frozen=True, kw_only=True):
     """Output of ``benchtui export --format json``. Every field is present, null if unknown."""
 
-    schema: A[int, Meta(description="Version of this layout.")]
+    schema: int = SCHEMA
+    """Version of this layout."""
+    id_: str = document_id("results", SCHEMA)
     session: Source
     cases: tuple[Case, ...]
-
-
-def json_schema() -> dict[str, Any]:
-    """Return the JSON Schema of the output of ``as_json``."""
-    return msgspec.json.schema(Results)
 
 
 def as_json(session: Session) -> str:
     """Return the results as indented JSON (``Results``). Raises BenchtuiError if there is no first event."""
     cases = tuple(_case(row, metrics) for row, metrics in rows(session))
-    encoded = visible_json.encode(Results(schema=SCHEMA, session=_source(session), cases=cases))
+    encoded = visible_json.encode(Results(session=_source(session), cases=cases))
     return msgspec.json.format(encoded, indent=1).decode() + "\n"
 
 

@@ -22,14 +22,15 @@ def rows(session: Session) -> list[tuple[CaseRow, Metrics | None]]:
     return [_row(case, figures.get(case.index), bases.get(case.config.work)) for case in session.cases]
 
 
-def case_row(case: CaseState, result: Result | None = None) -> CaseRow:
-    """Return the row of one case, without the baseline of its session.
+def case_row(case: CaseState, result: Result | None = None, base: Result | None = None) -> CaseRow:
+    """Return the row of one case.
 
-    ``result`` contains the metrics of the case if they have already been computed.
+    ``result`` contains the metrics of the case if they have already been computed. ``base`` is the baseline of
+    its speedup; without one, the row has none.
     """
     if result is None and case.state == "ok" and (computed := metrics(case)):
         result = Result(case, computed)
-    return _row(case, result, None)[0]
+    return _row(case, result, base)[0]
 
 
 def _row(case: CaseState, result: Result | None, base: Result | None) -> tuple[CaseRow, Metrics | None]:

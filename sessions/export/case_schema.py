@@ -13,10 +13,11 @@ from msgspec import Meta
 from benchtui.sessions.metrics.catalogue import EXPORTED
 from benchtui.sessions.metrics.quantity import Quantity
 
-SCHEMA = 2
+SCHEMA = 3
 # 1  2026-11: initial version.
 # 2  2026-11: options of an imported case are null if its tool doesn't record them; ``verdict`` says same and
 #    unsure instead of "no difference" and "not known"; ``speedup`` is based on typical steps.
+# 3  2026-11: ``verdict`` is spelled as in all other documents: FASTER, SLOWER, SAME, UNSURE, REPORTED.
 
 
 def _field(row: Quantity) -> tuple[str, Any]:

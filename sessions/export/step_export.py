@@ -157,11 +157,6 @@ def surveyed(path: Path, survey: Callable[[Events], Survey]) -> Survey:
         return survey(lambda: whole)
 
 
-def json_schema() -> dict[str, Any]:
-    """Return the JSON Schema of the output of ``write_json``: an array of steps."""
-    return msgspec.json.schema(list[StepRow])
-
-
 def write_csv(recorded: RecordedSteps, out: IO[bytes]) -> None:
     """Write the steps as CSV."""
     out.write((",".join([*recorded.index.columns, *map(_quoted, recorded.part_columns)]) + "\r\n").encode())

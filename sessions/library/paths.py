@@ -13,6 +13,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import SessionStarted
 from benchtui.sessions.files.input_file import open_plain, read_plain
 from benchtui.sessions.files.output_file import append_private
+from benchtui.sessions.journal.session_file import SessionFile
 from benchtui.sessions.sweep.ranges import nearest
 
 LATEST = "latest"
@@ -28,15 +29,6 @@ _HEAD_BYTES = 64 * 1024 * 1024
 _TAIL_BYTES = 4096
 _NAME_BYTES = 160
 """Maximum bytes of a sweep's name in a file name, which may have 255."""
-
-
-class SessionFile(msgspec.Struct, frozen=True):
-    """Session of the library, described by the first line and the end of its file."""
-
-    path: Path
-    started: SessionStarted
-    finished: bool
-    """Whether the record is complete; False while an engine is running."""
 
 
 def folder() -> Path:

@@ -17,19 +17,19 @@ from benchtui.sessions.events import CaseFinished, Telemetry
 from benchtui.sessions.files.input_file import read_plain
 from benchtui.sessions.files.output_file import output_file
 from benchtui.sessions.journal.reader import AnyRecord
-from benchtui.sessions.library.paths import SessionFile
+from benchtui.sessions.journal.session_file import SessionFile
 from benchtui.sessions.payloads import ProcessSpread
 from benchtui.sessions.replay.loading import AbandonedError, load_as
 from benchtui.sessions.state.case import UNFINISHED_STATES, CaseState
 from benchtui.sessions.state.session import Session, Summarize
 from benchtui.sessions.stats.disturbance import mark_kind, undisturbed
-from benchtui.sessions.stats.evidence import medians_of
+from benchtui.sessions.stats.evidence import medians_of, summarize
 from benchtui.sessions.stats.noise import KINDS, kind_of, spread_between
-from benchtui.sessions.stats.quantiles import per_second
 from benchtui.sessions.stats.sampling import Statistic
 from benchtui.sessions.sweep import Config, Record
 
-VERSION = 3
+VERSION = 4
+# 4  2026-11: the best case is the one that the session recommends.
 # 3  2026-11: configuration of the best case.
 # 2  2026-11: process-to-process variation.
 # 1  2026-11: initial version. A file of another version is discarded and rebuilt.
@@ -46,17 +46,19 @@ MOST_CACHE_BYTES = 16_000_000
 
 
 class Best(Record, frozen=True, kw_only=True):
-    """Case with the highest throughput of a session."""
+    """Case to run, as the session's conclusions name it; the fastest of those of several works."""
 
     config: Config
     samples_per_s: float
+    decided: bool = True
+    """Whether it surely is the best."""
 
 
 class Summary(Record, frozen=True, kw_only=True):
     """Summary of a whole session file."""
 
     outcome: str
-    """``completed``, ``interrupted``, ``failed``, ``crashed``, or ``unreadable``."""
+    """``Session.ending``, or ``unreadable``."""
     reason: str | None = None
     counts: dict[str, int] = {}  # noqa: RUF012  (msgspec copies a mutable default)
     """Number of cases in each state, in the order of the plan."""
@@ -148,14 +150,12 @@ def summary(path: Path, wanted: Callable[[], bool] = lambda: True) -> Summary:
         AbandonedError: Once ``wanted`` returns False.
     """
     try:
-        session = load_as(_SummarizedSession, path, wanted)
+        session = load_as(SummarizedSession, path, wanted)
     except AbandonedError:
         raise
     except BenchtuiError as error:
         return Summary(outcome="unreadable", reason=str(error).removeprefix(str(path)).lstrip(",: "))
-    for case in session.cases:
-        _rate(case, session.rates)
-    return structs.replace(_summary_of(session, session.rates), process_spread=_spreads(session.repeats))
+    return structs.replace(_summary_of(session), process_spread=_spreads(session.repeats))
 
 
 def earlier_process_spread(entries: Iterable[SessionFile], hostname: str | None) -> dict[str, ProcessSpread]:
@@ -204,13 +204,11 @@ def _spreads(repeats: dict[str, list[Sequence[Statistic]]]) -> dict[str, Process
     }
 
 
-class _SummarizedSession(Session):
-    """Session that replaces the steps of an ended case by its throughput and the medians of its rounds."""
+class SummarizedSession(Session):
+    """Session without readings that replaces the steps of an ended case by its metrics."""
 
-    def __init__(self, summarize: Summarize | None = None) -> None:
-        super().__init__(summarize)
-        self.rates: dict[int, float] = {}
-        """Samples per second by case."""
+    def __init__(self, summarize_case: Summarize | None = None) -> None:
+        super().__init__(summarize_case or summarize)
         self.repeats: dict[str, list[Sequence[Statistic]]] = {}
         """Medians of the rounds of each case with several, by device kind."""
 
@@ -225,37 +223,34 @@ class _SummarizedSession(Session):
     def _learn(self, case: CaseState) -> None:
         if case.state != "ok":  # it may restart, with its finished rounds
             return
-        _rate(case, self.rates)
-        if len(case.measured.rounds) != 1:
-            medians = undisturbed(case, medians_of(case)) or ()
-            if len(medians) > 1:
-                self.repeats.setdefault(kind_of(case), []).append(medians)
-        case.drop_steps()
+        medians = undisturbed(case, medians_of(case)) or ()
+        if len(medians) > 1:
+            self.repeats.setdefault(kind_of(case), []).append(medians)
 
 
-def _rate(case: CaseState, rates: dict[int, float]) -> None:
-    """Add the samples per second of a successful case: from its steps, or as reported by its source."""
-    if case.state != "ok" or case.config.repeat or case.index in rates:
-        return
-    reported = case.finished.reported if case.finished else None
-    rate = per_second(len(case.measured) * case.samples_per_step or None, sum(case.measured.wall_ms))
-    if rate is not None:
-        rates[case.index] = rate
-    elif reported and reported.samples_per_s is not None:
-        rates[case.index] = reported.samples_per_s
+def _best(session: Session) -> Best | None:
+    from benchtui.sessions.advice.conclusion import (
+        conclude_anyway,  # lazy import: not needed for the first paint
+    )
+
+    works = conclude_anyway(session).works if session.started else ()
+    best = max(works, key=lambda work: work.best.metrics.samples_per_s or 0.0, default=None)
+    rate = best.best.metrics.samples_per_s if best else None
+    if best is None or rate is None:
+        return None
+    return Best(config=best.best.config, samples_per_s=rate, decided=best.decided)
 
 
-def _summary_of(session: Session, rates: dict[int, float]) -> Summary:
+def _summary_of(session: Session) -> Summary:
     counts: dict[str, int] = {}
     for case in session.cases:
         counts[case.state] = counts.get(case.state, 0) + 1
-    best = max(rates, key=lambda case: rates[case], default=None)
     finished, marks = session.finished, (mark_kind(mark) for case in session.cases for mark in case.marks)
     return Summary(
-        outcome=finished.outcome if finished else "crashed",
+        outcome=session.ending,
         reason=finished.reason if finished else None,
         counts=counts,
-        best=None if best is None else Best(config=session.cases[best].config, samples_per_s=rates[best]),
+        best=_best(session),
         duration_s=session.now_s,
         marks=tuple(dict.fromkeys(marks)),
         torch=session.runtime.torch if session.runtime else None,

@@ -48,6 +48,13 @@ IDENTITY = (
         of_case("session_started.plan", "index"),
         int,
     ),
+    amount(
+        "number",
+        "Number",
+        "Number of the case, counted from 1, as on screen and as commands accept it.",
+        computed("session_started.plan", lambda data: data.case.index + 1),
+        int,
+    ),
     words("name", "Case", "The options in one readable line.", of_case("session_started.plan", "name"), str),
 )
 REQUESTED = (*map(_requested, OPTIONS), *map(_applied, IN_OTHERS))

@@ -11,7 +11,8 @@ from benchtui.sessions.metrics.quantity import (
     figure,
     words,
 )
-from benchtui.sessions.metrics.readings import answer, as_text, computed, in_percent, of_case, ratio
+from benchtui.sessions.metrics.readings import STEPS, answer, as_text, computed, in_percent, of_case, ratio
+from benchtui.sessions.stats.verdicts import VerdictName
 
 
 def _of_answer(field: str) -> Reading:
@@ -53,8 +54,9 @@ BASELINE = (
     words(
         "verdict",
         "Verdict",
-        "Verdict on the speedup: faster, slower, same, unsure or reported.",
-        as_text(ratio("verdict")),
+        "Verdict on the speedup: FASTER, SLOWER, SAME, UNSURE or REPORTED.",
+        computed(STEPS, lambda data: data.ratio.verdict.name if data.ratio else None),
+        VerdictName | None,
     ),
     words(
         "verdict_doubt",

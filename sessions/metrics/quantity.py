@@ -17,8 +17,6 @@ if TYPE_CHECKING:  # importing numpy would delay the first frame
 Text = str | None
 Amount = int | None
 Figure = float | None
-WORDS = (str, bool, Text, bool | None, tuple[str, ...])
-"""Types of values that aren't numbers."""
 NO_UNIT = ""
 """Unit of counts, ratios and words."""
 
@@ -126,7 +124,7 @@ class Quantity(msgspec.Struct, frozen=True):
     @property
     def is_number(self) -> bool:
         """Whether it has numbers, which are aligned right."""
-        return self.kind not in WORDS
+        return self.format != "words"
 
     def read(self, data: CaseData) -> object:
         """Return the value for a case; None if it is unknown."""

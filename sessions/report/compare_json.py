@@ -1,5 +1,7 @@
 """JSON export of a comparison, for other programs. The structs below define the format."""
 
+from typing import cast
+
 import msgspec
 
 from benchtui.sessions.compare.align import (
@@ -13,13 +15,15 @@ from benchtui.sessions.compare.environment_diff import Difference
 from benchtui.sessions.compare.overall import Overall
 from benchtui.sessions.export.case_rows import case_row
 from benchtui.sessions.export.case_schema import CaseRow
+from benchtui.sessions.export.json_document import Document, document_id
 from benchtui.sessions.files import visible_json
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.simulation import simulation_note
 from benchtui.sessions.stats.results import Result
-from benchtui.sessions.stats.verdicts import Ratio, Verdict
+from benchtui.sessions.stats.verdicts import Ratio, Verdict, VerdictName
 from benchtui.sessions.sweep import Record
+from benchtui.sessions.text.wording import why_unsure
 
 MEANING = "base time over new time; above 1, the new session is faster"
 
@@ -50,9 +54,12 @@ class RatioJson(Record, frozen=True, kw_only=True, omit_defaults=False):
     sure_low: float | None
     sure_high: float | None
     """99% interval, on which ``FASTER`` and ``SLOWER`` are based."""
-    verdict: str
+    verdict: VerdictName
+    """Conclusion that the ratio allows."""
     doubt: str | None
     """Why it is ``UNSURE``: ``no interval``, ``wide``, ``steps``, ``totals``, ``files`` or ``outside``."""
+    reason: str | None
+    """Why it is ``UNSURE``, in words, with what limits it."""
     contested: bool
     """Whether the interval alone would give a verdict, but other evidence contradicts it."""
     resolution: float | None
@@ -72,8 +79,8 @@ class RowJson(Record, frozen=True, kw_only=True, omit_defaults=False):
     """Ratio of time per sample at the typical step. Null if either case wasn't measured."""
     throughput_ratio: RatioJson | None
     """Same as ``ratio``, kept for programs that read it."""
-    verdict: str | None
-    """``FASTER``, ``SLOWER``, ``SAME``, ``UNSURE`` or ``REPORTED``."""
+    verdict: VerdictName | None
+    """Verdict on the ratio."""
     machine_pace: tuple[float, float] | None
     """Smallest and largest ratio of peaks, new over base. Null unless machine and software are the same."""
     same_answer: bool | None
@@ -110,9 +117,10 @@ class PairwiseJson(Record, frozen=True, kw_only=True, omit_defaults=False):
     rows: tuple[RowJson, ...]
 
 
-class ComparisonJson(Record, frozen=True, kw_only=True, omit_defaults=False):
+class ComparisonJson(Document, frozen=True, kw_only=True):
     """Top-level object of a comparison."""
 
+    id_: str = document_id("compare")
     meaning: str
     """Definition of a ratio."""
     sessions: tuple[SessionJson, ...]
@@ -167,7 +175,7 @@ def _row(row: AlignedCase) -> RowJson:
         new=_case(row.new, pair.new if pair else None),
         ratio=ratio_json(row.ratio),
         throughput_ratio=ratio_json(pair.throughput if pair else None),
-        verdict=row.verdict.name if row.verdict else None,
+        verdict=verdict_name(row.verdict) if row.verdict else None,
         machine_pace=row.machine_speedup,
         same_answer=row.same_answer,
         other_weights=row.other_weights,
@@ -183,6 +191,11 @@ def _overall(found: Overall | None) -> OverallJson | None:
     return OverallJson(ratio=ratio, cases=found.cases, disturbed=found.disturbed) if found and ratio else None
 
 
+def verdict_name(verdict: Verdict) -> VerdictName:
+    """Return a verdict as all documents spell it."""
+    return cast(VerdictName, verdict.name)
+
+
 def ratio_json(ratio: Ratio | None) -> RatioJson | None:
     """Convert a ratio to its JSON record."""
     if ratio is None:
@@ -193,8 +206,9 @@ def ratio_json(ratio: Ratio | None) -> RatioJson | None:
         high=ratio.high,
         sure_low=ratio.bounds.sure_low if ratio.bounds else None,
         sure_high=ratio.bounds.sure_high if ratio.bounds else None,
-        verdict=ratio.verdict.name,
+        verdict=verdict_name(ratio.verdict),
         doubt=ratio.doubt,
+        reason=why_unsure(ratio),
         contested=ratio.contested,
         resolution=ratio.resolution,
         rounds_wanted=ratio.rounds_wanted,

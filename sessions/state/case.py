@@ -166,7 +166,12 @@ class CaseState(msgspec.Struct):
             finished = structs.replace(self.finished, energy=self._energy_without(rounds))
             if len(self.rounds) in rounds:  # the last of the others takes its place
                 last = kept.pop()
-                finished = structs.replace(finished, environment=last.environment, measured_s=last.measured_s)
+                finished = structs.replace(
+                    finished,
+                    environment=last.environment,
+                    measured_s=last.measured_s,
+                    turns=last.turns,
+                )
             copied.finished = finished
         copied.rounds = tuple(kept)
         return copied
@@ -174,7 +179,7 @@ class CaseState(msgspec.Struct):
     def _energy_without(self, rounds: Collection[int]) -> Energy | None:
         """Return the energy of the other rounds, with the mean power of all; unchanged if one is unknown."""
         whole = self.finished.energy if self.finished else None
-        parts_j = [each.energy.energy_j if each.energy else None for each in self.rounds]
+        parts_j = rounds_energy_j(self.rounds)
         known_j = [joules for joules in parts_j if joules is not None]
         if whole is None or whole.energy_j is None or len(known_j) < len(parts_j):
             return whole
@@ -322,3 +327,8 @@ def outcome(case: CaseState) -> str:
     if case.state == "queued" and case.rounds:
         return STATE_WORDS["running"]
     return STATE_WORDS.get(case.state, case.state)
+
+
+def rounds_energy_j(rounds: Iterable[RoundFinished]) -> list[float | None]:
+    """Return the energy that each round adds to its case's: None if unknown, 0 if it was measured by turns."""
+    return [0.0 if each.turns else each.energy.energy_j if each.energy else None for each in rounds]

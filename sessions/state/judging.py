@@ -11,6 +11,8 @@ class VerdictSettings(msgspec.Struct, frozen=True):
     baseline: Baseline | None = None
     same_within: float | None = None
     """Margin of equivalence as a fraction (0.02 is 2%)."""
+    baseline_case: int | None = None
+    """Number of the baseline case, from 1, instead: of another workload, the case with the same options."""
 
 
 SWEEP_DEFAULTS = VerdictSettings()

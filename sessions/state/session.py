@@ -44,7 +44,7 @@ from benchtui.sessions.state.case import UNFINISHED_STATES, CaseState, Summary
 from benchtui.sessions.state.columns import ThrottleSpan, Trace
 from benchtui.sessions.state.judging import SAME_WITHIN, VerdictSettings
 from benchtui.sessions.state.machine import MachineState, NodeState
-from benchtui.sessions.sweep import MOST_CASES
+from benchtui.sessions.sweep import MOST_CASES, Baseline
 from benchtui.sessions.sweep.case_order import Order
 from benchtui.sessions.sweep.model import SEARCH_SHARE
 
@@ -276,18 +276,36 @@ class Session:
         return self.finished is None
 
     @property
+    def ending(self) -> str:
+        """Outcome of the session: ``failed`` without any result, ``crashed`` without an end, or as recorded."""
+        if self.finished is None:
+            return "crashed"
+        nothing = self.finished.outcome == "completed" and not any(case.has_result for case in self.cases)
+        return "failed" if nothing else self.finished.outcome
+
+    @property
     def left(self) -> int:
         """Number of cases that a resume would run, provided that no engine is running the session."""
         imported = self.started is not None and self.started.source is not None
         return 0 if imported or self.simulated else sum(case.state in UNFINISHED_STATES for case in self.cases)
 
     def judge_by(self, judging: VerdictSettings) -> None:
-        """Override the baseline and the margin of equivalence used for verdicts."""
+        """Override the baseline and the margin of equivalence used for verdicts.
+
+        Raises:
+            BenchtuiError: if the session has no case of the baseline's number.
+        """
+        baseline = judging.baseline
         if judging.same_within is not None:
             self.same_within = judging.same_within
-        if judging.baseline is not None:
+        if (number := judging.baseline_case) is not None:
+            if not 1 <= number <= len(self.cases):
+                amount = len(self.cases)
+                raise BenchtuiError(f"--baseline: no case {number}; the session has {amount}, numbered from 1")
+            baseline = Baseline.like(self.cases[number - 1].config)
+        if baseline is not None:
             sweep = self.start.sweep
-            measure = structs.replace(sweep.measure, baseline=judging.baseline)
+            measure = structs.replace(sweep.measure, baseline=baseline)
             self.started = structs.replace(self.start, sweep=structs.replace(sweep, measure=measure))
 
     def apply_all(self, events: Iterable[reader.AnyRecord]) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from benchtui.sessions.payloads import ReportedTimes
-from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.case import CaseState, rounds_energy_j
 from benchtui.sessions.state.columns import Columns
 from benchtui.sessions.stats.distribution import (
     Distribution,
@@ -204,11 +204,19 @@ def _with_energy(metrics: Metrics, case: CaseState) -> Metrics:
     return replace(
         metrics,
         mean_power_w=mean_power_w,
-        energy_per_sample_j=_ratio(energy_j, len(case.measured) * case.samples_per_step),
+        energy_per_sample_j=_ratio(energy_j, _steps_alone(case) * case.samples_per_step),
         rounds_energy_j=rounds_energy_j,
         energy_per_sample_low_j=bounds.low if bounds else None,
         energy_per_sample_high_j=bounds.high if bounds else None,
     )
+
+
+def _steps_alone(case: CaseState) -> int:
+    """Return the measured steps of the rounds that have an energy of their own: not those by turns."""
+    spans = case.measured.spans()
+    if len(spans) != len(case.ends):
+        return len(case.measured)
+    return sum(end - first for (_, first, end), ended in zip(spans, case.ends, strict=True) if not ended.turns)
 
 
 def _power_and_energy(case: CaseState) -> tuple[float | None, float | None]:
@@ -355,19 +363,21 @@ def _rate_interval(
 
 
 def _energy_by_round(case: CaseState) -> tuple[float, ...]:
-    """Return the energy per sample in each round, in joules.
+    """Return the energy per sample in each round that was measured alone, in joules.
 
     The energy of the last round is the total minus that of the others.
     """
-    whole, ended = case.finished.energy if case.finished else None, case.rounds
-    energies = [
-        round_.energy.energy_j for round_ in ended if round_.energy and round_.energy.energy_j is not None
-    ]
-    if not ended or len(energies) < len(ended) or whole is None or whole.energy_j is None:
+    end, ended = case.finished, case.rounds
+    energies = [joules for joules in rounds_energy_j(ended) if joules is not None]
+    if not ended or len(energies) < len(ended) or not end or not end.energy or end.energy.energy_j is None:
         return ()
     steps = [case.measured.of_round(round_.round) for round_ in ended]
-    last = len(case.measured) - sum(steps)
-    joules, counts = [*energies, whole.energy_j - sum(energies)], [*steps, last]
+    joules = [*energies, end.energy.energy_j - sum(energies)]
+    counts = [*steps, len(case.measured) - sum(steps)]
+    alone = [place for place, each in enumerate(case.ends) if each.turns is None]
+    joules, counts = [joules[place] for place in alone], [counts[place] for place in alone]
+    if len(alone) < 2:
+        return ()
     if min(*counts, *joules, case.samples_per_step) <= 0:
         return ()
     return tuple(joule / (count * case.samples_per_step) for joule, count in zip(joules, counts, strict=True))

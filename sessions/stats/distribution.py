@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
+from benchtui.sessions.payloads import Turns
 from benchtui.sessions.stats.quantiles import (
     LEAST_FOR_INTERVAL,
     LEAST_FOR_OUTLIERS,
@@ -22,7 +23,7 @@ from benchtui.sessions.stats.quantiles import (
     percentile,
     value_at,
 )
-from benchtui.sessions.stats.sampling import FAST_QUANTILE, Sample, Statistic, interval
+from benchtui.sessions.stats.sampling import FAST_QUANTILE, Sample, Slices, Statistic, interval
 
 Array = np.ndarray
 Bounds = tuple[float, float]
@@ -177,6 +178,13 @@ def sample(times_ms: Sequence[float]) -> Sample | None:
         tail=value_at(ordered, 0.9 * (n - 1)) / middle.ms - 1 if has_tail else None,
         extremes_ms=(float(ordered[0]), float(ordered[-1])),
     )
+
+
+def slices_of(times_ms: Sequence[float], turns: Turns, round_index: int) -> Slices | None:
+    """Return the turns of a round; None if there isn't a whole one."""
+    whole = len(times_ms) // turns.slice_steps * turns.slice_steps
+    rows = _array(times_ms)[:whole].reshape(-1, turns.slice_steps)
+    return Slices(turns, round_index, tuple(np.median(rows, axis=1).tolist())) if whole else None
 
 
 def median(times_ms: Sequence[float]) -> Statistic | None:

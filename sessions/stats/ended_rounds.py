@@ -22,10 +22,14 @@ def as_end(record: RoundFinished) -> CaseFinished:
 
 
 def end_of_case(ends: Sequence[CaseFinished]) -> CaseFinished:
-    """Return the last round's end with the highest peaks, and the energy, marks and step cost of all rounds."""
+    """Return the last round's end with the highest peaks, and the energy, marks and step cost of all rounds.
+
+    Energy is that of the rounds that were measured alone: by turns, the device's is that of two cases.
+    """
     if len(ends) == 1:
         return ends[0]
-    energies = [end.energy for end in ends if end.energy]
+    alone = [end for end in ends if end.turns is None] or ends
+    energies = [end.energy for end in alone if end.energy]
     return replace(
         ends[-1],
         memory=_peaks([end.memory for end in ends if end.memory]),

@@ -6,7 +6,8 @@ Computed from the steps without the other metrics, because a screen needs it whi
 
 from __future__ import annotations  # Metrics is only a type here: its module imports numpy
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 from math import inf, log, sqrt
 from statistics import fmean
 from typing import TYPE_CHECKING, Protocol, cast
@@ -19,7 +20,16 @@ from benchtui.sessions.payloads import Reported
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.disturbance import left_out_rounds, undisturbed
-from benchtui.sessions.stats.noise import Noise, Spread, is_noisier, kind_of, moderated, noise_of
+from benchtui.sessions.stats.noise import (
+    Measured,
+    Noise,
+    Spread,
+    is_noisier,
+    kind_of,
+    moderated,
+    noise_of,
+    spread_by_turns,
+)
 from benchtui.sessions.stats.sampling import Bounds, Sample, Statistic, log_mean_of_rounds
 from benchtui.sessions.sweep import Config
 
@@ -111,11 +121,24 @@ def rounds_of(case: CaseState) -> tuple[Sample, ...]:
     if computed := computed_metrics(case):
         return computed.rounds
     if len(case.measured):
-        from benchtui.sessions.stats.distribution import sample  # imports numpy, which takes 0.1 s
-
-        return tuple(round_ for times in counted(case).measured.by_round() if (round_ := sample(times)))
+        return tuple(_samples(counted(case)))
     reported = case.finished.reported if case.finished else None
     return repeats(reported) if reported else ()
+
+
+def _samples(case: CaseState) -> Iterator[Sample]:
+    """Yield the summary of each round with steps."""
+    from benchtui.sessions.stats.distribution import sample, slices_of  # imports numpy, which takes 0.1 s
+
+    spans = case.measured.spans()
+    ended = case.ends if len(case.ends) == len(spans) else ()
+    for (number, first, end), record in zip_longest(spans, ended):
+        times = case.measured.wall_ms[first:end]
+        summary = sample(times)
+        if summary and record and record.turns:
+            summary = replace(summary, slices=slices_of(times, record.turns, number))
+        if summary:
+            yield summary
 
 
 def medians_of(case: CaseState) -> tuple[Statistic, ...]:
@@ -139,11 +162,20 @@ def with_noise(evidence: Iterable[Evidence], session: Session) -> list[Evidence]
     """Return the evidence of a session's cases, each with the noise estimated from all of them."""
     every = list(evidence)
     start, margin = session.start, session.same_within
-    noise_by_kind = noise_of(every, aa_pair(every), start.process_spread, margin)
+    noise_by_kind = with_turns(noise_of(every, aa_pair(every), start.process_spread, margin), every)
     return [
         replace(case_evidence, noise=noise_by_kind[kind_of(case_evidence.case)], session=session)
         for case_evidence in every
     ]
+
+
+def with_turns(noise_by_kind: dict[str, Noise], results: Iterable[Measured]) -> dict[str, Noise]:
+    """Return the noise of a session with that of its cases that took turns."""
+    spreads = spread_by_turns(results)
+    return {
+        kind: replace(noise, by_turns=spreads[kind]) if kind in spreads else noise
+        for kind, noise in noise_by_kind.items()
+    }
 
 
 def aa_pair(evidence: Sequence[Evidence]) -> tuple[Evidence, Evidence] | None:

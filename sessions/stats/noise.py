@@ -11,6 +11,10 @@ This is the moderated variance of limma (Smyth, Statistical Applications in Gene
 3(1), 2004) with a fixed weight. Limma's estimated weight, and residuals pooled over all cases, call equal
 cases different in 2 to 17 of 100 sessions whose cases don't vary alike. ``tests/bench/verdicts`` simulates
 this.
+
+Of two cases whose processes took turns, what slows the machine down for longer than a turn affects both alike
+and cancels out in their ratio. Each pair of rounds has one ratio, the median over the turns of that of their
+median steps. Fresh processes still differ, so several pairs are needed, and their spread is that of the ratios.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,7 +27,7 @@ from benchtui.sessions.payloads import ProcessSpread
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import SAME_WITHIN
 from benchtui.sessions.stats.disturbance import undisturbed
-from benchtui.sessions.stats.sampling import LEAST_ROUNDS, Sample, Statistic, log_mean_of_rounds
+from benchtui.sessions.stats.sampling import LEAST_ROUNDS, Sample, Slices, Statistic, log_mean_of_rounds
 
 ASSUMED = 0.12
 """Relative standard deviation assumed between processes if too little was measured. Fresh processes of one
@@ -114,6 +118,8 @@ class Noise(msgspec.Struct, frozen=True):
     """Absolute log ratio of the A/A pair's medians; None without such a pair."""
     same_within: float = SAME_WITHIN
     """Requested margin of equivalence."""
+    by_turns: Spread = Spread()
+    """Spread of the ratio of two cases that take turns, between pairs of fresh processes."""
 
     @property
     def known(self) -> bool:
@@ -279,3 +285,51 @@ def moderated(own: Spread, pool: Spread, others: Spread) -> Spread | None:
     if own.freedom >= OWN_ROUNDS - 1 or pool.freedom >= LEAST_REPEATS:
         return Spread(max(own.variance, pool.variance), own.freedom)
     return None
+
+
+def pairs_by_turns(base: Measured, new: Measured) -> list[tuple[Sample, Sample]]:
+    """Return the rounds in which two cases of a session took turns, without disturbed ones."""
+    others = {slices.round: sample for sample, slices in _with(base, new)}
+    pairs = []
+    for sample, slices in _with(new, base):
+        other = others.get(slices.turns.round)
+        if other and other.slices and other.slices.turns.round == slices.round:
+            pairs.append((sample, other))
+    return pairs
+
+
+def _with(partner: Measured, result: Measured) -> list[tuple[Sample, Slices]]:
+    """Return the rounds of a case that took turns with a partner."""
+    index = partner.case.index
+    if not any(each.slices and each.slices.turns.case == index for each in result.rounds):
+        return []
+    rounds = undisturbed(result.case, result.rounds) or ()
+    return [(each, each.slices) for each in rounds if each.slices and each.slices.turns.case == index]
+
+
+def ratios_by_turns(pairs: Iterable[tuple[Sample, Sample]]) -> list[Statistic]:
+    """Return the ratio of the steps of two cases in each pair of rounds, with its error by the turns."""
+    from benchtui.sessions.stats.distribution import median  # imports numpy, which takes 0.1 s
+
+    ratios = []
+    for one, other in pairs:
+        times = zip(_medians_ms(one), _medians_ms(other), strict=False)
+        ratio = median([first / second for first, second in times if first > 0 and second > 0])
+        ratios += [ratio] if ratio else []
+    return ratios
+
+
+def _medians_ms(sample: Sample) -> Sequence[float]:
+    return sample.slices.medians_ms if sample.slices else ()
+
+
+def spread_by_turns(results: Iterable[Measured]) -> dict[str, Spread]:
+    """Return the spread of such ratios between pairs of fresh processes, by kind of device."""
+    by_case = {each.case.index: each for each in results if any(round_.slices for round_ in each.rounds)}
+    spreads: dict[str, Spread] = {}
+    for index, one in by_case.items():
+        partners = {each.slices.turns.case for each in one.rounds if each.slices}
+        for other in (by_case[partner] for partner in partners if partner > index and partner in by_case):
+            own, kind = Spread.of(ratios_by_turns(pairs_by_turns(one, other))), kind_of(one.case)
+            spreads[kind] = spreads.get(kind, Spread()).plus(own)
+    return spreads

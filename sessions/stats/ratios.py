@@ -8,12 +8,12 @@ There are three sources of variation: steps within a process, fresh processes of
 three rounds on, the spread between rounds covers the first two (Student's t on the logarithms of the rounds'
 medians, with variances that the cases of a session share, see ``noise``). With fewer, the first comes from the
 steps (order statistics of autocorrelated steps) and the second from ``noise``. Rounds that ran in turns are
-compared pair by pair. Between two sessions, an assumed variance is added, and bounds are widened by any change
-in the measured peaks.
+compared pair by pair, and rounds whose processes took turns are compared turn by turn. Between two sessions, an
+assumed variance is added, and bounds are widened by any change in the measured peaks.
 """
 
 from collections.abc import Iterable, Sequence
-from math import ceil, comb, inf, sqrt
+from math import ceil, comb, inf, log, sqrt
 from operator import attrgetter
 from statistics import fmean, geometric_mean
 
@@ -31,7 +31,7 @@ from benchtui.sessions.stats.evidence import (
     others_of_pair,
     turns_of,
 )
-from benchtui.sessions.stats.noise import BETWEEN_SESSIONS, Spread
+from benchtui.sessions.stats.noise import BETWEEN_SESSIONS, Spread, moderated, pairs_by_turns, ratios_by_turns
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.sampling import (
     LEAST_ROUNDS,
@@ -224,8 +224,48 @@ def mean_clock_mhz(case: CaseState, name: str) -> float | None:
     return fmean(recorded) if recorded and len(recorded) == len(case.ends) else None
 
 
+def _ratio_by_turns(base: Sampled, new: Sampled) -> Ratio | None:
+    """Return the ratio of two cases by the rounds in which they took turns; None if those are too few.
+
+    The machine's pace cancels out, so neither the spread between single processes nor the noise floor of an A/A
+    pair that ran one after the other applies.
+    """
+    pairs = pairs_by_turns(base, new) if base.session is new.session else []
+    if len(pairs) < LEAST_ROUNDS:
+        return None
+    typical = estimate_by_turns(ratios_by_turns(pairs), base.noise.by_turns)
+    means = [Statistic(one.mean.ms / other.mean.ms) for one, other in pairs]
+    mean = estimate_by_turns(means, base.noise.by_turns)
+    if typical is None or mean is None:
+        return None
+    bounds = typical.bounds()
+    return Ratio(
+        value=bounds.value,
+        bounds=bounds,
+        totals=mean.bounds(),
+        same_within=base.noise.same_within,
+        between=sqrt(typical.between / 2 * len(pairs)),
+        moderated=base.noise.by_turns.known,
+        rounds=len(pairs),
+        by_turns=True,
+    )
+
+
+def estimate_by_turns(ratios: Sequence[Statistic], pool: Spread) -> Estimate | None:
+    """Return the mean logarithm of several ratios, with a variance that pairs of other cases share."""
+    own, n = Spread.of(ratios), len(ratios)
+    spread = moderated(own, pool, pool.minus(own))
+    if spread is None:
+        return None
+    center = fmean(log(each.ms) for each in ratios)
+    within = sum((each.error or 0.0) ** 2 for each in ratios) / n**2
+    return Estimate(center, (Spread(max(spread.variance / n, within), spread.freedom),))
+
+
 def _ratio(base: Sampled, new: Sampled) -> Ratio:
     """Build a ratio of steps with all of its bounds."""
+    if by_turns_ratio := _ratio_by_turns(base, new):
+        return by_turns_ratio
     turns = turns_of(base, new)
     sides = turns or (counted_rounds(base), counted_rounds(new))
     others = None if turns else others_of_pair(base, new)

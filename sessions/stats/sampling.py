@@ -11,6 +11,7 @@ from statistics import fmean
 
 import msgspec
 
+from benchtui.sessions.payloads import Turns
 from benchtui.sessions.stats.quantiles import student_t_quantile
 
 FAST_QUANTILE = 0.25
@@ -30,6 +31,16 @@ class Statistic(msgspec.Struct, frozen=True, gc=False):
     """Relative standard error; None if the sample is too small, or its source kept no steps."""
 
 
+class Slices(msgspec.Struct, frozen=True, gc=False):
+    """Steps of a round that took turns with another case, slice by slice."""
+
+    turns: Turns
+    round: int
+    """Number of this round, from 0."""
+    medians_ms: tuple[float, ...]
+    """Median step of each turn."""
+
+
 class Sample(msgspec.Struct, frozen=True, gc=False):
     """Summary of one round's steps, all run by one process."""
 
@@ -42,6 +53,8 @@ class Sample(msgspec.Struct, frozen=True, gc=False):
     """Time by which p90 exceeds the median, as a share of it; None below 20 steps, or if none were kept."""
     extremes_ms: tuple[float, float] | None = None
     """Shortest and longest step; None if no steps were kept."""
+    slices: Slices | None = None
+    """Its turns; None if it was measured alone."""
 
 
 class Bounds(msgspec.Struct, frozen=True, gc=False):

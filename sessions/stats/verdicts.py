@@ -38,6 +38,10 @@ class Verdict(StrEnum):
     """As reported by sources that kept no steps, so that it can't be tested."""
 
 
+VerdictName = Literal["FASTER", "SLOWER", "SAME", "UNSURE", "REPORTED"]
+"""Verdict as all documents for programs spell it."""
+
+
 class Doubt(StrEnum):
     """Reason for an UNSURE verdict."""
 
@@ -79,7 +83,9 @@ class Ratio(msgspec.Struct, frozen=True):
     assumed: bool = False
     """Whether that spread is an assumption, because too little was measured."""
     rounds: int = 0
-    """Number of rounds of the case that has fewer."""
+    """Number of rounds of the case that has fewer; with ``by_turns``, of those in which they took turns."""
+    by_turns: bool = False
+    """Whether the two cases took turns, so that the pace of the machine cancels out."""
     floor: float = 0.0
     """Minimum half-width in log units, from the session's noise floor. More rounds don't reduce it."""
     apart: float = 0.0
@@ -165,7 +171,7 @@ class Ratio(msgspec.Struct, frozen=True):
         off, margin = abs(log(self.value)), log(1 + self.same_within)
         for rounds in range(max(LEAST_ROUNDS, self.rounds + 1), MOST_ROUNDS + 1):
             error = sqrt(self.between**2 * 2 / rounds + self.apart)
-            freedom = (2 * rounds - 2) / (1 - SHARE if self.moderated else 1)
+            freedom = (rounds - 1) * (1 if self.by_turns else 2) / (1 - SHARE if self.moderated else 1)
             half, sure = (
                 max(self.floor, student_t_quantile((1 + probability) / 2, freedom) * error)
                 for probability in (CONFIDENCE, VERDICT_CONFIDENCE)
@@ -206,6 +212,7 @@ class Ratio(msgspec.Struct, frozen=True):
             moderated=self.moderated,
             assumed=self.assumed,
             rounds=self.rounds,
+            by_turns=self.by_turns,
             floor=self.floor,
             apart=self.apart,
             reported=self.reported,

@@ -6,7 +6,7 @@ parsers, names, labels, forms, columns, and the check of whether the option was 
 """
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
 
 import msgspec
 
@@ -585,6 +585,12 @@ class Axes(_AxisFields, frozen=True, kw_only=True, omit_defaults=False):
 
 class Baseline(_SelectedFields, frozen=True, kw_only=True):
     """Options that select the baseline case; an omitted option matches any value."""
+
+    @classmethod
+    def like(cls, config: Config) -> Self:
+        """Return the options of a case, except those that define its workload."""
+        names = set(cls.__struct_fields__) - set(Work._fields)
+        return cls(**{name: getattr(config, name) for name in names})
 
     def matches(self, config: Config) -> bool:
         """Return whether a case matches every option named here."""

@@ -14,6 +14,7 @@ from benchtui.sessions.sweep import Config
 from benchtui.sessions.text.formatting import count, memory, number, time_ms
 from benchtui.sessions.text.quantities import with_unit
 from benchtui.sessions.text.wording import (
+    bound_text,
     confidence,
     costs,
     figure,
@@ -54,8 +55,10 @@ def headline(conclusion: Conclusion, name: NameOf, where: str = "") -> str:
 
 def certainty_so_far(conclusion: Conclusion) -> str:
     """Say in a few words how certain the best case is, or how many others may turn out to be better."""
-    others = count(len(conclusion.rivals), "other")
-    return confidence(conclusion.choice) if conclusion.decided else f"{others} may be as good or better"
+    if conclusion.decided:
+        return confidence(conclusion.choice)
+    others, bound = count(len(conclusion.rivals), "other"), bound_text(conclusion.choice)
+    return f"{others} may be up to {bound} better" if bound else f"{others} may be as good or better"
 
 
 def figures(result: Result) -> str:
@@ -141,7 +144,7 @@ def open_text(conclusions: Conclusions) -> str:
 
 def cost_text(remaining: Remaining) -> str:
     """Format the rounds and the time of a measurement."""
-    rounds = f"{count(remaining.rounds, 'round')} of {count(remaining.cases, 'case')}"
+    rounds = f"{count(remaining.rounds, 'more round')} of {count(remaining.cases, 'case')}"
     return rounds if remaining.seconds is None else f"{rounds} ({about_time(remaining.seconds)})"
 
 

@@ -97,7 +97,7 @@ def html(shown: Table, label: str) -> str:
         *map(_heading, shown.titles, shown.right),
         "</tr>\n</thead>\n<tbody>",
         *chain.from_iterable(
-            (_row_start(rate), *map(_cell, row, shown.right), "</tr>")
+            (_row_start(rate), _first(row[0], shown.right[0]), *map(_cell, row[1:], shown.right[1:]), "</tr>")
             for row, rate in zip(shown.rows, rates, strict=True)
         ),
         "</tbody>\n</table>\n</div>\n",
@@ -111,6 +111,12 @@ def _heading(title: str, right: bool) -> str:
 
 def _row_start(rate: float | None) -> str:
     return f'<tr data-samples-per-s="{rate!r}">' if rate else "<tr>"
+
+
+def _first(cell: str | None, right: bool) -> str:
+    """Render the first cell of a row. Words name the row for screen readers."""
+    rendered = _cell(cell, right)
+    return rendered if right else f'<th scope="row"{rendered[3:-5]}</th>'
 
 
 def _cell(cell: str | None, right: bool) -> str:

@@ -85,7 +85,8 @@ def best_figure(choice: Decision) -> str:
     if choice.best is None:
         return ""
     if choice.ties:
-        return f"{figure(choice.best, choice.objective.need)}, best of {len(choice.ties) + 1:,}"
+        amount = 1 + len(choice.ties) + len(choice.contenders)
+        return f"{figure(choice.best, choice.objective.need)}, best of {amount:,}"
     return figure_with_interval(choice.best, choice.objective.need)
 
 
@@ -267,7 +268,8 @@ def _rounds_note(ratio: Ratio) -> str:
         return ""
     if ratio.rounds < LEAST_ROUNDS:
         return f"; {count(wanted, 'round')} would show the spread between processes, which is estimated so far"
-    return f"; about {count(wanted - ratio.rounds, 'more round')} would decide it"
+    by_turns = " by turns" if ratio.by_turns else ""
+    return f"; about {count(wanted - ratio.rounds, 'more round')}{by_turns} would decide it"
 
 
 def _share(share: float) -> str:
@@ -338,18 +340,34 @@ def against_others(choice: Decision, kinds: Sequence[str]) -> str:
 
 
 def confidence(choice: Decision) -> str:
-    """Describe in a few words how certain it is that the best case is the best."""
+    """Describe in a few words how certain it is that the best case is the best.
+
+    If it isn't, the words include by how much another case may be better at most.
+    """
     if choice.runner_up is None or choice.ahead is None:
         return "the only case"
-    if choice.ties:
-        return f"indistinguishable from {count(len(choice.ties), 'other')}"
     if choice.clear and choice.leader is None:
         return CLEARLY_AHEAD
+    bound = None if choice.established or choice.as_reported else bound_text(choice)
+    return f"{_doubt_about(choice, choice.ahead)}{f', within {bound} of the best' if bound else ''}"
+
+
+def bound_text(choice: Decision) -> str | None:
+    """Format by how much another case may be better at most; None if nothing bounds that usefully."""
+    if choice.within is None or choice.within >= 1:
+        return None
+    return _share(max(choice.within, MIN_EFFECT))
+
+
+def _doubt_about(choice: Decision, ahead: Ratio) -> str:
+    """Describe why a best case isn't clearly ahead."""
+    if choice.ties:
+        return f"indistinguishable from {count(len(choice.ties) + len(choice.contenders), 'other')}"
     if choice.tail and choice.verdict is Verdict.FASTER:
         return _ahead_but_for(choice.tail)
     if choice.unsure and choice.verdict is Verdict.FASTER:
         return "ahead of the next, but not surely of all others"
-    return _open_lead(choice.ahead)
+    return _open_lead(ahead)
 
 
 def lead_confidence(ratio: Ratio, tail: Tail | None) -> str:

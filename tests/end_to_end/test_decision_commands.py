@@ -47,7 +47,7 @@ def test_decision_json_has_rows_and_reasons(benchtui: Run) -> None:
     assert found["best"]["batch_size"] == 16
     assert found["constraints"]["vram_mb"] == 800.0
     assert {each["case"] for each in found["left_out"]} == {0, 1, 4, 5, 6, 9}
-    assert (found["verdict"], found["ahead"]["doubt"], found["clear"]) == ("reported", "no interval", False)
+    assert (found["verdict"], found["ahead"]["doubt"], found["clear"]) == ("REPORTED", "no interval", False)
     assert (found["best"]["precision"], found["leader"]["precision"]) == ("fp32", "amp-fp16")
 
 

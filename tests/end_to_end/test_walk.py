@@ -49,7 +49,8 @@ def test_whole_workflow_works_with_the_keyboard_alone(
 
 def edit(app: Any, sweep: Path) -> None:
     """Open a sweep file, extend an axis, and exclude a case."""
-    app.wait_for(r"quick +preset quick")
+    app.wait_for(r"0 Home")
+    app.press("1", r"quick +preset quick")
     app.press("o", r"distilbert-sst2")
     app.press(f"{sweep}{ENTER}", r"1 of 1 case")
     chosen = app.wait_for(r"▸ \w+")

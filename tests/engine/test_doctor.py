@@ -6,6 +6,7 @@ from benchtui.engine import doctor
 from benchtui.engine.doctor import Check
 from benchtui.engine.telemetry.gpu import open as open_module
 from benchtui.engine.telemetry.gpu.reader import GpusUnavailable
+from benchtui.sessions.estimates.accuracy import Accuracy, EstimateAccuracy
 from benchtui.sessions.events import Runtime
 
 NO_DRIVER = GpusUnavailable("no NVIDIA driver; install it")
@@ -52,3 +53,16 @@ def test_hardware_counters_are_listed_or_have_a_reason(monkeypatch: pytest.Monke
     findings = found(monkeypatch, Runtime(t=0.0, torch="2.9"))
     for name in ("instructions per cycle", "memory traffic"):
         assert findings[name].state in ("ok", "missing") and findings[name].text
+
+
+def test_estimates_are_checked_against_what_was_measured(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    findings = found(monkeypatch, Runtime(t=0.0, torch="2.9"))
+    assert findings["estimates"] == Check(
+        "estimates", "ok", "not checked yet: nothing was measured on this machine"
+    )
+    checked = EstimateAccuracy(Accuracy(9, 1.25, 3.0), Accuracy(8, 1.5, 12.34), sessions=2)
+    monkeypatch.setattr(doctor, "check_estimates", lambda entries, hostname: checked)
+    assert found(monkeypatch, Runtime(t=0.0, torch="2.9"))["estimates"].text == (
+        "memory off by 1.2x at the median, 3x at worst; time off by 1.5x at the median, 12x at worst"
+        " (9 cases, 2 sessions)"
+    )

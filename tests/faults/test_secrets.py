@@ -131,6 +131,7 @@ async def screens(home: Path, source: Path, *pressed: str) -> str:
     async with app.run_test(size=(160, 50)) as pilot:
         await pilot.pause()
         if edited:
+            await app.action_go("sweep")
             assert isinstance(app.screen, Editor)
             app.screen.edit(source)
         for key in ("", *pressed):

@@ -36,7 +36,6 @@ from benchtui.sessions.events import (
     Steps,
     Telemetry,
     Waiting,
-    json_schema,
 )
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import (
@@ -334,7 +333,7 @@ def round_trip(event: AnyEvent) -> AnyEvent:
 
 
 def schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
-    found: dict[str, Any] = json_schema()["$defs"][kind.__name__]
+    found: dict[str, Any] = msgspec.json.schema(list[AnyEvent])["$defs"][kind.__name__]
     return found
 
 
@@ -392,7 +391,7 @@ def test_journal_follows_the_schema(tmp_path: Path) -> None:
     for event in FULL:
         journal.append(event)
     journal.close()
-    schema = json_schema()
+    schema = msgspec.json.schema(list[AnyEvent])
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.validate(json.loads((tmp_path / "s.json").read_text()), schema)
 
@@ -410,7 +409,7 @@ def test_journal_follows_the_schema(tmp_path: Path) -> None:
 )
 def test_schema_rejects_what_the_reader_rejects(wrong: dict[str, Any]) -> None:
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate([wrong], json_schema())
+        jsonschema.validate([wrong], msgspec.json.schema(list[AnyEvent]))
     with pytest.raises(msgspec.ValidationError):
         msgspec.json.decode(json.dumps(wrong), type=AnyEvent)
 
@@ -421,7 +420,7 @@ def test_schema_describes_every_event_and_field(kind: type[msgspec.Struct]) -> N
     assert schema["properties"].keys() == {"event", *kind.__struct_fields__}
     assert schema["properties"]["event"]["enum"] == [kind.__struct_config__.tag]
     assert schema["description"] == (kind.__doc__ or "").strip()
-    assert {"$ref": f"#/$defs/{kind.__name__}"} in json_schema()["items"]["anyOf"]
+    assert {"$ref": f"#/$defs/{kind.__name__}"} in msgspec.json.schema(list[AnyEvent])["items"]["anyOf"]
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,7 @@ from benchtui.tui.monitor.screen import Monitor
 from benchtui.tui.pages.permission import PermissionScreen
 from benchtui.tui.panels.case_table import CaseTable
 from benchtui.tui.replay.player import ReplayTarget, Start
+from benchtui.tui.report.screen import ReportScreen
 from benchtui.tui.shell import keymap
 from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.navigation import ComparisonRequested, ExitReason
@@ -380,7 +381,8 @@ Open = Callable[..., Any]
 
 
 LEAD = {
-    "open": "o",
+    "sweep": "1",
+    "open": "1 o",
     "columns": "C",
     "charts": "3",
     "case": "enter",
@@ -388,9 +390,9 @@ LEAD = {
     "library": "4",
     "page": "question_mark",
     "nothing": "2",
-    "palette": "colon",
+    "palette": "1 colon",
 }
-"""Key that leads from the initial view to each place."""
+"""Keys that lead from the initial view to each place."""
 
 
 @dataclass(frozen=True)
@@ -418,8 +420,11 @@ class Stage:
         if place == "permission":
             variables = [Permission(kind="variable", name=f"NAME{number}", value="1") for number in range(60)]
             seen.app.push_screen(PermissionScreen("a session", variables, seen.app._symbols))
+        if place == "report":
+            text = "\n\n".join(f"## Section {number}\n\ntext" for number in range(20))
+            seen.app.push_screen(ReportScreen(lambda: text, lambda: None, seen.app._symbols))
         first = ["g"] if place == "why" else []
-        await seen.settle(*first, *([LEAD[place]] if place in LEAD else []))
+        await seen.settle(*first, *LEAD.get(place, "").split())
         return seen
 
     @asynccontextmanager
@@ -536,15 +541,22 @@ def app_context(tmp_path: Path) -> AppContext:
 
 @pytest.fixture
 def opened(app_context: AppContext, clock: FakeClock) -> Open:
-    """Open the app on a session file, or without one on the editor."""
+    """Open the app on a session file, or without one on the editor or another place."""
 
     @asynccontextmanager
     async def open_app(
-        path: Path | None = None, engine: Any = None, *, size: tuple[int, int] = (120, 40), **options: Any
+        path: Path | None = None,
+        engine: Any = None,
+        *,
+        size: tuple[int, int] = (120, 40),
+        place: str = "sweep",
+        **options: Any,
     ) -> AsyncIterator[Seen]:
         app = BenchtuiApp(options.pop("app_context", app_context), path, engine, clock=clock, **options)
         async with app.run_test(size=size) as pilot:
             seen = Seen(app, pilot, clock)
+            if path is None:
+                await app.action_go(place)
             await seen.look()
             yield seen
 

@@ -8,7 +8,7 @@ from textual import constants
 from textual.color import Color
 
 from benchtui import themes
-from benchtui.sessions.library.paths import SessionFile
+from benchtui.sessions.journal.session_file import SessionFile
 from benchtui.sessions.state.session import Session
 from benchtui.tui.app import BenchtuiApp
 from benchtui.tui.case.screen import CaseScreen
@@ -18,7 +18,7 @@ from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.navigation import PLACES, Opened
 
 
-@pytest.mark.parametrize(("key", "place"), list(zip("12345", PLACES, strict=True)))
+@pytest.mark.parametrize(("key", "place"), list(zip("012345", PLACES, strict=True)))
 async def test_number_keys_switch_views(opened: Any, key: str, place: str) -> None:
     async with opened() as seen:
         await seen.press(key)

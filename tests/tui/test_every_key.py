@@ -2,6 +2,7 @@
 
 import pkgutil
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,9 @@ from textual.binding import Binding
 from textual.screen import Screen
 
 from benchtui import tui
+from benchtui.engine import client
 from benchtui.sessions.library import paths
+from benchtui.sessions.stored_models.hub_cache import cache_folder
 from benchtui.tui.app import BenchtuiApp, key_owners
 from benchtui.tui.shell import keymap
 from benchtui.tui.shell.keymap import BACK, QUIT_KEYS
@@ -35,7 +38,12 @@ WORKS = {
 """What is tried under its new key where there is no help."""
 FILTERED = ("slash", "b", "s", "enter")
 BEFORE: dict[str, tuple[str, ...]] = {
+    "app.home": ("4",),
     "app.sweep": ("4",),
+    "home.up": ("down",),
+    "home.page_up": ("G",),
+    "home.first": ("G",),
+    "home.back": ("z",),
     "sweep.reset": ("j", "j", "j", "l", "space"),
     "sweep.switch_alike": ("tab",),
     "sweep.yes": ("j", "j", "j", "l", "space", "q"),
@@ -74,6 +82,10 @@ BEFORE: dict[str, tuple[str, ...]] = {
     "why.up": ("G",),
     "why.page_up": ("G",),
     "why.first": ("G",),
+    "report.previous": ("G",),
+    "report.up": ("G",),
+    "report.page_up": ("G",),
+    "report.first": ("G",),
     "library.compare": ("space", "space"),
     "library.back": ("space",),
     "library.up": ("down",),
@@ -101,8 +113,9 @@ def facts(seen: Any, engine: Any) -> tuple[object, ...]:
 
 
 @pytest.fixture
-def around(app_context: Any) -> Any:
-    return replace(app_context, recorded=paths.entries)
+def around(app_context: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    return replace(app_context, recorded=paths.entries, bundled=client.bundled_models)
 
 
 @pytest.mark.parametrize(
@@ -114,6 +127,8 @@ async def test_every_key_has_an_effect(stage: Any, around: Any, name: str, make_
         await seen.settle(*BEFORE.get(name, ()))
         if name == "library.look":
             make_story(paths.folder() / "four.json").begin().end().close()
+        if name == "home.look":
+            (cache_folder() / "models--org--new").mkdir(parents=True)
         before = facts(seen, stage.engine)
         first, *others = EVERY[name].keys.split(",")
         assert {_ours(seen, key) for key in others} <= {name}
@@ -184,7 +199,9 @@ def test_the_key_listing_has_a_title_for_every_view() -> None:
     assert {name.split(".")[0] for name in EVERY} == set(keymap.TITLES)
 
 
-@pytest.mark.parametrize("place", ["monitor", "case", "why", "page", "columns", "open", "charts", "library"])
+@pytest.mark.parametrize(
+    "place", ["monitor", "case", "why", "report", "page", "columns", "open", "charts", "library"]
+)
 @pytest.mark.parametrize("key", QUIT_KEYS)
 async def test_fixed_quit_keys_work_from_every_screen(
     stage: Any, app_context: Any, place: str, key: str

@@ -17,7 +17,7 @@ from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 from benchtui.sessions.sweep import Baseline
 from benchtui.tui.cli import app
 from benchtui.tui.library import actions
-from benchtui.tui.monitor.clipboard import report_markdown
+from benchtui.tui.report.generated import report_markdown
 
 
 def run(*arguments: str) -> Result:
@@ -125,8 +125,12 @@ def test_baseline_option_applies_at_each_sequence_length(home: Path, make_story:
             base = found[int(row["baseline"])]
             wanted = (precision, size, row["sequence_length"])
             assert (base["precision"], base["batch_size"], base["sequence_length"]) == wanted
+    chosen = next(row["number"] for row in plain if (row["precision"], row["batch_size"]) == ("bf16", "4"))
+    assert rows("--baseline", chosen) == named
+    with pytest.raises(BenchtuiError, match=r"^--baseline: no case 9; the session has 8, numbered from 1$"):
+        CliRunner().invoke(app, ["export", "swept", "--baseline", "9"], catch_exceptions=False)
     words = {(row["precision"], row["verdict"]) for row in named if row["case"] != row["baseline"]}
-    assert words == {("fp32", "slower"), ("bf16", "same")}
+    assert words == {("fp32", "SLOWER"), ("bf16", "SAME")}
     report = run("export", "swept", "--baseline", "precision=bf16").stdout
     for length in (16, 32):
         assert f"**Baseline, {length} tokens**: cuda:0 bf16 bs=1 seq={length}, " in report

@@ -9,8 +9,8 @@ from benchtui.tui.app import BenchtuiApp
 
 
 async def edit(pilot: Any) -> None:
-    """Add a value, turn a case off, and type an invalid value."""
-    await pilot.press("j", "j", "j", "right", "space", "tab", "j", "space", "tab")
+    """Open the editor, add a value, turn a case off, and type an invalid value."""
+    await pilot.press("1", "j", "j", "j", "right", "space", "tab", "j", "space", "tab")
     await pilot.press("slash", *"timeout", "enter", "enter", *"soon")
     await until_unchanged(pilot)
 

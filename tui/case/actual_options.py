@@ -5,7 +5,7 @@ import msgspec
 from benchtui.sessions.analysis.applied_options import has_no_part, was_applied
 from benchtui.sessions.payloads import Effective
 from benchtui.sessions.state.case import CaseState
-from benchtui.sessions.sweep.options import READ_BACK
+from benchtui.sessions.sweep.options import READ_BACK, value_text
 from benchtui.sessions.text.formatting import memory
 from benchtui.tui.drawing.format import clean
 
@@ -35,7 +35,7 @@ def actual_options(case: CaseState) -> list[ActualOption]:
     for name in () if case.config.label else READ_BACK:
         if not has_no_part(case, name):
             applied = was_applied(case, name) if effective else None
-            requested = clean(str(getattr(case.config, name, "")))
+            requested = clean(value_text(getattr(case.config, name, "")))
             options.append(ActualOption(name, requested, actual.get(name, ""), WORDS[applied], applied))
     others = [name for name in effective.others if name not in READ_BACK] if effective else []
     return [*options, *(ActualOption(clean(name), "", actual[name], "", None) for name in others)]

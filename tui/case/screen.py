@@ -36,6 +36,7 @@ from benchtui.tui.pages.view_screen import ViewScreen
 from benchtui.tui.shell import keymap
 from benchtui.tui.shell.key_queue import HOLDS_KEYS
 from benchtui.tui.table.case_names import case_name
+from benchtui.tui.table.mark_words import mark_word
 from benchtui.tui.widgets.frame import Frame
 from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.panel import Panel, given_lines
@@ -301,6 +302,9 @@ class CaseScreen(ViewScreen):
     def _header(self) -> Header:
         case, session = self._case, self._feed.session
         state = (f"{getattr(self._symbols, case.state)} {case.state}", ROLES[case.state])
+        disturbed = mark_word(case.marks, case.marks) if case.state == "ok" else None
+        if disturbed is not None:
+            state = (f"{self._symbols.flag} {disturbed}", "warning")
         position = f"case {case.index + 1} of {len(session.cases)}"
         return Header(labeled(clean(case_name(case)), session.start), position, state, SECTIONS[self._section])
 

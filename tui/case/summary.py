@@ -34,13 +34,13 @@ Sections = Sequence[tuple[str, list[Line]]]
 
 
 def detail_lines(case: CaseState, metrics: Metrics | None, width: int, symbols: Symbols) -> list[Line]:
-    """Render outcome, requested and actual options, metrics, step parts, rounds, model, and dataset."""
+    """Render metrics, step parts, outcome, requested and actual options, rounds, model, and dataset."""
     return _join_sections(
         [
-            ("End", _table(_outcome(case), width)),
-            ("Options", _options(case, width, symbols)),
             ("Figures", _table(_figures(metrics, symbols), width)),
             ("Step breakdown, ms", _indented(part_table(_parts(metrics), width - 4, symbols))),
+            ("End", _table(_outcome(case), width)),
+            ("Options", _options(case, width, symbols)),
             ("Rounds", _table(_rounds(case), width)),
             ("Model and text", _table(_model(case), width)),
         ]
@@ -194,10 +194,10 @@ def _figures(metrics: Metrics | None, symbols: Symbols) -> Facts:
     sample = metrics.task.one_sample if amount == 1 else metrics.task.sample
     samples = f", {amount:,} {sample} each" if amount else ""
     return [
-        ("steps", f"{latency.n:,}{samples}"),
         *((name, f"{format.significant(value, symbols)} ms") for name, value in percentiles(latency).items()),
-        ("interval", _interval(latency, symbols)),
         *_rates(metrics, symbols),
+        ("interval", _interval(latency, symbols)),
+        ("steps", f"{latency.n:,}{samples}{_per_round(metrics)}"),
         *_spread("to first token", metrics.time_to_first_token_ms, symbols),
         *_spread("per output token", metrics.time_per_output_token_ms, symbols),
         *_spread("per request", metrics.request_ms, symbols),
@@ -208,6 +208,11 @@ def _figures(metrics: Metrics | None, symbols: Symbols) -> Facts:
             ("loss", loss(metrics.loss)),
         ),
     ]
+
+
+def _per_round(metrics: Metrics) -> str:
+    rounds = len(metrics.rounds_ms)
+    return f", in {rounds} rounds" if rounds > 1 else ""
 
 
 def _host(metrics: Metrics, symbols: Symbols) -> str | None:

@@ -185,6 +185,7 @@ class HeatmapChart:
             1,
             at,
             tuple(index for *_, index, _ in ranked),
+            self._choice.without_rows,
         )
 
     def markdown(self) -> str:

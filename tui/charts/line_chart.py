@@ -56,6 +56,12 @@ class ChartSelection(msgspec.Struct):
     filter_text: str = ""
     """Filter words, all of which a line's name must contain."""
 
+    @property
+    def without_rows(self) -> str:
+        """Text in place of rows."""
+        shown = f'no case matches "{format.clean(self.filter_text)}"; {key("charts.back")} clears'
+        return shown if self.filter_text else "none yet"
+
 
 class LineChart:
     """Lines over an axis, with a selected line and a selected point on it."""
@@ -206,7 +212,8 @@ class LineChart:
         at = keys.index(choice.line) if choice.line in keys else None
         points = (self._at_x(line) or line.points[0] for line in self.chart.lines)
         titles = ("", "line", f"at {choice.x}" if choice.x is not None else "")
-        return Listing(titles, rows, 1, at, tuple(point.case.index for point in points))
+        cases = tuple(point.case.index for point in points)
+        return Listing(titles, rows, 1, at, cases, choice.without_rows)
 
     def points(self) -> Listing:
         """List the points of the selected line in numbers."""

@@ -375,10 +375,10 @@ class Charts(ViewScreen):
     def _keys(self) -> Keys:
         other = {"map": "axes", "lines": "axis", "front": "cost"}[self._view]
         view = "heatmap" if self._home == "lines" else "lines"
-        first = (("q", "quit"), ("?", "help"), ("f", "metric"), ("v", other))
+        first = (("f", "metric"), ("v", other))
         views = (("tab", view),) if self._map.available else ()
         back = ("p", "back" if self._view == "front" else "Pareto")
-        return (*first, *views, back, ("enter", "detail"), ("/", "filter"))[:7]
+        return (*(*first, *views, back, ("enter", "detail"), ("/", "filter"))[:5], ("?", "help"), ("q", "quit"))
 
 
 def _heading_of(shown: Shown, session: Session) -> Heading:

@@ -13,7 +13,7 @@ from click.shell_completion import CompletionItem
 from benchtui.sessions.version import VERSION
 from benchtui.tui.cli.commands import COMMANDS
 from benchtui.tui.cli.exit_status import FAILED, INTERRUPTED, USAGE, fail
-from benchtui.tui.cli.options import ascii_option, complete_sweep, printable, theme_option
+from benchtui.tui.cli.options import ascii_option, complete_model, complete_sweep, printable, theme_option
 from benchtui.tui.cli.text import streams
 
 
@@ -50,7 +50,7 @@ class LazyGroup(click.Group):
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the usage line."""
-        formatter.write_usage(ctx.command_path, "[SWEEP | SESSION] | COMMAND [ARGS]...")
+        formatter.write_usage(ctx.command_path, "[SWEEP | SESSION | MODEL] | COMMAND [ARGS]...")
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands without importing any."""
@@ -64,6 +64,7 @@ class LazyGroup(click.Group):
         commands = [CompletionItem(name, help=_short(name)) for name in COMMANDS if name.startswith(incomplete)]
         return [
             *commands,
+            *complete_model(ctx, self.params[0], incomplete)[:-1],  # whose folders are files, too
             *complete_sweep(ctx, self.params[0], incomplete),
             *click.Command.shell_complete(self, ctx, incomplete),
         ]
@@ -148,8 +149,9 @@ def app(context: click.Context, theme: str | None, ascii_only: bool) -> None:
     """Find the fastest way to run a transformer model on this machine, with error bars.
 
     `benchtui SWEEP` runs a sweep (a TOML or YAML file, or the name of a preset) and shows it live.
-    `benchtui SESSION` opens a recorded session: a file, a name in the library, or `latest`. Without either, the
-    app opens the sweep editor.
+    `benchtui SESSION` opens a recorded session: a file, a name in the library, or `latest`. `benchtui MODEL`
+    shows a model, a folder or a hub id, ready to be measured. Without any of them, the app shows this machine
+    and its models.
     """
     appearance = {"theme": theme, "ascii_only": ascii_only}
     context.default_map = dict.fromkeys(("open", "attach"), appearance)

@@ -44,7 +44,11 @@ COMMANDS = {
     "plan": ("run", "plan", "Show what a sweep would measure, without starting it."),
     "replay": ("watch", "replay", "Replay a recorded session."),
     "run": ("run", "run", "Run a sweep without the app, or resume one that was stopped or crashed."),
-    "schema": ("schema.command", "schema", "Print the JSON Schema of a command's --json, or of a file."),
+    "schema": (
+        "schema.command",
+        "schema",
+        "Print the JSON Schema of a command's --json, or of a file; or check a file against it.",
+    ),
     "sessions": (
         "sessions",
         "sessions",

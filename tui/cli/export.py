@@ -3,7 +3,7 @@
 import gzip
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from math import isnan
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Unpack, cast
@@ -12,6 +12,7 @@ import click
 import msgspec
 
 from benchtui.sessions.compare.align import compare_sessions, load_sessions
+from benchtui.sessions.compare.joined import joined_copy
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.files.output_file import check_output, output_file
 from benchtui.sessions.library.paths import resolve
@@ -113,6 +114,11 @@ _OPTIONS = (
         "--full",
         is_flag=True,
         help="Write the full report: every case, and all tables that the default report folds or leaves out.",
+    ),
+    click.option(
+        "--joined",
+        is_flag=True,
+        help="Read several sessions of the same work as one instead of comparing them.",
     ),
     baseline_option,
     same_within_option,
@@ -291,6 +297,7 @@ def export(
     price: float | None,
     full: bool,
     max_steps: int | None,
+    joined: bool,
     anonymous: bool,
     as_json: bool,
     plain: bool,
@@ -301,9 +308,10 @@ def export(
     """Export the report, results, steps or a trace of a session, or a comparison of several.
 
     SESSION is a path, a library name, or `latest`. Several sessions are compared with the first, or with the
-    one that --baseline names. On a terminal, a report without -o is rendered; a file or a pipe gets Markdown.
+    one that --baseline names; with --joined, they count as one. On a terminal, a report without -o is rendered;
+    a file or a pipe gets Markdown.
     """
-    several = len(sessions) > 1
+    several = len(sessions) > 1 and not joined
     baseline = _baseline_session(judging["baseline"]) if several else None
     if several:
         judging["baseline"] = ()
@@ -312,11 +320,13 @@ def export(
     wanted = ExportOptions(
         form, output, steps, figures, price, verdict_settings(judging), full, max_steps, shown
     )
-    check_options(wanted, len(sessions))
+    check_options(wanted, len(sessions) if several else 1)
     paths = baseline_first(sessions, baseline)
     if output:
         check_output(output, paths)
-    with _copies(paths) if anonymous else nullcontext(paths) as sources:
+    with ExitStack() as copies:
+        sources = paths if len(paths) == 1 or several else [copies.enter_context(joined_copy(paths))]
+        sources = copies.enter_context(_copies(sources)) if anonymous else sources
         if several:
             _export_comparison(sources, wanted)
         else:

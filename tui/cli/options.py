@@ -29,6 +29,16 @@ def complete_sweep(_context: click.Context, _parameter: click.Parameter, word: s
     return [*presets, CompletionItem(word, type="file")]
 
 
+def complete_model(_context: click.Context, _parameter: click.Parameter, word: str) -> list[Any]:
+    """Complete a model: those in the hub's cache, and folders."""
+    from click.shell_completion import CompletionItem  # needed only for completion
+
+    from benchtui.sessions.stored_models.hub_cache import cached_models
+
+    cached = [CompletionItem(name) for name in cached_models() if name.startswith(word)]
+    return [*cached, CompletionItem(word, type="dir")]
+
+
 def complete_session(_context: click.Context, _parameter: click.Parameter, word: str) -> list[Any]:
     """Complete a session: names in the library and files."""
     from click.shell_completion import CompletionItem  # needed only for completion
@@ -138,8 +148,8 @@ baseline_option = click.option(
     "--baseline",
     "baseline",
     multiple=True,
-    metavar="KEY=VALUE",
-    help="Case to compare the others with, such as precision=fp32; repeat for several options."
+    metavar="KEY=VALUE|NUMBER",
+    help="Case to compare the others with: options such as precision=fp32, repeated for several, or its number."
     " With several sessions: the session to compare the others with.",
 )
 
@@ -178,7 +188,10 @@ def verdict_settings(options: JudgingOptions) -> "VerdictSettings":
     from benchtui.sessions.state.judging import VerdictSettings  # imported late to keep start-up fast
     from benchtui.sessions.sweep.toml_reader import baseline_from
 
-    return VerdictSettings(baseline_from(options["baseline"]), options["same_within"])
+    named, same_within = options["baseline"], options["same_within"]
+    if len(named) == 1 and named[0].isdecimal():
+        return VerdictSettings(baseline_case=int(named[0]), same_within=same_within)
+    return VerdictSettings(baseline_from(named), same_within=same_within)
 
 
 class ResumeOptions(TypedDict):

@@ -14,7 +14,7 @@ from benchtui.engine import client
 from benchtui.engine.client import Engine
 from benchtui.sessions.advice.conclusion import conclude
 from benchtui.sessions.advice.elimination import find_objective
-from benchtui.sessions.compare.joined import join_into, unlike
+from benchtui.sessions.compare.joined import join_follow_up, unlike
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.estimates import history
 from benchtui.sessions.events import CaseFinished, RoundsPlanned
@@ -126,7 +126,7 @@ def run_to_end(
         return
     engine, session = ended
     path = progress.recorded_path(session, engine.path)
-    if into and joined(into, session, path):
+    if into and join_follow_up(into, path, session):
         _print_answer(Session.load(into, summarize), into, as_json)
         click.echo(printable(f"{progress.measured_text(session)} joined session {into}"), err=True)
     else:
@@ -156,15 +156,6 @@ def follow_to_end(start: Callable[[], "Engine | None"], as_json: bool) -> "tuple
     if early:  # signaled while the engine was starting
         _stop(engine)
     return engine, _follow(engine, as_json)
-
-
-def joined(into: Path, session: Session, path: Path) -> bool:
-    """Append a session to another one and delete its file. Return False if nothing was measured."""
-    if not any(case.state == "ok" for case in session.cases):
-        return False
-    join_into(into, path)
-    path.unlink()
-    return True
 
 
 def _follow(engine: "Engine", as_json: bool) -> Session:

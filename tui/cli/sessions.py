@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-import msgspec
 from rich.cells import cell_len
 
 from benchtui.engine import client
+from benchtui.sessions.export.json_document import Document, document_id
 from benchtui.sessions.library import operations
 from benchtui.sessions.library import paths as library
 from benchtui.sessions.library.summaries import SummaryCache
@@ -23,7 +23,7 @@ from benchtui.tui.cli.schema.records import LibraryJson
 from benchtui.tui.cli.text.output import print_json
 
 if TYPE_CHECKING:
-    from benchtui.sessions.library.paths import SessionFile
+    from benchtui.sessions.journal.session_file import SessionFile
     from benchtui.sessions.library.summaries import Summary
 
 _json_option = json_option("Print name and path of the session as JSON.")
@@ -111,9 +111,10 @@ def _list(as_json: bool) -> None:
         click.echo(printable(text), err=True)
 
 
-class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
+class SessionRow(Document, frozen=True, kw_only=True):
     """Session as ``--json`` prints it. Fields are null if unknown, such as those of a running session."""
 
+    id_: str = document_id("sessions")
     name: str
     path: str
     state: str

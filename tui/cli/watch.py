@@ -56,6 +56,9 @@ EXIT_MESSAGES = {
 """Message printed when the app exits, by exit reason."""
 
 
+SWEEP_SUFFIXES = (".toml", ".yaml", ".yml", ".json")
+"""Endings of files that aren't hub ids."""
+
 _json_option = json_option("Print each event as a line of JSON instead of opening the app; needs no terminal.")
 
 
@@ -79,9 +82,10 @@ def show(
     path: Path | None,
     start: "Start | None" = None,
     judging: "VerdictSettings | None" = None,
+    model: str = "",
     **appearance: Unpack[AppearanceOptions],
 ) -> None:
-    """Show a session in the app, then exit with the sweep's exit status."""
+    """Show a session in the app, or a model on Home, then exit with the sweep's exit status."""
     gc.disable()  # until the first frame: the objects being loaded contain no garbage
     from benchtui.tui.app import run_app  # import Textual only if something is shown
 
@@ -90,6 +94,7 @@ def show(
         engine=engine,
         session_path=path,
         start=start,
+        model=model,
         theme=appearance["theme"],
         ascii_only=ascii_only,
         judging=judging,
@@ -234,10 +239,11 @@ def replay(
 
 @click.command()
 @click.option("--cpu", "on_cpu", is_flag=True, help="Replay a sweep that was measured on a CPU instead.")
+@click.option("--end", "at_end", is_flag=True, help="Open it at its end, with what it says.")
 @speed_option
 @theme_option
 @ascii_option
-def demo(on_cpu: bool, speed: float | None, **appearance: Unpack[AppearanceOptions]) -> None:
+def demo(on_cpu: bool, at_end: bool, speed: float | None, **appearance: Unpack[AppearanceOptions]) -> None:
     """Replay a bundled demo session.
 
     It is a simulated sweep on a server with four GPUs: a model computed it, and every screen and export of it
@@ -245,7 +251,7 @@ def demo(on_cpu: bool, speed: float | None, **appearance: Unpack[AppearanceOptio
     """
     require_terminal()
     path = paths.demo_path(paths.CPU_DEMO if on_cpu else paths.DEMO)
-    show(None, path, Start(speed or 1.0), **appearance)
+    show(None, path, Start(speed or 1.0, ReplayTarget(percent=100) if at_end else None), **appearance)
 
 
 def _load(sweep: str, overrides: tuple[str, ...]) -> Sweep:
@@ -266,11 +272,18 @@ def _load(sweep: str, overrides: tuple[str, ...]) -> Sweep:
         raise
 
 
+MOST_NAMES = 4
+"""Maximum number of sessions that a message names."""
+
+
 def unknown_word(word: str) -> str:
     """Describe a word that is neither a command, a preset nor a file, and suggest the closest known name."""
     from benchtui.sessions.sweep.toml_reader import preset_names  # no recorded session needs it
 
-    hint = nearest(word, [*COMMANDS, *preset_names(), *(entry.path.stem for entry in paths.entries())])
+    sessions = [entry.path.stem for entry in paths.entries()]
+    if begun := [name for name in sessions if name.startswith(word)]:
+        return f"{word}: no whole name of a session; these begin with it: {', '.join(begun[:MOST_NAMES])}"
+    hint = nearest(word, [*COMMANDS, *preset_names(), *sessions])
     presets = ", ".join(preset_names())
     return f"{word}: no such file, preset or command{hint}; presets: {presets}; commands: benchtui --help"
 
@@ -292,6 +305,29 @@ def recorded_session(word: str) -> Path | None:
     return paths.resolve(word, whole=True) if word in (*names, paths.LATEST) else None
 
 
+def named_model(word: str) -> str | None:
+    """Return the model that a word names: a folder, one of the cache or of benchtui, or a hub id; else None.
+
+    Raises:
+        BenchtuiError: If it is a folder without a model.
+    """
+    from benchtui.sessions.stored_models.hub_cache import (
+        stored_folder,
+    )  # only needed for a word that is no sweep
+    from benchtui.sessions.stored_models.stored_model import missing_reason
+    from benchtui.sessions.sweep.toml_reader import preset_names
+
+    if word in preset_names() or os.path.isfile(word):
+        return None
+    folder = stored_folder(word)
+    if folder is None:
+        hub_id = "/" in word and Path(word).suffix not in SWEEP_SUFFIXES and not missing_reason(word, None)
+        return word if hub_id or word in client.bundled_models() else None
+    if reason := missing_reason(word, folder):
+        raise BenchtuiError(f"{word}: {reason}")
+    return word
+
+
 @click.command("open", hidden=True)
 @sweep_argument
 @set_option
@@ -307,12 +343,18 @@ def open_app(
     theme: str | None,
     ascii_only: bool,
 ) -> None:
-    """Run a sweep and show it live, or open a recorded session."""
+    """Run a sweep and show it live, open a recorded session, or show a model on Home."""
     if sweep and (path := recorded_session(sweep)):
         if overrides or session_path or trust:
             raise click.UsageError(f"{sweep} is a recorded session; --set, -o and --trust need a sweep")
         require_terminal()
         show(client.find(path), path, theme=theme, ascii_only=ascii_only)
+        return
+    if sweep and (model := named_model(sweep)):
+        if overrides or session_path or trust:
+            raise click.UsageError(f"{sweep} is a model; --set, -o and --trust need a sweep")
+        require_terminal()
+        show(None, None, model=model, theme=theme, ascii_only=ascii_only)
         return
     loaded = _load(sweep, overrides) if sweep else None
     require_terminal()

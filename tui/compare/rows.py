@@ -18,6 +18,7 @@ from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.text.formatting import ratio_span, ratio_text
 from benchtui.themes.symbols import Symbols
+from benchtui.tui.drawing.bars import LEAST_WIDEST
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.model.row_cells import ratio_graph
@@ -45,8 +46,6 @@ LEAST_NUMBER = 8
 """Minimum width of a column of numbers in cells."""
 FURTHER = 7
 """Rank of the first further column, which comes after the ratio's bar."""
-LEAST_WIDEST = 1.25
-"""Smallest ratio at the end of the bars, so that small differences look small."""
 ONE = 1.0
 """Ratio that sets the number of decimals of all, so that those of a column align."""
 WORST_FIRST = (Verdict.SLOWER, None, Verdict.UNSURE, Verdict.REPORTED, Verdict.FASTER, Verdict.SAME)

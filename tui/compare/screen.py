@@ -33,6 +33,7 @@ from benchtui.tui.compare.panels import (
     title_lines,
 )
 from benchtui.tui.compare.rows import ORDERS, CompareEntry
+from benchtui.tui.drawing.bars import LEAST_WIDEST
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.drawing.styled_text import Line, Span, line
 from benchtui.tui.library import actions
@@ -106,7 +107,7 @@ class Compare(PlaceScreen):
         self._paths = paths
         self._compared: SessionComparison | None = None
         self._entries: list[CompareEntry] = []
-        self._widest = compare_rows.LEAST_WIDEST
+        self._widest = LEAST_WIDEST
         self._names, self._unit = CaseNames(()), ""
         self._decision: tuple[str, ...] = ()
         self._rows: list[CompareEntry] = []

@@ -37,6 +37,10 @@ def _levels(cells: float, levels: str) -> str:
     return levels[-1] * whole + (levels[part] if part else "")
 
 
+LEAST_WIDEST = 1.25
+"""Smallest ratio at the end of bars around 1, so that small differences look small."""
+
+
 class RatioRange(msgspec.Struct, frozen=True):
     """Ratio with its interval, as a diverging bar shows it. All values are positive."""
 

@@ -24,6 +24,8 @@ class Listing(msgspec.Struct, frozen=True):
     chosen: int | None = None
     cases: tuple[int, ...] = ()
     """Index of the case of each row."""
+    empty: str = "none yet"
+    """What to show in place of rows."""
 
 
 def listing_lines(listing: Listing, width: int, height: int, symbols: Symbols) -> list[Line]:
@@ -35,7 +37,7 @@ def listing_lines(listing: Listing, width: int, height: int, symbols: Symbols) -
     sizes = _sizes(listing, header, width)
     head = _line(header, sizes, listing.words, width, symbols, " ")
     if not listing.rows:
-        return [head, crop([(" none yet", "muted")], width, symbols)]
+        return [head, crop([(f" {listing.empty}", "muted")], width, symbols)]
     return [head, *(_row(listing, top + at, row, sizes, width, symbols) for at, row in enumerate(shown))]
 
 

@@ -63,8 +63,8 @@ class Draft(msgspec.Struct):
     _after: list[State] = msgspec.field(default_factory=list)
 
     @classmethod
-    def of(cls, source: str | Path) -> "Draft":
-        """Create a draft of a preset, a TOML file, or a recorded session's sweep. Raises BenchtuiError."""
+    def of(cls, source: str | Path | Sweep) -> "Draft":
+        """Create a draft of a sweep, a preset, a TOML file, or a session's sweep. Raises BenchtuiError."""
         state = load_state(source)
         return cls(state, state.sweep)
 
@@ -89,6 +89,10 @@ class Draft(msgspec.Struct):
             texts[entry] = text.strip()
         return self._with(texts, self.sweep.exclude)
 
+    def with_entries(self, entries: Mapping[str, str]) -> State:
+        """Return the state with several entries changed. Raises BenchtuiError if one isn't allowed."""
+        return self._with({**self.state.texts, **entries}, self.sweep.exclude)
+
     def with_cases_off(self, exclusion: Exclusion) -> State:
         """Return the state with cases disabled. Raises BenchtuiError if none would be left."""
         exclude = exclusions.exclude_cases(self.sweep.exclude, self.sweep.axes, exclusion)
@@ -112,7 +116,7 @@ class Draft(msgspec.Struct):
         self._after.clear()
         self.state = state
 
-    def open(self, source: str | Path) -> None:
+    def open(self, source: str | Path | Sweep) -> None:
         """Open another sweep. If it can't be read, raise BenchtuiError and change nothing."""
         self._switch(load_state(source))
         self.mark_saved(self.sweep)
@@ -193,8 +197,10 @@ def _permissions(state: State) -> Consent:
     return keys(needed_permissions(state.sweep))
 
 
-def load_state(source: str | Path) -> State:
-    """Load a preset, a TOML or YAML file, or a recorded session's sweep. Raises BenchtuiError."""
+def load_state(source: str | Path | Sweep) -> State:
+    """Load a sweep, a preset, a TOML or YAML file, or a recorded session's sweep. Raises BenchtuiError."""
+    if isinstance(source, Sweep):
+        return _state(Origin(toml_writer.toml_of(source), "new", source.name))
     path = Path(source)
     if holds_events(path):
         sweep = _recorded(path)

@@ -6,6 +6,8 @@ from typing import get_args
 
 import msgspec
 
+from benchtui.sessions.stored_models.hub_cache import stored_folder
+from benchtui.sessions.stored_models.stored_model import missing_reason
 from benchtui.sessions.sweep import (
     TASKS,
     Answers,
@@ -23,7 +25,7 @@ from benchtui.sessions.sweep import (
 from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, Option
 from benchtui.sessions.sweep.tasks import BUILT_IN
 from benchtui.sessions.sweep.toml_reader import entries
-from benchtui.sessions.sweep.toml_writer import Texts, masked_text
+from benchtui.sessions.sweep.toml_writer import masked_text
 from benchtui.sessions.text.formatting import count
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.editor.draft import State, default_texts
@@ -255,6 +257,10 @@ class FormRow(msgspec.Struct, frozen=True):
     """Why the task ignores the entry; empty if it doesn't."""
     open: bool = False
     """Whether the group of a fold row is open."""
+    remark: str = ""
+    """What to know about the value, such as that the model isn't on this machine."""
+    wrong: bool = False
+    """Whether the remark says why the sweep can't run."""
 
     @property
     def shown(self) -> str:
@@ -292,6 +298,19 @@ class Form(msgspec.Struct, frozen=True):
         values = [value for value, _ in self.row.values]
         at = next((place for place, (_, on) in enumerate(self.row.values) if on), -1 if by > 0 else 0)
         return values[(at + by) % len(values)]
+
+
+def model_problem(sweep: Sweep) -> str:
+    """Return why a sweep's model can't be loaded; empty if it can, or may be on the hub."""
+    return "" if custom_task(sweep.task) else missing_reason(sweep.model, stored_folder(sweep.model))
+
+
+def _model_remark(sweep: Sweep) -> str:
+    """Return what to know about a sweep's model before it runs."""
+    on_hub = (
+        sweep.weights == "pretrained" and not custom_task(sweep.task) and stored_folder(sweep.model) is None
+    )
+    return model_problem(sweep) or ("not in the cache of the hub: will be downloaded" if on_hub else "")
 
 
 def _set_text(rows: Sequence[FormRow]) -> str:
@@ -348,7 +367,7 @@ class Cursor:
         rows: list[FormRow] = []
         for group, members in groupby(ENTRIES, lambda entry: entry.group):
             shown = [
-                self._row(entry, why, state.texts)
+                self._row(entry, why, state)
                 for entry, why in ((entry, unused(entry, state.sweep)) for entry in members)
                 if why is None or entry.key in state.texts
             ]
@@ -359,9 +378,12 @@ class Cursor:
             rows += shown
         return rows
 
-    def _row(self, entry: FormField, why: str | None, texts: Texts) -> FormRow:
+    def _row(self, entry: FormField, why: str | None, state: State) -> FormRow:
+        texts, is_model = state.texts, entry.key == "model"
         text = shown(entry, texts, self._defaults)
         now = chosen(entry, text)
         values = tuple((value, value in now) for value in values_of(entry, text))
         changed = entry.key in texts and texts[entry.key] != self._defaults.get(entry.key)
-        return FormRow(entry, clean(text), changed, values, why or "")
+        remark = _model_remark(state.sweep) if is_model else ""
+        wrong = is_model and bool(model_problem(state.sweep))
+        return FormRow(entry, clean(text), changed, values, why or "", remark=remark, wrong=wrong)

@@ -103,7 +103,7 @@ def _row_lines(form: Form, place: int, width: int, symbols: Symbols) -> list[Lin
         choices = _choices(form, width - width_of(head), symbols)
         lines = [line(*(head if number == 0 else [indent]), *spans) for number, spans in enumerate(choices)]
     else:
-        lines = [crop([*head, _value(row, error)], width, symbols)]
+        lines = [crop([*head, _value(row, error)], width, symbols), *_remark_lines(row, width, symbols)]
     return [*lines, *_help_lines(row, error, here, width)]
 
 
@@ -121,6 +121,13 @@ def _help_lines(row: FormRow, error: str, here: bool, width: int) -> list[Line]:
     texts = wrap(error or row.entry.about, max(width - indent, 12), break_on_hyphens=False)
     role = "bad" if error else "muted"
     return [line((" " * indent, "plain"), (text, role)) for text in texts[:MAX_HELP]]
+
+
+def _remark_lines(row: FormRow, width: int, symbols: Symbols) -> list[Line]:
+    """Render the remark on a value below it."""
+    sign, role = (symbols.failed, "bad") if row.wrong else (symbols.flag, "warning")
+    indent = (" " * (INDENT + 2), "plain")
+    return [crop([indent, (f"{sign} {row.remark}", role)], width, symbols)] if row.remark else []
 
 
 def _value(row: FormRow, error: str) -> Span:

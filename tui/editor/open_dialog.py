@@ -12,7 +12,8 @@ from textual.binding import BindingType
 from textual.widgets import Input
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.library.paths import DEMO, SessionFile
+from benchtui.sessions.journal.session_file import SessionFile
+from benchtui.sessions.library.paths import DEMO
 from benchtui.sessions.sweep import Sweep
 from benchtui.sessions.sweep.toml_reader import load_sweep, preset_names
 from benchtui.themes.symbols import Symbols
@@ -21,6 +22,7 @@ from benchtui.tui.drawing.listing import grouped_rows
 from benchtui.tui.drawing.styled_text import Line, crop, line
 from benchtui.tui.pages.choice_screen import ChoiceScreen
 from benchtui.tui.shell import keymap
+from benchtui.tui.widgets.completion import path_completer
 from benchtui.tui.widgets.input_field import Field
 from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.message_line import Log, log_lines
@@ -165,7 +167,7 @@ class OpenDialog(ChoiceScreen[str]):
         """Show the dialog, then load the list in a thread."""
         self._panel("prompt").show(Log(word=PROMPT, role="strong"))
         self._panel("keys").show((("enter", "open"), (self._symbols.arrows, "choose"), ("esc", "back")))
-        self.query_one(Field).open("")
+        self.query_one(Field).open("", path_completer(self._folder))
         self.call_after_refresh(self.on_resize)
         self._all = self._offers = tuple(await asyncio.to_thread(list_sweeps, self._folder, self._recorded))
         self.action_move(0)

@@ -14,10 +14,11 @@ from textual.widgets import Input
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.library.paths import DEMO, demo_path
 from benchtui.sessions.permissions.needed import NO_CONSENT, Consent, PermissionNeededError
+from benchtui.sessions.sweep import Sweep
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.editor.draft import DEFAULT_PRESET
 from benchtui.tui.editor.estimates import HistoryCache
-from benchtui.tui.editor.form import Form
+from benchtui.tui.editor.form import Form, model_problem
 from benchtui.tui.editor.form_lines import entry_lines, row_at, value_place
 from benchtui.tui.editor.grid_pane import CasesPane
 from benchtui.tui.editor.state import LABELS, EditorState, Typing, hint_of, keys_of
@@ -27,6 +28,7 @@ from benchtui.tui.shell import keymap
 from benchtui.tui.shell.context import ANOTHER_SWEEP_RUNNING, AppContext
 from benchtui.tui.shell.key_queue import HOLDS_KEYS
 from benchtui.tui.shell.navigation import BackRequested, Opened
+from benchtui.tui.widgets.completion import Completer, model_completer, path_completer
 from benchtui.tui.widgets.frame import Frame
 from benchtui.tui.widgets.input_field import Field
 from benchtui.tui.widgets.message_line import Log, log_lines
@@ -71,6 +73,9 @@ KEYS = keymap.table(
     ("question_mark,f1", "help", "help", "Help"),
     ("q", "quit", "leave", "Quit", "asks first if changes would be lost"),
 )
+MODEL_ENTRIES = ("model", "axes.model", "axes.draft")
+PATH_ENTRIES = ("dataset", "task")
+"""Entries whose text tab completes."""
 WHILE_TYPING = ("back", "move", "other_pane", "save", "help", "leave")
 WHILE_ASKED = ("agree", "back", "help", "leave")
 
@@ -100,7 +105,9 @@ class Editor(ViewScreen):
     HELP = "sweep"
     BINDINGS: ClassVar[list[BindingType]] = KEYS
 
-    def __init__(self, app_context: AppContext, symbols: Symbols, source: str | Path = DEFAULT_PRESET) -> None:
+    def __init__(
+        self, app_context: AppContext, symbols: Symbols, source: str | Path | Sweep = DEFAULT_PRESET
+    ) -> None:
         super().__init__(symbols)
         self._app_context = app_context
         self.state = EditorState(source)
@@ -189,7 +196,10 @@ class Editor(ViewScreen):
     def action_start(self) -> None:
         """Start the sweep and show it. Ask first if another one is running on this machine."""
         totals = self._cases.totals
-        if totals is not None and totals.complete and not totals.on:
+        if problem := model_problem(self.state.sweep):
+            self.state.show_message(f"model {self.state.sweep.model}: {problem}", "bad")
+            self.draw()
+        elif totals is not None and totals.complete and not totals.on:
             why = totals.missing_reason or "all cases are skipped or off"
             self.state.show_message(f"nothing to measure: {why}", "warning")
             self.draw()
@@ -203,7 +213,7 @@ class Editor(ViewScreen):
         elif self.state.cursor.entry.folds:
             self.state.fold()
         else:
-            self._type("entry", self.state.form.row.text)
+            self._type("entry", self.state.form.row.text, self._completer())
         self.draw()
 
     def action_switch(self) -> None:
@@ -250,7 +260,8 @@ class Editor(ViewScreen):
         """Ask for a path, and save. Apply the typed value first."""
         if not self._finish_typing():
             return
-        self._type("path", self.state.suggested_path(self._app_context.folder))
+        folder = self._app_context.folder
+        self._type("path", self.state.suggested_path(folder), path_completer(folder))
         self.draw()
 
     def action_other_pane(self) -> None:
@@ -297,7 +308,7 @@ class Editor(ViewScreen):
             self.state.turn(by)
         self.draw()
 
-    def edit(self, source: str | Path | None) -> None:
+    def edit(self, source: str | Path | Sweep | None) -> None:
         """Open another sweep, unless ``source`` is None."""
         if source is not None:
             self.state.open(source)
@@ -335,11 +346,24 @@ class Editor(ViewScreen):
             self._panel("hint").show(hint_of(state, self._cases.cell, self._typing))
             self._panel("keys").show(keys_of(state, self._typing))
 
-    def _type(self, what: Typing, text: str) -> None:
+    def _completer(self) -> Completer | None:
+        """Return what completes the selected entry at tab: models or files; None for other entries."""
+        folder, entry = self._app_context.folder, self.state.cursor.entry.key
+        if entry in MODEL_ENTRIES:
+            return model_completer(folder, self._app_context.bundled)
+        return path_completer(folder) if entry in PATH_ENTRIES else None
+
+    @on(Field.Completed)
+    def _show_options(self, event: Field.Completed) -> None:
+        """Show how the typed text may continue."""
+        self.state.show_message("  ".join(event.options), "muted")
+        self.draw()
+
+    def _type(self, what: Typing, text: str, completer: Completer | None = None) -> None:
         self._typing = what
         self.state.show_message("")
         self._put_field()
-        self.query_one(Field).open(text)
+        self.query_one(Field).open(text, completer)
 
     def _put_field(self) -> None:
         """Place the input over the text that it edits."""

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.sweep import Exclusion, Sweep
+from benchtui.sessions.stored_models.hub_cache import stored_folder
+from benchtui.sessions.stored_models.proposal import proposal_of
+from benchtui.sessions.stored_models.stored_model import missing_reason, read_model
+from benchtui.sessions.sweep import Exclusion, Sweep, custom_task
 from benchtui.tui.drawing.format import clean, duration
 from benchtui.tui.editor.case_grid import GridCase
 from benchtui.tui.editor.draft import DEFAULT_PRESET, Draft, State, without_repeats
@@ -33,7 +36,7 @@ class Prompt(msgspec.Struct, frozen=True):
 class EditorState:
     """Draft with a cursor. A change that isn't allowed shows a message."""
 
-    def __init__(self, source: str | Path = DEFAULT_PRESET) -> None:
+    def __init__(self, source: str | Path | Sweep = DEFAULT_PRESET) -> None:
         self.message, self.message_role = _welcome(), "bright"
         self.draft = self._open_draft(source)
         self.cursor = Cursor()
@@ -64,7 +67,7 @@ class EditorState:
         self.show_message("")
         self.error = clean(reason)
 
-    def open(self, source: str | Path) -> None:
+    def open(self, source: str | Path | Sweep) -> None:
         """Open another sweep. This can be undone."""
         if self._try(lambda: self.draft.open(source)):
             self.show_message(f"opened {self.draft.state.origin.title}; {key('sweep.undo')} undoes this")
@@ -165,11 +168,23 @@ class EditorState:
             return False
         if repeated:
             self.show_message(f"listed twice, kept once: {', '.join(repeated)}")
-        elif entry == "model" and ignores_weights(self.sweep):
-            self.show_message("weights = random ignores the weights in this folder", "warning")
         else:
             self.show_message("")
+        if entry == "model":
+            self._propose(self.sweep.model)
         return True
+
+    def _propose(self, model: str) -> None:
+        """Set the entries that a model's files suggest, as a change of its own that can be undone."""
+        folder = None if custom_task(self.sweep.task) else stored_folder(model)
+        if folder is None or missing_reason(model, folder):
+            return
+        proposal = proposal_of(read_model(folder))
+        proposed = self.draft.with_entries(proposal.entries)
+        if proposed.sweep != self.sweep:
+            self.draft.apply(proposed)
+            reasons = ", ".join(proposal.reasons)
+            self.show_message(f"from the model's files: {reasons}; {key('sweep.undo')} undoes this", "bright")
 
     def reset(self) -> None:
         """Restore the entry's default."""
@@ -212,7 +227,7 @@ class EditorState:
         self.show_message("")
         return True
 
-    def _open_draft(self, source: str | Path) -> Draft:
+    def _open_draft(self, source: str | Path | Sweep) -> Draft:
         try:
             return Draft.of(source)
         except BenchtuiError as error:
@@ -226,16 +241,6 @@ def changed_words(older: State, newer: State) -> str:
         return f"opened {newer.origin.title}"
     changed = [key for key in {**older.texts, **newer.texts} if older.texts.get(key) != newer.texts.get(key)]
     return ", ".join(key.rpartition(".")[2] for key in changed) or "cases"
-
-
-def ignores_weights(sweep: Sweep) -> bool:
-    """Return whether the model is a local folder with weights that the sweep doesn't load."""
-    if sweep.weights != "random":
-        return False
-    try:
-        return any(path.suffix in (".safetensors", ".bin") for path in Path(sweep.model).iterdir())
-    except OSError:
-        return False
 
 
 def _welcome() -> str:

@@ -12,11 +12,10 @@ from benchtui.sessions.explain.sentences import (
     gap_sentences,
     misfit_sentence,
     no_finding_sentence,
-    parts_sentence,
     profiling_notes,
     step_sentence,
 )
-from benchtui.sessions.explain.tables import memory_facts, peak_text, rate_text, signed
+from benchtui.sessions.explain.tables import memory_facts, peak_text, rate_text, shown_places, signed
 from benchtui.sessions.explain.trials import trial_sentence
 from benchtui.sessions.profiles import FamilyName, KernelTime
 from benchtui.sessions.text.formatting import capitalized, number, percent
@@ -160,6 +159,7 @@ def _mark(family: FamilyName, symbols: Symbols) -> Span:
 def _one_case(case: ExplainedCase, width: int, symbols: Symbols) -> list[Line]:
     if width < WIDE:
         return [
+            *_parts(case, width, symbols),
             *_families(case, width, symbols),
             BLANK,
             *_kernels(case, width, symbols),
@@ -167,13 +167,47 @@ def _one_case(case: ExplainedCase, width: int, symbols: Symbols) -> list[Line]:
         ]
     left_width = (width - BETWEEN) * 2 // 5
     right_width = width - BETWEEN - left_width
-    first = [*_families(case, left_width, symbols), *_rest(case, left_width, symbols)]
+    first = [
+        *_parts(case, left_width, symbols),
+        *_families(case, left_width, symbols),
+        *_rest(case, left_width, symbols),
+    ]
     return side_by_side([first, _kernels(case, right_width, symbols, WIDE_KERNELS)], left_width + BETWEEN)
 
 
 def _name_room(width: int) -> int:
     """Return the width of names in the tables of families and of memory."""
     return max(width - 2 - 12 - 8 - 9 - MINI_BAR - 1, 12)
+
+
+def _parts(case: ExplainedCase, width: int, symbols: Symbols) -> Iterator[Line]:
+    """Render the parts of a step without the profiler, before what they consist of; none for a single part."""
+    room = _name_room(width)
+    shares = case.part_shares
+    if shares:
+        yield crop([(f"  {'part':<{room}}{'ms':>12}{'%':>8}", "muted")], width, symbols)
+    for name, share in shares.items():
+        spans: list[Span] = [
+            (f"  {fit(clean(name), room, symbols):<{room}}", "plain"),
+            (f"{number(case.profile.parts_ms[name]):>12}", "bright"),
+            (f"{percent(share, 1):>8}", "plain"),
+            (" " * 10, "plain"),
+            *bar(share, MINI_BAR, symbols, "soft"),
+        ]
+        yield crop(spans, width, symbols)
+    if shares:
+        yield BLANK
+
+
+def _places(case: ExplainedCase, width: int, symbols: Symbols) -> Iterator[Line]:
+    """Render the lines of code at which the main thread was found most often."""
+    places = shown_places(case)
+    if places:
+        yield BLANK
+        yield crop([("      %  line of code", "muted")], width, symbols)
+    for place in places:
+        text = f"{percent(place.share, 0):>7}  {place.where} ({place.activity})  {place.code}"
+        yield crop([(clean(text), "plain")], width, symbols)
 
 
 def _families(case: ExplainedCase, width: int, symbols: Symbols) -> list[Line]:
@@ -225,6 +259,7 @@ def _kernel(case: ExplainedCase, kernel: KernelTime, name: int, symbols: Symbols
 def _rest(case: ExplainedCase, width: int, symbols: Symbols) -> Iterator[Line]:
     """Yield the compiler's graph breaks and recompiles, memory, and how the step was timed."""
     profile = case.profile
+    yield from _places(case, width, symbols)
     yield from _memory(case, width, symbols)
     for graph_break in profile.graph_breaks:
         yield from _wrapped(
@@ -235,8 +270,6 @@ def _rest(case: ExplainedCase, width: int, symbols: Symbols) -> Iterator[Line]:
     yield BLANK
     yield from _wrapped(f"Step: {step_sentence(case)}.", width, ("", "plain"), role="muted")
     yield from _wrapped(f"{capitalized(device_sentence(case))}.", width, ("", "plain"), role="muted")
-    if spent := parts_sentence(case):
-        yield from _wrapped(f"{capitalized(spent)}.", width, ("", "plain"), role="muted")
     for what, why in profile.absent.items():
         yield from _wrapped(f"No {what.replace('_', ' ')}: {why}", width, ("", "plain"), role="muted")
 

@@ -164,7 +164,8 @@ class WhyScreen(ViewScreen):
             )
             page.show(lines[self._top : self._top + height])
             others = () if self._fixed else (("b", "compare"), ("n N", "case"))
-            keys = (("esc", "back"), ("?", "help"), *others, ("r", "profile again"), ("T", "try"))
+            again = () if self._side.session().simulated else (("r", "profile again"), ("T", "try"))
+            keys = (("esc", "back"), ("?", "help"), *others, *again)
             self._panel("keys").show((*keys, (self._symbols.arrows, "scroll")))
 
     def _request(self) -> None:

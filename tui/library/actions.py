@@ -22,6 +22,8 @@ INPUT_LABELS = {
     "import": "session or results:",
 }
 """Input label for each purpose."""
+PATHS = ("export", "import")
+"""Purposes whose text is a path."""
 WITHOUT_A_SESSION = ("filter", "import")
 """Purposes that don't need a selected session."""
 

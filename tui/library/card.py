@@ -12,6 +12,7 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean, counted, duration, significant
 from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, justify, line
 from benchtui.tui.library.rows import ROLES, Item
+from benchtui.tui.panels.answer_card import Answer, answer_lines
 from benchtui.tui.shell.keymap import key
 from benchtui.tui.table.case_names import config_name
 
@@ -19,6 +20,10 @@ Fact = tuple[str, str, str]
 """Label, text, and the text's color role."""
 
 LABEL = 10
+IN_ANSWER = ("left", "best", "why")
+"""Facts that the answer says, too."""
+LEAST_FACTS = 2
+"""Lines kept for facts below the answer."""
 MOST_VALUES = 8
 """Maximum number of axis values listed. The rest is only counted."""
 
@@ -27,19 +32,25 @@ class Card(msgspec.Struct, frozen=True):
     """Snapshot of the selected session; None if there is none."""
 
     item: Item | None
+    answer: Answer | None = None
+    """What the session says; None until it is read."""
 
 
 def card_lines(card: Card, width: int, height: int, symbols: Symbols) -> list[Line]:
-    """Render name and outcome, then as many facts as fit."""
+    """Render name and outcome, the answer, then as many facts as fit."""
     item = card.item
     if item is None:
         return []
     outcome = item.outcome or "reading"
     head = justify([(item.name, "strong")], [(outcome, ROLES.get(outcome, "muted"))], width, symbols)
-    lines = [made for fact in _facts(item, symbols) for made in _wrapped(fact, width)]
-    if len(lines) >= height:
-        lines = [crop(_labeled(*fact), width, symbols) for fact in _facts(item, symbols)]
-    return [head, *([BLANK] if height > len(lines) + 1 else []), *lines][:height]
+    room = max(height - 1 - LEAST_FACTS, 1)
+    answer = answer_lines(card.answer, width, room, symbols) if card.answer else []
+    facts = [fact for fact in _facts(item, symbols) if not (answer and fact[0] in IN_ANSWER)]
+    lines = [made for fact in facts for made in _wrapped(fact, width)]
+    if len(answer) + len(lines) >= height:
+        lines = [crop(_labeled(*fact), width, symbols) for fact in facts]
+    blank = [BLANK] if height > len(answer) + len(lines) + 1 else []
+    return [head, *answer, *blank, *lines][:height]
 
 
 def _wrapped(fact: Fact, width: int) -> list[Line]:

@@ -8,8 +8,8 @@ import msgspec
 from msgspec.structs import replace
 
 from benchtui.engine.client import Engine
+from benchtui.sessions.journal.session_file import SessionFile
 from benchtui.sessions.library import operations, paths
-from benchtui.sessions.library.paths import SessionFile
 from benchtui.sessions.library.summaries import Summary, SummaryCache
 from benchtui.sessions.state.simulation import labeled
 from benchtui.sessions.sweep import task_named
@@ -145,7 +145,10 @@ def row(item: Item, letter: str, symbols: Symbols) -> TableRow:
 
 def _rate(item: Item, symbols: Symbols) -> str:
     unit = task_named(item.entry.started.sweep.task).unit
-    return symbols.absent if item.best is None else f"{compact(item.best)} {unit}"
+    if item.summary is None or item.summary.best is None:
+        return symbols.absent
+    about = "" if item.summary.best.decided else symbols.about
+    return f"{about}{compact(item.summary.best.samples_per_s)} {unit}"
 
 
 def _measured(item: Item) -> Span:

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from functools import partial
+from pathlib import Path
 from typing import ClassVar
 
 from textual import events, on, work
@@ -11,7 +12,7 @@ from textual.binding import BindingType
 from textual.containers import Container
 
 from benchtui.sessions.library import paths
-from benchtui.sessions.library.summaries import SummaryCache
+from benchtui.sessions.library.summaries import Summary, SummaryCache
 from benchtui.sessions.replay.loading import AbandonedError
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean
@@ -33,16 +34,20 @@ from benchtui.tui.library.header import (
 from benchtui.tui.library.rows import Item
 from benchtui.tui.library.selection import LibrarySelection
 from benchtui.tui.pages.place_screen import PlaceScreen
+from benchtui.tui.panels.answer_card import Answer
 from benchtui.tui.shell import keymap
 from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.key_queue import HOLDS_KEYS
 from benchtui.tui.shell.navigation import BackRequested, ComparisonRequested, EditRequested, Opened
 from benchtui.tui.widgets.action_bar import ActionBar
+from benchtui.tui.widgets.completion import path_completer
 from benchtui.tui.widgets.frame import Frame
 from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.long_list import Lines, LongList
 from benchtui.tui.widgets.panel import Panel
 
+PREVIEW_AFTER_S = 0.15
+"""Seconds for which a session must stay selected before its answer is read."""
 DRAW_S = 0.1
 """Minimum seconds between redraws while files are being read."""
 
@@ -67,6 +72,7 @@ KEYS = keymap.table(
     ("m,f2", "rename", "ask('rename')", "Rename"),
     ("w", "note", "ask('note')", "Note", "saved in a text file next to the session"),
     ("X,delete", "delete", "delete", "Delete the session and its note", "asks first"),
+    ("v", "report", "report", "View the report", "as benchtui export shows it on a terminal"),
     ("E", "export", "ask('export')", "Export the report", "to a markdown file"),
     ("i", "import", "ask('import')", "Import a session file", "copies it into the library"),
     ("f5,ctrl+l", "look", "look", "Refresh the list"),
@@ -108,6 +114,8 @@ class Library(PlaceScreen):
         self._selection = LibrarySelection()
         self._summaries: SummaryCache | None = None
         self._loaded = False
+        self._previews: dict[Path, tuple[Summary, Answer | None]] = {}
+        """Answers of the sessions selected so far, with the summary of that time."""
 
     def content(self) -> ComposeResult:
         """Lay out the heading, the list, the session card, and the action bar."""
@@ -164,6 +172,17 @@ class Library(PlaceScreen):
         if item := self._item():
             self.post_message(Opened(item.path, item.engine, replay=replay))
 
+    def action_report(self) -> None:
+        """View the report of the selected session."""
+        # lazy imports: not needed for the first paint
+        from benchtui.tui.report.generated import report_markdown
+        from benchtui.tui.report.screen import ReportScreen
+
+        if item := self._item():
+            make = partial(report_markdown, item.path, self._app_context.judging, source=True)
+            export = partial(self.action_ask, "export")
+            self.app.push_screen(ReportScreen(make, export, self._symbols))
+
     def action_resume(self) -> None:
         """Resume the selected session, and show it in the Monitor."""
         if self._action_bar.run_confirmed("r") or (item := self._item()) is None:
@@ -195,7 +214,8 @@ class Library(PlaceScreen):
         item = self._selection.chosen if purpose in actions.WITHOUT_A_SESSION else self._item()
         if item is not None or purpose in actions.WITHOUT_A_SESSION:
             text = actions.initial_text(purpose, item, self._selection.words)
-            self._action_bar.ask(purpose, actions.INPUT_LABELS[purpose], text)
+            completer = path_completer(self._app_context.folder) if purpose in actions.PATHS else None
+            self._action_bar.ask(purpose, actions.INPUT_LABELS[purpose], text, completer)
 
     def action_delete(self) -> None:
         """Delete the selected session and its note, after a question."""
@@ -305,7 +325,30 @@ class Library(PlaceScreen):
         self.query_one("#about", Frame).show_title([(chosen or "session", "strong" if chosen else "muted")])
         self._panel("header").show(LibraryTitles(longest, selection.order if selection.rows else ""))
         listing.show(self._lines(longest))
-        self._panel("card").show(Card(selection.chosen))
+        self._panel("card").show(Card(selection.chosen, self._preview_of(selection.chosen)))
+
+    def _preview_of(self, item: Item | None) -> Answer | None:
+        """Return the answer of an ended session; schedule reading it if it isn't known."""
+        if item is None or item.summary is None:
+            return None
+        summary, answer = self._previews.get(item.path, (None, None))
+        if summary != item.summary:
+            self._read_preview(item)
+        return answer
+
+    @work(group="preview", exclusive=True)
+    async def _read_preview(self, item: Item) -> None:
+        def wanted() -> bool:
+            chosen = self._selection.chosen
+            return not self._abandoned and chosen is not None and chosen.path == item.path
+
+        await asyncio.sleep(PREVIEW_AFTER_S)
+        from benchtui.tui.library.preview import preview  # lazy import: not needed for the first paint
+
+        answer = await asyncio.to_thread(preview, item.path, self._symbols, wanted)
+        if item.summary is not None:
+            self._previews[item.path] = item.summary, answer
+            self.draw()
 
     def _heading(self) -> LibraryHeading:
         selection = self._selection

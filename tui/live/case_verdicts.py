@@ -9,7 +9,7 @@ from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baseline_of, explain_missing_baseline
 from benchtui.sessions.stats.ended_rounds import with_result
-from benchtui.sessions.stats.evidence import Evidence, aa_pair, bounds_ms, medians_of, rounds_of
+from benchtui.sessions.stats.evidence import Evidence, aa_pair, bounds_ms, medians_of, rounds_of, with_turns
 from benchtui.sessions.stats.noise import Noise, RepeatSpread, kind_of, noise_by_kind
 from benchtui.sessions.stats.ratios import latency_ratio, throughput_ratio
 from benchtui.sessions.stats.sampling import Sample, Statistic
@@ -148,7 +148,9 @@ class CaseVerdicts:
         if self._noise is None or self._unsummed:
             start = self._session.start
             self._sum_up(repeated=start.sweep.measure.repeats or start.source is not None)
-            self._noise = noise_by_kind(self._spreads, self._aa_pair(), start.process_spread, self._margin)
+            noise = noise_by_kind(self._spreads, self._aa_pair(), start.process_spread, self._margin)
+            by_turns = [case for case in self._measured.values() if any(end.turns for end in case.ends)]
+            self._noise = with_turns(noise, [Evidence(case, self.rounds(case)) for case in by_turns])
         return self._noise
 
     def _sum_up(self, *, repeated: bool) -> None:

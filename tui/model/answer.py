@@ -10,7 +10,6 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.text.formatting import count, ratio_span
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
-from benchtui.tui.live.feed import Feed
 from benchtui.tui.model.row_cells import VERDICT_ROLES, ratio_cell
 from benchtui.tui.panels.answer_card import Answer, Fact, Rival, WorkAnswer
 from benchtui.tui.shell.keymap import key
@@ -35,46 +34,42 @@ class Ending(NamedTuple):
     reason: str
 
 
-def ending_of(feed: Feed) -> Ending | None:
-    """Return how a session ended; None while it is running. One without a measured case failed."""
-    session = feed.session
+def ending_of(session: Session, cut_off: bool, exit_message: str = "") -> Ending | None:
+    """Return how a session ended; None while it is running. ``cut_off``: its engine has gone without an end."""
     finished = session.finished
-    if finished is None and not feed.cut_off:
+    if finished is None and not cut_off:
         return None
     if finished is None:
-        cut_off = feed.exit_message or "the recording is incomplete; measurements are kept"
-        return Ending("engine gone", "bad", format.clean(cut_off))
-    reason = format.clean(finished.reason or "")
-    if finished.outcome == "completed" and not any(case.has_result for case in session.cases):
-        return Ending("failed", "bad", reason)
-    role = {"completed": "good", "interrupted": "warning"}.get(finished.outcome, "bad")
-    return Ending(finished.outcome, role, reason)
+        why = exit_message or "the recording is incomplete; measurements are kept"
+        return Ending("engine gone", "bad", format.clean(why))
+    role = {"completed": "good", "interrupted": "warning"}.get(session.ending, "bad")
+    return Ending(session.ending, role, format.clean(finished.reason or ""))
 
 
 class AnswerText:
     """Formats conclusions in the words of the report, with the names and symbols of the screen."""
 
-    def __init__(self, feed: Feed, names: CaseNames, symbols: Symbols, name: str) -> None:
-        self._feed = feed
+    def __init__(self, session: Session, names: CaseNames, symbols: Symbols, command_name: str) -> None:
+        """Create it for a session with a name on the command line."""
+        self._session = session
         self._names = names.without_shared()
         self._symbols = symbols
-        self._command_name = feed.command_word(name)
+        self._command_name = command_name
 
-    def answer(self, conclusions: Conclusions | None) -> Answer:
-        """Return the answer of a session: at its end, or so far."""
-        ending = ending_of(self._feed)
+    def answer(self, ending: Ending | None, conclusions: Conclusions | None) -> Answer:
+        """Return the answer of a session: at its ``ending``, or so far."""
         works = conclusions.works if conclusions else ()
         if ending is None:
             return Answer(
                 word="so far",
                 role="muted",
-                about=_settled(self._feed.session),
-                right=_progress(self._feed.session),
+                about=_settled(self._session),
+                right=_progress(self._session),
                 over=False,
                 works=tuple(self._so_far(work) for work in works),
-                notes=tuple(self._next(self._feed.session)) if works else (),
+                notes=tuple(self._next(self._session)) if works else (),
             )
-        session = self._feed.session
+        session = self._session
         return Answer(
             word=ending.word,
             role=ending.role,
@@ -154,7 +149,7 @@ class AnswerText:
     def _notes(self, ending: Ending, conclusions: Conclusions | None) -> Iterator[Fact]:
         from benchtui.sessions.text.conclusion import nothing_measured, open_text
 
-        session = self._feed.session
+        session = self._session
         if ending.reason:
             yield "reason", ending.reason
         if conclusions is None:
@@ -216,6 +211,7 @@ def _keys(session: Session, conclusions: Conclusions | None) -> Iterator[str]:
         yield f"{key('monitor.measure')} measure what is open"
     if conclusions is None or conclusions.works:
         yield f"{key('monitor.copy_report')} copy the report"
-        yield f"{key('monitor.why')} why"
+        if not session.simulated or any(case.explained for case in session.cases):
+            yield f"{key('monitor.why')} why"
         yield f"{key('monitor.export')} save the report"
     yield f"{key('monitor.edit')} change and run again"

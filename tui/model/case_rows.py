@@ -14,7 +14,7 @@ from benchtui.sessions.estimates.memory import MemoryForecast, Prediction
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.evidence import computed_metrics
+from benchtui.sessions.stats.evidence import computed_metrics, counted
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.sweep import Measure
 from benchtui.sessions.text.answers import distance
@@ -63,6 +63,8 @@ ROLES = {
     "failed": "bad",
 }
 """Color role of each case state."""
+UNSTEADY_PERCENT = 30.0
+"""Half-width of a typical step's interval above which its figures are no more than a guess."""
 PENDING = ("queued", "running")
 """States of cases whose metrics are still to come."""
 
@@ -103,8 +105,8 @@ class CaseRows:
         """Whether the recording ends here: running cases are incomplete."""
         self.verdicts = CaseVerdicts(session, judging)
         """Verdicts of the measured cases."""
-        self._so_far: dict[int, CaseState] = {}
-        """Cases whose rounds haven't all ended, with only those that have."""
+        self._counted: dict[int, CaseState] = {}
+        """Cases of which not all rounds count, or have ended, with only those that do."""
         self.scales = BarScales()
         self._starred: frozenset[int] = frozenset()
         self._columns_with_values: set[str] = set()
@@ -124,10 +126,11 @@ class CaseRows:
         """Return statistics of a case's measured steps so far; None if there are none, or not yet."""
         if metrics := computed_metrics(case):
             return metrics.latency_ms
-        return self.statistics.of(case)
+        return self.statistics.of(self._shown(case))
 
     def metrics(self, case: CaseState) -> PanelMetrics | None:
         """Return latency and throughput of a case, or None before anything was measured."""
+        case = self._shown(case)
         stats = self.stats(case)
         if stats is None:
             return _reported(case)
@@ -158,6 +161,7 @@ class CaseRows:
         """Return the timed parts of a case's steps, with each part's share of the total."""
         if metrics := computed_metrics(case):
             return _parts(metrics)
+        case = self._shown(case)
         n, total = len(case.measured), self._sum(case, "", case.measured.wall_ms)
         if not total:
             return ()
@@ -165,7 +169,9 @@ class CaseRows:
         return tuple(Part(format.clean(name), part / n, part / total) for name, part in sums.items())
 
     def _sum(self, case: CaseState, name: str, values: array[float]) -> float:
-        """Return the sum of a column, adding only the new values."""
+        """Return the sum of a column, adding only the new values of a growing one."""
+        if case is not self._session.cases[case.index]:
+            return sum(values)
         key = (case.index, len(case.repeated), name)
         n, total = self._sums.get(key, (0, 0.0))
         if n < len(values):
@@ -231,8 +237,10 @@ class CaseRows:
         return self._ratio(case) if key == "base" else self._metric(case, key)
 
     def _shown(self, case: CaseState) -> CaseState:
-        """Return a case as the table shows it: with its ended rounds, unless it is being measured."""
-        return self._so_far.get(case.index, case) if case.state != "running" or self.cut_off else case
+        """Return a case with only the rounds that count, and have ended unless it is being measured."""
+        if case.metrics is not None or (case.state == "running" and not self.cut_off):
+            return case
+        return self._counted.get(case.index, case)
 
     def row(self, index: int) -> TableRow:
         """Return a case's table row, rebuilt only if the case has changed."""
@@ -263,12 +271,12 @@ class CaseRows:
         """Record ended cases, or cases with ended rounds, while more are expected. Rows are kept."""
         for case in ended:
             result = self.verdicts.add_ended(case)
-            self._so_far.pop(case.index, None)
-            if result is not None and result is not case:
-                self._so_far[case.index] = result
-            counted = result or case
-            if counted.state == "ok" and not case.config.repeat:
-                self.scales.add_measured(case.config.work, self.rate(counted))
+            self._counted.pop(case.index, None)
+            shown = counted(result or case)
+            if shown is not case:
+                self._counted[case.index] = shown
+            if shown.state == "ok" and not case.config.repeat:
+                self.scales.add_measured(case.config.work, self.rate(shown))
             self._columns_with_values |= columns_with_value(case)
             if case.state == "ok" and case.finished is not None:
                 self._memory.learn(case.config, case.finished.memory)
@@ -297,8 +305,7 @@ class CaseRows:
         if metrics := computed_metrics(case):
             return metrics.samples_per_s
         steps_ms = case.measured.wall_ms
-        total_ms = sum(steps_ms) if case.cut_off_state else self._sum(case, "", steps_ms)
-        return rate(case, len(steps_ms), total_ms)
+        return rate(case, len(steps_ms), self._sum(case, "", steps_ms))
 
     def _signs_for(self, case: CaseState, stats: Distribution | None) -> Signs:
         seen = (
@@ -341,6 +348,8 @@ class CaseRows:
                 return answer_span(case, case.index in self._session.answer_baselines, self._symbols)
             case "trace":
                 return (steps_trace(case, BY_KEY[key].width, self._symbols), "soft")
+            case "samples" if self._is_unsteady(case) and (rate := self._metric(case, key)):
+                written = f"{self._symbols.about}{format.significant(rate, digits=2)}"
             case _:
                 written = FORMATS[key](self._metric(case, key), self._symbols)
         return self._absent(case) if written == self._symbols.absent else (written, "plain")
@@ -392,7 +401,17 @@ class CaseRows:
         word = mark_word(case.marks, self.shared_marks) if case.state == "ok" else None
         if word is not None:
             return (f"{self._symbols.flag} {format.clean(word)}", "warning")
+        if case.state == "ok" and self._is_unsteady(case):
+            return (f"{self._symbols.flag} unsteady", "warning")
         return (state_text(case, self._session.start.sweep.measure, self._symbols), ROLES[case.state])
+
+    def _is_unsteady(self, case: CaseState) -> bool:
+        stats = self.stats(case)
+        if stats is None or not case.has_result:
+            return False
+        several = len(self.verdicts.rounds(case)) > 1
+        percent = self.verdicts.half_width_percent(case) if several else stats.interval_percent
+        return percent is not None and percent > UNSTEADY_PERCENT
 
     def _against_base(self, case: CaseState) -> Span:
         """Format the ratio to the baseline with the sign and color of its verdict."""

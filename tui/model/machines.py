@@ -234,7 +234,7 @@ def _gpu_gauges(machine: MachineState, gpus: Sequence[Gpu], symbols: Symbols) ->
             limit=100.0 * len(gpus),
             write=partial(_mean_percent, len(gpus)),
         ),
-        make("memory", "memory_used_mb", limit=megabytes, write=_gigabytes, judge=_memory_role),
+        make("memory", "memory_used_mb", limit=megabytes, write=_gibibytes, judge=_memory_role),
         make("power", "power_w", limit=watts, write=_watts, judge=_power_role),
         _temperature(newest, traces, absent, symbols),
     )
@@ -288,7 +288,7 @@ def _host(machine: MachineState, host: Host, symbols: Symbols, title: str) -> Ma
         name="",
         gauges=(
             make("CPU", "cpu_percent", limit=percent, write=_of_cores),
-            make("memory", "memory_used_mb", limit=host.memory_mb, write=_gigabytes, judge=_memory_role),
+            make("memory", "memory_used_mb", limit=host.memory_mb, write=_gibibytes, judge=_memory_role),
             make("worker CPU", "worker_cpu_percent", limit=percent, write=_percent),
             make("worker RSS", "worker_rss_mb", limit=host.memory_mb, write=_megabytes, judge=_memory_role),
         ),
@@ -382,13 +382,14 @@ def _watts(value: float | None, limit: float | None, symbols: Symbols) -> str:
     return f"{value:,.0f}/{limit:,.0f}W" if limit else f"{value:,.0f}W"
 
 
-def _gigabytes(value: float | None, limit: float | None, symbols: Symbols) -> str:
-    """Format memory with its total in units of 10**9 bytes, such as ``41/82G``."""
+def _gibibytes(value: float | None, limit: float | None, symbols: Symbols) -> str:
+    """Format memory with its total in units of 2**30 bytes, such as ``41/80GiB``."""
     if value is None:
         return symbols.absent
-    used = f"{value / 1000:.1f}" if value < 9950 else f"{value / 1000:,.0f}"
-    total = f"{limit / 1000:.1f}" if limit and limit < 9950 else f"{limit / 1000:,.0f}" if limit else ""
-    return f"{used}/{total}G" if total else f"{used}G"
+    used_gib, total_gib = (size_mb * 1e6 / 2**30 for size_mb in (value, limit or 0.0))  # as in nvidia-smi
+    decimals = 1 if max(used_gib, total_gib) < 9.95 else 0
+    total = f"/{total_gib:,.{decimals}f}" if limit else ""
+    return f"{used_gib:,.{decimals}f}{total}GiB"
 
 
 def _megabytes(value: float | None, limit: float | None, symbols: Symbols) -> str:

@@ -39,6 +39,8 @@ def state_text(case: CaseState, measure: Measure, symbols: Symbols) -> str:
     shape = str(getattr(symbols, case.state))
     if case.state != "running" and not case.between_rounds:
         return f"{shape} {case.state}"
+    if case.state != "running" and not measure.rounds_auto:
+        return f"{shape} {len(case.ends)}/{measure.rounds} rounds"
     if not len(case.measured):
         before = first_step_phase(case) if case.prepared else "loading"
         return f"{shape} {'warm-up' if len(case.warmup) else before}"

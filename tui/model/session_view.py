@@ -15,7 +15,7 @@ from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.live.eta import RemainingTime
 from benchtui.tui.live.feed import Feed
 from benchtui.tui.live.step_statistics import loaded
-from benchtui.tui.model.answer import AnswerText, ending_of
+from benchtui.tui.model.answer import AnswerText, Ending, ending_of
 from benchtui.tui.model.case_rows import ROLES, CaseRows
 from benchtui.tui.model.event_log import EventLog
 from benchtui.tui.model.machines import machines_of
@@ -53,13 +53,15 @@ def heading_of(
     session = feed.session
     start = session.start
     time_left = remaining.sweep_left(feed.now_s) if feed.running else None
+    in_round = _in_round(session) if feed.running else None
     return SweepHeading(
         name=labeled(format.clean(start.sweep.name), start),
         host=format.clean(start.host.hostname or ""),
         device=_device(session),
-        done=remaining.done,
+        done=in_round[2] if in_round else remaining.done,
         total=remaining.total,
         skipped=remaining.skipped,
+        round=in_round[:2] if in_round else None,
         progress=remaining.progress(feed.now_s, time_left),
         state=_state(feed),
         left=time_left,
@@ -87,6 +89,19 @@ def current_of(feed: Feed, case_rows: CaseRows, remaining: RemainingTime, case: 
         remark = _expected_memory(case_rows, case)
         return Current(title, position, case.state, ROLES[case.state], remark=remark, metrics=metrics)
     return _running(feed, case_rows, remaining, case, position)
+
+
+def _in_round(session: Session) -> tuple[int, int, int] | None:
+    """Return the round in progress, from 1, the number of rounds, and the cases that this one has measured.
+
+    None if the sweep has a single round, or as many as it takes.
+    """
+    measure = session.start.sweep.measure
+    if measure.rounds < 2 or measure.rounds_auto:
+        return None
+    done = min((len(case.ends) for case in session.cases if case.finished is None), default=0)
+    ended = sum(case.finished is not None or len(case.ends) > done for case in session.cases)
+    return done + 1, measure.rounds, ended
 
 
 WITHOUT_STEPS = {
@@ -174,11 +189,15 @@ def _waiting(feed: Feed) -> str:
 
 
 def _state(feed: Feed) -> str:
-    if feed.session.finished is not None and (ending := ending_of(feed)):
+    if feed.session.finished is not None and (ending := _ending(feed)):
         return ending.word
     if feed.running:
         return "running"
     return "crashed" if feed.cut_off else "reading"
+
+
+def _ending(feed: Feed) -> Ending | None:
+    return ending_of(feed.session, feed.cut_off, feed.exit_message or "")
 
 
 def _device(session: Session) -> str:
@@ -250,6 +269,11 @@ class View:
         return self.session.finished is not None or self._feed.cut_off
 
     @property
+    def concluded(self) -> bool:
+        """Whether there are conclusions of this moment."""
+        return self._conclusions() is not None
+
+    @property
     def replayed(self) -> bool:
         """Whether a recording is replayed."""
         return self._feed.replayed
@@ -264,12 +288,12 @@ class View:
             self._seen = now
             self.case_rows.cut_off = feed.cut_off
             self.case_rows.refresh(())
-        self._star_best()
+        self.case_rows.star(self.starred)
 
     def _add_ended(self, ended: list[CaseState]) -> None:
         self._processed += len(ended)
-        self._log.add_ended(ended)
         self.case_rows.add_ended(ended)
+        self._log.add_ended(ended)
         self._remaining.add_ended(ended)
         for case in ended:
             self._marks |= dict.fromkeys(format.clean(mark) for mark in case.marks)
@@ -285,13 +309,16 @@ class View:
         running = [case.index for case in session.running]
         seen = (conclusions, self._seen, running, session.finished, self._feed.cut_off)
         if self._answer is None or self._answer[0] != seen:
-            text = AnswerText(self._feed, self.case_rows.names, self._symbols, self._name)
-            self._answer = (seen, text.answer(conclusions))
+            command = self._feed.command_word(self._name)
+            text = AnswerText(session, self.case_rows.names, self._symbols, command)
+            self._answer = (seen, text.answer(_ending(self._feed), conclusions))
         return self._answer[1]
 
-    def _star_best(self) -> None:
+    @property
+    def starred(self) -> frozenset[int]:
+        """Cases to run, as the newest conclusions name them."""
         conclusions = self._conclusions()
-        self.case_rows.star(conclusions.starred if conclusions else frozenset())
+        return conclusions.starred if conclusions else frozenset()
 
     def heading(self, notes: tuple[str, ...]) -> SweepHeading:
         """Return the header. Markers are those of the running case, or else of all ended cases."""
@@ -388,6 +415,7 @@ class View:
             total=len(session.cases),
             filter=format.clean(table_order.filter),
             unit=task_named(session.start.sweep.task).unit if session.started else SAMPLES_PER_S,
+            over=self.over and self.concluded,
         )
 
     def _columns(self, chosen: tuple[str, ...]) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ SORT_BUDGET_S = 0.02
 SLICE = 100
 """Number of cases processed between two checks of the clock."""
 BEST_FIRST = Sorting("samples", reverse=True)
-"""Order of a session that is over, unless the user has chosen another one."""
+"""Order of a session that is over, unless the user has chosen another one: cases to run, then the fastest."""
 MUTABLE_COLUMNS = ("state", "base", "answer")
 """Columns whose values may change after a case has ended."""
 
@@ -42,6 +42,8 @@ class TableOrder:
         self.sorting: Sorting | None = None
         """None for queue order."""
         self._over = False
+        self._to_run: frozenset[int] = frozenset()
+        """Cases to run, once the session is over."""
         self.filter = ""
         """Words that a case must contain, in any order."""
         self._order: Sequence[int] = session.order
@@ -72,7 +74,7 @@ class TableOrder:
         """
         session = self._session
         running = tuple(case.index for case in session.running)
-        requested = (self.sorting, self.filter)
+        requested = (self.sorting, self.filter, self._to_run)
         state = (id(session.order), len(session.order), running, session.done, loaded(), requested)
         if requested != self._requested or (self.complete and state != self._known):
             self._requested, self._known = requested, state
@@ -142,8 +144,12 @@ class TableOrder:
         elif key not in UNSORTED:
             self.sorting = Sorting(key)
 
-    def show_end(self, over: bool) -> None:
-        """Put the best first once the session is over, unless the user has sorted; a replay may go back."""
+    def show_end(self, over: bool, to_run: frozenset[int] = frozenset()) -> None:
+        """Put the best first once the session is over, unless the user has sorted; a replay may go back.
+
+        ``to_run`` has the cases that the session's conclusions name.
+        """
+        self._to_run = to_run if over else frozenset()
         if over and not self._over and self.sorting is None:
             self.sorting = BEST_FIRST
         elif self._over and not over and self.sorting == BEST_FIRST:
@@ -184,9 +190,12 @@ class TableOrder:
             if place % SLICE == 0:
                 yield
         first = [index for index in shown if index in running]
-        ranked = [index for index in shown if values[index] is not None and index not in running]
+        others = [index for index in shown if index not in running]
+        ranked = [index for index in others if values[index] is not None]
         ranked.sort(key=lambda index: values[index] or 0, reverse=sorting.reverse)
-        return [*first, *ranked, *(index for index in shown if values[index] is None and index not in running)]
+        if sorting == BEST_FIRST:
+            ranked.sort(key=lambda index: index not in self._to_run)
+        return [*first, *ranked, *(index for index in others if values[index] is None)]
 
     def _value_of(self, index: int, key: str) -> Value:
         column_values = self._values.setdefault(key, {})

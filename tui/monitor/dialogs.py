@@ -1,11 +1,13 @@
 """Pages and dialogs opened from the Monitor: case page, columns, clipboard."""
 
 from collections.abc import Callable
+from functools import partial
 
 from benchtui.tui.case.screen import CaseScreen
-from benchtui.tui.monitor.clipboard import report_markdown, row_markdown
+from benchtui.tui.monitor.clipboard import row_markdown
 from benchtui.tui.monitor.columns_dialog import ColumnsPage
 from benchtui.tui.monitor.interface import MonitorScreen
+from benchtui.tui.report.generated import report_markdown
 
 
 def show_detail(monitor: MonitorScreen) -> None:
@@ -27,6 +29,16 @@ def show_why(monitor: MonitorScreen) -> None:
     else:
         side = Side(lambda: feed.session, feed.explainer, case.index)
         monitor.app.push_screen(WhyScreen(side, monitor.symbols))
+
+
+def show_report(monitor: MonitorScreen) -> None:
+    """Open the report of the session, as it was recorded so far."""
+    from benchtui.tui.report.screen import ReportScreen  # imports markdown-it, which no other page needs
+
+    path, judging = monitor.feed.path, monitor.feed.judging
+    make = partial(report_markdown, path, judging, source=True)
+    screen = ReportScreen(make, lambda: monitor.action_ask("export"), monitor.symbols)
+    monitor.app.push_screen(screen)
 
 
 def choose_columns(monitor: MonitorScreen) -> None:
@@ -68,6 +80,7 @@ def _copy_report(monitor: MonitorScreen) -> None:
 OPEN: dict[str, Callable[[MonitorScreen], None]] = {
     "detail": show_detail,
     "why": show_why,
+    "view": show_report,
     "columns": choose_columns,
     "row": copy_row,
     "report": copy_report,

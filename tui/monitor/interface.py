@@ -54,6 +54,9 @@ class MonitorScreen(Protocol):
     def request(self, request: Request) -> None:
         """Send a request to the engine."""
 
+    def action_ask(self, what: str) -> None:
+        """Open a prompt, such as ``export``."""
+
     def run_in_thread(self, call: Callable[[], object], done: str = "") -> None:
         """Run a call in a thread, then show its error or ``done``."""
 

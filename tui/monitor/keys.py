@@ -27,7 +27,7 @@ KEYS = keymap.table(
         "measure",
         "measure",
         "Measure what is open",
-        "once the sweep is over: the cases of the open questions, in as many rounds as they need",
+        "once the sweep is over: the rounds that decide the open questions, appended to the session",
     ),
     ("delete,backspace", "drop", "engine('drop')", "Drop a pending case", "the selected one"),
     ("u", "undo", "engine('undo')", "Undo a drop or skip", "within five seconds: the case is queued again"),
@@ -38,6 +38,7 @@ KEYS = keymap.table(
     ("e", "edit", "edit", "Edit this sweep", "as a new one"),
     *keymap.movement("case", "the upper part shows it"),
     ("enter", "detail", "open('detail')", "Case details", "of the selected case, or the one shown"),
+    ("v", "report", "open('view')", "View the report", "as benchtui export shows it on a terminal"),
     ("W", "why", "open('why')", "Why", "profile the case again, and show where the time of its step goes"),
     (
         "escape",

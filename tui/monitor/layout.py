@@ -143,6 +143,7 @@ class MonitorLayout:
             current, machines, answer = view.current(chosen), view.machines(chosen), view.answer()
             over = view.over and chosen is None
             screen.set_class(over, "-over")
+            screen.set_class(over and not answer.works and bool(answer.notes) and view.concluded, "-nothing")
             answer_rows = self._resize(screen, machines, view, answer, over)
             title("verdict", *answer_title(answer, answer_rows))
             show("answer", answer)
@@ -153,12 +154,12 @@ class MonitorLayout:
             show("band", view.histogram(chosen) if self.histogram else view.band(chosen))
             show("parts", view.parts(chosen))
             show("gauges", machines)
-        table_order.show_end(view.over)
+        table_order.show_end(view.over, view.starred)
         table = screen.query_one(CaseTable)
         rows = view.rows(table_order)
         table.show(rows)
         arrangement = table.arrangement()
-        left, right = table_title(rows), table_subtitle(arrangement, self._symbols)
+        left, right = table_title(rows, arrangement), table_subtitle(arrangement, self._symbols)
         title("cases", left, right)
         show("header", arrangement)
 

@@ -11,6 +11,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.tui.monitor.clipboard import write_report
 from benchtui.tui.monitor.interface import MonitorScreen
 from benchtui.tui.monitor.requests import EngineRequests, Request
+from benchtui.tui.widgets.completion import Completer, path_completer
 from benchtui.tui.widgets.input_field import LineInput
 
 TextHandler = Callable[[str], str]
@@ -34,6 +35,8 @@ class TextPrompt(msgspec.Struct):
     """Called on Enter; a message keeps the prompt open."""
     canceled: Callable[[], None] = msgspec.field(default=lambda: None)
     """Called when the user cancels."""
+    completer: Completer | None = None
+    """Completes the text at tab."""
 
 
 class Export:
@@ -89,6 +92,7 @@ class PromptInput(LineInput):
         super().__init__(prompt.value)
         self._monitor = monitor
         self.prompt = prompt
+        self.completer = prompt.completer
 
     def on_mount(self) -> None:
         """Focus the field and show the message on its initial text."""
@@ -107,6 +111,12 @@ class PromptInput(LineInput):
             self._show_message(text)
         else:
             _close(self._monitor, self)
+
+    def on_text_input_completed(self, event: LineInput.Completed) -> None:
+        """Show how the text may continue."""
+        event.stop()
+        if event.options:
+            self._show_message("  ".join(event.options))
 
     def refresh_prompt(self) -> None:
         """Refresh the message on the current text."""
@@ -211,5 +221,9 @@ def _export(monitor: MonitorScreen) -> TextPrompt:
 
     export = Export(write)
     return TextPrompt(
-        "Write the report as markdown to", f"{monitor.feed.path.stem}.md", export.changed, export.submitted
+        "Write the report as markdown to",
+        f"{monitor.feed.path.stem}.md",
+        export.changed,
+        export.submitted,
+        completer=path_completer(Path()),
     )

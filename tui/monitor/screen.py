@@ -196,14 +196,15 @@ class Monitor(PanelScreen[None]):
             self.show_message(str(error))
 
     def action_measure(self) -> None:
-        """Measure what the session leaves open, as a sweep of its own."""
+        """Measure what the session leaves open, and append it to the session."""
         conclusions = None if self.feed.running else self._conclusions.newest()
         if conclusions is None or not conclusions.remaining:
             running = "the sweep is still running" if self.feed.running else "no measurement would decide more"
             self.show_message(running)
             return
         self.show_message("starting to measure what is open")
-        self.post_message(EngineRequested(follow_up(self.feed.session, conclusions.open)))
+        start = follow_up(self.feed.session, conclusions.open)
+        self.post_message(EngineRequested(start, into=self.feed.path))
 
     def action_freeze(self) -> None:
         """Freeze or resume drawing; reading continues."""

@@ -82,9 +82,9 @@ class StatusLine:
         if self._feed.running:
             freeze = ("space", "unfreeze" if frozen else "freeze")
             pause = ("P", "resume" if self._feed.session.paused else "pause")
-            return (("q", "quit"), ("?", "help"), ("x", "skip"), pause, freeze, rows, ("enter", "detail"))
+            return (("x", "skip"), pause, freeze, rows, ("enter", "detail"), ("?", "help"), ("q", "quit"))
         keys = (("s", "sort"), ("/", "filter"), ("R", "replay"), ("enter", "detail"))
-        return (("q", "quit"), ("?", "help"), rows, *keys)
+        return (rows, *keys, ("?", "help"), ("q", "quit"))
 
     def waiting(self) -> str:
         """Return what the UI is waiting for; empty if nothing."""

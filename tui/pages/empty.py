@@ -12,7 +12,7 @@ from benchtui.tui.shell import keymap
 from benchtui.tui.shell.navigation import BackRequested, Place
 from benchtui.tui.widgets.panel import Panel
 
-KEYS = (("1", "start a sweep"), ("4", "open a session"), ("?", "help"), ("q", "quit"))
+KEYS = (("0", "home"), ("1", "start a sweep"), ("4", "open a session"), ("?", "help"), ("q", "quit"))
 
 
 class EmptyScreen(ViewScreen):
@@ -51,6 +51,7 @@ def _lines(word: str, width: int, height: int, symbols: Symbols) -> list[Line]:
     return [
         line((word, "strong")),
         BLANK,
+        line((keymap.key("app.home"), "accent"), ("  measure a model of this machine", "plain")),
         line((keymap.key("app.sweep"), "accent"), ("  edit a sweep and start it", "plain")),
         line((keymap.key("app.library"), "accent"), ("  open or replay a session from the library", "plain")),
     ]

@@ -1,14 +1,17 @@
-"""Start of an engine for a session that is continued or followed up: other sweeps, permissions, errors."""
+"""Engine of a continued session or a follow-up: other sweeps, permissions, errors, and the end."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 from textual.app import App
 
+from benchtui.engine.client import Engine
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.permissions.needed import PermissionNeededError
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean
+from benchtui.tui.pages.follow_up import join_at_end
 from benchtui.tui.pages.permission import PermissionScreen
 from benchtui.tui.shell.context import ANOTHER_SWEEP_RUNNING, AppContext
 from benchtui.tui.shell.navigation import EngineRequested, Opened
@@ -22,7 +25,7 @@ async def start_engine(app: App[Any], context: AppContext, request: EngineReques
 
     def answer(yes: bool | None) -> None:
         if yes:
-            app.post_message(EngineRequested(request.start, needed))
+            app.post_message(EngineRequested(request.start, needed, into=request.into))
 
     try:
         if await asyncio.to_thread(context.running):
@@ -35,3 +38,16 @@ async def start_engine(app: App[Any], context: AppContext, request: EngineReques
         app.notify(clean(str(error)), markup=False)
     else:
         app.post_message(Opened(engine.path, engine))
+        if request.into:
+            await _join(app, engine, request.into)
+
+
+async def _join(app: App[Any], engine: Engine, into: Path) -> None:
+    """Append a follow-up to its session once it has ended, and show that session instead."""
+    try:
+        joined = await join_at_end(engine, into)
+    except BenchtuiError as error:
+        app.notify(clean(f"{error}; both: benchtui optimal {into} {engine.path}"), markup=False)
+        return
+    if joined:
+        app.post_message(Opened(into, None, instead_of=engine.path))

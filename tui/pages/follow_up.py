@@ -1,5 +1,6 @@
-"""Follow-ups of a session that is over: continue it, or measure what it leaves open."""
+"""Follow-ups of a session that is over: continue it, or measure what it leaves open and append that."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,8 @@ from benchtui.tui.shell.context import AppContext
 if TYPE_CHECKING:
     from benchtui.sessions.advice.open_questions import OpenQuestion
 
+POLL_S = 0.5
+"""Seconds between two checks whether an engine has ended."""
 StartEngine = Callable[[AppContext, Consent], Engine]
 
 
@@ -22,14 +25,31 @@ def continued(path: Path) -> StartEngine:
 
 
 def follow_up(session: Session, questions: "Sequence[OpenQuestion]") -> StartEngine:
-    """Return the function that starts the sweep that decides the questions."""
+    """Return the function that starts the sweep that decides the questions, with only the missing rounds."""
 
     def start(context: AppContext, consent: Consent) -> Engine:
-        from benchtui.sessions.advice.deciding_sweep import deciding_sweep  # not needed for the first paint
+        # not needed for the first paint
+        from benchtui.sessions.advice.deciding_sweep import deciding_sweep, further_rounds
 
         sweep = deciding_sweep(session, questions)
         if sweep is None:
             raise BenchtuiError("no measurement would decide what is open")
-        return context.start(sweep, consent)
+        return context.start(further_rounds(session, sweep), consent)
 
     return start
+
+
+async def join_at_end(engine: Engine, into: Path) -> bool:
+    """Wait until a follow-up has ended, and append it to the session that it was for.
+
+    Return False if it measured nothing. Raises BenchtuiError if it can't be joined; both files are kept then.
+    """
+    while engine.alive():
+        await asyncio.sleep(POLL_S)
+    return await asyncio.to_thread(_join, engine.path, into)
+
+
+def _join(path: Path, into: Path) -> bool:
+    from benchtui.sessions.compare.joined import join_follow_up  # not needed for the first paint
+
+    return join_follow_up(into, path, Session.load(path))

@@ -25,17 +25,41 @@ def editor_help(symbols: Symbols) -> Sequence[Section]:
         (
             "12.3?",
             "a rough estimate: 2 operations per parameter and token (6 in training) at 100e9 per second on cpu "
-            "and 10e12 on cuda; memory of only weights and libraries",
+            "and 10e12 on cuda; memory of weights and libraries, and of the batch if config.json has sizes",
         ),
     )
     return (("Values", values), ("Signs", signs))
+
+
+def home_help(symbols: Symbols) -> Sequence[Section]:
+    """Return the help sections of Home."""
+    columns = (
+        ("size", "files of its weights; random: only its architecture is here"),
+        ("task", "from modules.json or the class in config.json; empty if neither says"),
+        (
+            "fits",
+            "largest batch of a search that fits into the memory that is free now: weights, activations and "
+            "cache, from the sizes in config.json; a rough estimate, checked in benchtui doctor",
+        ),
+        ("best here", f"highest rate measured on this machine; {symbols.flag}: its session has marks"),
+    )
+    models = (
+        ("measured", "models of the sessions of this machine come first"),
+        ("folders", "of the entry models in config.toml"),
+        ("cache", "of the Hugging Face hub: HF_HUB_CACHE, HF_HOME"),
+        ("paste", "a path or a hub id is selected"),
+    )
+    return (("Models", models), ("Columns", columns))
 
 
 def library_help(symbols: Symbols) -> Sequence[Section]:
     """Return the help sections of the Library view."""
     columns = (
         ("measured", "measured cases, of those planned"),
-        ("best rate", f"throughput of the best case; {symbols.absent} if none was measured"),
+        (
+            "best rate",
+            f"throughput of the case to run; {symbols.about} while undecided, {symbols.absent} without any",
+        ),
         ("A B C", "the marked sessions; A is the base"),
         (symbols.flag, "caveats of the measurements"),
     )
@@ -110,13 +134,29 @@ def why_help(symbols: Symbols) -> Sequence[Section]:
     return (("Signs", signs), ("Columns", columns))
 
 
+def report_help(symbols: Symbols) -> Sequence[Section]:
+    """Return the help sections of the Report page."""
+    signs = (
+        (symbols.flag, "caveat about the figures below"),
+        (
+            f"{symbols.axis}{symbols.eighths[-1]}{symbols.light}",
+            "bar around 1: right is faster than the baseline, left slower; the light end is the 95 % interval",
+        ),
+        ("FASTER", "a verdict; docs/verdicts.md says when each is given"),
+        (f"{symbols.track * 3}", "columns that don't fit follow in a second table, with the rows' names again"),
+    )
+    return (("Signs", signs),)
+
+
 SECTIONS: dict[str, Callable[[Symbols], Sequence[Section]]] = {
     "": no_signs,
+    "home": home_help,
     "sweep": editor_help,
     "library": library_help,
     "compare": compare_help,
     "charts": charts_help,
     "case": case_help,
     "why": why_help,
+    "report": report_help,
 }
 """Help sections by view; they follow its keys."""

@@ -59,7 +59,7 @@ class CaseTable(ScrollView):
         width, height = self._room
         if not height:
             return
-        self._keep_in_view(rows, height)
+        self._keep_in_view(rows, height, before.over)
         top = self.scroll_offset.y
         arrangement = self.arrangement()
         for _ in range(2):  # a row may widen the scale of the bars above it; a second look finds those
@@ -141,11 +141,13 @@ class CaseTable(ScrollView):
             self.refresh(*(Region(start, y, end - start, 1) for start, end in spans))
         self._drawn[y] = (row, chosen, line)
 
-    def _keep_in_view(self, rows: Rows, height: int) -> None:
+    def _keep_in_view(self, rows: Rows, height: int, was_over: bool) -> None:
         index = rows.running if rows.chosen is None else rows.chosen
-        if index is None:
-            return
         top = self.scroll_offset.y
+        if index is None:
+            if rows.over and top and not was_over:
+                self.scroll_to(y=0, animate=False)
+            return
         if rows.chosen is not None:
             wanted = min(max(top, index - height + 1), index)
         else:

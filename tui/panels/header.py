@@ -11,6 +11,8 @@ from benchtui.tui.drawing.styled_text import Line, Span, fitting_facts, justify,
 from benchtui.tui.table.mark_words import kind_word
 from benchtui.tui.widgets.nav_bar import place_pieces
 
+WIDE = 100
+"""Width in cells from which there is room for whole words and a long bar."""
 ROUNDING = 1e-9
 """Percentage points added before rounding down, because 0.29 * 100 is less than 29."""
 
@@ -36,6 +38,8 @@ class SweepHeading(msgspec.Struct, frozen=True):
     """Whether the queue is paused: no further case starts."""
     skipped: int = 0
     """Number of skipped cases."""
+    round: tuple[int, int] | None = None
+    """Round in progress, from 1, and their number; ``done`` counts the cases that it has measured."""
     light: tuple[Span, ...] = ()
     """Whether other processes disturb the machine now, longest wording first; empty if unknown, or if nothing
     is running."""
@@ -89,6 +93,9 @@ def time_left(estimate: Estimate | None, symbols: Symbols) -> str:
 def count_text(heading: SweepHeading, symbols: Symbols) -> str:
     """Format the number of cases run to an end; skipped ones are counted separately."""
     count = f"{heading.done:>{len(str(heading.total))}}/{heading.total} cases"
+    if heading.round is not None:
+        current, rounds = heading.round
+        count = f"round {current}/{rounds} {symbols.dot} {count.strip()}"
     return count + (f" {symbols.dot} {heading.skipped} skipped" if heading.skipped else "")
 
 
@@ -98,8 +105,9 @@ def percent_text(progress: float) -> str:
 
 
 def _progress(heading: SweepHeading, width: int, symbols: Symbols) -> list[Span]:
-    size = 12 if width < 100 else 26
-    count = (f"{count_text(heading, symbols)} ", "plain")
+    size = 12 if width < WIDE else 26
+    words = count_text(heading, symbols)
+    count = (f"{words.removesuffix(' cases') if heading.round and width < WIDE else words} ", "plain")
     drawn = gauge_bar(heading.progress, size, symbols, "accent")
     share: Span = (percent_text(heading.progress), "bright")
     return [count, *drawn, share, _ending(heading, symbols)]

@@ -32,7 +32,7 @@ HINTS: dict[Name, str] = {
     "band": "no steps yet; {detail}: case details",
     "histogram": "no measured steps yet",
     "gauges": "no readings yet",
-    "parts": "no measured steps with parts yet",
+    "parts": "no measured steps with parts",
     "log": "no engine messages yet",
 }
 

@@ -6,8 +6,7 @@ from rich.cells import cell_len
 
 from benchtui.sessions.report.speedup_block import Speedup
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.compare.rows import LEAST_WIDEST
-from benchtui.tui.drawing.bars import RatioRange, ratio_bar
+from benchtui.tui.drawing.bars import LEAST_WIDEST, RatioRange, ratio_bar
 from benchtui.tui.drawing.format import fit
 from benchtui.tui.drawing.styled_text import Line, Span, line, wrap_spans
 from benchtui.tui.report.words import verdict_spans
@@ -33,7 +32,7 @@ def bar_lines(rows: Sequence[Speedup], width: int, symbols: Symbols) -> Iterator
     size = max(LEAST_BAR, min(MOST_BAR, room - longest))
     most = max((LEAST_WIDEST, *(_extent(row) for row in shown)))
     for row, name, text in zip(shown, names, texts, strict=True):
-        spans: list[Span] = [(f"{fit(name, max(8, min(longest, room - size)), symbols)}  ", "plain")]
+        spans: list[Span] = [(f"{fit(name, min(longest, max(8, room - size)), symbols)}  ", "plain")]
         low, high = _bounds(row)
         bar = ratio_bar(RatioRange(low, high, most), size, symbols, _role(row.verdict))
         yield line(*spans, *bar, (f"  {text:<{figure}}  ", "bright"), *verdict_spans(row.verdict))

@@ -3,11 +3,10 @@
 import re
 from collections.abc import Iterator
 
-from benchtui.tui.compare.rows import VERDICTS
 from benchtui.tui.drawing.styled_text import Span
-from benchtui.tui.model.row_cells import ANSWER_ROLES
+from benchtui.tui.model.row_cells import ANSWER_ROLES, VERDICT_ROLES
 
-_ROLES = {verdict.name: role for verdict, (_, role) in VERDICTS.items()} | {
+_ROLES = {verdict.name: role for verdict, role in VERDICT_ROLES.items()} | {
     answer.upper(): role for answer, role in ANSWER_ROLES.items()
 }
 _VERDICT = re.compile(rf"\b({'|'.join(_ROLES)})\b")

@@ -1,7 +1,7 @@
 """App context: access to engines, the session library and the working folder."""
 
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,8 +10,10 @@ import msgspec
 
 from benchtui.engine import client
 from benchtui.engine.client import Engine
+from benchtui.sessions.events import Telemetry
+from benchtui.sessions.journal.session_file import SessionFile
 from benchtui.sessions.library import paths
-from benchtui.sessions.library.paths import SessionFile
+from benchtui.sessions.payloads import Host, MachineUsers
 from benchtui.sessions.permissions.needed import Consent
 from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 from benchtui.sessions.sweep import Config, Sweep
@@ -50,6 +52,12 @@ class AppContext(msgspec.Struct, frozen=True):
     """List the sessions that estimates learn from; None for those in the library."""
     device_support: Callable[[], "DeviceSupport"] = lambda: client.device_support(None)
     """Check which options are worth trying on this machine's first GPU, or else its CPU."""
+    bundled: Callable[[], Mapping[str, Path]] = dict
+    """Return the folders of the architectures that come with benchtui, by name."""
+    watch: Callable[[Callable[[Host | Telemetry | MachineUsers], None]], Callable[[], None]] = lambda emit: (
+        _nothing
+    )
+    """Read this machine in a thread until the returned function is called."""
     hostname: str = msgspec.field(default_factory=platform.node)
     """Host name of this machine in session files."""
 
@@ -67,12 +75,18 @@ class AppContext(msgspec.Struct, frozen=True):
             preferences=Preferences.of_user(),
             judging=judging,
             missing_device=lambda: client.find_cuda().missing_reason,
+            bundled=client.bundled_models,
+            watch=client.watch_machine,
         )
 
 
 def _start(sweep: Sweep, consent: Consent) -> Engine:
     path = paths.new_path(sweep.name, datetime.now().astimezone())
     return client.start(sweep, path, consent, numbered=True)
+
+
+def _nothing() -> None:
+    """End nothing: no machine is read."""
 
 
 def _unknown_devices(config: Config) -> str:

@@ -29,6 +29,7 @@ NAMED = {key.value for key in Keys} | set(KEY_NAME_REPLACEMENTS.values())
 MODIFIERS = ("ctrl", "shift", "alt", "super")
 TITLES = {
     "app": "Everywhere",
+    "home": "Home",
     "sweep": "Sweep",
     "open": "Opening a sweep",
     "monitor": "Monitor",
@@ -37,6 +38,7 @@ TITLES = {
     "charts": "Charts",
     "case": "Case details",
     "why": "Why",
+    "report": "Report",
     "library": "Library",
     "compare": "Compare",
     "nothing": "Monitor and Charts without an open session",

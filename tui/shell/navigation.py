@@ -10,22 +10,27 @@ from textual.message import Message
 from benchtui.engine.client import Engine
 from benchtui.sessions.permissions.needed import NO_CONSENT, Consent
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.sweep import Sweep
 from benchtui.tui.shell.context import AppContext
 
-Place = Literal["sweep", "monitor", "charts", "library", "compare"]
-PLACES: tuple[Place, ...] = ("sweep", "monitor", "charts", "library", "compare")
-"""In key order: ``1`` is the first."""
+Place = Literal["home", "sweep", "monitor", "charts", "library", "compare"]
+PLACES: tuple[Place, ...] = ("home", "sweep", "monitor", "charts", "library", "compare")
+"""In key order: ``0`` is the first."""
 
 
 class Opened(Message):
     """Posted when a session is chosen: its file, and the engine that writes it, if any."""
 
-    def __init__(self, path: Path, engine: Engine | None, *, replay: bool = False) -> None:
+    def __init__(
+        self, path: Path, engine: Engine | None, *, replay: bool = False, instead_of: Path | None = None
+    ) -> None:
         super().__init__()
         self.path = path
         self.engine = engine
         self.replay = replay
         """Whether to play it from its beginning, as if live."""
+        self.instead_of = instead_of
+        """Session that it replaces, unless another one is shown by now; None opens it in any case."""
 
 
 class ComparisonRequested(Message):
@@ -37,9 +42,9 @@ class ComparisonRequested(Message):
 
 
 class EditRequested(Message):
-    """Posted when a sweep is chosen for editing: a preset's name, a TOML file, or a session that ran it."""
+    """Posted when a sweep is chosen for editing: it, a preset's name, a TOML file, or a session that ran it."""
 
-    def __init__(self, source: str | Path) -> None:
+    def __init__(self, source: str | Path | Sweep) -> None:
         super().__init__()
         self.source = source
 
@@ -47,10 +52,18 @@ class EditRequested(Message):
 class EngineRequested(Message):
     """Posted when a session is to be continued, or followed by another sweep."""
 
-    def __init__(self, start: Callable[[AppContext, Consent], Engine], consent: Consent = NO_CONSENT) -> None:
+    def __init__(
+        self,
+        start: Callable[[AppContext, Consent], Engine],
+        consent: Consent = NO_CONSENT,
+        *,
+        into: Path | None = None,
+    ) -> None:
         super().__init__()
         self.start = start
         """Starts the engine. Raises BenchtuiError."""
+        self.into = into
+        """Session to which that sweep is appended at its end; None if it stays one of its own."""
         self.consent = consent
         """Permissions that the user has given."""
 

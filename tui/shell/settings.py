@@ -29,6 +29,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Whether the end of a watched sweep rings the bell and sends a desktop notification."""
     mouse: bool = True
     """Whether to use the mouse; otherwise the terminal selects text with it."""
+    models: tuple[str, ...] = ()
+    """Folders whose models Home lists, such as ``~/models``."""
     keys: dict[str, str] = {}
     """Keys by action ID, as listed by ``benchtui keys``; several are separated by commas."""
 

@@ -139,6 +139,13 @@ class CaseNames(msgspec.Struct, frozen=True):
         """Leave out the options that all cases share, unless they share all of them."""
         return CaseNames(tuple(part for part in self.parts if part.differs) or self.parts)
 
+    def shared_text(self, config: Config | None, fitted: "CaseNames | None") -> str:
+        """Name the options that all cases share and that fitted names leave out."""
+        shown = {part.option for part in fitted.parts} if fitted else set()
+        absent = [part for part in self.parts if not part.differs and part.option not in shown]
+        words = (_word(part.option, _value(config, part.option)) for part in absent) if config else ()
+        return ", ".join(word for word in words if word)
+
     def text(self, config: Config, ellipsis: str = "") -> str:
         """Format a case's options, aligned: names left, numbers right."""
         words = (

@@ -173,7 +173,7 @@ COLUMNS = (
     Column("samples", SAMPLES_PER_S, 8, 2, graph_range=(5, 13)),
     Column("memory", "memory", 7, 3),
     Column("power", "W", 4, 4),
-    Column("base", "vs base", 7, 6, graph_range=(7, 13)),
+    Column("base", "vs base", 7, 2.5, graph_range=(7, 13)),
     Column("trace", "steps over time", 16, 8, words=True, from_width=160),
     Column("answer", "answer", 18, 6.2, words=True),
     Column("accepted", "accepted %", 10, 6.3),

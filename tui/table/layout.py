@@ -100,6 +100,8 @@ class Rows(msgspec.Struct, frozen=True):
     filter: str = ""
     unit: str = SAMPLES_PER_S
     """Unit of the throughput, as the title of its column."""
+    over: bool = False
+    """Whether the session has ended: the best rows come into view once."""
 
 
 class Arrangement(msgspec.Struct, frozen=True):
@@ -211,8 +213,9 @@ class Arrangement(msgspec.Struct, frozen=True):
 
 
 def most_important(columns: Sequence[Column]) -> list[Column]:
-    """Return the columns that names make room for: median, throughput, and those that get space first."""
-    last = max((column.rank for column in columns if column.key in ("p50", "samples")), default=-math.inf)
+    """Return the columns that names make room for: median, throughput and ratio, and those before them."""
+    keys = ("p50", "samples", "base")
+    last = max((column.rank for column in columns if column.key in keys), default=-math.inf)
     return [column for column in columns if column.rank <= last]
 
 

@@ -6,12 +6,13 @@ from benchtui.tui.table.columns import BY_KEY
 from benchtui.tui.table.layout import Arrangement, Rows
 
 
-def table_title(rows: Rows) -> list[Span]:
-    """Return the table's title, such as ``cases /sdpa [7 of 32]``."""
-    if not rows.filter:
-        return [("cases ", "plain"), (f"[{rows.total:,}]", "muted")]
-    count = f"[{rows.count:,} of {rows.total:,}]"
-    return [("cases ", "plain"), (f"/{rows.filter}", "accent"), (f" {count}", "muted")]
+def table_title(rows: Rows, arrangement: Arrangement) -> list[Span]:
+    """Return the table's title, such as ``cases /sdpa [7 of 32]``, and what its rows leave out."""
+    if rows.filter:
+        count = f"[{rows.count:,} of {rows.total:,}]"
+        return [("cases ", "plain"), (f"/{rows.filter}", "accent"), (f" {count}", "muted")]
+    same = rows.names.shared_text(rows.row(0).config, arrangement.names) if rows.count else ""
+    return [("cases ", "plain"), (f"[{rows.total:,}]{f'  all {same}' if same else ''}", "muted")]
 
 
 def table_subtitle(arrangement: Arrangement, symbols: Symbols) -> list[Span]:

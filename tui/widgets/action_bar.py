@@ -19,6 +19,7 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.drawing.styled_text import Line, line
 from benchtui.tui.shell.key_queue import HOLDS_KEYS
+from benchtui.tui.widgets.completion import Completer
 from benchtui.tui.widgets.input_field import TextInput
 from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.message_line import Log, log_lines
@@ -144,9 +145,10 @@ class ActionBar(Vertical):
         self.query_one("#log", Panel).show(Log(word=clean(word), role=role))
         self.post_message(self.Changed())
 
-    def ask(self, purpose: str, word: str, text: str = "") -> None:
+    def ask(self, purpose: str, word: str, text: str = "", completer: Completer | None = None) -> None:
         """Open the input field with a label and an initial text."""
         self.show_message()
+        self.query_one("#field", TextInput).completer = completer
         self.purpose, self._label = purpose, word
         self.add_class("-typing").remove_class("-refused")
         asked, field = self.query_one("#asked", Panel), self.query_one("#field", Input)
@@ -191,7 +193,7 @@ class ActionBar(Vertical):
             done = await asyncio.to_thread(work)
         except BenchtuiError as error:
             if given is not None:
-                self.ask(given.purpose, given.label, given.text)
+                self.ask(given.purpose, given.label, given.text, self.query_one("#field", TextInput).completer)
                 self.add_class("-refused")
             self.show_message(str(error))
             return
@@ -203,6 +205,13 @@ class ActionBar(Vertical):
         else:
             self.show_message(done.word, "plain")
             self.post_message(self.Finished(done))
+
+    @on(TextInput.Completed)
+    def _show_options(self, event: TextInput.Completed) -> None:
+        """Show above the input field how its text may continue."""
+        event.stop()
+        self.set_class(bool(event.options), "-refused")
+        self.show_message("  ".join(event.options), "muted")
 
     @on(Input.Changed)
     def _changed(self, event: Input.Changed) -> None:

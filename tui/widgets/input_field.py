@@ -1,12 +1,42 @@
 """Borderless text inputs: an overlay at any position, and one in the layout."""
 
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.message import Message
 from textual.widgets import Input
 
 from benchtui.sessions.sanitize import replace_unprintable
+from benchtui.tui.widgets.completion import Completer
 
 
 class TextInput(Input):
-    """Input whose text, such as the suggested name of a file, can't control the terminal."""
+    """Input whose text, such as the suggested name of a file, can't control the terminal.
+
+    With a ``completer``, tab completes the text.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("tab", "complete", show=False)]
+    completer: Completer | None = None
+
+    class Completed(Message):
+        """Posted after tab, with the possible continuations if there are several."""
+
+        def __init__(self, options: tuple[str, ...]) -> None:
+            super().__init__()
+            self.options = options
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave tab to the screen if there is nothing to complete."""
+        return self.completer is not None if action == "complete" else super().check_action(action, parameters)
+
+    def action_complete(self) -> None:
+        """Complete the text."""
+        if self.completer is not None:
+            completion = self.completer(self.value)
+            self.value = completion.text
+            self.cursor_position = len(completion.text)
+            self.post_message(self.Completed(completion.options))
 
     def validate_value(self, value: str) -> str:
         """Replace each unprintable character by one that is printable, so that the cursor keeps its place."""
@@ -33,8 +63,9 @@ class Field(TextInput):
         self.styles.offset = (column, line)
         self.styles.width = width
 
-    def open(self, text: str) -> None:
+    def open(self, text: str, completer: Completer | None = None) -> None:
         """Show the text, fully selected, and take the focus."""
+        self.completer = completer
         with self.prevent(Input.Changed):
             self.value = text
         self.add_class("-open")

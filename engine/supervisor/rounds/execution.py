@@ -57,8 +57,8 @@ class RoundRun:
         self._attempt = 0
         self._shortages = 0
         """Number of failures in this round to start a process for lack of file descriptors."""
-        self._last = False
-        """Whether this attempt is the last one, even if it is disturbed."""
+        self._last = scheduled.partner is not None
+        """Whether this attempt is the last one, even if it is disturbed. One of two by turns has only one."""
         self._due_s = 0.0
 
     @property

@@ -75,6 +75,7 @@ class FurtherRounds:
             spent_s=round(session.budget_spent_s, 3),
             budget_s=round(session.budget_s, 3),
             settled=tuple(map(_settled_case, plan.settled)),
+            by_turns=plan.by_turns and len(rounds) == 2,
         )
         return FurtherPlan(dropped, looks, event, ended, tuple(_summary(plan, event, ended)))
 

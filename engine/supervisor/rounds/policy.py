@@ -101,4 +101,5 @@ def _round(end: CaseFinished, round_index: int) -> RoundFinished:
         marks=end.marks,
         effective=end.effective,
         work=end.work,
+        turns=end.turns,
     )

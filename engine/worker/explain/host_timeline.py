@@ -70,8 +70,10 @@ class HostTimeline:
         others = [self._lane(events) for _, events in sorted(lanes.items())]
         asleep_ns = round(asleep_ms * 1e6 * len(self.steps))
         self.segments, covered_ns = self._merged(main, others, asleep_ns)
-        self.asleep_ms = max(0, asleep_ns - covered_ns) / 1e6 / max(1, len(self.steps))
-        """Time asleep per step in which no other thread worked for the step."""
+        self.filled_ms = covered_ns / 1e6 / max(1, len(self.steps))
+        """Time per step in which another thread worked for it."""
+        self.asleep_ms = max(0.0, asleep_ms - self.filled_ms)
+        """Time asleep per step in which none did."""
 
     def names_around(self, index: int) -> Iterator[str]:
         """Yield the names of the events that enclose an event, innermost first."""

@@ -15,10 +15,10 @@ import psutil
 
 from benchtui.engine.telemetry.host import none_on_error
 from benchtui.engine.telemetry.kernel_files import kernel_lines, kernel_text
-from benchtui.engine.telemetry.processors import THREADS
+from benchtui.engine.telemetry.processors import THREADS, busy_s, usable_processors
 from benchtui.sessions.profiles import HostUse, ThreadUse
 
-IO = Path("/proc/self/io")
+IO, VMSTAT = Path("/proc/self/io"), Path("/proc/vmstat")
 _PER_PROCESS, _PER_THREAD = 2, 6
 """Low bits of the number of another process's or thread's CPU clock: clock_getcpuclockid(3)."""
 LEAST_THREAD_SHARE = 0.01
@@ -34,6 +34,9 @@ class _Clocks(msgspec.Struct, frozen=True):
     delay_s: float | None
     """Time in which this thread was ready to run and waited for a processor. None if it isn't counted."""
     usage: resource.struct_rusage
+    main_kernel_s: float
+    """CPU time of this thread in the kernel."""
+    huge_pages: int
     io: Mapping[str, int]
     collecting_s: float
 
@@ -50,6 +53,8 @@ class _Others(msgspec.Struct, frozen=True):
     """CPU time of each thread."""
     delays_s: Mapping[int, float]
     children_s: float
+    processors_s: float | None
+    """CPU time of all processes on the processors of this one."""
 
 
 class _Stretch(msgspec.Struct, frozen=True):
@@ -133,6 +138,8 @@ class HostWatch:
             delay_ms=_ms(median(delays_s)) if delays_s else None,
             user_ms=self._mean_ms(lambda clocks: clocks.usage.ru_utime),
             kernel_ms=self._mean_ms(lambda clocks: clocks.usage.ru_stime),
+            main_kernel_ms=self._mean_ms(lambda clocks: clocks.main_kernel_s),
+            huge_pages=round(self._mean(lambda clocks: clocks.huge_pages), 3),
             page_faults=round(self._mean(lambda clocks: clocks.usage.ru_minflt), 1),
             disk_faults=round(self._mean(lambda clocks: clocks.usage.ru_majflt), 3),
             read_mb=round(self._mean(lambda clocks: clocks.io.get("rchar", 0)) / 1e6, 4),
@@ -141,6 +148,7 @@ class HostWatch:
             children_ms=self._each_ms(
                 lambda stretch: stretch.others[1].children_s - stretch.others[0].children_s
             ),
+            others_ms=self._others_ms(busy_ms),
             threads=threads,
             other_threads_ms=max(0.0, round(busy_ms - main_ms - python_ms, 6)),
             other_delays_ms=self._each_ms(lambda stretch: stretch.others_delay_s),
@@ -159,6 +167,13 @@ class HostWatch:
     def _each_ms(self, total_s: Callable[[_Stretch], float]) -> float:
         return _ms(max(0.0, sum(map(total_s, self._stretches)) / self._steps))
 
+    def _others_ms(self, own_ms: float) -> float | None:
+        """Return the CPU time of other processes. The kernel counts processors in ticks of 10 ms."""
+        spans = [[others.processors_s for others in stretch.others] for stretch in self._stretches]
+        known_s = [after - before for before, after in spans if before is not None and after is not None]
+        children_ms = self._each_ms(lambda stretch: stretch.children_s)
+        return max(0.0, _ms(sum(known_s) / self._steps) - own_ms - children_ms) if known_s else None
+
     def _threads(self) -> Iterator[ThreadUse]:
         """Yield the Python threads besides this one that used a processor."""
         least_ms = LEAST_THREAD_SHARE * self._mean_ms(lambda clocks: clocks.at_s)
@@ -174,7 +189,9 @@ class HostWatch:
         return _Clocks(
             io=_io(),
             delay_s=_delay_s(self._thread),
+            huge_pages=_huge_pages(),
             collecting_s=self._collecting_s,
+            main_kernel_s=resource.getrusage(resource.RUSAGE_THREAD).ru_stime,
             usage=resource.getrusage(resource.RUSAGE_SELF),
             main_s=time.thread_time(),
             at_s=time.perf_counter(),
@@ -189,6 +206,7 @@ class HostWatch:
             },
             delays_s={number: delay_s for number, delay_s in delays_s.items() if delay_s is not None},
             children_s=children_s,
+            processors_s=none_on_error(lambda: busy_s(usable_processors())),
         )
 
     def _collecting(self, phase: str, info: object) -> None:
@@ -226,6 +244,12 @@ def _children_s() -> float:
     running = none_on_error(lambda: psutil.Process().children(recursive=True)) or []
     times_s = (_cpu_s(process.pid, _PER_PROCESS) or 0.0 for process in running)
     return ended.ru_utime + ended.ru_stime + sum(times_s)
+
+
+def _huge_pages() -> int:
+    """Return the number of huge pages that the kernel has made for page faults of all processes."""
+    words = (line.split() for line in kernel_lines(VMSTAT))
+    return next((int(value) for name, value in words if name == "thp_fault_alloc"), 0)
 
 
 def _io() -> Mapping[str, int]:

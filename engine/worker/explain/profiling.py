@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from torch.profiler import ProfilerActivity, profile, record_function
 
 from benchtui.engine.devices.base import Device, Lap, StepTime, no_lap
+from benchtui.engine.devices.failure import result_or_reason
 from benchtui.engine.telemetry.kernel_files import kernel_text
 from benchtui.engine.telemetry.processors import usable_processors
 from benchtui.engine.worker.explain.breakdown import TOKENIZER_PART, Breakdown, break_down
@@ -23,7 +24,6 @@ from benchtui.engine.worker.explain.memory_kinds import memory_kinds
 from benchtui.engine.worker.explain.recording import BLOCK, LAP, STEP, ProfiledEvent, read_events
 from benchtui.engine.worker.explain.sampling import Sampler
 from benchtui.engine.worker.explain.timeline import timeline
-from benchtui.engine.worker.failure import result_or_reason
 from benchtui.engine.worker.torch_info import transformers_version
 from benchtui.engine.workloads.base import Workload
 from benchtui.sessions.profiles import MemoryKinds, Place, StepProfile
@@ -117,17 +117,23 @@ class _Turns:
         return [step_time for step_time, _ in rows]
 
     def _profile(self, steps: int, turn: int, sleep: _Sleep) -> list[ProfiledEvent]:
-        """Run steps under the profiler. The device is synchronized at both ends."""
+        """Run steps under the profiler. The device is synchronized at both ends.
+
+        A step before them, which doesn't count, wakes the threads that slept while the profiler started.
+        """
         lap = _annotated(sleep)
         synchronize = _synchronizer(self._device)
         synchronize()
-        with _profiler(self._device) as profiler, record_function(BLOCK):
-            for _ in range(steps):
-                with record_function(STEP):
-                    sleep.begin_step()
-                    self._workload.step(lap)
-                    sleep.end_part("")
+        with _profiler(self._device) as profiler:
+            self._workload.step(no_lap)
             synchronize()
+            with record_function(BLOCK):
+                for _ in range(steps):
+                    with record_function(STEP):
+                        sleep.begin_step()
+                        self._workload.step(lap)
+                        sleep.end_part("")
+                synchronize()
         self._profilers.append(profiler)
         return read_events(profiler, turn)
 
@@ -155,6 +161,7 @@ def profile_step(
         _profile(breakdown, turns, len(host.steps)),
         kernels=kernels,
         places=places,
+        filled_ms=round(host.filled_ms, 6),
         graph_breaks=compiler[0],
         recompiles=compiler[1],
         memory=memory,

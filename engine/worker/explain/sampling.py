@@ -1,6 +1,8 @@
 """Sampling: the line of code that the main thread is at, and whether it runs or what it sleeps in."""
 
+import ctypes
 import linecache
+import os
 import platform
 import sys
 import sysconfig
@@ -13,7 +15,6 @@ from pathlib import Path
 from types import FrameType
 from typing import NamedTuple
 
-from benchtui.engine.telemetry.kernel_files import kernel_text
 from benchtui.engine.telemetry.processors import THREADS
 from benchtui.sessions.profiles import Activity, Place
 
@@ -48,6 +49,12 @@ _ACTIVITIES = {
     for activity, numbers in _CALLS.get(platform.machine(), {}).items()
     for number in numbers
 }
+
+
+_RUNTIME_AT = ctypes.addressof(ctypes.c_char.in_dll(ctypes.pythonapi, "_PyRuntime"))
+"""Address of the interpreter's state, which contains Python's lock."""
+RUNTIME_BYTES = 2**20
+"""Upper bound of that state's size."""
 
 
 class _Sample(NamedTuple):
@@ -86,31 +93,57 @@ class Sampler:
         return tuple(_place(sample, time_s / whole_s) for sample, time_s in longest)
 
     def _run(self) -> None:
-        reached_s = time.perf_counter()
+        reached_s, state = time.perf_counter(), _State(self._number)
         while not self._ended.is_set():
             wanted_s = time.perf_counter() + INTERVAL_S
             time.sleep(INTERVAL_S)
             late_s = time.perf_counter() - wanted_s
-            call = kernel_text(THREADS / str(self._number) / "syscall").split()
+            call = state.read()
             frame = sys._current_frames().get(self._thread)
             now_s = time.perf_counter()
             if frame:
                 self._seconds[_sample(frame, _activity(call, late_s))] += now_s - reached_s
             reached_s = now_s
+        state.close()
+
+
+class _State:
+    """System call of a thread, read without giving Python's lock away, which that thread may be waiting for."""
+
+    def __init__(self, thread: int) -> None:
+        try:
+            self._file: int | None = os.open(THREADS / str(thread) / "syscall", os.O_RDONLY)
+        except OSError:  # not Linux, or not allowed
+            self._file = None
+        self._text = ctypes.create_string_buffer(256)
+        self._pread = ctypes.PyDLL(None).pread
+
+    def read(self) -> list[str]:
+        """Return the number and the arguments of the call, or ``running``; empty if unknown."""
+        if self._file is None:
+            return []
+        size = self._pread(self._file, self._text, ctypes.c_size_t(255), ctypes.c_long(0))
+        return self._text.raw[: max(size, 0)].decode().split()
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            os.close(self._file)
 
 
 def _activity(call: list[str], late_s: float) -> Activity:
-    """Return what the thread does, by its system call and by how late Python's lock came.
+    """Return what the thread does, by its system call or else by how late Python's lock came.
 
-    A thread that runs Python code gives the lock away only after ``SWITCH_S``; while the sampler has it, that
-    thread waits for a lock itself.
+    A thread that runs Python code gives the lock away only after ``SWITCH_S``. While the sampler has it, such
+    a thread is running at first and then waits for the lock; one that runs anything else doesn't wait for it.
     """
+    late = late_s > SWITCH_S / 2
     if not call:
-        return "python" if late_s > SWITCH_S / 2 else "wait"
+        return "python" if late else "wait"
     if call[0] == "running":
-        return "python" if late_s > SWITCH_S / 2 else "native"
+        return "python" if late else "native"
     activity = _ACTIVITIES.get(call[0], "wait")
-    if activity == "lock" and late_s > SWITCH_S / 2:
+    if activity == "lock" and int(call[1], 16) - _RUNTIME_AT in range(RUNTIME_BYTES):
         return "python"
     return _of_descriptor(call) if activity == "file" else activity
 

@@ -29,10 +29,11 @@ WORKERS = ("workers", "num_workers", "loader_workers")
 """Names of parameters of a step that set the number of a DataLoader's workers."""
 KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": "1073741824", "MALLOC_TRIM_THRESHOLD_": "8589934592"}
 """Variables with which glibc keeps freed memory (mallopt(3))."""
-FAULT_US = 2.5
-"""Longest time of a page fault that is served from memory."""
-LEAST_FAULTS = 200
-PAGE_MB = 4096 / 1e6
+PAGE_MB, HUGE_MB = 4096 / 1e6, 2**21 / 1e6
+LEAST_MAPPED_MB = 0.8
+"""Minimum memory mapped per step that is worth a sentence, in units of 10**6 bytes."""
+MOST_MAPPING_MS = 0.6
+"""Longest time in which the kernel maps and clears that much memory: 2.5 microseconds per page fault."""
 LEAST_IO_MB = 1.0
 """Minimum bytes per step of reading or writing that is worth a sentence, in units of 10**6."""
 
@@ -95,7 +96,7 @@ def _more_workers(case: ExplainedCase) -> Remedy | None:
 def waiting(case: ExplainedCase) -> Finding | None:
     """Find a main thread that sleeps while no operator runs, with the place and the system call."""
     share, ms = case.share("wait"), case.ms("wait")
-    if share < SHARE or _by_thread(case):
+    if not case.takes(ms, SHARE) or _by_thread(case):
         return None
     places = [place for place in case.profile.places if place.activity in _WAITS]
     if not places:
@@ -106,6 +107,7 @@ def waiting(case: ExplainedCase) -> Finding | None:
         return timed(case, "sleeping", sentence, "high" if share >= 2 * SHARE else "medium", ms)
     host = case.profile.host
     activity = _main_activity(places)
+    places = [place for place in places if place.activity == activity]
     if activity in ("pipe", "events", "lock") and host and host.children_ms >= ms / 2:
         activity = "process"
     sentence = f"For {of_step(case, ms)}, the main thread {_WAITS[activity]}{at_place(places)}."
@@ -156,8 +158,7 @@ def _by_thread(case: ExplainedCase) -> float:
     cpu_ms = sum(thread.cpu_ms for thread in host.threads)
     if cpu_ms < 2 * SHARE * host.step_ms:
         return 0.0
-    filled_ms = in_profile(case, host.asleep_ms) - case.ms("wait") - case.ms("input")
-    if filled_ms >= in_profile(case, cpu_ms) / 2:
+    if case.profile.filled_ms >= in_profile(case, cpu_ms) / 2:
         return 0.0
     return min(in_profile(case, cpu_ms), case.profile.step_ms)
 
@@ -165,17 +166,16 @@ def _by_thread(case: ExplainedCase) -> float:
 def preempted(case: ExplainedCase) -> Finding | None:
     """Find threads that were ready to run but waited for a processor."""
     host = case.profile.host
-    if host is None or host.delay_ms is None or too_many_threads(case):
+    if host is None or host.delay_ms is None or host.others_ms is None or too_many_threads(case):
         return None
     siblings = max((case.profile.threads or 1) - 1, 1)
-    ms = in_profile(case, max(host.delay_ms, host.other_delays_ms / siblings))
+    delay_ms = max(host.delay_ms, host.other_delays_ms / siblings)
+    ms = in_profile(case, min(delay_ms, host.others_ms))
     if not case.takes(ms, SHARE):
         return None
-    own = host.children_ms + sum(thread.cpu_ms for thread in host.threads)
-    by = "threads and children of its own" if own >= host.delay_ms else "other processes"
     sentence = (
-        f"For about {of_step(case, ms)}, threads of the step were ready to run but waited for a processor:"
-        f" {by} used it. With other processes gone, explain the case again."
+        f"For about {of_step(case, ms)}, threads of the step were ready to run but waited for a processor that"
+        " other processes used. With those gone, explain the case again."
     )
     return timed(case, "preempted", sentence, "medium", ms)
 
@@ -217,13 +217,13 @@ def too_many_threads(case: ExplainedCase) -> Finding | None:
 def page_faults(case: ExplainedCase) -> Finding | None:
     """Find memory that each step gets from the kernel and returns to it."""
     host, ms = case.profile.host, kernel_ms(case)
-    if host is None or host.page_faults < LEAST_FAULTS or not case.takes(ms, SHARE) or _io_mb(host):
+    if host is None or mapped_mb(host) < LEAST_MAPPED_MB or not case.takes(ms, SHARE) or _io_mb(host):
         return None
-    if host.page_faults * FAULT_US / 1000 < host.kernel_ms / 2:
+    if mapped_mb(host) * MOST_MAPPING_MS < host.main_kernel_ms / 2:
         return None
     sentence = (
         f"{host.page_faults:,.0f} page faults per step: the kernel takes {of_plain_step(case, ms)} to map and"
-        f" clear memory ({memory(host.page_faults * PAGE_MB)}) that is freed and allocated again. Reuse buffers"
+        f" clear memory ({memory(mapped_mb(host))}) that is freed and allocated again. Reuse buffers"
         " (out=), or let the allocator keep freed memory: MALLOC_MMAP_THRESHOLD_ and MALLOC_TRIM_THRESHOLD_ in"
         " [env] for glibc."
     )
@@ -240,7 +240,7 @@ def reading(case: ExplainedCase) -> Finding | None:
     if not case.takes(ms, SHARE):
         return None
     verb, size = ("reads", host.read_mb) if host.read_mb >= host.written_mb else ("writes", host.written_mb)
-    places = [place for place in case.profile.places if place.activity in ("file", "native")]
+    places = [place for place in case.profile.places if place.activity == "file"]
     sentence = (
         f"Each step {verb} {memory(size)} (files, pipes or sockets){at_place(places)}, for which the kernel"
         f" takes {of_plain_step(case, ms)}: keep the data in memory, or map the file."
@@ -261,15 +261,17 @@ def system_calls(case: ExplainedCase) -> Finding | None:
 def _io_mb(host: HostUse) -> float:
     """Return the bytes read or written if they are worth a sentence, and more than the page faults move."""
     moved_mb = max(host.read_mb, host.written_mb)
-    return moved_mb if moved_mb >= max(LEAST_IO_MB, host.page_faults * PAGE_MB / 2) else 0.0
+    return moved_mb if moved_mb >= max(LEAST_IO_MB, mapped_mb(host) / 2) else 0.0
 
 
 def kernel_ms(case: ExplainedCase) -> float:
-    """Return the time of the profiled step in the kernel, as if spread evenly over the busy processors."""
-    host = case.profile.host
-    if host is None:
-        return 0.0
-    return in_profile(case, host.kernel_ms / max(1.0, case.profile.busy_cpus or 1.0))
+    """Return the time of the main thread in the kernel, in proportion to the profiled step."""
+    return in_profile(case, case.profile.host.main_kernel_ms) if case.profile.host else 0.0
+
+
+def mapped_mb(host: HostUse) -> float:
+    """Return the memory that page faults map in a step."""
+    return host.page_faults * PAGE_MB + host.huge_pages * HUGE_MB
 
 
 def mostly(case: ExplainedCase) -> str:

@@ -43,7 +43,7 @@ def idle_gpu(case: ExplainedCase) -> Finding | None:
 def tokenizing(case: ExplainedCase) -> Finding | None:
     """Find a step that spends its time on tokenizing."""
     ms = case.ms("tokenizer")
-    if case.share("tokenizer") < 2 * SHARE:
+    if not case.takes(ms, 2 * SHARE):
         return None
     sentence = (
         f"Tokenizing takes {of_step(case, ms)}, while the device is idle: tokenize the data set ahead of time,"
@@ -215,7 +215,7 @@ def slow_attention(case: ExplainedCase) -> Finding | None:
 def optimizing(case: ExplainedCase) -> Finding | None:
     """Find an optimizer that takes much of a step."""
     ms = case.ms("optimizer")
-    if case.share("optimizer") < 2 * SHARE:
+    if not case.takes(ms, 2 * SHARE):
         return None
     launches = sum(family.launches for family in case.profile.families if family.family == "optimizer")
     sentence = (
@@ -241,7 +241,7 @@ def near_peak(case: ExplainedCase) -> Finding | None:
         f" {f'{percent_text(of_peak)} of ' if of_peak < 1 else ''}the measured peak: only less work or a lower"
         " precision makes them faster."
     )
-    return timed(case, "near the peak", sentence, "high", case.ms("matmul"))
+    return timed(case, "near the peak", sentence, "high", case.ms("matmul"), saves_ms=0.0)
 
 
 def far_from_peak(case: ExplainedCase) -> Finding | None:

@@ -12,7 +12,7 @@ from benchtui.sessions.explain.finding import (
     of_step,
     timed,
 )
-from benchtui.sessions.explain.rules.host import OPERATORS, at_place, kernel_ms, mostly
+from benchtui.sessions.explain.rules.host import OPERATORS, at_place, kernel_ms, mostly, reading, system_calls
 from benchtui.sessions.profiles import KernelTime
 from benchtui.sessions.text.formatting import count, number
 
@@ -56,12 +56,14 @@ def items(case: ExplainedCase) -> Finding | None:
     if calls < MANY_CALLS:
         return None
     ms = _with_gaps(case, sum(kernel.ms for kernel in read), calls)
+    if case.lengthened:
+        ms = min(1.0, calls * CALL_US / 1000 / case.profile.plain_ms) * case.profile.step_ms
     if not case.takes(ms, SHARE):
         return None
     sentence = (
         f"Python reads single values of tensors {calls:,.0f} times per step (.item(), float(x), if x:). With"
-        f" their share of the gaps, that is {of_step(case, ms)}; on a GPU each also waits for the device."
-        " Compare and select in tensors, and read once."
+        f" their share of the gaps, that is about {of_plain_step(case, ms)}; on a GPU each also waits for the"
+        " device. Compare and select in tensors, and read once."
     )
     return timed(case, "items", sentence, "high", ms)
 
@@ -71,18 +73,18 @@ def many_operators(case: ExplainedCase) -> Finding | None:
     profile = case.profile
     if profile.busy_ms is not None or profile.launches < MANY_OPERATORS:
         return None
-    if not case.lengthened and (python_loop(case) or items(case)):
+    if items(case) or (python_loop(case) and not case.lengthened):
         return None
     each_us = 1000 * profile.plain_ms / profile.launches
     share = min(1.0, CALL_US / each_us) if each_us else 0.0
     if share < SHARE:
         return None
-    most = max(profile.kernels, key=lambda kernel: kernel.count)
+    most = max(profile.kernels, key=lambda kernel: kernel.ms)
     shape = f" on {most.shape}" if most.shape else ""
     sentence = (
         f"{ceil(profile.launches):,} operators are called from Python per step of {ms_text(profile.plain_ms)}"
-        f" without the profiler, most often {most.name}{shape} ({most.count:,.0f} times): {number(each_us)} µs"
-        f" each, of which the call alone takes about {number(CALL_US)} µs. Fewer calls on larger tensors, or"
+        f" without the profiler, such as {most.name}{shape} ({most.count:,.0f} times): {number(each_us)} µs"
+        " each. A call alone takes 1 to 3 µs, whatever it computes: fewer calls on larger tensors, or"
         " compile=default, save most of that."
     )
     return timed(
@@ -111,8 +113,13 @@ def native_code(case: ExplainedCase) -> Finding | None:
     ms = min(gaps_ms, share * case.profile.step_ms)
     if case.profile.busy_ms is not None or not case.takes(ms, 2 * SHARE) or ms < gaps_ms / 2:
         return None
-    place = at_place(native) if case.share(*OPERATORS) < native[0].share else ""
-    sentence = f"Native code outside of torch, such as NumPy's, takes {of_step(case, ms)}{place}."
+    calls = system_calls(case)
+    if calls and (calls.ms or 0.0) >= ms / 2:
+        return None
+    more = f", or{at_place(native[1:])}" if len(native) > 1 and native[1].share >= SHARE else ""
+    sentence = (
+        f"Native code outside of torch, such as NumPy's, takes {of_step(case, ms)}{at_place(native)}{more}."
+    )
     return timed(case, "native code", sentence, "medium", ms)
 
 
@@ -135,7 +142,8 @@ def unexplained_gaps_ms(case: ExplainedCase) -> float:
     """Return the time without an operator that the kernel, the garbage collector and calls don't take."""
     host = case.profile.host
     collecting_ms = in_profile(case, host.collecting_ms) if host else 0.0
-    in_kernel_ms = kernel_ms(case) if case.share("python") >= 0.5 else 0.0
+    allocating_ms = case.ms("python", "copy", "elementwise", "gather", "other")
+    in_kernel_ms = kernel_ms(case) * (1.0 if reading(case) else case.ms("python") / max(allocating_ms, 1e-9))
     calls = (finding for rule in (python_loop, items) if (finding := rule(case)))
     called_ms = max((finding.ms or 0.0 for finding in calls), default=0.0)
     return max(0.0, case.ms("python") - collecting_ms - in_kernel_ms - called_ms)

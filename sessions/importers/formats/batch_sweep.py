@@ -134,6 +134,7 @@ class _Nested(_Line, kw_only=True):
     system_info: _SystemInfo | None = None
     model_info: _ModelInfo | None = None
     max_length: Size | None = None
+    sequence_length: Size | None = None
     iterations: Size | None = None
 
 
@@ -284,7 +285,9 @@ def _options(row: _Row) -> Config:
     """Return the options of a line. Without a sequence length, which a session requires, add a label."""
     line, nested, of_runner = row.line, row.nested, row.of_runner
     precision, usual = _precision(row), Config(device=line.device)
-    length = row.statistics.sequence_length or (nested.max_length if nested else None)
+    length = row.statistics.sequence_length
+    if nested:
+        length = length or nested.sequence_length or nested.max_length
     stated = [*([] if precision == UNKNOWN else [precision]), f"bs={line.batch_size}"]
     return Config(
         device=line.device,

@@ -1,11 +1,12 @@
 """CSV tables that the analysis of the batch-sweep runner writes, as lines in the runner's flat form.
 
 ``src/analysis/analyze_nested_metrics.py`` of NayanaChandrika99/distilbert-benchmark writes three: batch sizes,
-CPU against GPU, and mixed against regular precision. Each row of the last two describes two cases. None states
-the measured sequence length. The runner samples GPU memory only for cases on a GPU, so a table with GPU memory
-is about a GPU.
+CPU against GPU, and mixed against regular precision. Its comparison of devices prints a fourth in Markdown,
+read from the whole document or as CSV. Each row of the last three describes two cases. None states the measured
+sequence length. The runner samples GPU memory only for cases on a GPU, so a table that has it is about a GPU.
 """
 
+import re
 from collections.abc import Iterator
 
 import msgspec
@@ -21,6 +22,8 @@ DERIVED = (
     "speedup_factor",
     "latency_reduction",
     "throughput_improvement",
+    "speedup_latency_ms_mean",
+    "speedup_throughput_mean",
 )
 """Columns that the analysis computes from the others."""
 
@@ -31,6 +34,8 @@ class _Case(msgspec.Struct, frozen=True):
     latency_ms: str
     throughput: str
     options: dict[str, str] = msgspec.field(default_factory=dict)
+    others: dict[str, str] = msgspec.field(default_factory=dict)
+    """Further columns of this case alone, by the key of the flat form."""
 
 
 _TABLES: dict[tuple[str, ...], tuple[_Case, ...]] = {
@@ -51,13 +56,41 @@ _TABLES: dict[tuple[str, ...], tuple[_Case, ...]] = {
         _Case("mixed_precision_latency_ms", "mixed_precision_throughput", {"mixed_precision": "true"}),
         _Case("regular_precision_latency_ms", "regular_precision_throughput", {"mixed_precision": "false"}),
     ),
+    (
+        "batch_size",
+        "cpu_latency_ms_mean",
+        "gpu_latency_ms_mean",
+        "cpu_throughput_mean",
+        "gpu_throughput_mean",
+    ): (
+        _Case(
+            "cpu_latency_ms_mean",
+            "cpu_throughput_mean",
+            {"device": "cpu"},
+            {"cpu_memory_mb_max": "cpu_cpu_memory_mb_max", "cpu_avg_power_w": "cpu_cpu_avg_power_w"},
+        ),
+        _Case(
+            "gpu_latency_ms_mean",
+            "gpu_throughput_mean",
+            {"device": "cuda"},
+            {
+                "cpu_memory_mb_max": "gpu_cpu_memory_mb_max",
+                GPU_MEMORY: "gpu_gpu_memory_mb_max",
+                "gpu_avg_power_w": "gpu_gpu_avg_power_w",
+            },
+        ),
+    ),
 }
 """Cases of a row by the columns that identify the table."""
+_PIPE_TABLE = re.compile(
+    r"^\|(?P<head>.*\bbatch_size\b.*)\|\n\|[-:| ]+\|\n(?P<rows>(?:\|.*\|(?:\n|$))+)", re.MULTILINE
+)
+"""Matches a Markdown table with a column of batch sizes."""
 
 
 def keys(text: str) -> set[str]:
     """Return the column names."""
-    return set(csv_columns(text))
+    return set(csv_columns(_as_csv(text)))
 
 
 def required(text: str) -> tuple[str, ...]:
@@ -78,12 +111,26 @@ def lines(text: str, where: str) -> Iterator[tuple[str, dict[str, str]]]:
         BenchtuiError: naming the line that isn't CSV.
     """
     cases = _TABLES[required(text)]
-    figures = {column for case in cases for column in (case.latency_ms, case.throughput)}
-    for place, row in parse_csv(text, where):
+    figures = {column for case in cases for column in (case.latency_ms, case.throughput, *case.others.values())}
+    for place, row in parse_csv(_as_csv(text), where):
         others = {name: cell for name, cell in row.items() if name not in figures}
         for case in cases:
-            cells = {"latency_ms_mean": row.get(case.latency_ms), "throughput_mean": row.get(case.throughput)}
+            columns = {"latency_ms_mean": case.latency_ms, "throughput_mean": case.throughput, **case.others}
+            cells = {name: row.get(column) for name, column in columns.items()}
             device = {"device": "cuda" if GPU_MEMORY in row else UNKNOWN}
             filled = {name: cell for name, cell in cells.items() if cell is not None}
             where_case = f"{place}, {case.latency_ms}" if case.options else place
             yield where_case, device | case.options | others | filled
+
+
+def _as_csv(text: str) -> str:
+    """Return the Markdown table of a document as CSV, with whole batch sizes; any other text unchanged."""
+    match = _PIPE_TABLE.search(text)
+    if match is None:
+        return text
+    rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in match["rows"].splitlines()]
+    head = [cell.strip() for cell in match["head"].split("|")]
+    place = head.index("batch_size")
+    for row in rows:
+        row[place : place + 1] = [cell.removesuffix(".00") for cell in row[place : place + 1]]
+    return "\n".join(",".join(cells) for cells in (head, *rows))

@@ -80,8 +80,9 @@ def completeness(session: Session) -> str:
 def _runs(choices: Sequence[Recommendation], need: Need) -> Iterator[str]:
     """Yield the cases to run for a need, one for each work; then the candidates that aren't established."""
     chosen = [choice for choice in choices if choice.need == need]
-    sure = [choice for choice in chosen if choice.choice.established]
-    reported = [choice for choice in chosen if choice.choice.recommended and not choice.choice.established]
+    recommended = [choice for choice in chosen if choice.choice.recommended]
+    reported = [choice for choice in recommended if choice.choice.as_reported]
+    sure = [choice for choice in recommended if not choice.choice.as_reported]
     open_ones = [choice for choice in chosen if not choice.choice.recommended]
     if sure:
         yield f"For {need}, run {_named(sure)}."
@@ -101,7 +102,8 @@ def _named(choices: Sequence[Recommendation]) -> str:
 
 def _with_doubt(choice: Recommendation) -> str:
     shown = figure(choice.best, choice.need)
-    return shown if choice.choice.recommended else f"{shown}; {confidence(choice.choice)}"
+    sure = choice.choice.established or choice.choice.as_reported
+    return shown if sure else f"{shown}; {confidence(choice.choice)}"
 
 
 def _changing(choices: Sequence[Recommendation]) -> Iterator[str]:

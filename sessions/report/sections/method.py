@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from itertools import combinations
 
 from benchtui.sessions.analysis.applied_options import has_no_part, was_applied
 from benchtui.sessions.analysis.roofline import context_power_w
@@ -13,7 +14,7 @@ from benchtui.sessions.sanitize import visible
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import simulation_source
-from benchtui.sessions.stats.noise import Noise, kind_of
+from benchtui.sessions.stats.noise import Noise, kind_of, pairs_by_turns
 from benchtui.sessions.stats.quantiles import LEAST_FOR_P90, LEAST_FOR_P99
 from benchtui.sessions.stats.ratios import latency_ratio
 from benchtui.sessions.stats.results import Result, aa_pair, series_key, varied
@@ -332,8 +333,19 @@ def _rounds(session: Session, results: Sequence[Result]) -> str | None:
     worst = f"; their medians differ by up to {percentage(max(spreads))}%" if spreads else ""
     if measure.rounds_auto:
         most = max((len(result.case.ends) for result in results), default=measure.rounds)
-        return f"{measure.rounds:,} of every case, then of cases with open comparisons, at most {most:,}{worst}"
+        then = f"then of cases with open comparisons, at most {most:,}"
+        return f"{measure.rounds:,} of every case, {then}{worst}{_by_turns(results)}"
     return f"{measure.rounds:,} of every case, in alternating order{worst}"
+
+
+def _by_turns(results: Sequence[Result]) -> str:
+    """Name the cases that were compared by turns; empty if there are none."""
+    compared = [
+        f"{one.name} and {other.name} ({len(pairs)})"
+        for one, other in combinations(results, 2)
+        if (pairs := pairs_by_turns(one, other))
+    ]
+    return f"; by turns: {', '.join(compared)}" if compared else ""
 
 
 def _noise_floor(session: Session, noise: dict[str, Noise]) -> str | None:

@@ -1,5 +1,6 @@
 "use strict";
-// Sorts and filters tables, hides columns, computes costs, switches colors, and shows values of figures.
+// Sorts and filters tables, hides columns, turns rows into cards on a phone, computes costs, switches colors, and
+// shows values of figures.
 // Without this script, the page has the same text, in the order of the report.
 const MILLION = 1e6;
 const SECONDS_AN_HOUR = 3600;
@@ -8,7 +9,8 @@ const MOST_DECIMALS = 6;
 const MISSING = "–";
 const ORDERS = [null, "ascending", "descending"];
 const LEAST_ROWS = 5; // for a filter
-const LEAST_COLUMNS = 8; // for a choice of columns
+const LEAST_COLUMNS = 4; // for a choice of columns
+const NARROW = "(max-width: 40rem)"; // as in page.css
 
 // cost_of_a_million() of benchtui.sessions.text.wording, in the same order of operations
 const costOfAMillion = (samplesPerS, perHour) => (MILLION / (samplesPerS * SECONDS_AN_HOUR)) * perHour;
@@ -109,6 +111,30 @@ const enableTools = (table) => {
   for (const heading of table.tHead.rows[0].cells) enableSorting(table, originalRows.get(table), heading);
 };
 
+// Marks up a table for cards: each cell has its column's title. Browsers drop the roles of a table whose elements are
+// laid out as blocks, so they are stated.
+const enableCards = (table) => {
+  table.classList.add("cards");
+  const titles = [...table.tHead.rows[0].cells].map((heading) => heading.textContent.trim());
+  table.setAttribute("role", "table");
+  for (const group of [table.tHead, ...table.tBodies]) group.setAttribute("role", "rowgroup");
+  for (const row of table.rows) {
+    row.setAttribute("role", "row");
+    [...row.cells].forEach((cell, column) => {
+      cell.dataset.label = titles[column];
+      const role = cell.tagName === "TD" ? "cell" : cell.scope === "row" ? "rowheader" : "columnheader";
+      cell.setAttribute("role", role);
+    });
+  }
+};
+
+const enableNarrowTables = (tables) => {
+  const narrow = matchMedia(NARROW);
+  const update = () => narrow.matches && tables.forEach(enableCards);
+  narrow.addEventListener("change", update);
+  update();
+};
+
 const showCosts = (table, perHour) => {
   for (const cell of table.querySelectorAll(".cost")) cell.remove();
   if (!(perHour > 0)) return;
@@ -123,6 +149,7 @@ const showCosts = (table, perHour) => {
     row.append(cell);
   }
   if (originalRows.has(table)) enableSorting(table, originalRows.get(table), heading);
+  if (table.classList.contains("cards")) enableCards(table);
 };
 
 const enablePrice = (label) => {
@@ -199,9 +226,11 @@ const enablePage = () => {
   const controls = document.querySelector(".controls");
   const colors = controls.querySelector("select");
   colors.addEventListener("change", () => (document.documentElement.style.colorScheme = colors.value));
-  document.querySelectorAll("main table").forEach(enableTools);
+  const tables = document.querySelectorAll("main table");
+  tables.forEach(enableTools);
   enablePrice(controls.querySelector(".price"));
   enableSections(controls.querySelector("button"));
+  enableNarrowTables(tables);
   enableValues();
   controls.hidden = false;
 };

@@ -79,7 +79,7 @@ def lock() -> Step:
         while True:
             with held:
                 time.sleep(0.01)
-            time.sleep(0.0005)
+            time.sleep(0.00005)
 
     def step() -> None:
         some()
@@ -142,8 +142,8 @@ def transposed_copies() -> Step:
 
 @plant("copies")
 def casts() -> Step:
-    x, y = torch.randn(700, 700), torch.randn(200, 200)
-    return lambda: ([y @ y for _ in range(4)], [x.half().float() for _ in range(8)])
+    x, y = torch.randn(160, 160), torch.randn(100, 100)
+    return lambda: ([y @ y for _ in range(4)], [x.half().float() for _ in range(60)])
 
 
 @plant("few threads")
@@ -235,7 +235,7 @@ def busy_thread() -> Step:
 
 @plant("recompiles")
 def recompile() -> Step:
-    torch._dynamo.config.cache_size_limit = torch._dynamo.config.recompile_limit = 10_000
+    torch._dynamo.config.recompile_limit = torch._dynamo.config.accumulated_recompile_limit = 10_000
     compiled = torch.compile(lambda x: (x * 2 + 1).sum(), backend="eager", dynamic=False)
     lengths = count(16)
     return lambda: compiled(torch.ones(next(lengths)))
@@ -289,7 +289,7 @@ def slow_server() -> Step:
     return lambda: (some(), client.send(b"?"), client.recv(1))
 
 
-@plant("sleeping: queue")
+@plant("sleeping: filled.get")
 def slow_producer() -> Step:
     """Wait for a queue that another thread fills slowly."""
     some, filled = work(), queue.Queue[int](1)
@@ -397,7 +397,7 @@ def sound_convolution() -> Step:
 @plant("")
 def sound_layers() -> Step:
     net = torch.nn.Sequential(*(torch.nn.Linear(640, 640) for _ in range(6)))
-    x, lengths = torch.randn(256, 640), cycle((1, 2))
+    x, lengths = torch.randn(32, 640), cycle((1, 2))
 
     def step() -> None:
         with torch.inference_mode():

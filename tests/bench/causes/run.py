@@ -25,8 +25,9 @@ plant = {plants}
 [run]
 wait_for_quiet = "off"
 [measure]
-warmup = 2
-iterations = 6
+warmup = 8
+iterations = 40
+max_time = "0.4s"
 answers = false
 """
 SOUND = ("near the peak", "preempted")

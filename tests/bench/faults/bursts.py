@@ -22,7 +22,7 @@ from pathlib import Path
 import pexpect
 import pyte
 
-PLACES = ("sweep", "monitor", "charts", "library", "compare")
+PLACES = ("home", "sweep", "monitor", "charts", "library", "compare")
 SESSIONS = ("alpha", "beta", "gamma")
 SECTIONS = ("summary", "distribution", "steps", "telemetry", "machine", "error")
 LETTERS = "xXswtdqopncrzumaeEyDHRPCgG12345?"
@@ -44,7 +44,7 @@ Burst = list[str]
 class Model:
     """Where the app is, as far as keys of the bursts lead it."""
 
-    place: str = "sweep"
+    place: str = "home"
     visited: list[str] = field(default_factory=list)
     session: str = ""
     replay: bool = False
@@ -105,7 +105,10 @@ def _moves(model: Model, dice: random.Random) -> Iterator[Callable[[], Burst]]:
 
 
 def _moves_of_place(model: Model, dice: random.Random) -> Iterator[Callable[[], Burst]]:
-    if model.place == "sweep":
+    if model.place == "home":
+        yield lambda: _find(model, dice)
+        yield lambda: _push(model, "z", "zoom")
+    elif model.place == "sweep":
         for key in ("o", "w", "enter"):
             yield lambda key=key: _ask(model, key, dice, within="open" if key == "o" else "")
     elif model.place == "library":
@@ -129,7 +132,7 @@ def _text(dice: random.Random) -> str:
 
 def _digit(model: Model, place: str) -> Burst:
     model.go(place)
-    return [str(PLACES.index(place) + 1)]
+    return [str(PLACES.index(place))]
 
 
 def _escape(model: Model) -> Burst:
@@ -178,6 +181,11 @@ def _filter(model: Model, dice: random.Random) -> Burst:
     return ["/", *text, "enter" if kept else "escape"]
 
 
+def _find(model: Model, dice: random.Random) -> Burst:
+    """Find a model that isn't there: it is taken as a hub id or refused, so that no filter is left."""
+    return ["/", *_text(dice), dice.choice(("enter", "escape"))]
+
+
 def _open(model: Model, session: str) -> Burst:
     """Open a session of the library by name. An earlier filter is dropped before."""
     before = ["escape"] if model.filters["library"] else []
@@ -194,9 +202,10 @@ def _replay(model: Model) -> Burst:
 def wrong(model: Model, text: str) -> str:
     """Return what the screen lacks of what the model says; empty if nothing."""
     wanted = {
-        "": f"{PLACES.index(model.place) + 1} {model.place.capitalize()}",
+        "": f"{PLACES.index(model.place)} {model.place.capitalize()}",
         "help": "/ search",
         "columns": "Columns   the first ones",
+        "zoom": "▸0 Home",
         "open": "open:",
         "case": f"▸{SECTIONS[model.section[model.place]].capitalize()}",
     }

@@ -67,6 +67,8 @@ class Outcome:
     """True cost of the choice over that of the best case, minus 1."""
     sure: bool
     """Whether the choice was called clear."""
+    within: float | None
+    """Stated bound on the loss; None if there is none."""
     share: float
     """Time over that of the whole grid at five rounds."""
     over: float
@@ -116,6 +118,7 @@ def outcome_of(play: Play, ended: str) -> Outcome:
         rounds=sum(len(case.ends) for case in session.cases),
         loss=_loss(truth, choice),
         sure=choice.clear,
+        within=choice.within,
         share=session.now_s / truth.full_s,
         over=-seconds_left(session) / longest,
         ended=ended,
@@ -173,6 +176,9 @@ class Table:
         yield f"  choice within 3% of the best: {good(found):.1f}%, {good(steady):.1f}% with one pace"
         yield f"  share of the time of five rounds: mean {fmean(shares):.0f}%, median {median(shares):.0f}%"
         yield f"  called clear: {len(sure)}, wrong: {self.wrong}"
+        bounds = [each.within for each in found if each.within is not None]
+        middle = 100 * median(bounds or [0])
+        yield f"  bound on the loss: {len(bounds)}, median {middle:.0f}%, exceeded: {self.exceeded}"
         yield f"  verdicts on the baseline: {verdicts.pairs}, {decided:.0f}% decided, {verdicts.false} false"
         for text in sorted({each.ended for each in found} - {""}):
             yield f"  ended {sum(each.ended == text for each in found):4}: {text}"
@@ -183,6 +189,11 @@ class Table:
     def wrong(self) -> int:
         """Number of choices called clear that aren't the best."""
         return sum(each.sure and each.loss > MIN_EFFECT for each in self.outcomes)
+
+    @property
+    def exceeded(self) -> int:
+        """Number of choices whose true loss exceeds the stated bound, by more than is worth reporting."""
+        return sum(each.within is not None and each.loss > each.within + MIN_EFFECT for each in self.outcomes)
 
     @property
     def verdicts(self) -> Verdicts:

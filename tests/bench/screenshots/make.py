@@ -88,7 +88,7 @@ PICTURES = (
     Picture("charts", ("3", "right", "right", "right")),
     Picture("case", ("enter",)),
     Picture("compare", compared=True),
-    Picture("editor", open=lambda folder: (None, None)),
+    Picture("editor", keys=("1",), open=lambda folder: (None, None)),
     Picture("why-80", ("g", "W"), with_profiles, size=(80, 24)),
     Picture("why-120", ("g", "W", "b"), with_profiles),
     Picture("why-200", ("g", "W"), with_profiles, size=(200, 50)),

@@ -14,13 +14,25 @@ from typing import TypeVar
 
 import numpy as np
 import welch
-from worlds import PACED, WORLDS, World, draw_session, draw_turns, recorded_spread, scaled, true_ms
+from msgspec.structs import replace
+from worlds import (
+    PACED,
+    WORLDS,
+    World,
+    draw_alone,
+    draw_by_turns,
+    draw_session,
+    draw_turns,
+    recorded_spread,
+    scaled,
+    true_ms,
+)
 
 from benchtui.sessions.events import CaseFinished, RoundFinished
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import Evidence, bounds_ms
-from benchtui.sessions.stats.noise import Noise, Spread, spread_between
+from benchtui.sessions.stats.noise import Noise, Spread, spread_between, spread_by_turns
 from benchtui.sessions.stats.ratios import latency_ratio
 from benchtui.sessions.stats.sampling import Sample
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
@@ -32,6 +44,8 @@ SPREADS = (0.003, 0.01, 0.03)
 ROUNDS = (1, 3, 5)
 CASES = (2, 4, 8, 16)
 SESSION = Session()
+SWITCHING = World("switching pace")
+"""Name of the machine that changes its pace; its cases are drawn differently."""
 T = TypeVar("T")
 
 
@@ -47,6 +61,8 @@ class Cell:
     """Whether earlier sessions of the machine recorded its spread."""
     common: float | None = None
     """Share of the variance that two cases in turns have in common; None for a sweep."""
+    by_turns: bool | None = None
+    """Whether two cases take turns on a machine that changes its pace, or alternate on it; None for others."""
     steps: int = 40
     missing: float = 0.0
     """Probability that a round after the first is missing."""
@@ -55,6 +71,8 @@ class Cell:
     def name(self) -> str:
         """Name of the row."""
         kind = f"{self.cases:2} cases" if self.common is None else f"turns, {100 * self.common:.0f}% common"
+        if self.by_turns is not None:
+            kind = "two cases by turns" if self.by_turns else "two cases alternating"
         more = f"{', holes' if self.missing else ''}{', recorded' if self.recorded else ''}"
         return f"{self.world.name:14} {100 * self.spread:3.1f}%  {self.rounds} x {self.steps:2}  {kind}{more}"
 
@@ -124,6 +142,9 @@ def judge(cell: Cell, sessions: int, seed: int = 1, former: bool = True) -> tupl
 
 
 def _drawn(cell: Cell, dice: np.random.Generator) -> list[tuple[Sample, ...]]:
+    if cell.by_turns is not None:
+        draw = draw_by_turns if cell.by_turns else draw_alone
+        return draw(dice, cell.rounds, cell.steps, cell.spread)
     if cell.common is not None:
         return draw_turns(dice, cell.rounds, cell.steps, cell.spread, cell.common)
     return draw_session(cell.world, dice, cell.cases, cell.rounds, cell.steps, cell.spread, cell.missing)
@@ -132,11 +153,13 @@ def _drawn(cell: Cell, dice: np.random.Generator) -> list[tuple[Sample, ...]]:
 def _add_ours(tally: Tally, cell: Cell, cases: Sequence[tuple[Sample, ...]], noise: Noise) -> None:
     in_turns = cell.common is not None
     found = [_evidence(rounds, place, noise, in_turns) for place, rounds in enumerate(cases)]
+    noise = replace(noise, by_turns=spread_by_turns(found).get("cpu", Spread()))
+    found = [replace(each, noise=noise) for each in found]
     for base, new in _pairs(found):
         slower = (Evidence(new.case, scaled(new.rounds, 1 + by), noise, SESSION) for by in SLOWER)
         tally.add(_ratio(base, new), [_ratio(base, each) for each in slower])
     truth = true_ms(cell.world, cell.steps, cell.spread)
-    for each in found if not in_turns else ():
+    for each in found if not in_turns and cell.by_turns is None else ():
         bounds = bounds_ms(each)
         tally.cases += 1
         tally.cases_held += bounds is not None and bounds.low <= truth <= bounds.high
@@ -191,6 +214,9 @@ def every_cell() -> Iterator[Cell]:
     yield Cell(WORLDS[0], 0.02, 3, 8)
     yield Cell(WORLDS[0], 0.02, 5, 8)
     yield Cell(WORLDS[0], 0.02, 5, 16)
+    for rounds, spread in product((4, 6, 8, 12), (0.005, 0.015)):  # a round takes as long by turns or alone
+        yield Cell(SWITCHING, spread, rounds, 2, by_turns=True)
+        yield Cell(SWITCHING, spread, rounds, 2, by_turns=False, steps=120)
     for common, recorded in product((0.14, 0.43, 0.66), (False, True)):
         yield Cell(WORLDS[0], 0.02, 6, 2, recorded, common)
 

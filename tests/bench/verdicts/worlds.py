@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from benchtui.sessions.stats.distribution import median, sample
+from benchtui.sessions.payloads import Turns
+from benchtui.sessions.stats.distribution import median, sample, slices_of
 from benchtui.sessions.stats.noise import Spread
-from benchtui.sessions.stats.sampling import Sample, Statistic
+from benchtui.sessions.stats.sampling import Sample, Slices, Statistic
 
 TYPICAL_MS = 10.0
 PACE = log(1.33)
@@ -128,6 +129,63 @@ def draw_turns(dice: Random, rounds: int, n: int, spread: float, common: float) 
     return found
 
 
+class SwitchingMachine:
+    """A virtual machine whose pace changes within seconds, as other machines use its processors' hyperthreads.
+
+    Measured: medians of half a second deviate by 19%, and last for 1 to 5 s.
+    """
+
+    def __init__(self, dice: Random) -> None:
+        self._dice = dice
+        self._now_s = self._until_s = self._pace = 0.0
+
+    def run(self, offset: float, n: int) -> list[float]:
+        """Run steps of a process, and return their times in ms."""
+        times = []
+        for jitter in 0.03 * self._dice.standard_normal(n):
+            if self._now_s >= self._until_s:
+                self._pace = 0.19 * self._dice.standard_normal()
+                self._until_s = self._now_s + self._dice.uniform(1, 5)
+            times.append(TYPICAL_MS * float(np.exp(offset + self._pace + jitter)))
+            self._now_s += times[-1] / 1000
+        return times
+
+    def load(self) -> None:
+        """Let the time pass that a fresh process takes to load and warm up."""
+        self._now_s += 0.5
+
+
+def draw_alone(dice: Random, rounds: int, n: int, spread: float) -> list[tuple[Sample, ...]]:
+    """Draw two equal cases whose rounds alternate on such a machine."""
+    machine = SwitchingMachine(dice)
+    drawn: tuple[list[Sample], list[Sample]] = ([], [])
+    for _ in range(rounds):
+        for side in drawn:
+            machine.load()
+            if summary := sample(machine.run(spread * dice.standard_normal(), n)):
+                side.append(summary)
+    return [tuple(side) for side in drawn]
+
+
+def draw_by_turns(dice: Random, rounds: int, slices: int, spread: float) -> list[tuple[Sample, ...]]:
+    """Draw two equal cases that take turns of two steps on such a machine, after one that isn't recorded."""
+    machine = SwitchingMachine(dice)
+    drawn: tuple[list[Sample], list[Sample]] = ([], [])
+    for number in range(rounds):
+        offsets = spread * dice.standard_normal(2)
+        times: tuple[list[float], list[float]] = ([], [])
+        for _ in offsets:
+            machine.load()
+        for _ in range(slices):
+            for steps, offset in zip(times, offsets, strict=True):
+                steps += machine.run(offset, 3)[1:]
+        for place, steps in enumerate(times):
+            turns = Turns(case=1 - place, round=number, slice_steps=2)
+            if summary := sample(steps):
+                drawn[place].append(replace(summary, slices=slices_of(steps, turns, number)))
+    return [tuple(side) for side in drawn]
+
+
 def recorded_spread(world: World, dice: Random, n: int, spread: float) -> Spread:
     """Draw the spread that earlier sessions of the machine recorded."""
     pool = Spread()
@@ -148,10 +206,21 @@ def true_ms(world: World, n: int, spread: float, draws: int = 4000) -> float:
 def scaled(rounds: Sequence[Sample], factor: float) -> tuple[Sample, ...]:
     """Return the rounds of a case whose steps are a factor longer."""
 
+    def longer_slices(slices: Slices | None) -> Slices | None:
+        if slices is None:
+            return None
+        return replace(slices, medians_ms=tuple(factor * each for each in slices.medians_ms))
+
     def longer(figure: Statistic | None) -> Any:
         return None if figure is None else replace(figure, ms=figure.ms * factor)
 
     return tuple(
-        replace(each, median=longer(each.median), low=longer(each.low), mean=longer(each.mean))
+        replace(
+            each,
+            median=longer(each.median),
+            low=longer(each.low),
+            mean=longer(each.mean),
+            slices=longer_slices(each.slices),
+        )
         for each in rounds
     )

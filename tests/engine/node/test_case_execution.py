@@ -257,14 +257,16 @@ def test_unread_worker_use_leaves_the_use_by_others_unknown(
 
 
 def test_gpu_process_count_excludes_the_worker() -> None:
-    assert count_other_gpu_processes({41: 100.0}, 41) == 0
-    assert count_other_gpu_processes({41: 100.0, 42: None, 43: 5.0}, 41) == 2
+    assert count_other_gpu_processes({41: 100.0}, frozenset({41})) == 0
+    assert count_other_gpu_processes({41: 100.0, 42: None, 43: 5.0}, frozenset({41})) == 2
+    assert count_other_gpu_processes({41: 100.0, 42: None, 43: 5.0}, frozenset({41, 43})) == 1
 
 
 def test_worker_under_an_unknown_pid_is_assumed_to_be_listed() -> None:
-    assert count_other_gpu_processes({}, 41) == 0
-    assert count_other_gpu_processes({7001: 100.0}, 41) == 0
-    assert count_other_gpu_processes({7001: 100.0, 7002: 5.0}, 41) == 1
+    assert count_other_gpu_processes({}, frozenset({41})) == 0
+    assert count_other_gpu_processes({7001: 100.0}, frozenset({41})) == 0
+    assert count_other_gpu_processes({7001: 100.0, 7002: 5.0}, frozenset({41})) == 1
+    assert count_other_gpu_processes({7001: 100.0, 7002: 5.0}, frozenset({41, 42})) == 0
 
 
 def test_gpu_case_without_a_reading_in_its_span_is_marked() -> None:

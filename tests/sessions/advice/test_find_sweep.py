@@ -1,5 +1,3 @@
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +8,6 @@ from benchtui.sessions.advice.find_sweep import (
     FindRequest,
     find_sweep,
     parse_vary,
-    task_of_folder,
 )
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.stats.quantiles import LEAST_FOR_P99
@@ -69,6 +66,7 @@ def test_search_is_a_sweep_that_a_file_can_hold() -> None:
     wanted = Find(objective="latency", max_p99_ms=50.0, min_samples_per_s=10.0, answers="identical", steps=500)
     sweep = find_sweep(request(find=wanted), CPU)
     assert (sweep.measure.rounds_auto, sweep.run.budget_s, sweep.find) == (True, 900.0, wanted)
+    assert sweep.measure.caches == "shared"  # further rounds don't compile again
     assert parse_sweep(toml_of(sweep), "file") == sweep
 
 
@@ -101,35 +99,6 @@ def test_options_to_vary_are_named() -> None:
     assert parse_vary("precision, batch_size,precision") == ("precision", "batch_size")
     with pytest.raises(BenchtuiError, match=r"no option 'prcision' \(did you mean 'precision'\?\)"):
         parse_vary("prcision")
-
-
-@pytest.mark.parametrize(
-    ("architecture", "task"),
-    [
-        ("DistilBertForSequenceClassification", "classify"),
-        ("GPT2LMHeadModel", "generate"),
-        ("LlamaForCausalLM", "generate"),
-        ("ViTForImageClassification", "image"),
-        ("Wav2Vec2ForCTC", "speech"),
-        ("WhisperForConditionalGeneration", "speech"),
-        ("BertModel", "embed"),
-        ("BertForMaskedLM", "classify"),
-    ],
-)
-def test_task_follows_from_the_model_class(tmp_path: Path, architecture: str, task: str) -> None:
-    (tmp_path / "config.json").write_text(json.dumps({"architectures": [architecture]}))
-    assert task_of_folder(tmp_path) == task
-
-
-def test_model_with_a_pooling_embeds(tmp_path: Path) -> None:
-    (tmp_path / "1_Pooling").mkdir()
-    assert task_of_folder(tmp_path) == "embed"
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"architectures": []}', '{"architectures": {"a": 1}}'])
-def test_configuration_without_a_class_says_nothing(tmp_path: Path, text: str) -> None:
-    (tmp_path / "config.json").write_text(text)
-    assert task_of_folder(tmp_path) == task_of_folder(None) == "classify"
 
 
 def test_limit_that_is_no_number_is_refused_in_one_line() -> None:

@@ -83,6 +83,30 @@ def test_simpler_of_two_cases_tied_within_noise_is_chosen(bench: Any) -> None:
     assert (unsure.best.config.batch_size, unsure.verdict) == (1, Verdict.UNSURE)
 
 
+def scattered(bench: Any, batch_size: int, rounds_ms: tuple[float, ...]) -> Any:
+    """Return a case whose processes vary by 10%, and their steps hardly."""
+    times = [[ms * (1 + 0.001 * place) for place in range(20)] for ms in rounds_ms]
+    return bench.case(batch_size, times[0], rounds=times)
+
+
+def test_choice_among_noisy_cases_is_near_enough_to_the_best(bench: Any) -> None:
+    one = scattered(bench, 1, (10.0, 11.0, 12.0, 11.0, 10.0, 12.0, 11.0, 10.5))
+    other = scattered(bench, 2, (21.0, 23.0, 22.5, 25.0, 20.5, 23.5, 24.0, 21.5))
+    decision = decide(bench.session(one, other), Objective())
+    assert not decision.established and decision.ahead.verdict is Verdict.UNSURE
+    assert decision.within == pytest.approx(1 / decision.ahead.low - 1)
+    assert 0.02 < decision.within < 0.15
+    assert decision.recommended
+
+
+def test_choice_from_few_rounds_is_not_recommended(bench: Any) -> None:
+    few = scattered(bench, 1, (10.0, 14.0)), scattered(bench, 2, (21.0, 26.0))
+    decision = decide(bench.session(*few), Objective())
+    assert decision.within > 0.25 and not decision.recommended
+    clear = decide(bench.session(bench.steady(1, 10.0), bench.steady(4, 20.0)), Objective())
+    assert (clear.within, clear.recommended) == (0.0, True)
+
+
 SIMPLER = (
     ({"compile": "off", "ms": 10.0, "mb": 900.0}, {"compile": "default", "ms": 9.95, "mb": 100.0}),
     ({"ms": 10.0, "mb": 100.0, "precision": "bf16"}, {"ms": 9.95, "mb": 120.0}),

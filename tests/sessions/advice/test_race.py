@@ -38,9 +38,12 @@ def session_of(
     )
     session = Session()
     recorded = {} if spread is None else {"cpu": ProcessSpread(between=spread, freedom=12.0)}
-    sizes = tuple(sorted({config.batch_size for config in configs}))
-    run = Run(budget_s=budget_s)
-    sweep = Sweep(name="hand", model="tiny", axes=Axes(batch_size=sizes), run=run, find=find)
+    axes = Axes(
+        batch_size=tuple(sorted({config.batch_size for config in configs})),
+        precision=tuple(dict.fromkeys(config.precision for config in configs)),
+        threads=tuple(dict.fromkeys(config.threads for config in configs)),
+    )
+    sweep = Sweep(name="hand", model="tiny", axes=axes, run=Run(budget_s=budget_s), find=find)
     session.apply(
         SessionStarted(
             t=0.0,
@@ -149,6 +152,20 @@ def test_question_that_no_rounds_decide_ends_the_race() -> None:
     assert plan.ended == "more rounds wouldn't decide the open questions"
 
 
+def test_effect_that_no_pair_shows_is_measured_once_all_else_is_decided() -> None:
+    configs = [
+        Config(device="cpu", precision=precision, threads=threads)
+        for threads in (1, 2)
+        for precision in ("fp32", "bf16")
+    ]
+    plan = plan_rounds(session_of([10.0], "oom", [20.0], [20.06], configs=configs, spread=0.01))
+    assert sorted(plan.rounds) == [2, 3]
+    assert [question.about for question in plan.questions] == [("effect",)]
+    assert [settled.case for settled in plan.settled] == []
+    shown = plan_rounds(session_of([10.0], "oom", [20.0], [30.0], configs=configs, spread=0.01))
+    assert (shown.rounds, shown.ended) == ((), "every question is decided")
+
+
 def test_running_case_gets_no_round() -> None:
     session = session_of((10.0,), (10.1,), spread=0.01)
     session.cases[0] = replace_running(session, 0)
@@ -172,6 +189,12 @@ def test_search_measures_only_the_rivals_of_the_best_case() -> None:
     plan = plan_rounds(session_of(*cases, spread=0.02, find=Find()))
     assert sorted(plan.rounds) == [1, 2]
     assert {each.case for each in plan.settled} == {0, 3}
+
+
+def test_search_measures_the_baseline_however_many_rivals_are_open() -> None:
+    rivals = [(10.0 + place / 10,) for place in range(9)]
+    plan = plan_rounds(session_of((12.0,), *rivals, spread=0.1, find=Find()))
+    assert 0 in plan.rounds and len(plan.rounds) < 9
 
 
 def test_search_starts_with_cases_that_differ_in_one_option() -> None:

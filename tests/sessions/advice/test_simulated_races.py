@@ -29,6 +29,7 @@ def test_search_finds_a_case_near_the_best_in_a_quarter_of_the_time(simulation: 
     assert simulation.good(found.outcomes) >= 85
     assert sum(each.share for each in found.outcomes) <= 0.3 * len(found.outcomes)
     assert found.wrong == 0
+    assert found.exceeded <= 1
     assert all(each.over <= 1 for each in found.outcomes)
 
 

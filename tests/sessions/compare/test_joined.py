@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from benchtui.sessions.compare.joined import join_into, joined_events, load_joined
+from benchtui.sessions.compare.joined import join_follow_up, join_into, joined_copy, joined_events, load_joined
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import AnyEvent
 from benchtui.sessions.journal.writer import Journal
@@ -90,6 +90,26 @@ def test_joined_file_reads_as_the_joined_sessions(bench: Any, first: Path, tmp_p
     assert session.start.sweep.measure.rounds_auto
     assert session.now_s == expected[-1].t
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b.json", "first.json"]
+
+
+def test_follow_up_is_appended_and_its_file_removed(bench: Any, first: Path, tmp_path: Path) -> None:
+    other = follow_up(bench, tmp_path / "b.json", bench.case(2, 15.0))
+    assert join_follow_up(first, other, Session.load(other))
+    assert [len(case.ends) for case in Session.load(first).cases] == [1, 2]
+    assert not other.exists()
+
+
+def test_follow_up_without_a_measured_case_stays_as_it_is(bench: Any, first: Path, tmp_path: Path) -> None:
+    other = follow_up(bench, tmp_path / "b.json", bench.case(2, 15.0, outcome="failed", end={"reason": "no"}))
+    assert not join_follow_up(first, other, Session.load(other))
+    assert other.exists() and len(Session.load(first).cases[1].ends) == 1
+
+
+def test_joined_copy_is_one_session_until_its_end(bench: Any, first: Path, tmp_path: Path) -> None:
+    other = follow_up(bench, tmp_path / "b.json", bench.case(2, 15.0), bench.case(4, 20.0))
+    with joined_copy([first, other]) as copy:
+        assert [len(case.ends) for case in Session.load(copy).cases] == [1, 2, 1]
+    assert not copy.exists() and other.exists() and len(Session.load(first).cases) == 2
 
 
 @pytest.mark.parametrize(

@@ -207,7 +207,7 @@ def test_a_hint_comes_after_what_was_measured(explain: Explain) -> None:
     """Page faults of 60% are measured; that all of the elementwise time could be saved is a hint."""
     case = explain(
         {"elementwise": 90.0, "python": 10.0},
-        host=host(100.0, kernel_ms=60.0, page_faults=60_000.0),
+        host=host(100.0, main_kernel_ms=60.0, page_faults=60_000.0),
         busy_cpus=1.0,
     )
     assert [finding.rule for finding in findings(case)] == ["page faults", "unfused"]
@@ -223,12 +223,21 @@ def test_breakdown_of_another_step_gives_no_advice(explain: Explain) -> None:
     assert misfit_sentence(explain(waits, measured_ms=90.0)) is None
 
 
+def test_waits_for_a_processor_do_not_make_a_step_another_one(explain: Explain) -> None:
+    """A neighbor came: 100 ms instead of 60, of which threads waited 45 ms."""
+    waits = {"matmul": 20.0, "wait": 80.0}
+    assert findings(
+        explain(waits, measured_ms=60.0, host=host(100.0, delay_ms=25.0, other_delays_ms=20.0, others_ms=90.0))
+    )
+    assert findings(explain(waits, measured_ms=60.0, host=host(100.0, delay_ms=2.0, others_ms=90.0))) == ()
+
+
 def test_lengthened_step_keeps_what_the_profiler_does_not_change(explain: Explain) -> None:
     """A step of 500 products that the profiler made four times as long: calls are counted, not timed."""
     loop = kernel("aten::mm", "matmul", 30.0, 500.0, shape="8x8 float, 8x8 float")
     case = explain({"matmul": 30.0, "python": 10.0}, plain_ms=4.0, launches=500.0, kernels=(loop,))
     assert "from 4.00 to 40.0 ms" in (misfit_sentence(case) or "")
-    assert "aten::mm on 8x8 float, 8x8 float (500 times): 8.00 µs each" in found(case)["many operators"]
+    assert "aten::mm on 8x8 float, 8x8 float (500 times): 8.00 µs each." in found(case)["many operators"]
     assert found(explain({"matmul": 30.0, "wait": 10.0}, plain_ms=4.0)) == {}
 
 
@@ -287,13 +296,24 @@ def test_thread_that_competes_or_is_waited_for(explain: Explain) -> None:
     assert "the main thread waits 50% of the step (50.0 ms) meanwhile" in waited["other threads"]
     assert "sleeping" not in waited
     works = host(100.0, asleep_ms=95.0, threads=(ThreadUse(name="trainer", cpu_ms=95.0),))
-    assert "other threads" not in found(explain({"matmul": 95.0, "python": 5.0}, host=works))
+    case = explain({"matmul": 95.0, "python": 5.0}, host=works, filled_ms=93.0)
+    assert "other threads" not in found(case)
+
+
+def test_shares_are_those_of_the_step_without_waits_for_a_processor(explain: Explain) -> None:
+    """A neighbor made the products of 4 ms take 40; the copies of 6 ms are still most of the step."""
+    families = {"matmul": 94.0, "copy": 6.0}
+    assert "copies" not in found(explain(families, host=host(100.0)))
+    used = host(100.0, delay_ms=50.0, other_delays_ms=40.0, others_ms=98.0)
+    assert [finding.rule for finding in findings(explain(families, host=used))] == ["copies", "preempted"]
 
 
 def test_preemption_is_no_sleep_and_comes_last(explain: Explain) -> None:
-    case = explain({"matmul": 70.0, "copy": 30.0}, host=host(100.0, delay_ms=45.0), threads=2, processors=2)
+    case = explain({"matmul": 70.0, "copy": 30.0}, host=host(100.0, delay_ms=45.0, others_ms=90.0), threads=2)
     assert [finding.rule for finding in findings(case)] == ["copies", "preempted"]
-    assert "other processes used it" in found(case)["preempted"]
+    assert "For about 45% of the step (45.0 ms)" in found(case)["preempted"]
+    own = host(100.0, delay_ms=45.0, others_ms=2.0)
+    assert "preempted" not in found(explain({"matmul": 70.0, "copy": 30.0}, host=own, threads=2))
     assert "preempted" not in found(explain({"matmul": 70.0}, host=host(70.0, delay_ms=None, asleep_ms=30.0)))
 
 
@@ -308,7 +328,7 @@ def test_page_faults_are_no_copies(explain: Explain) -> None:
     case = explain(
         {"copy": 70.0, "matmul": 30.0},
         kernels=(filled,),
-        host=host(100.0, kernel_ms=50.0, page_faults=49_000.0),
+        host=host(100.0, main_kernel_ms=50.0, page_faults=49_000.0),
         busy_cpus=1.0,
         config=Config(device="cpu", env="A=1"),
     )
@@ -318,15 +338,23 @@ def test_page_faults_are_no_copies(explain: Explain) -> None:
     assert finding.remedy == {"env": env}
 
 
+def test_huge_pages_count_as_memory_that_is_mapped(explain: Explain) -> None:
+    """NumPy asks for huge pages: few faults, which each clear 2 MB."""
+    used = host(100.0, main_kernel_ms=18.0, page_faults=60.0, huge_pages=30.0)
+    assert findings(explain({"matmul": 30.0, "python": 70.0}, host=used))[1].rule == "page faults"
+    used = host(100.0, main_kernel_ms=18.0, page_faults=60.0)
+    assert "page faults" not in found(explain({"matmul": 30.0, "python": 70.0}, host=used))
+
+
 def test_file_that_is_read_in_each_step(explain: Explain) -> None:
-    used = host(100.0, kernel_ms=60.0, read_mb=64.0, page_faults=16_000.0)
+    used = host(100.0, main_kernel_ms=60.0, read_mb=64.0, page_faults=16_000.0)
     case = explain({"matmul": 30.0, "python": 70.0}, host=used, busy_cpus=1.0)
     assert findings(case)[0].rule == "reading" and "reads 64.0 MB" in findings(case)[0].sentence
     assert "page faults" not in found(case)
 
 
 def test_system_calls_that_nothing_explains(explain: Explain) -> None:
-    case = explain({"matmul": 30.0, "python": 70.0}, host=host(100.0, kernel_ms=60.0), busy_cpus=1.0)
+    case = explain({"matmul": 30.0, "python": 70.0}, host=host(100.0, main_kernel_ms=60.0), busy_cpus=1.0)
     assert findings(case)[0].rule == "kernel time"
 
 
@@ -348,6 +376,18 @@ def test_items_read_one_by_one(explain: Explain) -> None:
     item = kernel("aten::item", "other", 5.0, 500.0)
     case = explain({"other": 10.0, "python": 60.0, "matmul": 30.0}, kernels=(item,), launches=1000.0)
     assert "500 times per step" in found(case)["items"] and "many operators" not in found(case)
+    slower = explain({"other": 10.0, "python": 60.0}, kernels=(item,), launches=1000.0, plain_ms=3.0)
+    assert "that is about 50% of the step (1.50 ms)" in found(slower)["items"]
+
+
+def test_limits_and_state_of_the_machine_come_last(explain: Explain) -> None:
+    peaks = Peaks(t=0.0, device="cpu", precision="fp32", flops_per_s=1e12)
+    fast = kernel("aten::mm", "matmul", 90.0, flops=8.1e10)
+    used = host(100.0, delay_ms=45.0, others_ms=90.0)
+    kept = MemoryKinds(growth_mb=9.0)
+    case = explain({"matmul": 90.0, "copy": 10.0}, kernels=(fast,), peaks=peaks, host=used, memory=kept)
+    order = ["copies", "kept activation", "near the peak", "preempted"]
+    assert [finding.rule for finding in findings(case)] == order and findings(case)[2].bound_s == 0.0
 
 
 def test_gather_denormals_and_strided_inputs(explain: Explain) -> None:

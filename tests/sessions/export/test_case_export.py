@@ -3,6 +3,7 @@ import json
 from typing import Any
 
 import jsonschema
+import msgspec
 import pytest
 
 from benchtui.sessions.export import case_export, parquet
@@ -42,7 +43,7 @@ def test_every_case_is_a_row_with_metrics_or_empty_cells(bench: Any) -> None:
     assert float(first["energy_per_sample_j"]) == pytest.approx(0.3)
     assert (first["peak_rss_mb"], first["part_forward_mean_ms"]) == ("512.5", "4.0")
     assert first["latency_p99_ms"] == first["peak_allocated_mb"] == first["reason"] == ""
-    assert (second["baseline"], second["verdict"], second["part_forward_mean_ms"]) == ("0", "faster", "")
+    assert (second["baseline"], second["verdict"], second["part_forward_mean_ms"]) == ("0", "FASTER", "")
     assert float(second["speedup"]) == pytest.approx(2)
     figures = [third[name] for name in ("n", "latency_mean_ms", "samples_per_s", "baseline", "verdict")]
     assert (third["reason"], figures) == ("out of memory", [""] * 5)
@@ -50,8 +51,8 @@ def test_every_case_is_a_row_with_metrics_or_empty_cells(bench: Any) -> None:
 
 def test_json_matches_its_schema_with_null_for_missing_values(bench: Any) -> None:
     found = json.loads(case_export.as_json(two(bench)))
-    jsonschema.validate(found, case_export.json_schema())
-    assert found["schema"] == 2
+    jsonschema.validate(found, msgspec.json.schema(case_export.Results))
+    assert found["schema"] == 3
     assert (found["session"]["model"], found["session"]["torch"], found["session"]["driver"]) == (
         "tiny",
         "2.9",
@@ -74,7 +75,7 @@ def test_session_without_metrics_is_exported(bench: Any) -> None:
     session = bench.session(bench.case(1, outcome=None), finished=None)
     assert rows(case_export.as_csv(session))[0]["outcome"] == "running"
     found = json.loads(case_export.as_json(session))
-    jsonschema.validate(found, case_export.json_schema())
+    jsonschema.validate(found, msgspec.json.schema(case_export.Results))
     assert found["session"]["outcome"] is None
 
 
@@ -107,7 +108,7 @@ def test_answers_are_columns(bench: Any) -> None:
     assert [second[f"answer_{name}"] for name in figures] == ["0.25", "0.5", "3"]
     assert (third["answer_absent"], third["answer_digest"]) == ("slow", "")
     assert (first["answer_shared_with"], second["answer_shortened"]) == ("", "")
-    jsonschema.validate(json.loads(case_export.as_json(session)), case_export.json_schema())
+    jsonschema.validate(json.loads(case_export.as_json(session)), msgspec.json.schema(case_export.Results))
 
 
 def test_hardware_counters_have_columns(bench: Any) -> None:

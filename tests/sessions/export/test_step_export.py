@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import msgspec
 import pytest
 
 from benchtui.sessions.errors import BenchtuiError
@@ -72,7 +73,7 @@ def test_steps_are_numbered_within_case_round_and_phase(recorded: Any) -> None:
 
 def test_json_rows_match_their_schema(recorded: Any) -> None:
     found = as_json(two_parts(recorded))
-    jsonschema.validate(found, step_export.json_schema())
+    jsonschema.validate(found, msgspec.json.schema(list[step_export.StepRow]))
     assert [row["wall_ms"] for row in found] == [50.0, 10.0, 11.5, 12.0, 1.0]
     assert found[2]["parts_ms"] == {"forward": 9.0}
     assert (found[3]["loss"], found[3]["tokens"]) == (None, None)

@@ -243,3 +243,47 @@ def test_many_combinations_are_counted_quickly(imported: Any) -> None:
     note = session.messages[-1].text
     assert "seq=1 at batch size 2, 3, 4, 5, 6, 7, 8, 9, 390 more; " in note
     assert note.endswith("156,414 more")
+
+
+PRINTED = """# CPU vs. GPU
+
+|   batch_size |   cpu_latency_ms_mean |   gpu_latency_ms_mean |   speedup_latency_ms_mean |   cpu_throughput_mean |   gpu_throughput_mean |   speedup_throughput_mean |   cpu_cpu_memory_mb_max |   gpu_cpu_memory_mb_max |   gpu_gpu_memory_mb_max |   gpu_gpu_avg_power_w |
+|-------------:|----------------------:|----------------------:|--------------------------:|----------------------:|----------------------:|--------------------------:|------------------------:|------------------------:|------------------------:|----------------------:|
+|         8.00 |                449.57 |                 16.10 |                     27.93 |                 17.83 |                497.94 |                     27.93 |                 1671.68 |                 1599.68 |                  746.88 |                216.24 |
+
+### Interpretation
+
+- **Latency**: GPU is on average 27.93x faster than CPU.
+"""  # noqa: E501  (the lines of the document)
+PRINTED_CSV = """\
+batch_size,cpu_latency_ms_mean,gpu_latency_ms_mean,speedup_latency_ms_mean,cpu_throughput_mean,\
+gpu_throughput_mean,speedup_throughput_mean,cpu_cpu_memory_mb_max,gpu_cpu_memory_mb_max,gpu_gpu_memory_mb_max,\
+gpu_gpu_avg_power_w
+8,449.57,16.10,27.93,17.83,497.94,27.93,1671.68,1599.68,746.88,216.24
+"""
+
+
+@pytest.mark.parametrize("text", [PRINTED, PRINTED_CSV], ids=["document", "csv"])
+def test_printed_comparison_of_devices_is_read_with_all_its_columns(text: str, imported: Any) -> None:
+    cpu, gpu = measured(imported(text))
+    assert [(row.config.device, row.config.batch_size) for row in (cpu, gpu)] == [("cpu", 8), ("cuda", 8)]
+    assert [row.metrics.latency_ms.mean for row in (cpu, gpu)] == [449.57, 16.1]
+    assert [row.metrics.samples_per_s for row in (cpu, gpu)] == [17.83, 497.94]
+    rss_mb = [row.case.finished.memory.peak_rss_mb for row in (cpu, gpu)]
+    assert rss_mb == [pytest.approx(peak * MB_IN_MIB) for peak in (1671.68, 1599.68)]
+    assert gpu.case.finished.memory.peak_device_mb == pytest.approx(746.88 * MB_IN_MIB)
+    assert [row.case.finished.reported.mean_power_w for row in (cpu, gpu)] == [None, 216.24]
+
+
+@pytest.mark.parametrize("at_top", [True, False])
+def test_sequence_length_of_a_nested_line_is_read_inside_and_outside_of_metrics(
+    at_top: bool, imported: Any, runner_file: Path
+) -> None:
+    values = [json.loads(line) for line in runner_file.read_text().splitlines()]
+    for value in values:
+        value.pop("max_length", None)
+        value["metrics"].pop("sequence_length", None)
+        (value if at_top else value["metrics"])["sequence_length"] = 64
+    session = imported(lines(*values))
+    assert {case.config.sequence_length for case in session.cases} == {64}
+    assert not any(case.config.label for case in session.cases)

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from benchtui.sessions.advice.conclusion import conclude
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.library import summaries
 from benchtui.sessions.library.summaries import VERSION, SummaryCache, summary
@@ -41,6 +42,22 @@ def test_summary_has_outcomes_and_the_best_case(bench: Any, record: Any) -> None
     assert found.best.samples_per_s == pytest.approx(figures.samples_per_s)
     assert found.marks == ("random weights", "disturbed")
     assert found.torch == "2.9"
+
+
+def test_the_best_case_is_the_one_that_the_session_recommends(bench: Any, record: Any) -> None:
+    rounds = [[ms + step / 1000 for step in range(30)] for ms in (10.0, 10.01, 10.02)]
+    faster = [[ms * 0.995 for ms in times] for times in rounds]
+    path = record(bench.case(1, rounds=rounds), bench.case(1, rounds=faster, compile="default"))
+    best = summary(path).best
+    assert best is not None and best.config.compile == "off", "the simpler of two that are the same"
+    decision = conclude(Session.load(path)).works[0]
+    assert (best.config, best.decided) == (decision.best.config, decision.decided)
+    assert best.samples_per_s == pytest.approx(decision.best.metrics.samples_per_s)
+
+
+def test_a_session_without_a_measured_case_has_failed(bench: Any, record: Any) -> None:
+    found = summary(record(bench.case(1, outcome="failed"), bench.case(2, outcome="skipped")))
+    assert (found.outcome, found.measured, found.best) == ("failed", 0, None)
 
 
 def test_imported_metrics_are_summarized_too(bench: Any, record: Any) -> None:

@@ -80,6 +80,7 @@ def test_own_column_may_have_the_name_of_a_quantity() -> None:
 
 ONE_ROW = """
 import json
+import msgspec
 from benchtui.sessions.metrics import machine_rows
 from benchtui.sessions.metrics.quantity import Quantity, Reading
 
@@ -99,7 +100,7 @@ from benchtui.tui.cli.schema.records import MeasuredCaseJson
 
 session = Session.load(demo_path("demo-cpu"))
 header, first, *_ = case_export.as_csv(session).splitlines()
-schema = case_export.json_schema()["$defs"]["Case"]["properties"]
+schema = msgspec.json.schema(case_export.Results)["$defs"]["Case"]["properties"]
 tables = [line for line in markdown(session, full=True).splitlines() if "Stalls" in line]
 appearances = {
     "csv": "stalls_per_step" in header and ",7.25," in first,

@@ -146,6 +146,28 @@ def test_boxes_of_tables_have_different_names(evil: Elements) -> None:
     assert len(names) == len(evil.tags("table")) == len(set(names)) > 5
 
 
+def test_first_figure_stands_before_the_first_table(bench: Any) -> None:
+    session = session_of(bench, "tiny")
+    found = "".join(report_page(report(session), *render_plots(session)))
+    assert found.index("<h2") < found.index("<figure") < found.index("<table")
+
+
+def test_words_in_the_first_column_name_their_row(bench: Any) -> None:
+    shown = Table(("Case", "ms"), (False, True), (("a <b>", "1"), (None, "2")))
+    found = "".join(page(lambda table: f"# t\n\n## One\n\n{table(shown)}\n"))
+    assert re.findall(r'<th scope="row"[^>]*>(.*?)</th>', found) == ["a &lt;b&gt;", "–"]
+    numbers = Table(("n", "ms"), (True, True), (("1", "2"),))
+    assert 'scope="row"' not in "".join(page(lambda table: f"# t\n\n{table(numbers)}\n"))
+
+
+def test_rows_are_cards_at_the_width_that_the_script_asks_for() -> None:
+    found = "".join(page(lambda _: "# x\n"))
+    (width,) = re.findall(r'NARROW = "(\(max-width: \d+rem\))"', found)
+    cards = found.partition(f"@media screen and {width} {{")[2].partition("\n}")[0]
+    assert "attr(data-label)" in cards
+    assert "display: block" in cards
+
+
 def test_sections_after_the_results_are_collapsed(bench: Any) -> None:
     session = session_of(bench, "tiny")
     found = "".join(report_page(report(session)))

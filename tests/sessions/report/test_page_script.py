@@ -88,3 +88,35 @@ def test_third_press_of_a_heading_restores_the_order(call: Any) -> None:
 )
 def test_row_matches_if_it_contains_every_word(call: Any, query: str, expected: bool) -> None:
     assert call("matches", "cuda:0 bf16 seq=512", query) is expected
+
+
+TABLE = """
+const cell = (tagName, textContent, scope) => ({
+  tagName, textContent, scope, dataset: {}, role: "", setAttribute(name, value) { this[name] = value; },
+});
+const element = (more) => ({ role: "", setAttribute(name, value) { this[name] = value; }, ...more });
+const head = element({ cells: [cell("TH", " Case ", "col"), cell("TH", "ms", "col")] });
+const body = element({ cells: [cell("TH", "bs=1", "row"), cell("TD", "1.5", "")] });
+const table = element({
+  rows: [head, body], classes: [], tHead: element({ rows: [head] }), tBodies: [element({ rows: [body] })],
+});
+table.classList = { add: (name) => table.classes.push(name) };
+enableCards(table);
+JSON.stringify({
+  labels: body.cells.map((one) => one.dataset.label), classes: table.classes,
+  roles: [table, table.tHead, ...table.tBodies, head, ...head.cells, body, ...body.cells].map((at) => at.role),
+});
+"""
+
+
+def test_cards_name_their_columns_and_keep_the_roles_of_a_table() -> None:
+    context = quickjs.Context()
+    context.eval(SCRIPT)
+    found = json.loads(context.eval(f"(() => {{ return eval({json.dumps(TABLE)}) }})()"))
+    assert found["labels"] == ["Case", "ms"]
+    assert found["classes"] == ["cards"]
+    assert found["roles"] == [
+        *("table", "rowgroup", "rowgroup"),
+        *("row", "columnheader", "columnheader"),
+        *("row", "rowheader", "cell"),
+    ]

@@ -50,12 +50,14 @@ PLACES = (
     Place(where="own.py:53", code="f(7)", activity="python", share=0.26),
 )
 ATTENTION = "eager"
-IDLE = HostUse(step_ms=95.0, cpu_ms=90.0, asleep_ms=0.0, user_ms=95.0, kernel_ms=0.0, page_faults=3.0)
-SYSTEM = replace(IDLE, step_ms=110.0, kernel_ms=64.0, delay_ms=11.0, other_delays_ms=51.0)
-FAULTS = replace(IDLE, step_ms=98.0, kernel_ms=43.0, page_faults=41_234.0)
-READS = replace(IDLE, step_ms=107.0, kernel_ms=57.0, read_mb=64.3)
+IDLE = HostUse(
+    step_ms=95.0, cpu_ms=90.0, asleep_ms=0.0, user_ms=95.0, kernel_ms=0.0, main_kernel_ms=0.0, page_faults=3.0
+)
+SYSTEM = replace(IDLE, step_ms=110.0, main_kernel_ms=64.0, delay_ms=11.0, other_delays_ms=51.0, others_ms=90.0)
+FAULTS = replace(IDLE, step_ms=98.0, main_kernel_ms=43.0, page_faults=41_234.0)
+READS = replace(IDLE, step_ms=107.0, main_kernel_ms=57.0, read_mb=64.3)
 COLLECTS = replace(IDLE, collecting_ms=23.7)
-BUSY = replace(IDLE, delay_ms=29.0, threads=(ThreadUse(name="spinner", cpu_ms=87.0),))
+BUSY = replace(IDLE, delay_ms=29.0, others_ms=77.0, threads=(ThreadUse(name="spinner", cpu_ms=87.0),))
 
 
 @pytest.fixture

@@ -17,8 +17,9 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.estimates.history import load_history
 from benchtui.sessions.events import SessionStarted
 from benchtui.sessions.export import case_export, dataframe, step_export
+from benchtui.sessions.journal.session_file import SessionFile
 from benchtui.sessions.journal.writer import Journal
-from benchtui.sessions.library.paths import CPU_DEMO, SessionFile, demo_path
+from benchtui.sessions.library.paths import CPU_DEMO, demo_path
 from benchtui.sessions.library.summaries import earlier_process_spread
 from benchtui.sessions.payloads import Gpu, Host
 from benchtui.sessions.report import compare, compare_json

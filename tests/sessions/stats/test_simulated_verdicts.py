@@ -59,3 +59,24 @@ def test_five_rounds_of_eight_cases_find_five_percent_at_a_spread_of_two(simulat
 
 def test_six_turns_find_five_percent_at_a_spread_of_two(simulation: Any) -> None:
     assert judged(simulation, "lognormal", 0.02, 6, 2, 100, common=0.43).power(0.05) >= 75
+
+
+def by_turns(simulation: Any, rounds: int, sessions: int, *, turns: bool = True) -> Any:
+    steps = 40 if turns else 120
+    cell = simulation.Cell(simulation.SWITCHING, 0.01, rounds, 2, by_turns=turns, steps=steps)
+    return simulation.judge(cell, sessions, former=False)[0]
+
+
+@pytest.mark.parametrize("rounds", [4, 6])
+def test_turns_on_a_machine_that_changes_its_pace_call_no_equal_cases_different(
+    simulation: Any, rounds: int
+) -> None:
+    found = by_turns(simulation, rounds, 200)
+    assert found.false <= 1.5
+    assert found.coverage[0] >= 93
+    assert found.same(0.05) == 0
+
+
+def test_turns_find_five_percent_where_rounds_alone_do_not_find_twenty(simulation: Any) -> None:
+    assert by_turns(simulation, 8, 60).power(0.05) >= 80
+    assert by_turns(simulation, 8, 60, turns=False).power(0.2) <= 60

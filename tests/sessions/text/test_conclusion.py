@@ -54,19 +54,26 @@ def test_tie_names_the_case_that_the_simpler_one_was_chosen_over(bench: Any) -> 
 
 
 def test_open_lead_is_said_first_with_what_would_decide_it(bench: Any) -> None:
-    session = bench.session(bench.case(1, 10.0), bench.case(2, 19.0), sweep=sweep((1, 2), iterations=30))
+    made = (bench.case(size, ms, rounds=[[ms] * 20, [1.4 * ms] * 20]) for size, ms in ((1, 10.0), (2, 19.0)))
+    session = bench.session(*made, sweep=sweep((1, 2), iterations=30))
     work = only(session)
     assert not work.decided
-    assert headline(work, name, "128 tokens").startswith("not decided at 128 tokens: 1 other may be as good")
+    assert headline(work, name, "128 tokens").startswith("not decided at 128 tokens: 1 other may be ")
     said = open_text(conclude(session))
-    assert said.startswith("1 question; 5 rounds of 2 cases (about ") and said.endswith(" would decide it")
+    assert said.startswith("1 question; 3 more rounds of 2 cases (about ") and said.endswith(" would decide it")
+
+
+def test_lead_that_is_not_established_is_bounded(bench: Any) -> None:
+    work = only(bench.session(bench.case(1, 10.0), bench.case(2, 19.0), sweep=sweep((1, 2))))
+    assert work.decided and headline(work, name).startswith("run fp32 bs 1: 100 samples/s")
+    assert "indistinguishable from 1 other, within 13 % of the best; simpler than" in certainty(work, name)
 
 
 def test_cost_of_the_open_questions_follows_from_the_measured_steps(bench: Any) -> None:
     session = bench.session(bench.case(1, 100.0), bench.case(2, 190.0), sweep=sweep((1, 2), iterations=30))
     remaining = conclude(session).remaining
-    assert remaining is not None and (remaining.questions, remaining.cases, remaining.rounds) == (1, 2, 5)
-    steps_s = 5 * (35 * 0.1 + 35 * 0.19)
+    assert remaining is not None and (remaining.questions, remaining.cases, remaining.rounds) == (1, 2, 4)
+    steps_s = 4 * (35 * 0.1 + 35 * 0.19)
     assert remaining.seconds is not None and steps_s <= remaining.seconds < 2 * steps_s
 
 

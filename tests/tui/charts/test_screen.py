@@ -389,6 +389,8 @@ async def test_filter_takes_the_spelling_of_files_as_well(story: Any, engine: An
         await press(seen, "3", "slash", *"bs=2", "enter")
         rows = [row for row in seen.panel("lines")[1:] if row]
         assert len(rows) == 2 and all("bs 2" in row for row in rows)
+        await press(seen, "slash", *"zzz", "enter")
+        assert 'no case matches "bs=2zzz"; esc clears' in seen.text
 
 
 async def test_heatmap_has_no_star_while_the_best_case_is_undecided(

@@ -1,14 +1,18 @@
 """``benchtui next``: questions in words, the sweep in a file, exit status."""
 
 import json
+from importlib import import_module
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
 from benchtui.engine import client
+from benchtui.engine.client import Engine
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.sweep import Sweep
 from benchtui.sessions.sweep.toml_reader import load_sweep
 from benchtui.tui.cli import app
 
@@ -76,6 +80,10 @@ def test_sessions_of_the_same_work_count_as_one(make_story: Any, tmp_path: Path)
         paths.append(story.path)
     assert ", n 60" in run("optimal", *paths).stdout.splitlines()[0]
     assert run("next", *paths).exit_code == 0
+    rows = json.loads(run("export", *paths, "--joined", "--json").stdout)["cases"]
+    assert [row["n"] for row in rows] == [60, 60]
+    assert run("export", *paths, "--joined", "--steps", "--format", "csv").stdout.count("\n") > 120
+    assert "Comparison" not in run("export", *paths, "--joined").stdout.splitlines()[0]
 
 
 def test_sessions_of_other_work_are_refused_in_one_line(make_story: Any, tmp_path: Path) -> None:
@@ -98,3 +106,57 @@ def test_sweep_of_other_work_joins_no_session(session: Path, monkeypatch: pytest
         run("run", "quick", "--into", session)
     refused = run("run", "quick", "--into", session, "-o", "x.json")
     assert "--into names the session to write" in refused.stderr
+
+
+TYPICAL_MS = {1: 10.0, 2: 15.0, 4: 28.0, 8: 60.0}
+"""True step times: a batch size of 4 has 7% more throughput than one of 8, and 43% more than one of 1."""
+
+
+class Machine:
+    """Measures cases of known truth, whose processes vary by 2%."""
+
+    def __init__(self, make_story: Any, folder: Path) -> None:
+        self._make_story, self._folder, self._dice = make_story, folder, Random(7)
+        self.sweeps = 0
+
+    def measure(self, batch_sizes: tuple[int, ...], rounds: int) -> Path:
+        self.sweeps += 1
+        path = self._folder / f"{self.sweeps}.json"
+        story = self._make_story(path).begin(batch_sizes=batch_sizes, rounds=rounds)
+        for case, batch_size in enumerate(batch_sizes):
+            for number in range(rounds):
+                ms = TYPICAL_MS[batch_size] * self._dice.gauss(1, 0.02)
+                if number < rounds - 1:
+                    story.round(case, ms, number)
+                else:
+                    story.start(case, round_index=number).steps(case, [ms] * 20, round_index=number)
+            story.finish(case)
+        story.end().close()
+        return path
+
+    def start(self, sweep: Sweep, *_: object, **options: object) -> Engine:
+        return EndedEngine("story", self.measure(sweep.axes.batch_size, sweep.measure.rounds), 1)
+
+
+class EndedEngine(Engine):
+    """An engine that has written its session and is gone."""
+
+    def alive(self) -> bool:
+        return False
+
+
+def test_measuring_what_is_open_until_nothing_is_ends_with_the_right_answer(
+    make_story: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The loop that SKILL.md describes, from one round of each case."""
+    machine = Machine(make_story, tmp_path)
+    monkeypatch.setattr(import_module("benchtui.tui.cli.advice.next"), "start_engine", machine.start)
+    monkeypatch.setattr(client, "find", lambda path: None)
+    session = machine.measure(tuple(TYPICAL_MS), 1)
+    while json.loads(run("next", session, "--json").stdout)["sweep"]:
+        assert run("next", session, "--run").exit_code == 0
+        assert machine.sweeps < 9
+    assert machine.sweeps > 1
+    (choice,) = json.loads(run("optimal", session, "--json").stdout)
+    assert choice["best"]["batch_size"] == 4 and choice["clear"]
+    assert [path.name for path in tmp_path.iterdir() if path.suffix == ".json"] == ["1.json"]

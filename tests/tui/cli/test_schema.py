@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,13 @@ from explained import explained
 import benchtui.tui.cli.run as run_module
 from benchtui.engine import client
 from benchtui.engine.doctor import Check
+from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.library import paths
 from benchtui.tui.cli import COMMANDS, app, main
 from benchtui.tui.cli.advice import find as find_module
 from benchtui.tui.cli.exit_status import STATUSES
-from benchtui.tui.cli.schema.command import NAMES
+from benchtui.tui.cli.schema.command import NAMES, document_schema
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 PROGRAMS = Path(__file__).parents[3] / "docs/programs.md"
@@ -150,6 +152,113 @@ def test_output_of_a_command_has_the_shape_of_its_schema(name: str, library: Non
     assert documents
     for document in documents:
         jsonschema.validate(document, schema)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_schema_describes_every_field(name: str) -> None:
+    schema = document_schema(name)
+    fields = [
+        (kind, field, "description" in shape)
+        for kind, definition in schema["$defs"].items()
+        for field, shape in definition.get("properties", {}).items()
+    ]
+    assert fields and [field for field in fields if not field[2]] == []
+    assert re.fullmatch(r"urn:benchtui:[a-z-]+:\d+", schema["$id"])
+
+
+def test_every_document_names_its_schema(library: None, tmp_path: Path) -> None:
+    for name, words in CALLS.items():
+        done = invoke(*words)
+        documents = (
+            json.loads(f"[{','.join(done.stdout.splitlines())}]")
+            if name in LINES
+            else [json.loads(done.stdout)]
+        )
+        schema = document_schema(name)["$id"]
+        for document in documents:
+            for entry in document if isinstance(document, list) else [document]:
+                if name not in ("attach", "replay", "steps"):  # recorded events, and steps by the million
+                    assert (entry["$id"], str(entry["schema"])) == (schema, schema.rpartition(":")[2]), name
+        (tmp_path / "document.json").write_text(done.stdout)
+        named = () if name != "steps" else ("steps",)
+        checked = invoke("schema", *named, "--check", str(tmp_path / "document.json"))
+        assert "matches the schema urn:benchtui:" in checked.stdout
+
+
+VERDICTS = ["FASTER", "REPORTED", "SAME", "SLOWER", "UNSURE"]
+
+
+def test_verdicts_are_spelled_the_same_in_all_documents(library: None) -> None:
+    def verdicts(document: Any) -> Iterator[Any]:
+        if isinstance(document, dict):
+            yield from (value for key, value in document.items() if key == "verdict" and value is not None)
+        if isinstance(document, (dict, list)):
+            for part in document.values() if isinstance(document, dict) else document:
+                yield from verdicts(part)
+
+    for name in ("optimal", "compare", "export", "next", "run"):
+        lines = invoke(*CALLS[name]).stdout.splitlines() if name in LINES else [invoke(*CALLS[name]).stdout]
+        assert set(verdicts([json.loads(line) for line in lines])) <= set(VERDICTS), name
+        shapes = [
+            definition["properties"]["verdict"]
+            for kind, definition in document_schema(name)["$defs"].items()
+            if "verdict" in definition.get("properties", {})
+        ]
+        assert all("FASTER" in json.dumps(shape) for shape in shapes), name
+
+
+def test_best_case_has_the_figures_of_the_results(library: None) -> None:
+    (decision,) = json.loads(invoke("optimal", "old", "--json").stdout)
+    cases = json.loads(invoke("export", "old", "--json").stdout)["cases"]
+    best = decision["best"]
+    assert best == {key: cases[best["case"]][key] for key in best}
+    assert best["number"] == best["case"] + 1
+    if decision["against_baseline"]:
+        assert decision["against_baseline"]["value"] == best["speedup"]
+        assert decision["against_baseline"]["verdict"] == best["verdict"]
+    text = invoke("optimal", "old").stdout
+    assert best["name"] in text
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"cases": "two"}, "$.cases is 'two'; allowed: integer"),
+        ({"rounds": 1.5}, "$.rounds is 1.5; allowed: integer, null"),
+        ({"questions": [{}]}, "$.questions[0].about is missing; required: array"),
+        ({"schema": 9}, "$.schema is 9; this version of benchtui knows up to 1"),
+    ],
+)
+def test_check_names_place_value_and_what_is_allowed(
+    change: dict[str, Any], problem: str, library: None, tmp_path: Path
+) -> None:
+    document = json.loads(invoke(*CALLS["next"]).stdout) | change
+    (tmp_path / "d.json").write_text(json.dumps(document))
+    with pytest.raises(BenchtuiError) as raised:
+        invoke("schema", "--check", str(tmp_path / "d.json"))
+    assert str(raised.value) == f"{tmp_path / 'd.json'}: {problem}"
+
+
+def test_check_reads_sessions_finished_or_not_and_lists_the_values_of_an_enum(
+    library: None, tmp_path: Path
+) -> None:
+    session = paths.resolve("old")
+    assert invoke("schema", "--check", str(session)).stdout.endswith(":session:3\n")
+    torn = tmp_path / "torn.json"
+    torn.write_text(session.read_text()[:-40])
+    assert invoke("schema", "--check", str(torn)).stdout.endswith(":session:3\n")
+    torn.write_text(session.read_text().replace('"outcome":"oom"', '"outcome":"lost"'))
+    with pytest.raises(BenchtuiError, match=r"outcome is 'lost'; allowed: .*oom, skipped"):
+        invoke("schema", "--check", str(torn))
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"), [("", "empty"), ("{}", "no \\$id"), ("{", "not JSON"), ("[1]", "no \\$id")]
+)
+def test_check_of_another_file_says_why(text: str, problem: str, tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text(text)
+    with pytest.raises(BenchtuiError, match=problem):
+        invoke("schema", "--check", str(tmp_path / "x.json"))
 
 
 def test_schema_notices_another_shape(library: None) -> None:

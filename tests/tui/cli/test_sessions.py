@@ -122,7 +122,7 @@ def test_session_list_has_a_header_and_aligned_columns(recorded: Any) -> None:
         *("name", "state", "created", "measured", "left", "best", "rate", "model", "host", "best", "case")
     ]  # fmt: skip
     assert rows[0].split()[:9] == [
-        *("old", "completed", "2026-11-21T10:00:00Z", "2/2", "–", "99.9", "samples/s", "tiny-bert", "box")
+        *("old", "completed", "2026-11-21T10:00:00Z", "2/2", "–", "99.8", "samples/s", "tiny-bert", "box")
     ]  # fmt: skip
     assert {row.index("tiny-bert") for row in rows} == {header.index("model")}
     assert rows[1].endswith("note: after the update")
@@ -183,7 +183,27 @@ def test_session_of_the_library_is_opened_by_its_name(recorded: Any, monkeypatch
         assert run(word).exception is None
     assert shown == ["old", paths.resolve("latest").stem, "new"]
     assert "--theme" in run("old", "--help").output
-    assert "no such file, preset or command" in str(run("ol").exception)
+    assert "these begin with it: old" in str(run("ol").exception)
+    assert "no such file, preset or command" in str(run("xyzzy").exception)
+
+
+def test_model_is_opened_on_home(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[Any] = []
+    monkeypatch.setattr(watch, "require_terminal", lambda: None)
+    monkeypatch.setattr(watch, "show", lambda engine, path, **options: shown.append(options["model"]))
+    folder = home / "mine"
+    folder.mkdir()
+    assert "mine: no model in this folder: it has no config.json" in str(run(str(folder)).exception)
+    (folder / "config.json").write_text("{}")
+    for word in (str(folder), "org/name", "gpt2"):
+        assert run(word).exception is None
+    assert shown == [str(folder), "org/name", "gpt2"]
+    assert "is a model; --set, -o and --trust" in str(run("org/name", "--set", "batch_size=1").exception)
+
+
+def test_path_of_a_missing_sweep_is_no_model(home: Path) -> None:
+    for word in ("sweeps/mine.toml", "sweeps/mine.yaml", "./mine", "/no/mine", "a/b/c"):
+        assert run(word).exception is not None
 
 
 def test_json_that_is_no_session_is_told_from_a_sweep(home: Path) -> None:

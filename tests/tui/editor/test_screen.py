@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from textual.widgets import Input
 
 from benchtui.engine.telemetry.gpu.cuda_presence import CudaPresence
 from benchtui.sessions.advice.find_sweep import DeviceSupport
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.library.paths import SessionFile
+from benchtui.sessions.journal.session_file import SessionFile
 from benchtui.sessions.permissions.needed import Consent
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Exclusion, Find, Sweep
@@ -519,7 +520,7 @@ async def test_ascii_mode_draws_only_ascii(opened: Any) -> None:
 def test_help_fits_a_narrow_terminal() -> None:
     lines = help_lines(editor_help(UNICODE), 56)
     assert max(width_of(drawn) for drawn in lines) <= 56
-    assert "only weights and libraries" in " ".join(text.strip() for drawn in lines for text, _ in drawn)
+    assert "memory of weights and libraries" in " ".join(text.strip() for drawn in lines for text, _ in drawn)
 
 
 async def test_groups_are_folded_until_they_are_opened(opened: Any) -> None:
@@ -656,7 +657,9 @@ async def test_esc_returns_to_the_previous_place(opened: Any) -> None:
         await seen.press("escape")
         assert "▸1 Sweep" in seen.panel("places")[0]
         await seen.press("escape")
-        assert "▸1 Sweep" in seen.panel("places")[0]
+        assert "▸0 Home" in seen.panel("places")[0]
+        await seen.press("escape")
+        assert "▸0 Home" in seen.panel("places")[0]
 
 
 async def test_click_selects_a_sweep_to_open_and_a_double_click_opens_it(opened: Any) -> None:
@@ -689,15 +692,66 @@ async def test_an_entry_is_found_by_a_part_of_its_name(opened: Any) -> None:
         assert not line_of(seen, "timeout").startswith("▸")
 
 
-async def test_weights_of_a_local_model_are_not_ignored_without_a_word(opened: Any, tmp_path: Path) -> None:
-    folder = tmp_path / "my-model"
-    folder.mkdir()
+def trained_model(folder: Path) -> Path:
+    """Write the files of a model that embeds."""
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text('{"architectures": ["BertModel"]}')
+    for name in ("modules.json", "tokenizer.json"):
+        (folder / name).write_text("[]")
+    (folder / "model.safetensors").write_bytes(b"0")
+    return folder
+
+
+async def test_folder_of_a_model_proposes_its_weights_and_task(opened: Any, tmp_path: Path) -> None:
+    folder = trained_model(tmp_path / "my-model")
     async with opened() as seen:
-        for has_weights in (False, True):
-            if has_weights:
-                (folder / "model.safetensors").write_bytes(b"")
-            await seen.press("slash", *"model", "enter", "enter", "ctrl+u", *str(folder), "enter")
-            assert ("weights = random ignores" in hint(seen)) == has_weights
+        await seen.press("slash", *"model", "enter", "enter", "ctrl+u", *str(folder), "enter")
+        sweep = sweep_of(seen)
+        assert (sweep.model, sweep.weights, sweep.task) == (str(folder), "pretrained", "embed")
+        assert "task embed (modules.json)" in hint(seen) and "u undoes this" in hint(seen)
+        await seen.press("u")
+        sweep = sweep_of(seen)
+        assert (sweep.model, sweep.weights, sweep.task) == (str(folder), "random", "classify")
+        await seen.press("u")
+        assert sweep_of(seen) == load_sweep("quick")
+
+
+async def test_tab_completes_the_model_and_does_not_accept_it(opened: Any, tmp_path: Path) -> None:
+    for name in ("mine-a", "mine-b"):
+        trained_model(tmp_path / "models" / name)
+    async with opened() as seen:
+        before = sweep_of(seen)
+        await seen.press("slash", *"model", "enter", "enter", "ctrl+u", *f"{tmp_path}/mod", "tab", "m", "tab")
+        field = seen.app.focused
+        assert isinstance(field, Input) and field.value == f"{tmp_path}/models/mine-"
+        assert "mine-a" in hint(seen) and "mine-b" in hint(seen)
+        assert sweep_of(seen) == before and not editor(seen).state.in_cases
+        await seen.press("a", "enter")
+        assert sweep_of(seen).model == f"{tmp_path}/models/mine-a"
+
+
+async def test_missing_model_is_red_and_does_not_start(app_context: AppContext, opened: Any) -> None:
+    started: list[Sweep] = []
+
+    def start(sweep: Sweep, consent: Consent) -> Any:
+        started.append(sweep)
+
+    async with opened(app_context=replace(app_context, start=start)) as seen:
+        await seen.press("slash", *"model", "enter", "enter", "ctrl+u", *"./missing", "enter")
+        reason = "no such folder, and not in the cache of the hub"
+        row = next(at for at, line in enumerate(seen.panel("entries")) if "./missing" in line)
+        assert reason in seen.panel("entries")[row + 1]
+        await seen.settle("r")
+        assert hint(seen) == f"model ./missing: {reason}"
+    assert started == []
+
+
+async def test_model_that_will_be_downloaded_is_named(opened: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_CACHE", "/no/such/folder")
+    async with opened() as seen:
+        await seen.press("slash", *"weights", "enter", "space")
+        assert sweep_of(seen).weights == "pretrained"
+        assert "not in the cache of the hub: will be downloaded" in " ".join(seen.panel("entries"))
 
 
 async def test_f_turns_the_sweep_into_a_search_of_its_model(opened: Any, app_context: AppContext) -> None:

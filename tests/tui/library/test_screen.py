@@ -1,6 +1,7 @@
 """Library view: every key, and how running, cut-off and unreadable sessions are shown."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,30 @@ async def test_empty_library_shows_how_to_add_a_session(empty_library: AppContex
         await listed.press("enter")
         assert listed.word == "no session selected"
         assert listed.messages == []
+
+
+async def test_the_answer_of_the_selected_session_stands_on_its_preview(
+    empty_library: AppContext, opened: Any, make_story: Any
+) -> None:
+    for name, outcome, ending in (("good", "ok", "interrupted"), ("bad", "failed", "completed")):
+        story = make_story(paths.folder() / f"{name}.json").begin(name=name, batch_sizes=(1, 2, 4))
+        for case in range(2 if outcome == "ok" else 3):
+            story.case(case, 10.0) if outcome == "ok" else story.finish(case, "failed", reason="no such model")
+        story.end(ending).close()
+    async with opened(app_context=empty_library) as seen:
+        listed = await LibraryPilot(seen).begin()
+        for _ in range(2):
+            name = listed.chosen
+            figure = "99.8 samples/s" if name == "good" else "nothing was measured"
+            await listed.until(partial(shown_on_card, seen, figure))
+            assert shown_on_card(seen, "change and run again") == (name == "bad")
+            assert shown_on_card(seen, "r continue") == (name == "good")
+            await listed.press("j")
+        assert any("✗ failed" in row and "0/3" in row for row in listed.rows)
+
+
+def shown_on_card(seen: Any, words: str) -> bool:
+    return words in "\n".join(seen.panel("card"))
 
 
 async def test_sessions_are_listed_with_outcome_and_best_throughput(

@@ -5,7 +5,7 @@ import pytest
 from msgspec.structs import replace
 
 from benchtui.sessions.events import SessionStarted
-from benchtui.sessions.library.paths import SessionFile
+from benchtui.sessions.journal.session_file import SessionFile
 from benchtui.sessions.library.summaries import Best, Summary
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.sweep import Config, Sweep

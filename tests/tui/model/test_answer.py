@@ -7,7 +7,7 @@ from benchtui.sessions.advice.conclusion import conclude
 from benchtui.sessions.state.session import Session
 from benchtui.themes.symbols import ASCII, UNICODE, Symbols
 from benchtui.tui.live.feed import Feed
-from benchtui.tui.model.answer import AnswerText
+from benchtui.tui.model.answer import AnswerText, ending_of
 from benchtui.tui.panels.answer_card import Answer, answer_height, answer_lines, answer_title
 from benchtui.tui.table.case_names import CaseNames
 
@@ -24,8 +24,9 @@ def answer(path: Path, engine: Any = None, symbols: Symbols = UNICODE, *, conclu
     feed = Feed(path, engine, lambda: 0.0)
     feed.poll()
     names = CaseNames.of([case.config for case in feed.session.cases])
-    text = AnswerText(feed, names, symbols, "trial")
-    made = text.answer(conclude(Session.load(path)) if concluded else None)
+    text = AnswerText(feed.session, names, symbols, feed.command_word("trial"))
+    ending = ending_of(feed.session, feed.cut_off, feed.exit_message or "")
+    made = text.answer(ending, conclude(Session.load(path)) if concluded else None)
     feed.close()
     return made
 
@@ -39,7 +40,7 @@ def test_a_running_sweep_names_its_rivals_and_what_is_next(story: Any) -> None:
     story.begin(rounds=1).case(0, 10.0).case(1, 19.0)
     made = answer(story.path, Alive())
     assert (made.word, made.over) == ("so far", False)
-    assert "1 other may be as good or better" in shown(made)
+    assert "indistinguishable from 1 other, within 13 % of the best" in shown(made)
     assert "next       bs 4: every case of the plan gets a round" in shown(made)
     assert any("×" not in rival.text and rival.bounds for work in made.works for rival in work.rivals)
 
@@ -94,4 +95,7 @@ def test_a_short_screen_has_only_the_title_of_a_running_sweep(story: Any) -> Non
     made = answer(story.path, Alive())
     assert answer_height(made, 78, 24) == 0
     left, _ = answer_title(made, 0)
-    assert "".join(text for text, _ in left) == "so far bs 1  99.8 samples/s  1 other may be as good or better"
+    assert (
+        "".join(text for text, _ in left)
+        == "so far bs 1  99.8 samples/s  indistinguishable from 1 other, within 13 % of the best"
+    )

@@ -6,7 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from benchtui.sessions.events import CaseAdded
+from benchtui.sessions.events import CaseAdded, RoundFinished
+from benchtui.sessions.payloads import Environment
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baseline_of
 from benchtui.sessions.stats.ratios import throughput_ratio
@@ -18,6 +19,8 @@ from benchtui.themes.symbols import UNICODE
 from benchtui.tui.model.case_rows import CaseRows
 from benchtui.tui.model.row_cells import state_text
 from benchtui.tui.table.columns import CATALOGUED
+
+DISTURBED = "disturbed: other processes used 400% CPU"
 
 
 def case_rows(path: Path) -> tuple[Session, CaseRows]:
@@ -175,3 +178,38 @@ def test_the_axis_of_a_running_case_is_chosen_after_the_warm_up_and_then_only_gr
     assert all(axis.top <= 200.0 for axis in axes[19:] if axis)
     highs = [axis.narrow.high for axis in axes if axis and axis.narrow]
     assert highs == sorted(highs) and highs[0] < highs[-1]
+
+
+@pytest.mark.parametrize(
+    ("rounds_ms", "state", "rate"),
+    [((10.0, 40.0, 90.0), "⚑ unsteady", "≈21"), ((10.0, 10.1, 10.0), "✓ ok", "99.7")],
+)
+def test_a_case_whose_interval_is_wide_is_unsteady_and_its_rate_about(
+    story: Any, rounds_ms: tuple[float, ...], state: str, rate: str
+) -> None:
+    story.begin(rounds=3)
+    for round_index, ms in enumerate(rounds_ms):
+        story.start(0, round_index=round_index).prepare(0).steps(0, [ms] * 20, round_index=round_index)
+    story.finish(0).end()
+    _, made = case_rows(story.path)
+    cells = made.row(0).cells
+    assert (cells["state"][0], cells["samples"][0]) == (state, rate)
+
+
+def test_between_two_rounds_a_row_counts_them(story: Any) -> None:
+    story.begin(rounds=2).round(0).round(1)
+    _, made = case_rows(story.path)
+    assert [made.row(index).cells["state"][0] for index in (0, 1, 2)] == ["· 1/2 rounds"] * 2 + ["· queued"]
+
+
+def test_rounds_next_to_a_neighbor_count_as_in_exports(story: Any) -> None:
+    story.begin(rounds=2).start(0).prepare(0).steps(0, [30.0] * 20)
+    others = Environment(others_cpu_percent=400.0, processors=4)
+    story._add(RoundFinished(t=story.t, case=0, round=0, environment=others, marks=(DISTURBED,)))
+    story.start(0, round_index=1).steps(0, [10.0] * 20, round_index=1)
+    story.finish(0, environment=Environment(others_cpu_percent=0.0, processors=4)).end()
+    session, made = case_rows(story.path)
+    (result,) = measured(session)
+    cells = made.row(0).cells
+    assert (cells["p50"][0], cells["samples"][0]) == ("10.0", "100")
+    assert result.metrics.samples_per_s == pytest.approx(100.0)

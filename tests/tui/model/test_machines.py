@@ -100,7 +100,7 @@ def test_a_node_sums_power_and_memory_of_its_gpus() -> None:
     (*_, node) = machines_of(with_gpus(100.0, 300.0), UNICODE, NAME).devices(4)
     power, memory = node.gauge("power"), node.gauge("memory")
     assert power is not None and memory is not None and power.past is not None
-    assert (node.name, power.value, memory.value) == ("2 x H", "400/1,400W", "2.0G")
+    assert (node.name, power.value, memory.value) == ("2 x H", "400/1,400W", "1.9GiB")
     assert list(power.past(2, 1.0)) == [200 / 1400, 400 / 1400]
     notes = (
         "GPU 1 THROTTLED: HW thermal slowdown",
@@ -134,7 +134,7 @@ def test_a_sum_with_a_missing_gpu_is_none() -> None:
     (*_, node) = machines_of(with_gpus(100.0, None), UNICODE, NAME).devices(4)
     power, memory = node.gauge("power"), node.gauge("memory")
     assert power is not None and memory is not None
-    assert (power.value, power.absent, memory.value) == ("–", "not supported", "2.0G")
+    assert (power.value, power.absent, memory.value) == ("–", "not supported", "1.9GiB")
 
 
 def test_readings_of_an_undescribed_gpu_are_shown() -> None:

@@ -107,3 +107,14 @@ def test_a_new_sort_request_cancels_the_pending_one(story: Any) -> None:
     while not made.complete:
         made.continue_sorting()
     assert list(made.order) == [776]
+
+
+def test_the_cases_to_run_come_first_at_the_end_unless_the_user_has_sorted(story: Any) -> None:
+    made = table_order(story.begin().case(0).case(1).case(2).end(), {0: 3.0, 1: 1.0, 2: 2.0})
+    made.show_end(True, frozenset({1}))
+    assert list(made.order) == [1, 0, 2]
+    made.show_end(False, frozenset({1}))
+    assert list(made.order) == [0, 1, 2], "a replay has gone back"
+    made.sorting = Sorting("samples")
+    made.show_end(True, frozenset({1}))
+    assert list(made.order) == [1, 2, 0]

@@ -69,7 +69,7 @@ async def test_an_empty_panel_shows_why(story: Any, engine: Any, opened: Any) ->
             "no steps",
             "no measured steps",
             "host",
-            "no measured steps with parts yet",
+            "no measured steps with parts",
             "case",
             "no engine messages yet",
         ):

@@ -127,7 +127,7 @@ async def test_the_plot_belongs_to_the_case_in_the_heading(story: Any, engine: A
         assert [row.strip() for row in seen.panel("band") if row.strip()] == [
             "no steps yet: the model is loading"
         ]
-        assert "".join(seen.panel("parts")).strip() == "no measured steps with parts yet"
+        assert "".join(seen.panel("parts")).strip() == "no measured steps with parts"
         story.prepare(1)
         await seen.look()
         assert seen.panel("band")[0] == "no steps yet: the first one is running"
@@ -149,8 +149,8 @@ async def test_one_gpu_has_all_readings_in_one_row(story: Any, engine: Any, open
     async with opened(story.path, engine) as seen:
         header, gpu, host, *_ = seen.panel("gauges")
         assert header.split()[:5] == ["utilization", "memory", "power", "temp", "clock"]
-        assert all(reading in gpu for reading in ("97%", "8.0/80G", "330/400W", "61°C", "1980 MHz"))
-        assert "host CPU" in host and "110% of 16 cores" in host and "12/64G" in host
+        assert all(reading in gpu for reading in ("97%", "7/75GiB", "330/400W", "61°C", "1980 MHz"))
+        assert "host CPU" in host and "110% of 16 cores" in host and "11/60GiB" in host
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 50)])
@@ -231,7 +231,7 @@ async def test_a_finished_session_shows_its_outcome_and_next_steps(story: Any, o
         await seen.settle()
         assert verdict(seen) == "completed  2 ok · 1 skipped  in 3 s"
         answer = seen.panel("answer")
-        assert answer[0].startswith(" ≈ bs 1   99.8 samples/s   10.0 ms per step   ")
+        assert answer[0].startswith(" ★ bs 1   99.8 samples/s   10.0 ms per step   ")
         assert any("M measure what is open   Y copy the report" in line for line in answer)
         assert "bs 1" in seen.panel("current")[0]
         assert seen.panel("heading")[0].endswith("completed")
@@ -719,7 +719,10 @@ async def test_the_answer_so_far_takes_a_line_on_a_short_screen(story: Any, engi
     story.begin().case(0, 10.0).case(1, 19.0)
     async with opened(story.path, engine, size=(80, 24)) as seen:
         await seen.settle()
-        assert verdict(seen) == "so far bs 1  99.8 samples/s  1 other may be as good or better"
+        assert (
+            verdict(seen)
+            == "so far bs 1  99.8 samples/s  indistinguishable from 1 other, within 13 % of the best"
+        )
 
 
 async def test_a_sweep_in_which_everything_failed_is_red_and_says_why_once(story: Any, opened: Any) -> None:

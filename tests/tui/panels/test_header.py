@@ -15,6 +15,15 @@ def test_skipped_cases_are_counted_apart() -> None:
     assert count_text(replace(HEADING, skipped=8), UNICODE) == " 3/10 cases · 8 skipped"
 
 
+def test_the_cases_of_a_round_are_counted() -> None:
+    second = replace(HEADING, round=(2, 3))
+    assert count_text(second, UNICODE) == "round 2/3 · 3/10 cases"
+    first, wide = (
+        "".join(text for text, _ in heading_lines(second, width, 2, UNICODE)[0]) for width in (80, 120)
+    )
+    assert "round 2/3 · 3/10 ▕" in first and "round 2/3 · 3/10 cases ▕" in wide
+
+
 @pytest.mark.parametrize(
     ("progress", "text"), [(0.0, "   0 %"), (0.29, "  29 %"), (0.9999, "  99 %"), (1.0, " 100 %")]
 )

@@ -14,4 +14,4 @@ def test_zoomed_step_breakdown_names_each_part_once(count: int) -> None:
 
 def test_zoomed_step_breakdown_without_parts_has_a_hint() -> None:
     ((hint, *_),) = zoom_lines(Zoomed("parts", ()), 80, 30, UNICODE)
-    assert hint[0] == "no measured steps with parts yet"
+    assert hint[0] == "no measured steps with parts"

@@ -17,12 +17,14 @@ def test_complete_file_is_parsed(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     path.write_text(
         'theme = "okabe-ito"\nhz = 5\ncolumns = ["state", "p50"]\nsort = "-samples"\nquiet = "off"\n'
+        'models = ["~/models"]\n'
         '[keys]\n"monitor.skip" = "f5"\n'
     )
     settings, problems = read(path)
     assert problems == ()
     assert (settings.theme, settings.hz, settings.quiet) == ("okabe-ito", 5, "off")
     assert settings.columns == ("state", "p50") and settings.sort == "-samples"
+    assert settings.models == ("~/models",)
     assert settings.keys == {"monitor.skip": "f5"}
 
 

@@ -17,7 +17,8 @@ def titles(width: int, case_width: int = 21) -> list[str]:
 
 
 def test_the_most_important_columns_get_space_first() -> None:
-    assert titles(77) == ["state", "p50", "samples", "memory", "power"]
+    assert titles(77) == ["state", "p50", "samples", "memory", "base"]
+    assert titles(65) == ["state", "p50", "samples", "base"], "the ratio before what a step costs"
     assert titles(121) == ["state", "p50", "p99", "samples", "memory", "power", "base", "answer", "accepted"]
     assert titles(159)[-2:] == ["accepted", "notes"]
     assert "trace" not in titles(170) and titles(171)[-4:] == ["trace", "answer", "accepted", "notes"]
@@ -84,8 +85,18 @@ def plain(spans: list[Span]) -> str:
 
 def test_the_title_has_the_number_of_rows_and_the_filter() -> None:
     rows = Rows(7, lambda index: TableRow(("", "plain"), {}), CaseNames(()), None, None, total=1032)
-    assert plain(table_title(rows)) == "cases [1,032]"
-    assert plain(table_title(replace(rows, filter="sdpa"))) == "cases /sdpa [7 of 1,032]"
+    whole = Arrangement.of(77, 21)
+    assert plain(table_title(rows, whole)) == "cases [1,032]"
+    assert plain(table_title(replace(rows, filter="sdpa"), whole)) == "cases /sdpa [7 of 1,032]"
+
+
+def test_the_title_names_what_all_cases_share_and_the_rows_leave_out() -> None:
+    plan = [Config(device="cpu", precision=precision, batch_size=4) for precision in ("fp32", "bf16")]
+    names = CaseNames.of(plan)
+    rows = Rows(2, lambda place: TableRow(("", "plain"), {}, config=plan[place]), names, None, None, total=2)
+    assert plain(table_title(rows, replace(Arrangement.of(77, 21), names=names))) == "cases [2]"
+    brief = replace(Arrangement.of(77, 21), names=names.without_shared())
+    assert plain(table_title(rows, brief)) == "cases [2]  all cpu, bs 4"
 
 
 def test_the_subtitle_names_the_sort_order_of_a_hidden_column() -> None:

@@ -12,14 +12,14 @@ from benchtui.sessions.advice.find_sweep import (
     FindRequest,
     find_sweep,
     parse_vary,
-    task_of_folder,
 )
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.stored_models.task import task_of_folder
 from benchtui.sessions.sweep import TASKS, Answers, Find, Need, Sweep, toml_writer
 from benchtui.sessions.sweep.ranges import seconds
 from benchtui.tui.cli.advice.optimal import parse_power, parse_size, parse_time
 from benchtui.tui.cli.consent.permissions import trust_option
-from benchtui.tui.cli.options import json_option, session_option, set_option
+from benchtui.tui.cli.options import complete_model, json_option, session_option, set_option
 from benchtui.tui.cli.run import run_to_end
 from benchtui.tui.cli.text.output import write_document
 from benchtui.tui.cli.watch import start_engine
@@ -55,7 +55,7 @@ class FindOptions(TypedDict):
 
 
 @click.command()
-@click.argument("model")
+@click.argument("model", shell_complete=complete_model)
 @click.option(
     "--objective",
     type=click.Choice(["throughput", "latency", "memory", "energy", "steadiness", "balanced"]),

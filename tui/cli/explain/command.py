@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from benchtui.engine import client
+from benchtui.sessions.compare.joined import join_follow_up
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.explain.as_json import CaseJson, case_json, explained_json
 from benchtui.sessions.explain.cases import ExplainedCase, explained_cases, measured_ms
@@ -23,7 +24,7 @@ from benchtui.tui.cli.consent.permissions import trust_option, with_consent
 from benchtui.tui.cli.exit_status import FAILED, INTERRUPTED
 from benchtui.tui.cli.explain.text import case_lines, difference_lines
 from benchtui.tui.cli.options import complete_session, json_option, printable
-from benchtui.tui.cli.run import follow_to_end, joined, require_joinable
+from benchtui.tui.cli.run import follow_to_end, require_joinable
 from benchtui.tui.cli.text import progress
 from benchtui.tui.cli.text.output import print_json
 from benchtui.tui.cli.watch import start_engine
@@ -153,7 +154,7 @@ def _try(session: Session, path: Path, wanted: Sequence[int], rules: Sequence[st
         raise AssertionError("a new sweep has cases")
     engine, tried = ended
     file = progress.recorded_path(tried, engine.path)
-    if not joined(target, tried, file):
+    if not join_follow_up(target, file, tried):
         raise BenchtuiError(f"no case was measured to its end; see {shell_word(str(file))}")
 
 
@@ -190,6 +191,7 @@ def _absent(session: Session, index: int) -> CaseJson:
     case = session.cases[index]
     return CaseJson(
         case=index,
+        number=index + 1,
         name=case.name,
         measured_ms=measured_ms(case),
         findings=(),

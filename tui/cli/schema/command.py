@@ -1,10 +1,14 @@
 """``benchtui schema``: JSON Schemas of what commands print with ``--json``, and of files."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
+
+from benchtui.sessions.export.json_document import PREFIX, SCHEMA, describe
+from benchtui.tui.cli.options import printable
 
 NAMES = (
     "anonymize",
@@ -36,26 +40,75 @@ NAMES = (
     "themes",
 )
 """Commands with ``--json``; rows of exports and of a session; files."""
+ALIASES = {
+    "attach": "event",
+    "continue": "stop",
+    "export": "results",
+    "find": "run",
+    "pause": "stop",
+    "replay": "event",
+    "sessions-rename": "sessions-add",
+}
+"""Commands that print the document of another name."""
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 @click.command()
-@click.argument("name", type=click.Choice(NAMES))
-def schema(name: str) -> None:
-    """Print the JSON Schema of a command's --json, or of a file.
+@click.argument("name", type=click.Choice(NAMES), required=False)
+@click.option(
+    "--check",
+    "checked",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Check a document or a session instead; without NAME, against the schema that it names.",
+)
+def schema(name: str | None, checked: Path | None) -> None:
+    """Print the JSON Schema of a command's --json, or of a file; or check a file against it.
 
     NAME is a command with --json; `attach`, `replay` and `run` print one such document per line. Others:
     `sweep` (a sweep file, as the JSON equivalent of its TOML), `session` (a session file), `event` (one line of
     it), `results` and `steps` (`export --format json`, without and with --steps).
     """
-    click.echo(schema_text(name))
+    if checked:
+        from benchtui.tui.cli.schema.check import check  # imports the records, as any schema does
+
+        click.echo(printable(check(checked, name)))
+    elif name is None:
+        raise click.UsageError("name a schema, or a file to check: --check FILE")
+    else:
+        click.echo(schema_text(name))
 
 
 def schema_text(name: str) -> str:
     """Return a schema as indented JSON."""
-    return json.dumps(_schema(name), indent=2)
+    return json.dumps(document_schema(name), indent=2)
 
 
-def _schema(name: str) -> dict[str, Any]:
+def document_schema(name: str) -> dict[str, Any]:
+    """Return the JSON Schema of a document, with a description of each field."""
+    kind = document_type(name)
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    several, definitions = msgspec.json.schema_components(kinds, ref_template="#/$defs/{name}")
+    describe(definitions, kinds)
+    shape = several[0] if len(several) == 1 else {"anyOf": list(several)}
+    return {
+        "$schema": DIALECT,
+        "$id": f"{PREFIX}{ALIASES.get(name, name)}:{_version(name)}",
+        **shape,
+        "$defs": definitions,
+    }
+
+
+def _version(name: str) -> int:
+    from benchtui.sessions import events  # imported late, as all records are
+    from benchtui.sessions.export import case_schema
+
+    versions = {"session": events.SCHEMA, "event": events.SCHEMA, "results": case_schema.SCHEMA}
+    return versions.get(ALIASES.get(name, name), SCHEMA)
+
+
+def document_type(name: str) -> Any:  # noqa: ANN401  (a type)
+    """Return the type of a document; a tuple of types if it may have any of them."""
     # the records are imported here, because `export --schema` needs one of them and all take half a second
     from benchtui.sessions.events import AnyEvent
     from benchtui.sessions.explain.as_json import ExplainedJson
@@ -70,10 +123,10 @@ def _schema(name: str) -> dict[str, Any]:
     from benchtui.tui.cli.text.optimal import DecisionJson
 
     kinds: dict[str, Any] = {
-        **dict.fromkeys(("attach", "replay", "event"), AnyEvent),
-        **dict.fromkeys(("continue", "pause", "stop"), records.EngineJson),
-        **dict.fromkeys(("export", "results"), Results),
-        **dict.fromkeys(("sessions-add", "sessions-rename"), records.LibraryJson),
+        "event": AnyEvent,
+        "stop": records.EngineJson,
+        "results": Results,
+        "sessions-add": records.LibraryJson,
         "anonymize": records.AnonymizedJson,
         "compare": ComparisonJson,
         "doctor": list[records.FindingJson],
@@ -83,7 +136,6 @@ def _schema(name: str) -> dict[str, Any]:
         "next": NextJson,
         "optimal": list[DecisionJson],
         "plan": records.PlanJson,
-        "find": (records.MeasuredCaseJson, ConclusionsJson),
         "run": (records.MeasuredCaseJson, ConclusionsJson),
         "session": list[AnyEvent],
         "sessions": list[SessionRow],
@@ -92,7 +144,4 @@ def _schema(name: str) -> dict[str, Any]:
         "sweep": sweep_file_type(),
         "themes": records.ThemesJson,
     }
-    if not isinstance(kinds[name], tuple):
-        return msgspec.json.schema(kinds[name])
-    several, records_by_name = msgspec.json.schema_components(kinds[name], ref_template="#/$defs/{name}")
-    return {"anyOf": list(several), "$defs": records_by_name}
+    return kinds[ALIASES.get(name, name)]

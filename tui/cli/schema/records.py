@@ -7,6 +7,7 @@ import msgspec
 from benchtui.sessions.analysis.roofline import Limit
 from benchtui.sessions.estimates.history import Basis
 from benchtui.sessions.export.case_schema import CaseRow
+from benchtui.sessions.export.json_document import SCHEMA, Document, document_id
 from benchtui.sessions.sweep import Config
 
 
@@ -14,28 +15,31 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     """Base class of the records. Every field is present, null if unknown."""
 
 
-class EngineJson(Record, frozen=True, kw_only=True):
+class EngineJson(Document, frozen=True, kw_only=True):
     """Output of ``stop``, ``pause`` and ``continue``."""
 
+    id_: str = document_id("stop")
     session: str
     """Path of the session."""
     state: Literal["stopped", "paused", "running"]
     """``running`` after ``continue``, and if the engine didn't stop in time."""
 
 
-class AnonymizedJson(Record, frozen=True, kw_only=True):
+class AnonymizedJson(Document, frozen=True, kw_only=True):
     """Output of ``anonymize``."""
 
+    id_: str = document_id("anonymize")
     session: str
     """Path of the anonymized session."""
 
 
-class FindingJson(Record, frozen=True, kw_only=True):
+class FindingJson(Document, frozen=True, kw_only=True):
     """Check of ``doctor``."""
 
+    id_: str = document_id("doctor")
     what: str
     state: Literal["ok", "missing", "broken"]
-    """``absent`` limits what can be measured; ``broken`` keeps benchtui from working."""
+    """``missing`` limits what can be measured; ``broken`` keeps benchtui from working."""
     text: str
 
 
@@ -47,9 +51,10 @@ class ThemeJson(Record, frozen=True, kw_only=True):
     """Its file, or ``bundled``."""
 
 
-class ThemesJson(Record, frozen=True, kw_only=True):
+class ThemesJson(Document, frozen=True, kw_only=True):
     """Output of ``themes``."""
 
+    id_: str = document_id("themes")
     themes: tuple[ThemeJson, ...]
     problems: tuple[str, ...]
     """One line for each file that isn't a valid theme."""
@@ -70,9 +75,10 @@ class KeyJson(Record, frozen=True, kw_only=True):
     """Details; empty if there are none."""
 
 
-class KeysJson(Record, frozen=True, kw_only=True):
+class KeysJson(Document, frozen=True, kw_only=True):
     """Output of ``keys``."""
 
+    id_: str = document_id("keys")
     keys: tuple[KeyJson, ...]
     problems: tuple[str, ...]
     """One line for each entry of config.toml that isn't valid."""
@@ -83,6 +89,7 @@ class KeysJson(Record, frozen=True, kw_only=True):
 class PlannedCaseJson(Record, frozen=True, kw_only=True):
     """Case of a plan, with the cost expected of it."""
 
+    number: int
     name: str
     config: Config
     status: Literal["on", "off", "skipped", "missing"]
@@ -98,9 +105,10 @@ class PlannedCaseJson(Record, frozen=True, kw_only=True):
     """Whether it ran out of memory in an earlier session."""
 
 
-class PlanJson(Record, frozen=True, kw_only=True):
+class PlanJson(Document, frozen=True, kw_only=True):
     """Output of ``plan``."""
 
+    id_: str = document_id("plan")
     name: str
     model: str
     task: str
@@ -120,9 +128,10 @@ class PlanJson(Record, frozen=True, kw_only=True):
     """Earlier sessions that the figures are based on."""
 
 
-class ImportedJson(Record, frozen=True, kw_only=True):
+class ImportedJson(Document, frozen=True, kw_only=True):
     """Output of ``import``."""
 
+    id_: str = document_id("import")
     session: str
     """Path of the new session."""
     tool: str
@@ -132,17 +141,19 @@ class ImportedJson(Record, frozen=True, kw_only=True):
     """Ignored fields, and other caveats."""
 
 
-class LibraryJson(Record, frozen=True, kw_only=True):
+class LibraryJson(Document, frozen=True, kw_only=True):
     """Output of ``sessions rename`` and ``sessions add``."""
 
+    id_: str = document_id("sessions-add")
     name: str
     session: str
     """Path of the session."""
 
 
-class SlurmJson(Record, frozen=True, kw_only=True):
+class SlurmJson(Document, frozen=True, kw_only=True):
     """Output of ``slurm``."""
 
+    id_: str = document_id("slurm")
     script: str
     job: str | None
     """ID of the job. Null unless it was submitted."""
@@ -153,5 +164,9 @@ class SlurmJson(Record, frozen=True, kw_only=True):
 class MeasuredCaseJson(CaseRow, frozen=True, kw_only=True):
     """Line that ``run`` prints for each case."""
 
+    schema: int = SCHEMA
+    """Version of the document's layout. Fields may be added to a version, but aren't renamed."""
+    id_: str = document_id("run")
+    """Name of the document's JSON Schema, with its version: ``urn:benchtui:NAME:VERSION``."""
     limit: Limit | None
     """The case compared with the peaks of its device. Null if its work wasn't counted."""

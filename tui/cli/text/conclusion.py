@@ -9,6 +9,7 @@ from textwrap import wrap
 from benchtui.sessions.advice.conclusion import Conclusion, Conclusions, Remaining, conclude
 from benchtui.sessions.export.case_rows import case_row
 from benchtui.sessions.export.case_schema import CaseRow
+from benchtui.sessions.export.json_document import Document, document_id
 from benchtui.sessions.library import paths
 from benchtui.sessions.report.compare_json import RatioJson, ratio_json
 from benchtui.sessions.sanitize import shell_word
@@ -46,9 +47,10 @@ class ConclusionJson(Record, frozen=True, kw_only=True):
     """Case to run for latency, or for throughput if latency is the objective. Null if it is the best case."""
 
 
-class ConclusionsJson(Record, frozen=True, kw_only=True):
+class ConclusionsJson(Document, frozen=True, kw_only=True):
     """Last line of ``run --json``."""
 
+    id_: str = document_id("run")
     session: str
     """Path of the session."""
     outcome: str | None
@@ -86,7 +88,7 @@ def lines(session: Session, conclusions: Conclusions, path: Path) -> Iterator[st
     if not conclusions.works:
         yield wording.nothing_measured(session)
         return
-    follow_up = f"; benchtui next {command} -o next.toml" if conclusions.remaining else ""
+    follow_up = f"; benchtui next {command} --run" if conclusions.remaining else ""
     yield from _wrapped("open", f"{wording.open_text(conclusions)}{follow_up}")
     yield from _wrapped("use it", f"benchtui optimal {command} --snippet; report: benchtui export {command}")
 

@@ -13,6 +13,7 @@ from benchtui.sessions.advice.open_questions import (
     Remedy,
     noise_is_assumed,
 )
+from benchtui.sessions.export.json_document import Document, document_id
 from benchtui.sessions.report.compare_json import RatioJson, ratio_json
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import simulation_note
@@ -27,6 +28,7 @@ _ABOUT: dict[About, str] = {
     "best throughput": "which case has the most throughput",
     "best latency": "which case has the shortest step",
     "best": "which case is the best",
+    "effect": "the effect of an option",
     "front": "the Pareto front",
 }
 """Conclusion that depends on a pair of cases, in words."""
@@ -46,6 +48,7 @@ class CaseName(msgspec.Struct, frozen=True):
     """Case of a session."""
 
     case: int
+    number: int
     name: str
 
 
@@ -64,9 +67,10 @@ class QuestionJson(msgspec.Struct, frozen=True, kw_only=True):
     """Why no new sweep decides it."""
 
 
-class NextJson(msgspec.Struct, frozen=True, kw_only=True):
+class NextJson(Document, frozen=True, kw_only=True):
     """Open questions of a session, with the sweep that decides them."""
 
+    id_: str = document_id("next")
     simulated: str | None
     """``SIMULATED``, and by which model. Null if it was measured."""
     questions: tuple[QuestionJson, ...]
@@ -145,7 +149,7 @@ def question_json(question: OpenQuestion) -> QuestionJson:
     """Return a question as a JSON record."""
     return QuestionJson(
         about=question.about,
-        cases=tuple(CaseName(case.index, case.name) for case in question.cases),
+        cases=tuple(CaseName(case.index, case.index + 1, case.name) for case in question.cases),
         text=text(question),
         ratio=ratio_json(question.ratio),
         remedy=question.remedy,

@@ -11,14 +11,15 @@ from benchtui.sessions.advice.optimal import Decision
 from benchtui.sessions.advice.snippet import no_snippet_reason, snippet
 from benchtui.sessions.export.case_rows import case_row
 from benchtui.sessions.export.case_schema import CaseRow
+from benchtui.sessions.export.json_document import Document, document_id
 from benchtui.sessions.files import visible_json
-from benchtui.sessions.report.compare_json import RatioJson, ratio_json
+from benchtui.sessions.report.compare_json import RatioJson, ratio_json, verdict_name
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import SIMULATED, simulation_note
 from benchtui.sessions.stats.baseline import baseline_of, explain_missing_baseline
 from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import Result, measured
-from benchtui.sessions.stats.verdicts import Tail, Verdict
+from benchtui.sessions.stats.verdicts import Ratio, Tail, VerdictName
 from benchtui.sessions.sweep import Work
 from benchtui.sessions.text.formatting import memory, number, ratio_text, time_ms
 from benchtui.sessions.text.quantities import with_unit
@@ -94,6 +95,7 @@ class LeftOutJson(msgspec.Struct, frozen=True, kw_only=True):
     """Case that was excluded, and why."""
 
     case: int
+    number: int
     name: str
     reason: str
 
@@ -102,6 +104,7 @@ class UnsureJson(msgspec.Struct, frozen=True, kw_only=True):
     """Case that isn't surely worse than the best, and why."""
 
     case: int
+    number: int
     name: str
     ratio: float
     """How many times as good the best case is."""
@@ -112,6 +115,7 @@ class ChangingJson(msgspec.Struct, frozen=True, kw_only=True):
     """Better case that isn't recommended because its answer isn't the baseline's."""
 
     case: int
+    number: int
     name: str
     ahead: RatioJson | None
     """How many times as good it is as the best case."""
@@ -128,9 +132,10 @@ class RelaxedJson(msgspec.Struct, frozen=True, kw_only=True):
     case: str
 
 
-class DecisionJson(msgspec.Struct, frozen=True, kw_only=True):
+class DecisionJson(Document, frozen=True, kw_only=True):
     """Decision for the cases of one work: the same model, sequence length and number of new tokens."""
 
+    id_: str = document_id("optimal")
     simulated: str | None
     """``SIMULATED``, and by which model. Null if it was measured."""
     objective: Need
@@ -145,7 +150,12 @@ class DecisionJson(msgspec.Struct, frozen=True, kw_only=True):
     runner_up: CaseRow | None
     ahead: RatioJson | None
     """How many times as good the best case is as the runner-up."""
-    verdict: Verdict | None
+    verdict: VerdictName | None
+    """Verdict on that ratio. Null without a runner-up."""
+    reason: str | None
+    """Why that verdict is ``UNSURE``, in words."""
+    against_baseline: RatioJson | None
+    """Throughput of the best case relative to its baseline's. Null for the baseline itself, or without one."""
     clear: bool
     """Whether the best case clearly beats every other."""
     leader: CaseRow | None
@@ -156,6 +166,8 @@ class DecisionJson(msgspec.Struct, frozen=True, kw_only=True):
     """Cases that can't be distinguished from the best."""
     unsure: tuple[UnsureJson, ...]
     """Further cases that aren't surely worse, nearest first."""
+    within: float | None
+    """Share by which another case may be better at most: 0.12 is 12%. Null if nothing bounds that."""
     changing: tuple[ChangingJson, ...]
     """Better cases with other answers, best first."""
     confidence: str | None
@@ -174,6 +186,7 @@ class DecisionJson(msgspec.Struct, frozen=True, kw_only=True):
 def document(session: Session, decision: Decision) -> DecisionJson:
     """Return the decision as a JSON record."""
     objective, work = decision.objective, decision.objective.work or Work(0)
+    baselines = _Baselines(session)
     return DecisionJson(
         simulated=simulation_note(session.start),
         objective=objective.need,
@@ -183,26 +196,31 @@ def document(session: Session, decision: Decision) -> DecisionJson:
         new_tokens=work.new_tokens or None,
         sequence_length=None if work.group or not objective.work else work.sequence_length,
         group=work.group or None,
-        best=_row(decision.best),
-        runner_up=_row(decision.runner_up),
+        best=baselines.row(decision.best),
+        runner_up=baselines.row(decision.runner_up),
         ahead=ratio_json(decision.ahead),
-        verdict=decision.verdict,
+        verdict=verdict_name(decision.verdict) if decision.verdict else None,
+        reason=why_unsure(decision.ahead) if decision.ahead else None,
+        against_baseline=ratio_json(baselines.ratio(decision.best)) if decision.best else None,
         clear=decision.clear,
-        leader=_row(decision.leader),
+        leader=baselines.row(decision.leader),
         tail=decision.tail,
         ties=tuple(result.name for result in decision.ties),
         unsure=tuple(
             UnsureJson(
                 case=each.result.case.index,
+                number=each.result.case.index + 1,
                 name=each.result.name,
                 ratio=each.ratio.value,
                 reason=why_unsure(each.ratio) or "",
             )
             for each in decision.unsure
         ),
+        within=decision.within,
         changing=tuple(
             ChangingJson(
                 case=rival.result.case.index,
+                number=rival.result.case.index + 1,
                 name=rival.result.name,
                 ahead=ratio_json(rival.ratio),
                 answer=rival.result.case.comparison.verdict if rival.result.case.comparison else None,
@@ -210,9 +228,11 @@ def document(session: Session, decision: Decision) -> DecisionJson:
             for rival in decision.changing
         ),
         confidence=confidence(decision) if decision.best else None,
-        front=tuple(case_row(result.case, result) for result in decision.front),
+        front=tuple(row for result in decision.front if (row := baselines.row(result))),
         left_out=tuple(
-            LeftOutJson(case=item.case.index, name=item.case.name, reason=item.reason)
+            LeftOutJson(
+                case=item.case.index, number=item.case.index + 1, name=item.case.name, reason=item.reason
+            )
             for item in decision.rejected
         ),
         relaxed=tuple(
@@ -222,10 +242,6 @@ def document(session: Session, decision: Decision) -> DecisionJson:
         snippet=snippet(session, decision.best.case) if decision.best else None,
         no_snippet=no_snippet_reason(session, decision.best.case) if decision.best else "no best case",
     )
-
-
-def _row(result: Result | None) -> CaseRow | None:
-    return case_row(result.case, result) if result else None
 
 
 def json_text(session: Session, decisions: list[Decision]) -> str:
@@ -268,23 +284,48 @@ def _against_next(decision: Decision) -> Iterator[str]:
     yield from _listed(
         "  not distinguished from:",
         [
-            f"{each.result.name}: {ratio_text(each.ratio.value)} ×, {why_unsure(each.ratio)}"
-            for each in decision.unsure
+            *(result.name for result in decision.ties),
+            *(
+                f"{each.result.name}: {ratio_text(each.ratio.value)} ×, {why_unsure(each.ratio)}"
+                for each in decision.contenders
+            ),
         ],
     )
-    others = [result.name for result in decision.ties if result is not second]
-    yield from _listed("  not distinguishable from the best:", others)
+
+
+class _Baselines:
+    """Cases of a session next to their baselines."""
+
+    def __init__(self, session: Session) -> None:
+        self._named = session.start.sweep.measure.baseline
+        self._results = measured(session)
+
+    def of(self, result: Result) -> tuple[Result, Result | None]:
+        """Return the session's own result of a case, of which a decision may hold another, and its baseline."""
+        own = next(row for row in self._results if row.case.index == result.case.index)
+        return own, baseline_of(own.config, self._results, self._named)
+
+    def ratio(self, result: Result) -> Ratio | None:
+        """Return the throughput of a case relative to its baseline; None for the baseline itself."""
+        own, baseline = self.of(result)
+        return throughput_ratio(baseline, own) if baseline and baseline is not own else None
+
+    def row(self, result: Result | None) -> CaseRow | None:
+        """Return the row of a case, as in the results."""
+        if result is None:
+            return None
+        own, baseline = self.of(result)
+        return case_row(own.case, own, baseline)
 
 
 def _against_baseline(session: Session, best: Result) -> Iterator[str]:
     """Yield the ratio to the baseline with its verdict, and what the case costs beyond the baseline."""
-    named, rows = session.start.sweep.measure.baseline, measured(session)
-    baseline = baseline_of(best.config, rows, named)
+    baselines = _Baselines(session)
+    (own, baseline), ratio = baselines.of(best), baselines.ratio(best)
     if baseline is None:
+        named = session.start.sweep.measure.baseline
         reason = explain_missing_baseline(best.config, session.cases, named)
         yield f"  no ratio to a baseline: {reason}; choose one: --baseline precision=fp32"
-    own = next(row for row in rows if row.case.index == best.case.index)
-    ratio = throughput_ratio(baseline, own) if baseline and baseline is not own else None
     if baseline and ratio:
         multiple = ratio_with_interval(ratio)
         yield f"  {multiple} the throughput of the baseline, {baseline.name}: {verdict_cell(ratio)}"

@@ -51,7 +51,7 @@ def planned(
         weights=sweep.weights,
         dataset=sweep.dataset,
         rounds=sweep.measure.rounds,
-        cases=tuple(_planned_case(matrix.cell(index)) for index in range(matrix.count)),
+        cases=tuple(_planned_case(matrix.cell(index), index + 1) for index in range(matrix.count)),
         to_measure=totals.on,
         seconds=None if totals.on and totals.unknown == totals.on else totals.seconds,
         further_s=further_s(totals, sweep),
@@ -60,9 +60,10 @@ def planned(
     )
 
 
-def _planned_case(cell: GridCase) -> PlannedCaseJson:
+def _planned_case(cell: GridCase, number: int) -> PlannedCaseJson:
     prediction = cell.prediction
     return PlannedCaseJson(
+        number=number,
         name=cell.config.name,
         config=cell.config,
         status=cell.status,

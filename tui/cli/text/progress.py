@@ -37,6 +37,7 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import labeled
 from benchtui.sessions.stats.case_metrics import Metrics, metrics
+from benchtui.sessions.stats.results import measured
 from benchtui.sessions.text.formatting import count, half_width, loss, memory, number, time_ms
 from benchtui.sessions.text.race import not_measured_further
 from benchtui.tui.cli.schema.records import MeasuredCaseJson
@@ -46,6 +47,8 @@ from benchtui.tui.replay.player import ReplayTarget
 _POLL_S = 0.25
 _BATCH_BYTES = 1 << 16
 _NEW_FILE_TIMEOUT_S = 2.0
+MOST_WITH_INTERVALS = 300
+"""Cases of the largest session whose lines have an interval over processes: it needs all rounds."""
 
 
 def follow(engine: Engine, session: Session) -> Iterator[AnyRecord]:
@@ -188,7 +191,7 @@ def progress_line(session: Session, event: AnyRecord) -> str | None:
             return f"  {event.level}: {event.text}"
         case CaseFinished():
             case = session.cases[event.case]
-            return f"[{session.done}/{len(session.cases)}] {case.name}  {outcome_text(case)}"
+            return f"[{session.done}/{len(session.cases)}] {case.name}  {outcome_text(session, case)}"
         case CaseStarted():
             return _start_text(session, event)
         case CaseAdded() | OrderChanged() | RoundsPlanned():
@@ -225,7 +228,8 @@ def _plan_text(plan: RoundsPlanned) -> str | None:
         return None
     spent = f"{plan.spent_s:.0f} of at most {plan.budget_s:.0f} s spent"
     questions = count(plan.open_questions, "open question")
-    return f"  next: {count(len(plan.cases), 'further round')} for {questions}, {spent}"
+    rounds = "a round of two cases by turns" if plan.by_turns else count(len(plan.cases), "further round")
+    return f"  next: {rounds} for {questions}, {spent}"
 
 
 def _start_text(session: Session, event: CaseStarted) -> str:
@@ -237,28 +241,38 @@ def _start_text(session: Session, event: CaseStarted) -> str:
     return f"  starts: {case.name}{node}{round_text}{peak}"
 
 
-def outcome_text(case: CaseState) -> str:
+def outcome_text(session: Session, case: CaseState) -> str:
     """Format the outcome of a case: its metrics, or its state and reason."""
-    measured = metrics(case) if case.state == "ok" else None
-    if measured is None:
+    case_metrics = metrics(case) if case.state == "ok" else None
+    if case_metrics is None:
         reason = case.finished.reason if case.finished else None
         return f"{case.state}: {reason}" if reason else case.state
     settled = f"  {not_measured_further(case.settled)}" if case.settled else ""
-    return f"{_metrics_text(case, measured)}{settled}"
+    return f"{_metrics_text(_step_text(session, case, case_metrics), case, case_metrics)}{settled}"
 
 
-def _metrics_text(case: CaseState, measured: Metrics) -> str:
-    latency = measured.latency_ms
+def _step_text(session: Session, case: CaseState, case_metrics: Metrics) -> str:
+    """Format the step time of a case: of its only process, or the typical one of several."""
+    latency, rounds = case_metrics.latency_ms, len(case.ends)
+    rows = measured(session) if rounds > 1 and len(session.cases) <= MOST_WITH_INTERVALS else ()
+    if result := next((row for row in rows if row.case.index == case.index), None):
+        width = half_width(result.typical_percent, over=">")
+        interval = f"  ±{width}%" if width else ""
+        return f"typical {time_ms(result.typical_ms)} ms{interval}  {count(rounds, 'round')}"
     center = latency.mean if latency.median is None else latency.median
-    parts = [f"{'mean' if latency.median is None else 'p50'} {time_ms(center)} ms"]
-    if width := half_width(latency.interval_percent, over=">"):
-        parts.append(f"±{width}%")
-    parts.append(f"n {latency.n}")
-    if measured.samples_per_s is not None:
-        parts.append(f"{number(measured.samples_per_s)} {measured.task.unit}")
-    parts += _generation_texts(measured)
-    if measured.loss is not None:
-        parts.append(f"loss {loss(measured.loss)}")
+    width = half_width(latency.interval_percent, over=">")
+    shown = f"{'mean' if latency.median is None else 'p50'} {time_ms(center)} ms"
+    return f"{shown}  ±{width}%" if width else shown
+
+
+def _metrics_text(step: str, case: CaseState, case_metrics: Metrics) -> str:
+    latency = case_metrics.latency_ms
+    parts = [step, f"n {latency.n}"]
+    if case_metrics.samples_per_s is not None:
+        parts.append(f"{number(case_metrics.samples_per_s)} {case_metrics.task.unit}")
+    parts += _generation_texts(case_metrics)
+    if case_metrics.loss is not None:
+        parts.append(f"loss {loss(case_metrics.loss)}")
     peaks = case.finished.memory if case.finished else None
     if peaks and peaks.peak_allocated_mb is not None:
         parts.append(f"VRAM {memory(peaks.peak_allocated_mb)}")
@@ -266,8 +280,8 @@ def _metrics_text(case: CaseState, measured: Metrics) -> str:
         parts.append(f"VRAM {memory(peaks.peak_reserved_mb)} reserved")
     elif peaks and peaks.peak_rss_mb is not None:
         parts.append(f"RSS {memory(peaks.peak_rss_mb)}")
-    if measured.mean_power_w is not None:
-        parts.append(f"{number(measured.mean_power_w)} W")
+    if case_metrics.mean_power_w is not None:
+        parts.append(f"{number(case_metrics.mean_power_w)} W")
     return "  ".join(parts)
 
 

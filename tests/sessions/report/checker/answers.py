@@ -88,6 +88,11 @@ def _check_baseline(claim: Claim, cell: Cell, shown: str) -> None:
     claim.require(base["case"] == cell.row["answer_baseline"], f"it is {cell.row['answer_baseline']}")
 
 
+def _check_shared(claim: Claim, cell: Cell, shown: str) -> None:
+    shared = cell.row["answer_shared_with"]
+    claim.require(claim.reader.case(shown)["case"] == shared, f"it is the answer of {shared}")
+
+
 FIGURES = (
     ("mean KL ", "answer_kl_mean", " nats", 1.0),
     ("", "answer_equal_tokens", "% equal", 100.0),
@@ -105,6 +110,8 @@ SENTENCES = shapes(
         " and shape",
         "Name a checkpoint as model to measure the real cost",
         "They are of an earlier version of benchtui, which repeated rows: likeliest tokens tie",
+        "Cases that differ only in batch size or sequence length share an answer, of the case in the last"
+        " column; the largest one answered as well, as a spot check",
     ),
     (_check_absent, "Not compared: {k:num} case[s] ({why:text})"),
     (_check_absent, "No verdict: {k:num} case[s] ({why:text})"),
@@ -125,4 +132,5 @@ COLUMNS: dict[str, Check] = {
     "Cosine": _times("answer_cosine"),
     "Largest difference": _times("answer_largest_difference"),
     "Compared with": _check_baseline,
+    "Answer of": _check_shared,
 }

@@ -229,7 +229,7 @@ def pair_applied_states(base: Row, new: Row, option: str) -> set[bool | None]:
 
 def mark_kind(mark: str) -> str:
     """Return a mark without its numbers."""
-    return next((name for name in DISTURBANCES if mark.startswith(name)), mark)
+    return next((name for name in (*DISTURBANCES, "page faults") if mark.startswith(name)), mark)
 
 
 def disturbed(row: Row) -> bool:

@@ -21,9 +21,10 @@ from .cases import (
     without_steps,
 )
 from .claims import Claim, shapes
+from .facts import Pair
 from .needs import check_margin, check_metrics, check_without_baseline
 from .ratios import RATIO_DETAILS, check_ratio, check_ratio_with_interval, check_verdict, check_why_unsure
-from .report_text import NUMBER, parse_mb, parse_number, parse_share
+from .report_text import NUMBER, parse_mb, parse_number, parse_share, share_rounds_to
 
 
 def _check_only_case(claim: Claim, _: Groups) -> None:
@@ -73,10 +74,11 @@ def _check_leader_costs(claim: Claim, shown: Groups) -> None:
     _check_costs(claim, shown["costs"], claim.base, claim.best)
 
 
-def _check_tie_count(claim: Claim, number: int, besides: Row | None = None) -> None:
+def _check_tie_count(claim: Claim, number: int, besides: Row | None = None, *, further: bool = False) -> None:
     """Check how many cases can't be told apart from the chosen one, nor from the one with the best metric.
 
-    One that is told apart from the chosen case or from another of them may count either way.
+    One that is told apart from the chosen case or from another of them may count either way. With ``further``,
+    those that are far behind, but not surely, count as well.
     """
     near = {row["case"]: claim.facts.near(claim.need, row, claim.fit) for row in claim.fit}
     rows = [row for row in claim.fit if near[row["case"]] is not False]
@@ -86,6 +88,10 @@ def _check_tie_count(claim: Claim, number: int, besides: Row | None = None) -> N
             near[row["case"]] = None
     counted = [near[row["case"]] for row in claim.others if row is not besides]
     least, most = counted.count(True), len(counted) - counted.count(False)
+    if further:
+        pairs = [claim.pair(row, claim.best) for row in claim.others if near[row["case"]] is False]
+        unsure = sum(_may_be_better(pair) for pair in pairs)
+        least, most = least + unsure, most + unsure + sum(pair.verdict is None for pair in pairs)
     claim.require(least <= number <= most and number > 0, f"{least} to {most} can't be told apart")
 
 
@@ -94,7 +100,17 @@ def _check_more_ties(claim: Claim, shown: Groups) -> None:
 
 
 def _check_ties_with_best(claim: Claim, shown: Groups) -> None:
-    _check_tie_count(claim, int(parse_number(shown["n"])))
+    _check_tie_count(claim, int(parse_number(shown["n"])), further=True)
+    _check_within(claim, shown)
+
+
+def _check_within(claim: Claim, shown: Groups) -> None:
+    """Check by how much another case may be better at most."""
+    pairs = [claim.pair(row, claim.best) for row in claim.others]
+    bounds = [1 / pair.low - 1 for pair in pairs if pair.low and pair.verdict != "faster"]
+    known = all(pair.low and not pair.at_least for pair in pairs)
+    if shown.get("within") and known:
+        claim.require(share_rounds_to(shown["within"], max(MIN_EFFECT, *bounds)), f"they are within {bounds}")
 
 
 def _check_ties(claim: Claim, shown: Groups) -> None:
@@ -181,12 +197,14 @@ def _check_clearly_ahead(claim: Claim, _: Groups) -> None:
 
 
 def _check_ahead_except_tail(claim: Claim, shown: Groups) -> None:
+    _check_within(claim, shown)
     found = longer_tail(claim.need, claim.best, claim.others[0])
     claim.require(found and found[0] == shown["name"], f"longer is {found}")
     check_verdict(claim, claim.pair(claim.others[0], claim.best), "faster")
 
 
-def _check_no_lead_interval(claim: Claim, _: Groups) -> None:
+def _check_no_lead_interval(claim: Claim, shown: Groups) -> None:
+    _check_within(claim, shown)
     claim.require(claim.pair(claim.others[0], claim.best).low is None, "there is an interval")
 
 
@@ -205,7 +223,13 @@ def _check_undistinguished_rival(claim: Claim, shown: Groups) -> None:
     claim.require(least <= number <= least + words.count(None), f"{least} are unsure")
 
 
-def _check_not_established(claim: Claim, _: Groups) -> None:
+def _may_be_better(pair: Pair) -> bool:
+    """Return whether the base may be better. Sources are believed if far apart."""
+    return pair.verdict == "unsure" or (pair.verdict == "reported" and pair.value < 1 + SMALL_LEAD)
+
+
+def _check_not_established(claim: Claim, shown: Groups) -> None:
+    _check_within(claim, shown)
     words = {claim.pair(row, claim.best).verdict for row in claim.others}
     claim.require(words != {"faster"} or not claim.leads, "it is surely ahead of all")
 
@@ -298,6 +322,9 @@ CLOSING_SENTENCES = shapes(
 )
 _LEADER = "{leader:case} ({figure:figure})"
 _AHEAD = f"{_LEADER} is {{lead:num}} % ahead[{{how:how}}]"
+MIN_EFFECT = 0.005
+"""Least bound on the lead of another case that is shown."""
+_WITHIN = "[, within {within:share} of the best]"
 _THE_NEXT = "The next, {next:case} ({figure:figure}), is"
 HOW_SURE = [
     *shapes(
@@ -345,13 +372,13 @@ HOW_SURE = [
 ]
 CERTAINTY = shapes(
     (_check_only_case, "the only case"),
-    (_check_ties_with_best, "indistinguishable from {n:num} other[s]"),
+    (_check_ties_with_best, f"indistinguishable from {{n:num}} other[s]{_WITHIN}"),
     (_check_clearly_ahead, "clearly ahead of the next"),
-    (_check_ahead_except_tail, "ahead of the next, but not in its slow steps ({name:word})"),
-    (_check_no_lead_interval, "no interval to test its lead with"),
+    (_check_ahead_except_tail, f"ahead of the next, but not in its slow steps ({{name:word}}){_WITHIN}"),
+    (_check_no_lead_interval, f"no interval to test its lead with{_WITHIN}"),
     (_check_reported, "as reported; the source kept no steps"),
-    (_check_not_established, "ahead of the next, but not surely of all others"),
-    (_check_not_established, "its lead isn't established"),
+    (_check_not_established, f"ahead of the next, but not surely of all others{_WITHIN}"),
+    (_check_not_established, f"its lead isn't established{_WITHIN}"),
 )
 COSTS = shapes(
     (_check_memory_cost, "{change:num} % peak memory ({theirs:memory} to {mine:memory})"),

@@ -13,6 +13,8 @@ from .report_text import NUMBER, Part, parse_number
 from .summary import COUNTS
 
 FIGURE, AGAINST = "Figure (95% interval)", "Against the baseline (95% interval)"
+NEAR_ENOUGH_PERCENT = 25
+"""Bound on the lead of any other case up to which a case is recommended although it isn't established."""
 BALANCED = "lowest time per sample x step time (x peak memory, x energy, where all cases have them)"
 
 WARNINGS = shapes(
@@ -47,8 +49,8 @@ def check_decision(reader: Reader, part: Part) -> None:
 def _check_run(claim: Claim) -> None:
     """Check ``For latency, run A (median 3 ms) and B (median 5 ms).``, or the candidates for it."""
     patterns = {
-        "sure": r"For (throughput|latency), run ([^;]+?)\.",
         "reported": r"For (throughput|latency), run (.+), as reported; the source kept no steps\.",
+        "sure": r"For (throughput|latency), run (.+)\.",
         "open": r"For (throughput|latency), no case is established as the best; candidates?: (.+)\.",
     }
     matches = {name: match for name, each in patterns.items() if (match := re.fullmatch(each, claim.text))}
@@ -67,11 +69,14 @@ def _check_run(claim: Claim) -> None:
         shown, _, doubt = figure.partition("; ")
         check_metrics(claim, row, shown)
         confidence = claim.reader.confidences.get(key, "")
-        claim.require(bool(doubt) is (kind == "open"), "its certainty isn't that of the sentence")
+        within = re.search(rf"within ({NUMBER}) % of the best", confidence)
+        near = within is not None and parse_number(within[1]) <= NEAR_ENOUGH_PERCENT
+        claim.require(bool(doubt) is (kind == "open" or near), "its certainty isn't that of the sentence")
+        claim.require(kind != "open" or not near, "it is near enough to the best to be recommended")
         claim.require(not doubt or doubt == confidence, f"the table says {confidence!r}")
         claim.require(kind != "reported" or confidence.startswith(("as reported", "indist")), confidence)
         sure = ("clearly", "the only", "ahead of the next, but not in", "indistinguishable")
-        claim.require(kind != "sure" or confidence.startswith(sure), confidence)
+        claim.require(kind != "sure" or near or confidence.startswith(sure), confidence)
     rest = re.sub(r"⟦\d+⟧ \([^()]+(?:\([^()]*\))?\)|,| and ", "", match[2]).strip()
     more = re.fullmatch(rf"(?:see the table for ({NUMBER}) more)?", rest)
     claim.require(more, f"unknown words: {rest!r}")
@@ -122,7 +127,7 @@ def _check_figure(claim: Claim, confidence: str) -> None:
         check_samples_per_day(claim, daily[1])
         text = text.removesuffix(daily[0])
     best_of = re.search(rf", best of ({NUMBER})$", text)
-    ties = re.search(rf"^indistinguishable from ({NUMBER}) others?$", confidence)
+    ties = re.search(rf"^indistinguishable from ({NUMBER}) others?", confidence)
     tied = parse_number(ties[1]) if ties else 0
     claim.require((parse_number(best_of[1]) - 1 if best_of else 0) == tied, f"it has {tied:g} ties")
     text = text.removesuffix(best_of[0]) if best_of else text

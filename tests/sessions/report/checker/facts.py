@@ -131,7 +131,7 @@ class Facts:
         resolution = None if seen is None else seen / 100
         ends = row["speedup_low"], row["speedup_high"]
         sure = None if ends[0] is None else (row["speedup_sure_low"], row["speedup_sure_high"])
-        return Pair(value, *ends, row["verdict"], row["verdict_doubt"], sure, resolution, by_all)
+        return Pair(value, *ends, row["verdict"].lower(), row["verdict_doubt"], sure, resolution, by_all)
 
     def latency(self, base: Row, new: Row) -> Pair:
         """Return the ratio of typical steps, base over new."""

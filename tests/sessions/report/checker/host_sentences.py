@@ -11,7 +11,7 @@ from .report_text import parse_mb, parse_number
 TAKEN = "{share:num}% of the step ({ms:num} ms)"
 AT = "[ at {place:any}]"
 OPERATORS = ("matmul", "attention", "elementwise", "gather", "copy", "optimizer", "collective", "other")
-CALL_US, PAGE_MB = 3.0, 4096 / 1e6
+PAGE_MB = 4096 / 1e6
 _WAITS = {
     "sleeps": ("sleep", "wait"),
     "waits for a lock or another thread": ("lock",),
@@ -41,7 +41,7 @@ def _of_plain(profile: Profile, host_ms: float) -> dict[str, float | None]:
 
 
 def _kernel_ms(profile: Profile) -> float:
-    return float(profile.found["host"]["kernel_ms"]) / max(1.0, profile.found.get("busy_cpus") or 1.0)
+    return float(profile.found["host"]["main_kernel_ms"])
 
 
 def _place(place: Row) -> str:
@@ -91,6 +91,7 @@ def _preempted(claim: Claim, shown: Groups, profile: Profile) -> None:
     host = profile.found["host"]
     siblings = max((profile.found.get("threads") or 1) - 1, 1)
     delay_ms = max(host["delay_ms"], host.get("other_delays_ms", 0.0) / siblings)
+    delay_ms = min(delay_ms, host["others_ms"])
     _check(claim, shown, _taken(profile, min(1.0, delay_ms / host["step_ms"]) * profile.step_ms))
 
 
@@ -138,9 +139,9 @@ def _gaps_ms(profile: Profile) -> float:
     called_ms = called_ms if called_ms >= 0.1 * profile.step_ms else 0.0
     if host is None:
         return max(0.0, gaps_ms - called_ms)
-    other_ms = host.get("collecting_ms", 0.0) + (
-        _kernel_ms(profile) if gaps_ms >= 0.5 * profile.step_ms else 0.0
-    )
+    allocating_ms = profile.ms("python", "copy", "elementwise", "gather", "other")
+    in_kernel = 1.0 if host.get("read_mb", 0.0) >= 1 else gaps_ms / max(allocating_ms, 1e-9)
+    other_ms = host.get("collecting_ms", 0.0) + in_kernel * _kernel_ms(profile)
     return max(0.0, gaps_ms - other_ms / host["step_ms"] * profile.step_ms - called_ms)
 
 
@@ -166,13 +167,14 @@ def _many(claim: Claim, shown: Groups, profile: Profile) -> None:
     calls = [each["count"] for each in profile.kernels if {key: each.get(key) for key in named} == named]
     claim.require(bool(calls), "no such operator")
     each_us = 1000 * profile.plain_ms / launches
-    figures = {"all": launches, "plain": profile.plain_ms, "us": each_us, "call": CALL_US}
+    figures = {"all": launches, "plain": profile.plain_ms, "us": each_us}
     _check(claim, shown, figures | {"calls": max(calls, default=None)})
 
 
 def _items(claim: Claim, shown: Groups, profile: Profile) -> None:
     (item,) = (each for each in profile.kernels if each["name"] == "aten::item")
-    _check(claim, shown, _taken(profile, _called_ms(profile, item)) | {"calls": item["count"]})
+    taken = _taken(profile, _called_ms(profile, item), profile.plain_ms)
+    _check(claim, shown, taken | {"calls": item["count"]})
 
 
 def _misfit(claim: Claim, shown: Groups, profile: Profile) -> None:
@@ -202,8 +204,8 @@ OF_A_HOST: tuple[tuple[Any, *tuple[str, ...]], ...] = (
     ),
     (
         _preempted,
-        f"For about {TAKEN}, threads of the step were ready to run but waited for a processor: {{who:any}} used"
-        " it. With other processes gone, explain the case again.",
+        f"For about {TAKEN}, threads of the step were ready to run but waited for a processor that other"
+        " processes used. With those gone, explain the case again.",
     ),
     (
         _too_many,
@@ -233,7 +235,7 @@ OF_A_HOST: tuple[tuple[Any, *tuple[str, ...]], ...] = (
         f"Python's garbage collector runs for {TAKEN}: gc.freeze() after loading excludes living objects,"
         " gc.disable() turns it off.",
     ),
-    (_native, f"Native code outside of torch, such as NumPy's, takes {TAKEN}{AT}."),
+    (_native, f"Native code outside of torch, such as NumPy's, takes {TAKEN}{AT}[, or at {{second:any}}]."),
     (
         _python,
         f"Python and the gaps between operators take {TAKEN}, with {{calls:num}} operator[s] called from Python"
@@ -241,14 +243,14 @@ OF_A_HOST: tuple[tuple[Any, *tuple[str, ...]], ...] = (
     ),
     (
         _many,
-        "{all:num} operators are called from Python per step of {plain:num} ms without the profiler, most often"
-        " {name:any}[ on {shape:any}] ({calls:num} times): {us:num} µs each, of which the call alone takes"
-        " about {call:num} µs. Fewer calls on larger tensors, or compile=default, save most of that.",
+        "{all:num} operators are called from Python per step of {plain:num} ms without the profiler, such as"
+        " {name:any}[ on {shape:any}] ({calls:num} times): {us:num} µs each. A call alone takes 1 to 3 µs,"
+        " whatever it computes: fewer calls on larger tensors, or compile=default, save most of that.",
     ),
     (
         _items,
         "Python reads single values of tensors {calls:num} times per step (.item(), float(x), if x:). With"
-        f" their share of the gaps, that is {TAKEN}; on a GPU each also waits for the device. Compare and"
+        f" their share of the gaps, that is about {TAKEN}; on a GPU each also waits for the device. Compare and"
         " select in tensors, and read once.",
     ),
     (

@@ -31,8 +31,8 @@ def test_answer_is_the_case_that_the_report_recommends(make_story: Any, tmp_path
     story.case(0, 10.0, 100).case(1, 9.999, 100).end().close()
     session = Session.load(story.path)
     assert max(session.cases, key=lambda case: metrics(case).samples_per_s).config.compile == "default"
-    assert "so far cuda:0 fp32 compile=off bs=1: " in answer(story.path)[0]
-    said = "- For throughput, no case is established as the best; candidate: cuda:0 fp32 compile=off bs=1 ("
+    assert answer(story.path)[0].startswith("run cuda:0 fp32 compile=off bs=1: ")
+    said = "- For throughput, run cuda:0 fp32 compile=off bs=1 ("
     assert said in markdown(session)
 
 
@@ -40,8 +40,8 @@ def test_open_questions_come_with_the_command_that_decides_them(make_story: Any,
     story = make_story(tmp_path / "s.json").begin(batch_sizes=(1, 2)).case(0, 10.0).case(1, 19.0).end()
     story.close()
     text = " ".join(" ".join(answer(story.path)).split())
-    assert "not decided: 1 other may be as good or better; so far cuda:0 fp32 bs=" in text
-    assert f"would decide it; benchtui next {story.path} -o next.toml" in text
+    assert "indistinguishable from 1 other, within " in text
+    assert f"would decide it; benchtui next {story.path} --run" in text
 
 
 def test_works_are_named_and_counted_beyond_the_first(make_story: Any, tmp_path: Path) -> None:

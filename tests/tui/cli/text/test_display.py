@@ -8,7 +8,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
-FIXTURE = Path(__file__).parents[2] / "fixtures" / "comprehensive-report.json"
+FIXTURE = Path(__file__).parents[3] / "fixtures" / "comprehensive-report.json"
 PROGRAM = "from benchtui.tui.cli import main; main()"
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from benchtui.engine.worker.failure import failure_reason, result_or_reason
+from benchtui.engine.devices.failure import failure_reason, result_or_reason
 from benchtui.sessions.errors import BenchtuiError
 
 

@@ -1,0 +1,38 @@
+"""Proposal: the entries of a sweep that a model's files suggest."""
+
+import msgspec
+
+from benchtui.sessions.stored_models.stored_model import StoredModel
+
+USUAL_LENGTH = 128
+"""Sequence length of a sweep that states none."""
+USUAL_NEW_TOKENS = 32
+"""Generated tokens of a sweep that states none."""
+
+
+class Proposal(msgspec.Struct, frozen=True):
+    """Entries by their dotted name, and where they come from, in words."""
+
+    entries: dict[str, str]
+    reasons: tuple[str, ...]
+
+
+def proposal_of(stored: StoredModel) -> Proposal:
+    """Return the entries for a model with these files.
+
+    Weights are loaded if there are any. Without a tokenizer, the input is random tokens. Texts are no longer
+    than the model allows.
+    """
+    entries, reasons = {"weights": "pretrained" if stored.weights_bytes else "random"}, []
+    reasons.append("its weights" if stored.weights_bytes else "random weights, since it has none")
+    if stored.task:
+        entries["task"] = stored.task.task
+        reasons.append(f"task {stored.task.task} ({stored.task.source})")
+    if not stored.tokenizer and entries.get("task") not in ("image", "speech"):
+        entries["dataset"] = "synthetic"
+        reasons.append("synthetic tokens, since it has no tokenizer")
+    longest = stored.positions - (USUAL_NEW_TOKENS if entries.get("task") == "generate" else 0)
+    if 0 < longest < USUAL_LENGTH:
+        entries["axes.sequence_length"] = str(longest)
+        reasons.append(f"{longest} tokens, its longest text")
+    return Proposal(entries, tuple(reasons))

@@ -1,0 +1,160 @@
+"""Stored model: size, task and shape of a model, read from its files."""
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from benchtui.sessions.files.input_file import read_text
+from benchtui.sessions.stored_models.hub_cache import CONFIG
+from benchtui.sessions.stored_models.task import StatedTask, stated_task
+
+WEIGHTS = (".safetensors", ".bin")
+"""Endings of files of weights, the preferred one first."""
+NOT_WEIGHTS = ("training_args.bin", "optimizer.bin", "scheduler.bin")
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?", re.ASCII)
+LARGEST = 10**9
+"""Largest number of a configuration that is believed."""
+_HALF = ("float16", "bfloat16")
+_TOKENIZERS = (
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "vocab.json",
+    "vocab.txt",
+    "tokenizer.model",
+    "spiece.model",
+)
+
+
+class ModelShape(msgspec.Struct, frozen=True, kw_only=True):
+    """Sizes of a transformer, from its configuration. One of encoder and decoder, if it has both."""
+
+    layers: int
+    hidden: int
+    intermediate: int
+    """Width inside the feed-forward layers."""
+    key_values: int = 0
+    """Numbers that the cache of keys and values keeps per layer and token; 0 for a model without attention."""
+    vocabulary: int = 0
+
+    @property
+    def parameters(self) -> int:
+        """Approximate number of parameters: attention, feed-forward layers and the embedding."""
+        layer = self.hidden * (2 * self.hidden + self.key_values + 2 * self.intermediate)
+        return self.layers * layer + self.vocabulary * self.hidden
+
+
+class StoredModel(msgspec.Struct, frozen=True, kw_only=True):
+    """Facts about a model from its files."""
+
+    folder: Path
+    weights_bytes: int = 0
+    """Size of its weights; 0 without any."""
+    task: StatedTask | None = None
+    shape: ModelShape | None = None
+    half: bool = False
+    """Whether the weights are stored with 16 bits."""
+    positions: int = 0
+    """Longest text in tokens; 0 if the configuration doesn't say."""
+    tokenizer: bool = False
+    """Whether the files of a tokenizer are there."""
+
+    @property
+    def parameters(self) -> int | None:
+        """Approximate number of parameters; None if neither weights nor the configuration say."""
+        if self.weights_bytes:
+            return self.weights_bytes // (2 if self.half else 4)
+        return self.shape.parameters if self.shape else None
+
+
+def read_model(folder: Path) -> StoredModel:
+    """Read what a folder says about its model. What can't be read is unknown."""
+    config = _config(folder)
+    return StoredModel(
+        folder=folder,
+        weights_bytes=weights_bytes(folder),
+        task=stated_task(folder),
+        shape=_shape(config),
+        half=str(config.get("dtype", config.get("torch_dtype"))) in _HALF,
+        positions=_number(config, "max_position_embeddings", "n_positions", "max_seq_len"),
+        tokenizer=any((folder / name).exists() for name in _TOKENIZERS),
+    )
+
+
+def holds_model(folder: Path) -> bool:
+    """Return whether a folder holds a model: its configuration."""
+    try:
+        return (folder / CONFIG).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def missing_reason(model: str, folder: Path | None) -> str:
+    """Return why a model with files in this folder can't be loaded; empty if it can, or may be on the hub.
+
+    A name with one slash may be a hub id, unless its first part is a folder here.
+    """
+    if folder is not None:
+        return "" if holds_model(folder) else "no model in this folder: it has no config.json"
+    beside_folder = "/" in model and os.path.isdir(model.partition("/")[0])
+    return (
+        ""
+        if _HUB_ID.fullmatch(model) and not beside_folder
+        else "no such folder, and not in the cache of the hub"
+    )
+
+
+def weights_bytes(folder: Path) -> int:
+    """Return the size of the weights in a folder: of safetensors files, else of torch's own; 0 without any."""
+    sizes = dict.fromkeys(WEIGHTS, 0)
+    with suppress(OSError):
+        for path in folder.iterdir():
+            if path.suffix in sizes and path.name not in NOT_WEIGHTS:
+                sizes[path.suffix] += path.stat().st_size
+    return next(filter(None, sizes.values()), 0)
+
+
+def _config(folder: Path) -> Mapping[str, Any]:
+    try:
+        config = json.loads(read_text(folder / CONFIG))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    if not isinstance(config, dict):
+        return {}
+    text = config.get("text_config")
+    return {**config, **text} if isinstance(text, dict) else config
+
+
+def _shape(config: Mapping[str, Any]) -> ModelShape | None:
+    """Return the sizes that a configuration states under one of the names that transformers uses."""
+    layers = _number(config, "num_hidden_layers", "n_layer", "n_layers", "num_layers", "encoder_layers")
+    hidden = _number(config, "hidden_size", "n_embd", "d_model", "dim")
+    if not layers or not hidden:
+        return None
+    heads = _number(config, "num_attention_heads", "n_head", "n_heads", "num_heads", "encoder_attention_heads")
+    intermediate = _number(config, "intermediate_size", "n_inner", "d_ff", "hidden_dim", "encoder_ffn_dim")
+    head = _number(config, "head_dim", "d_kv") or (hidden // heads if heads else 0)
+    return ModelShape(
+        layers=layers,
+        hidden=hidden,
+        intermediate=intermediate or 4 * hidden,
+        key_values=2 * head * (_number(config, "num_key_value_heads") or heads),
+        vocabulary=_number(config, "vocab_size"),
+    )
+
+
+def _number(config: Mapping[str, Any], *names: str) -> int:
+    """Return the first positive whole number of these entries; 0 without one."""
+    return next(_numbers(config, names), 0)
+
+
+def _numbers(config: Mapping[str, Any], names: tuple[str, ...]) -> Iterator[int]:
+    for name in names:
+        value = config.get(name)
+        if isinstance(value, int) and 0 < value <= LARGEST:
+            yield value

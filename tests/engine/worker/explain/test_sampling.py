@@ -1,0 +1,91 @@
+"""What a sampled thread does follows from its system call; where it is, from its frames."""
+
+import inspect
+import os
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from benchtui.engine.worker.explain import sampling
+from benchtui.engine.worker.explain.sampling import SWITCH_S, Sampler
+
+
+@pytest.mark.parametrize(
+    ("call", "late_s", "activity"),
+    [
+        (["running"], 0.0, "native"),
+        (["running"], SWITCH_S, "python"),
+        (["230", "0x1"], 0.0, "sleep"),
+        (["230", "0x1"], SWITCH_S, "sleep"),
+        (["202", "0x7f"], SWITCH_S, "lock"),
+        (["202", hex(sampling._RUNTIME_AT + 900)], 0.0, "python"),
+        (["61", "0xffff"], 0.0, "process"),
+        (["999"], 0.0, "wait"),
+        ([], SWITCH_S, "python"),
+        ([], 0.0, "wait"),
+    ],
+)
+def test_activity_of_a_system_call(
+    monkeypatch: pytest.MonkeyPatch, call: list[str], late_s: float, activity: str
+) -> None:
+    """A thread that runs Python code waits for Python's lock, in ``futex``, while the sampler has it."""
+    known = sampling._CALLS["x86_64"]
+    numbers = {str(number): name for name, calls in known.items() for number in calls}
+    monkeypatch.setattr(sampling, "_ACTIVITIES", numbers)
+    assert sampling._activity(call, late_s) == activity
+
+
+def test_descriptors_tell_files_from_pipes(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    with (tmp_path / "data").open("w") as file:
+        assert sampling._of_descriptor(["0", hex(reading)]) == "pipe"
+        assert sampling._of_descriptor(["1", hex(file.fileno())]) == "file"
+    assert sampling._of_descriptor(["0", "0xffffff"]) == "wait"
+    os.close(reading)
+    os.close(writing)
+
+
+def test_place_is_the_users_line_with_the_librarys_function() -> None:
+    frame = inspect.currentframe()
+    assert frame is not None
+    sample = sampling._sample(frame, "python")
+    assert (Path(sample.file).name, sample.within) == (Path(__file__).name, "")
+    place = sampling._place(sample, 0.25)
+    assert place.where == f"test_sampling.py:{sample.line}" and "_sample(frame" in place.code
+
+
+def test_frame_of_a_library_has_the_line_that_called_it() -> None:
+    """A thread that waits for an event stands in threading.py."""
+    ready, done = threading.Event(), threading.Event()
+
+    def wait() -> None:
+        ready.set()
+        done.wait()
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    ready.wait()
+    samples = set[tuple[str, str]]()
+    while not any(within == "threading.py wait" for _, within in samples):
+        frame = sys._current_frames()[thread.ident or 0]
+        sample = sampling._sample(frame, "lock")
+        samples.add((Path(sample.file).name, sample.within))
+    done.set()
+    thread.join()
+    assert ("test_sampling.py", "threading.py wait") in samples
+
+
+def test_sampler_finds_the_line_of_a_busy_thread() -> None:
+    sampler = Sampler()
+    with sampler.running():
+        while not sampler.places():
+            sum(range(1000))
+    places = sampler.places()
+    assert sum(place.share for place in places) == pytest.approx(1.0, abs=0.01)
+    assert {place.where.partition(":")[0] for place in places} <= {
+        "test_sampling.py",
+        "sampling.py",
+        "threading.py",
+    }

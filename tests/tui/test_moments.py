@@ -1,0 +1,202 @@
+"""Moments of sweeps: the question that a user has at each, and its answer on the first ten lines."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pytest
+
+from benchtui.sessions.events import Paused, Telemetry
+from benchtui.sessions.payloads import HostReadings
+from benchtui.tui.replay.player import ReplayTarget, Start
+
+LINES = 10
+
+
+class Moment(NamedTuple):
+    """A moment of a recorded sweep."""
+
+    name: str
+    question: str
+    record: Callable[[Any], Any]
+    """Writes the record up to the moment."""
+    answers: tuple[str, ...]
+    """Words that answer the question."""
+    then: Callable[[Any], Any] = lambda story: story.wait(60.0).end()
+    """Writes what follows."""
+
+
+def over(story: Any) -> None:
+    """Nothing follows: the moment is the end."""
+
+
+def neighbor(story: Any) -> Any:
+    """Write readings of a process that uses one and a half processors."""
+    story.t += 1
+    at_s = [story.t - 1 + quarter / 4 for quarter in range(4)]
+    return story._add(Telemetry(t=story.t, at_s=at_s, host=HostReadings(others_cpu_percent=[150.0] * 4)))
+
+
+def three(story: Any, *times_ms: float, rounds: int = 3, **begun: Any) -> Any:
+    """Write a sweep of three cases, measured in these times."""
+    story.begin(rounds=rounds, **begun)
+    for case, ms in enumerate(times_ms):
+        story.case(case, ms, rounds=rounds)
+    return story
+
+
+def failing(story: Any) -> Any:
+    story.begin()
+    for case in range(3):
+        story.finish(case, "failed", reason="no such model: /models/none")
+    return story.end()
+
+
+MOMENTS = (
+    Moment("starting", "has it started?", lambda s: s.begin().wait(1.0).say("hello"), ("0/3 cases", "left")),
+    Moment(
+        "loading",
+        "what does it wait for?",
+        lambda s: s.begin(gpus=0, device="cpu").start(0).wait(2.0).say("x"),
+        ("loading model",),
+    ),
+    Moment(
+        "compiling",
+        "why are there no steps yet?",
+        lambda s: s.begin(gpus=0, device="cpu", compile=("default",)).start(0).prepare(0).wait(2.0).say("x"),
+        ("compiling", "fp32 compiled"),
+    ),
+    Moment(
+        "warm-up",
+        "do these steps count?",
+        lambda s: s.begin(gpus=0, device="cpu").start(0).prepare(0).steps(0, [20.0, 10.0], "warmup"),
+        ("warm-up",),
+    ),
+    Moment(
+        "measuring",
+        "how far is this case?",
+        lambda s: s.begin(gpus=0, device="cpu").start(0).prepare(0).steps(0, [10.0] * 8),
+        ("measuring", "8/20"),
+    ),
+    Moment("first results", "which is best so far?", lambda s: three(s, 10.0, 11.0), ("so far", "bs 2")),
+    Moment(
+        "neighbor arrives",
+        "does somebody disturb it?",
+        lambda s: neighbor(s.begin().start(0).prepare(0).telemetry().steps(0, [10.0] * 8)),
+        ("noisy", "150% CPU"),
+    ),
+    Moment(
+        "throttling starts",
+        "is the GPU slowed down?",
+        lambda s: s.begin().start(0).prepare(0).steps(0, [10.0] * 8).telemetry(throttle="hw_thermal"),
+        ("THROTTLED",),
+    ),
+    Moment(
+        "random weights",
+        "can I trust the answers?",
+        lambda s: s.begin().case(0, 10.0, 20, "random weights").start(1).prepare(1, "random weights"),
+        ("random",),
+    ),
+    Moment("paused", "does it go on?", lambda s: paused(s.begin().case(0)), ("paused",)),
+    Moment(
+        "second round",
+        "how far is the sweep?",
+        lambda s: s.begin(rounds=2).round(0).round(1).round(2).start(2, round_index=1).wait(1.0),
+        ("round 2/2",),
+    ),
+    Moment("node lost", "is a machine missing?", lambda s: lost(s.begin(gpus=0)), ("1 lost",)),
+    Moment(
+        "winner decided",
+        "what do I run?",
+        lambda s: three(s, 10.0, 11.0, 12.0).end(),
+        ("★ bs 4", "completed"),
+        over,
+    ),
+    Moment(
+        "tie",
+        "is the best surely better?",
+        lambda s: three(s, 10.0, 20.0, 40.0).end(),
+        ("indistinguishable",),
+        over,
+    ),
+    Moment(
+        "not decided",
+        "is the best surely better?",
+        lambda s: three(s, 10.0, 19.0, 37.0, rounds=1).end(),
+        ("≈ bs 1", "unsure"),
+        over,
+    ),
+    Moment(
+        "out of memory",
+        "did all of it fit?",
+        lambda s: three(s, 10.0, 11.0).start(2).finish(2, "oom", reason="full").end(),
+        ("2 ok", "1 oom"),
+        over,
+    ),
+    Moment(
+        "everything failed",
+        "why, and what now?",
+        failing,
+        ("failed", "/models/none", "e change and run again"),
+        over,
+    ),
+    Moment(
+        "stopped",
+        "how do I go on?",
+        lambda s: three(s, 10.0).end("interrupted"),
+        ("interrupted", "2 queued", "r continue"),
+        over,
+    ),
+    Moment(
+        "engine gone",
+        "is anything lost?",
+        lambda s: three(s, 10.0),
+        ("engine gone", "measurements are kept"),
+        over,
+    ),
+    Moment(
+        "skipped",
+        "was all of it measured?",
+        lambda s: three(s, 10.0, 11.0).finish(2, "skipped", reason="larger").end(),
+        ("2 ok", "1 skipped"),
+        over,
+    ),
+    Moment(
+        "timed out",
+        "was all of it measured?",
+        lambda s: three(s, 10.0, 11.0).start(2).finish(2, "timeout", reason="after 10 m").end(),
+        ("1 timeout",),
+        over,
+    ),
+    Moment(
+        "no baseline",
+        "how much faster is it?",
+        lambda s: s.begin().finish(0, "failed", reason="gone").case(1, 10.0).case(2, 11.0).end(),
+        ("baseline   none",),
+        over,
+    ),
+)
+
+
+def paused(story: Any) -> Any:
+    return story._add(Paused(t=story.t))
+
+
+def lost(story: Any) -> Any:
+    story.join("n1").join("n2").start(0, node="n1").wait(1.0)
+    return story.lose("n2", "connection lost")
+
+
+@pytest.mark.parametrize("size", [(80, 24), pytest.param((120, 40), marks=pytest.mark.long)])
+@pytest.mark.parametrize("moment", MOMENTS, ids=lambda moment: moment.name)
+async def test_the_first_lines_answer_the_question(
+    opened: Any, story: Any, moment: Moment, size: tuple[int, int]
+) -> None:
+    moment.record(story)
+    target = ReplayTarget(percent=100) if moment.then is over else ReplayTarget(seconds=story.t)
+    moment.then(story)
+    async with opened(story.path, size=size, start=Start(target=target)) as seen:
+        for _ in range(2):
+            await seen.settle()
+        first = "\n".join(seen.text.splitlines()[:LINES])
+        missing = [words for words in moment.answers if words not in first]
+        assert not missing, f"{moment.question} {missing}\n{first}"

@@ -1,0 +1,44 @@
+"""The Markdown of a session's report, generated in a subprocess."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
+
+EXPORT = "from benchtui.tui.cli import main; main()"
+MOST_S = 120.0
+
+
+def report_markdown(path: Path, judging: VerdictSettings = SWEEP_DEFAULTS, *, source: bool = False) -> str:
+    """Generate the report of a session in a subprocess; ``source`` includes the figure that a terminal draws.
+
+    In-process, its imports would double the UI's memory. Verdicts use the same settings as on the screen.
+
+    Raises:
+        BenchtuiError: the export command failed (with its message) or timed out.
+    """
+    options = [*_as_options(judging), *(["--source"] if source else [])]
+    command = [sys.executable, "-P", "-c", EXPORT, "export", *options, "--", str(path)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=MOST_S, stdin=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired as error:
+        raise BenchtuiError(f"generating the report took longer than {MOST_S:g} s") from error
+    if done.returncode:
+        problem = done.stderr.strip().splitlines()
+        raise BenchtuiError(
+            problem[-1] if problem else f"generating the report failed with exit status {done.returncode}"
+        )
+    return done.stdout
+
+
+def _as_options(judging: VerdictSettings) -> list[str]:
+    """Return verdict settings as command-line options."""
+    named = judging.baseline.named if judging.baseline else {}
+    options = [f"--baseline={option}={value}" for option, value in named.items()]
+    if judging.baseline_case is not None:
+        options.append(f"--baseline={judging.baseline_case}")
+    if judging.same_within is not None:
+        options.append(f"--same-within={100 * judging.same_within:.12g}%")
+    return options
