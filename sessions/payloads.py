@@ -388,6 +388,10 @@ values of a user-defined step."""
 AnswerVerdict = Literal["identical", "close", "different", "broken"]
 
 
+CANT_TELL = "can't tell"
+"""Beginning of ``AnswerComparison.absent`` if both answers were compared, but noise hides a difference."""
+
+
 class Answer(Record, frozen=True, kw_only=True):
     """Output of a case for the probe, the same input for every case of one sequence length."""
 

@@ -14,6 +14,7 @@ import numpy
 from numpy.typing import NDArray
 
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.payloads import CANT_TELL
 from benchtui.sessions.stats.quantiles import student_t_quantile
 
 Curves = NDArray[Any]
@@ -28,8 +29,6 @@ CONFIDENCE = 0.998
 """One-sided probability that noise stays within its limit, so that 99% of equal cases are CLOSE."""
 UNCERTAIN = 0.5
 """Share of the baseline's change from which noise and rounding hide whether anything was learned."""
-CANT_TELL = "can't tell"
-"""Beginning of the reason why an answer that was compared has no verdict."""
 
 
 class Distance(msgspec.Struct, frozen=True):

@@ -37,6 +37,7 @@ class TrialJson(msgspec.Struct, frozen=True, kw_only=True):
     """Remedy of a finding, predicted and measured."""
 
     rule: str
+    """Rule of the finding."""
     options: dict[str, str | int]
     """Options of the case that the remedy changes, with their values."""
     predicted: float | None
@@ -46,9 +47,11 @@ class TrialJson(msgspec.Struct, frozen=True, kw_only=True):
     measured: float | None
     """Speedup of that case; null unless both cases were measured."""
     low: float | None
+    """Lower end of its 95% interval; null if there are too few measurements for one."""
     high: float | None
-    """95% interval of the speedup; null if there are too few measurements for one."""
+    """Upper end of that interval."""
     verdict: str | None
+    """``FASTER``, ``SLOWER``, ``SAME`` or ``UNSURE``; null unless both cases were measured."""
     outcome: str | None
     """How that case ended; null if it wasn't tried."""
 

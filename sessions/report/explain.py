@@ -141,14 +141,20 @@ def tried_table(session: Session, varying: Collection[str]) -> Table | None:
         Column[Trial]("Case", lambda trial: case_label(trial.case.config, varying), right=False),
         Column[Trial]("Finding", lambda trial: trial.finding.rule, right=False),
         Column[Trial]("Remedy", lambda trial: trial.options, right=False),
-        Column[Trial](
-            "Predicted at most (×)", lambda trial: ratio_text(trial.predicted) if trial.predicted else None
-        ),
-        Column[Trial]("Measured (×)", lambda trial: ratio_text(trial.ratio.value) if trial.ratio else None),
+        Column[Trial]("Predicted at most (×)", _predicted),
+        Column[Trial]("Measured (×)", _gain),
         Column[Trial]("95% interval (×)", _interval),
         Column[Trial]("Verdict", _verdict, right=False),
     )
     return table(columns, all_trials(session))
+
+
+def _predicted(trial: Trial) -> str | None:
+    return ratio_text(trial.predicted) if trial.predicted is not None else None
+
+
+def _gain(trial: Trial) -> str | None:
+    return ratio_text(trial.ratio.value) if trial.ratio else None
 
 
 def _interval(trial: Trial) -> str | None:

@@ -1,7 +1,6 @@
 """Answers as text: verdict and main figure of a comparison, in a cell and in a sentence."""
 
-from benchtui.sessions.analysis.training_answers import CANT_TELL
-from benchtui.sessions.payloads import AnswerComparison, AnswerVerdict
+from benchtui.sessions.payloads import CANT_TELL, AnswerComparison, AnswerVerdict
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.text.formatting import number, percent
 

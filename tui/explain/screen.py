@@ -164,7 +164,7 @@ class WhyScreen(ViewScreen):
             )
             page.show(lines[self._top : self._top + height])
             others = () if self._fixed else (("b", "compare"), ("n N", "case"))
-            again = () if self._side.session().simulated else (("r", "profile again"), ("T", "try remedies"))
+            again = () if self._side.session().simulated else (("r", "profile again"), ("T", "try"))
             keys = (("esc", "back"), ("?", "help"), *others, *again)
             self._panel("keys").show((*keys, (self._symbols.arrows, "scroll")))
 

@@ -5,10 +5,9 @@ from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
-from benchtui.sessions.analysis.training_answers import CANT_TELL
 from benchtui.sessions.metrics.quantity import CaseData
 from benchtui.sessions.metrics.views import ANSWERS
-from benchtui.sessions.payloads import AnswerComparison
+from benchtui.sessions.payloads import CANT_TELL, AnswerComparison
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baselines
 from benchtui.sessions.stats.ratios import throughput_ratio
