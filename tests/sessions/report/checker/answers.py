@@ -109,6 +109,7 @@ SENTENCES = shapes(
         "The weights are random, so these figures prove little: the logits of a trained model differ in size"
         " and shape",
         "Name a checkpoint as model to measure the real cost",
+        "They are of an earlier version of benchtui, which repeated rows: likeliest tokens tie",
         "Cases that differ only in batch size or sequence length share an answer, of the case in the last"
         " column; the largest one answered as well, as a spot check",
     ),
