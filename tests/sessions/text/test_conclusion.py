@@ -60,7 +60,7 @@ def test_open_lead_is_said_first_with_what_would_decide_it(bench: Any) -> None:
     assert not work.decided
     assert headline(work, name, "128 tokens").startswith("not decided at 128 tokens: 1 other may be ")
     said = open_text(conclude(session))
-    assert said.startswith("1 question; 3 more rounds of 2 cases (about ") and said.endswith(" would decide it")
+    assert said.startswith("1 question; 4 more rounds of 2 cases (about ") and said.endswith(" would decide it")
 
 
 def test_lead_that_is_not_established_is_bounded(bench: Any) -> None:
