@@ -57,7 +57,7 @@ SYSTEM = replace(IDLE, step_ms=110.0, main_kernel_ms=64.0, delay_ms=11.0, other_
 FAULTS = replace(IDLE, step_ms=98.0, main_kernel_ms=43.0, page_faults=41_234.0)
 READS = replace(IDLE, step_ms=107.0, main_kernel_ms=57.0, read_mb=64.3)
 COLLECTS = replace(IDLE, collecting_ms=23.7)
-BUSY = replace(IDLE, delay_ms=29.0, others_ms=77.0, threads=(ThreadUse(name="spinner", cpu_ms=87.0),))
+BUSY = replace(IDLE, delay_ms=29.0, threads=(ThreadUse(name="spinner", cpu_ms=87.0),))
 
 
 @pytest.fixture
