@@ -420,6 +420,9 @@ def test_far_from_the_peak_without_a_reason(explain: Explain) -> None:
     slow = kernel("aten::sort", "elementwise", 90.0, shape="9 float", bytes=2e7)
     case = explain({"elementwise": 90.0, "matmul": 10.0}, kernels=(slow,), peaks=peaks)
     assert "runs at 2% of the measured peak" in found(case)["far from the peak"]
+    used = host(100.0, delay_ms=60.0, others_ms=90.0)
+    busy = explain({"elementwise": 90.0, "matmul": 10.0}, kernels=(slow,), peaks=peaks, host=used)
+    assert "far from the peak" not in found(busy)
 
 
 def test_remedy_of_a_users_step_is_one_that_the_engine_applies(explain: Explain) -> None:
