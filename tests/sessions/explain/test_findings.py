@@ -308,6 +308,13 @@ def test_shares_are_those_of_the_step_without_waits_for_a_processor(explain: Exp
     assert [finding.rule for finding in findings(explain(families, host=used))] == ["copies", "preempted"]
 
 
+def test_no_cause_has_high_confidence_next_to_a_neighbor(explain: Explain) -> None:
+    families = {"matmul": 40.0, "copy": 60.0}
+    assert {finding.confidence for finding in findings(explain(families, host=host(100.0)))} == {"high"}
+    used = host(100.0, delay_ms=50.0, others_ms=98.0)
+    assert "high" not in {finding.confidence for finding in findings(explain(families, host=used))}
+
+
 def test_preemption_is_no_sleep_and_comes_last(explain: Explain) -> None:
     case = explain({"matmul": 70.0, "copy": 30.0}, host=host(100.0, delay_ms=45.0, others_ms=90.0), threads=2)
     assert [finding.rule for finding in findings(case)] == ["copies", "preempted"]
