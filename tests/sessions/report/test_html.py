@@ -84,7 +84,7 @@ def test_page_has_the_same_text_as_the_markdown(bench: Any, full: bool) -> None:
     headings = re.findall(r"^##+ (.*)$", text, re.MULTILINE)
     assert len(headings) > 5
     assert all(heading in found.text for heading in headings)
-    assert len(found.tags("table")) == len(re.findall(r"^\|[:|-]+\|$", text, re.MULTILINE)) > 2
+    assert len(found.tags("table")) == len(re.findall(r"^\|[ :|-]+\|$", text, re.MULTILINE)) > 2
     text = re.sub("```(toml|python)", "```", text)
     assert set(re.findall(r"\w+(?:\.\w+)*", text)) <= set(re.findall(r"\w+(?:\.\w+)*", found.text))
 

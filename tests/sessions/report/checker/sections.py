@@ -113,9 +113,9 @@ def _check_results(reader: Reader, part: Part) -> None:
 
 def _with_title(titles: Mapping[str, str], name: str, value: str) -> tuple[str, str]:
     """Return the title of a column that is equal in all rows, whose unit follows the value, and the value."""
-    number, _, unit = value.partition(" ")
-    title = f"{name} ({unit})".lower() if unit else name.lower()
-    return titles.get(title, name), number if title in titles else value
+    number, _, unit = value.rpartition(" ")
+    title = f"{name} ({unit})".lower()
+    return (titles[title], number) if title in titles else (titles.get(name.lower(), name), value)
 
 
 def _by_options(reader: Reader, part: Part, options: dict[str, str], row: dict[str, str]) -> Row | None:
