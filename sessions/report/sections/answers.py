@@ -64,10 +64,14 @@ def answers(session: Session, results: Sequence[Result], varying: Collection[str
     case: Column[Row] = Column("Case", lambda row: case_name(row.result.config, varying), right=False)
     rows = _rows(session, results, varying)
     random = any(has_random_weights(row.result.case) for row in rows)
-    introduction = (INTRODUCTION, "" if random else NATS, SHARED if any(row.shared for row in rows) else "")
+    introduction = (
+        INTRODUCTION,
+        "" if random else NATS,
+        SHARED if any(row.shared for row in rows) else "",
+        *_random_weights(session),
+    )
     sentences = [
         " ".join(filter(None, introduction)),
-        *_random_weights(session),
         *_shortened(results),
         *_absent(results),
     ]

@@ -137,7 +137,7 @@ def test_every_planned_case_has_a_row_whatever_its_outcome(bench: Any, read: Rea
     assert (
         "batch size 2 (skipped), 4 (failed), 8 (out of memory)" in document.under("Performance metrics")[0].text
     )
-    assert document["Out of memory"].tables[0][1][1:] == ["1", "8"]
+    assert document["Out of memory"].tables[0][1][1:] == ["1", "8", "out of memory"]
     assert document["Caveats"].paragraphs[0].startswith("Interrupted: the session didn't complete; 1 of 6")
 
 

@@ -200,7 +200,7 @@ def _check_confidence(claim: Claim, shown: str, need: str, best: Row, fit: Seque
     elif match := re.fullmatch(rf"indistinguishable from ({NUMBER}) others?", shown):
         amount = parse_number(match[1])
         least, most = contends.count(True), len(contends) - contends.count(False)
-        claim.require(0 < amount and least <= amount <= most, f"{least} to {most} are near or may be better")
+        claim.require(amount > 0 and least <= amount <= most, f"{least} to {most} are near or may be better")
     elif match := re.fullmatch(r"ahead of the next, but not in its slow steps \((p\d+)\)", shown):
         tail = longer_tail(need, best, others[0])
         claim.require(tail and tail[0] == match[1], f"longer is {tail}")
@@ -225,7 +225,7 @@ def _contends(pair: Pair) -> bool | None:
 
 
 def _check_bound(claim: Claim, shown: str | None, pairs: Sequence[Pair], near: Sequence[bool | None]) -> None:
-    """Check by how much another case may be better at most: by the lower bounds of all that aren't surely worse."""
+    """Check by how much another case may be better at most, by the lower bounds of the ratios."""
     counted = [
         pair
         for pair, is_near in zip(pairs, near, strict=True)

@@ -58,6 +58,10 @@ def objections(
 
 def _check_part(reader: Reader, part: Part) -> None:
     section = part.section
+    if section not in WITHOUT_NUMBERS:
+        first = [[next(iter(row.items()), None) for row in table] for table in part.tables]
+        same = all(column == first[0] for column in first)
+        reader.claim(section).require(same, "the parts of a wide table name other rows")
     if section in CHECKS:
         CHECKS[section](reader, part)
     elif section in BY_CASE:

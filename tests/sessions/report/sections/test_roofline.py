@@ -54,7 +54,7 @@ def test_every_counted_case_has_shares_and_a_bound(bench: Any, read: Any) -> Non
     assert section.columns(*bytes_shown)[0] == ["0.900", "0.450", "9.00", "11.0"]
     assert section.columns("Reason if unknown")[3][0].startswith("below 25% of both")
     assert not {"Device busy (%)", "Host, p50 (ms)"} & set(section.tables[0][0])
-    assert "Peaks of cpu fp32: 150 GFLOP/s (product of matrices); 11.0 GB/s (copy)" in section.paragraphs
+    assert "Peaks of cpu fp32: 0.150 TFLOP/s (product of matrices); 11.0 GB/s (copy)" in section.paragraphs
 
 
 def test_without_peaks_rates_are_shown_but_no_bound(bench: Any, read: Any) -> None:
@@ -64,7 +64,7 @@ def test_without_peaks_rates_are_shown_but_no_bound(bench: Any, read: Any) -> No
         assert section.columns("TFLOP/s", "Reason if unknown") == [["0.0200", reason]]
         assert "Share of the measured peak (%)" not in section.tables[0][0]
         assert not any("holds back" in text for text in section.paragraphs)
-    assert "Peaks of cpu fp32: no GFLOP/s: killed; no GB/s: `killed`" in section.paragraphs
+    assert "Peaks of cpu fp32: no TFLOP/s: killed; no GB/s: `killed`" in section.paragraphs
 
 
 def test_session_without_counted_operations_has_no_roofline_section(bench: Any, read: Any) -> None:
