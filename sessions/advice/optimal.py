@@ -121,6 +121,11 @@ class Decision(msgspec.Struct, frozen=True):
         return tuple(rival for rival in self.unsure if may_be_better(rival.ratio))
 
     @property
+    def tied(self) -> bool:
+        """Whether the best case can't be told from others, so that its figure was partly luck."""
+        return bool(self.ties) or (self.recommended and self.verdict is Verdict.UNSURE)
+
+    @property
     def as_reported(self) -> bool:
         """Whether all that is known about the lead is what sources without steps reported."""
         return self.verdict is Verdict.REPORTED and not self.established

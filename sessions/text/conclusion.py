@@ -60,7 +60,7 @@ def choice_row(conclusion: Conclusion, name: NameOf) -> ChoiceRow:
         need=choice.objective.need,
         case=name(best.config),
         figure=headline_figure(best, choice),
-        interval=None if choice.ties else figure_interval(best, choice.objective.need),
+        interval=None if choice.tied else figure_interval(best, choice.objective.need),
         against_baseline=baseline_cell(best, conclusion.baseline, conclusion.against_baseline),
         next_best=_named(rival[0], choice, name) if rival else None,
         ahead=ratio_cell(rival[1]) if rival else None,

@@ -286,7 +286,7 @@ def bound_text(choice: Decision) -> str | None:
 
 def _doubt_about(choice: Decision, ahead: Ratio) -> str:
     """Describe why a best case isn't clearly ahead."""
-    if choice.ties:
+    if choice.tied:
         return f"{Phrase.TIED} {count(len(choice.ties) + len(choice.contenders), 'other')}"
     if choice.tail and choice.verdict is Verdict.FASTER:
         return f"{Phrase.NOT_IN_SLOW_STEPS} ({choice.tail.name})"

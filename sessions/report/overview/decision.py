@@ -22,7 +22,7 @@ from benchtui.sessions.text.conclusion import (
     headline_figure,
     nothing_measured,
 )
-from benchtui.sessions.text.formatting import listed, memory, number, signed_percent
+from benchtui.sessions.text.formatting import capitalized, listed, memory, number, signed_percent
 from benchtui.sessions.text.glossary import Phrase
 from benchtui.sessions.text.labels import brief_labels, case_label, measured_amount
 from benchtui.sessions.text.tables import Column, Table, table
@@ -123,7 +123,10 @@ def _answers(session: Session, first: dict[Work, Conclusion], named: Sequence[st
             rival = f"; next best {row.next_best}: {row.ahead}" if row.next_best else ""
             more = None if blank else _to_decide(session, [conclusion])
             so_far = f"so far {row.case}, {row.figure}{rival}"
-            yield Remark(f"Not decided{where}", sentences(f"{certainty_so_far(conclusion)}; {so_far}", more))
+            yield Remark(
+                f"Not decided{where}",
+                sentences(f"{certainty_so_far(conclusion)}; {so_far}", more and capitalized(more)),
+            )
         for faster in conclusion.choice.changing[:1]:
             name = case_label(faster.result.config, named)
             yield Remark(f"Faster{where}, with other answers", f"{changing_text(faster, name)}.")
@@ -240,9 +243,9 @@ _COLUMNS: tuple[Column[WorkRow], ...] = (
     Column("Workload", lambda row: row.work or None, right=False),
     Column("Throughput", lambda row: _chosen(row.throughput), right=False),
     Column("Latency", lambda row: _chosen(row.latency), right=False),
-    Column("Confidence", _confidence, right=False),
     Column("Peak memory", _cost(_memory), right=False),
     Column("Compile time", _cost(lambda paid: compile_time(paid.best, paid.baseline)), right=False),
     Column("Accuracy", _cost(_accuracy), right=False),
     Column("Per million samples", lambda row: row.price),
+    Column("Confidence", _confidence, right=False),
 )

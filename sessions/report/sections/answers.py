@@ -16,16 +16,17 @@ from benchtui.sessions.text.answers import EARLIER_WEIGHTS, has_random_weights
 from benchtui.sessions.text.formatting import count, listed, ratio_text
 from benchtui.sessions.text.labels import case_name
 from benchtui.sessions.text.quantities import columns
-from benchtui.sessions.text.tables import Column, Table, table
+from benchtui.sessions.text.tables import Column, Table, narrowed, table
 from benchtui.sessions.text.wording import MOST_NAMES
 
 INTRODUCTION = (
     "After its measured steps, each case answered the same probe. Figures compare its output with the"
-    " baseline's; a divergence (KL) is in nats."
+    " baseline's."
 )
+NATS = "A divergence (KL) is in nats."
 SHARED = (
-    "Cases that differ only in batch size or sequence length share an answer, of the case in the last column;"
-    " the largest one answered as well, as a spot check."
+    "Cases that differ only in batch size or sequence length share an answer; the largest one answered as well,"
+    " as a spot check."
 )
 RANDOM_WEIGHTS = (
     "The weights are random, so only equality is shown: how far outputs differ says nothing about a trained"
@@ -63,16 +64,21 @@ def answers(session: Session, results: Sequence[Result], varying: Collection[str
     case: Column[Row] = Column("Case", lambda row: case_name(row.result.config, varying), right=False)
     rows = _rows(session, results, varying)
     random = any(has_random_weights(row.result.case) for row in rows)
-    sentences = [
+    introduction = (
         INTRODUCTION,
-        *([SHARED] if any(row.shared for row in rows) else []),
+        "" if random else NATS,
+        SHARED if any(row.shared for row in rows) else "",
         *_random_weights(session),
+    )
+    sentences = [
+        " ".join(filter(None, introduction)),
         *_shortened(results),
         *_absent(results),
     ]
     view = ANSWERS.leaving_out(*FIGURES_OF_LOGITS) if random else ANSWERS
     figures = columns(view, lambda row: CaseData.of(row.result), {"label": (case,)} | _OWN)
-    return AnswersSection(tuple(sentences), table(figures, rows))
+    whole = table(figures, rows)
+    return AnswersSection(tuple(sentences), whole and narrowed(whole, ("Answer of",)))
 
 
 def _rows(session: Session, results: Sequence[Result], varying: Collection[str]) -> list[Row]:
@@ -102,8 +108,8 @@ def _random_weights(session: Session) -> list[str]:
     """Say that compared cases ran with random weights, and whether these are of an earlier version."""
     models = (case.prepared.model for case in session.cases if case.prepared and case.comparison)
     digests = {model.random_weights for model in models if model.weights == "random"}
-    earlier = [f"They are {EARLIER_WEIGHTS}."] if None in digests else []
-    return [RANDOM_WEIGHTS, *earlier] if digests else []
+    earlier = f" The weights are {EARLIER_WEIGHTS}." if None in digests else ""
+    return [f"{RANDOM_WEIGHTS}{earlier}"] if digests else []
 
 
 def _absent(results: Sequence[Result]) -> list[str]:

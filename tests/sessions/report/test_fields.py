@@ -386,13 +386,17 @@ def test_checker_computes_the_share_of_the_data_sheet(
         device="cuda:0",
         precision="bf16",
         parts={"backward": [12.0] * 30},
+        columns={"loss": [2.0] * 30},
         end={"work": work},
         prepared={"gpu_uuid": "GPU-1"},
     )
     host = Host(gpus=(Gpu(index=0, name="NVIDIA H200", uuid="GPU-1"),))
     sweep = Sweep(name="hand", model="tiny", task="lm-train", train=Train(activation_checkpointing=checkpoints))
     session = bench.session(made, host=host, sweep=sweep)
-    steps = [{"round": "0", "wall_ms": str(ms), "tokens": "100", "part_backward_ms": "12.0"} for ms in made.ms]
+    steps = [
+        {"round": "0", "wall_ms": str(ms), "tokens": "100", "loss": "2.0", "part_backward_ms": "12.0"}
+        for ms in made.ms
+    ]
     recording = Recording({0: steps}, msgspec.to_builtins(bench.events(made, host=host, sweep=sweep)))
     report = markdown(session, full=True)
 

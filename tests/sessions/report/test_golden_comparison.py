@@ -187,7 +187,7 @@ def test_ratios_of_an_import_follow_from_its_file(tmp_path: Path, read: Any) -> 
         if not row["mixed_precision"]
     }
     section = read(markdown(imported(tmp_path)))["B (cuda) against A (cpu)"]
-    for (name, ratio), size in zip(section.columns("Case", "Ratio (×)"), (8, 16), strict=True):
+    for (name, ratio), size in zip(section.columns("Case", "Ratio (×)"), (16, 8), strict=True):
         assert name == f"cpu fp32 bs={size}"
         assert float(ratio) == pytest.approx(rates["cuda", size] / rates["cpu", size], rel=DECIMALS)
 

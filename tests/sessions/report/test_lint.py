@@ -158,7 +158,7 @@ def test_nothing_that_all_rows_share_is_in_each(reports: list[str]) -> None:
     ("change", "problem"),
     [
         (lambda text: text.replace("| cpu ", "| more | cpu ", 1), "more or fewer cells"),
-        (lambda text: text.replace("\n|:", "\n\n|:", 1), "lines of tables"),
+        (lambda text: text.replace("\n| :", "\n\n| :", 1), "lines of tables"),
         (lambda text: re.sub(r"\| +[\d.]+ \|\n", "| 0.00 |\n", text), "has only"),
         (lambda text: text + "It makes no difference.\n", "makes no difference"),
         (lambda text: text + "All 1 threads.\n", "1 threads"),

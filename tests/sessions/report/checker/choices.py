@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Sequence
+from math import inf
 
 from .cases import (
     MAX_MARGIN,
     MIN_EFFECT,
     NEEDS_BY_TITLE,
+    SMALL_LEAD,
     Row,
     changes_answer,
     comparable_memory,
@@ -72,7 +74,8 @@ def check_choice(reader: Reader, row: dict[str, str], best: Row) -> None:
 def check_figure(claim: Claim, shown: str, need: str, row: Row, *, tied: bool = False) -> None:
     """Check ``224,000 tokens/s (223,000 to 225,000)``: the metric of a need, and its interval."""
     if need == "balanced":
-        return  # three or four metrics, each of which is in the results
+        _check_balance(claim, shown, row)
+        return
     numbers = re.findall(NUMBER, shown.removeprefix("p90 ").removesuffix(" above p50"))
     value, low, high = _metric(claim, need, row)
     claim.require_value(numbers[0], value, f"of {row['name']}: the figure for {need}")
@@ -81,6 +84,22 @@ def check_figure(claim: Claim, shown: str, need: str, row: Row, *, tied: bool = 
         claim.require(not tied, "the best of several has an interval of its own")
         claim.require_value(numbers[1], low, "the lower end")
         claim.require_value(numbers[-1], high, "the upper end")
+
+
+def _check_balance(claim: Claim, shown: str, row: Row) -> None:
+    """Check ``224,000 tokens/s, 453 samples/s, median 4.10 ms, 14.2 GB``, by the unit of each part."""
+    for part in re.sub(r"(median over rounds|median|mean) ", "", shown).split(", "):
+        number, _, unit = part.partition(" ")
+        if unit in ("MB", "GB"):
+            value = (peak_mb(row) or 0.0) / parse_mb(part)[1]
+        else:
+            rates = {
+                "ms": step_ms(row),
+                "samples/s": row["samples_per_s"],
+                "new tokens/s": row["new_tokens_per_s"],
+            }
+            value = rates[unit] if unit in rates else token_rate(row)[0]
+        claim.require_value(number, value, f"of {row['name']}: a part of the balance")
 
 
 def _metric(claim: Claim, need: str, row: Row) -> tuple[float | None, ...]:
@@ -136,6 +155,10 @@ def check_ratio_cell(claim: Claim, shown: str, pair: Pair, need: str = "throughp
         inside = parse_number(low) - slack <= parse_number(value) <= parse_number(high) + slack
         claim.require(inside, "the ratio lies outside its interval")
     claim.require(verdict in possible_verdicts(pair), f"the verdict is {pair.verdict} of {pair}")
+    seen = re.search(rf"can't resolve below ({NUMBER}) ([%×])", shown)
+    if seen and pair.resolution is not None and not pair.at_least:
+        resolution = 100 * pair.resolution if seen[2] == "%" else 1 + pair.resolution
+        claim.require_value(seen[1], resolution, "the resolution")
 
 
 def possible_verdicts(pair: Pair) -> set[str]:
@@ -157,8 +180,16 @@ def possible_verdicts(pair: Pair) -> set[str]:
 def _check_confidence(claim: Claim, shown: str, need: str, best: Row, fit: Sequence[Row]) -> None:
     """Check the certainty against the ratios of the choice to all others."""
     facts, others = claim.facts, [row for row in fit if row is not best]
-    words = [possible_verdicts(facts.pair(need, row, best, fit)) for row in others]
+    pairs = [facts.pair(need, row, best, fit) for row in others]
+    words = [possible_verdicts(pair) for pair in pairs]
     leads = facts.costs(need, best, fit) <= facts.costs(need, fit[0], fit) * (1 + 1e-12)
+    near = [facts.near(need, row, fit) for row in others]
+    contends = [
+        _contends(pair) if is_near is False else is_near for pair, is_near in zip(pairs, near, strict=True)
+    ]
+    bounded = re.fullmatch(rf"(.+), (?:within|by) ({NUMBER}) % (?:of the best|at most)", shown)
+    shown = bounded[1] if bounded else shown
+    _check_bound(claim, bounded[2] if bounded else None, pairs, near)
     if shown == "the only case":
         claim.require(not others, "there are others")
     elif shown == "clearly ahead of the next":
@@ -167,14 +198,15 @@ def _check_confidence(claim: Claim, shown: str, need: str, best: Row, fit: Seque
         tail = longer_tail(need, best, others[0]) if others else None
         claim.require(not tail, f"its slow steps are longer: {tail}")
     elif match := re.fullmatch(rf"indistinguishable from ({NUMBER}) others?", shown):
-        near = [facts.near(need, row, fit) for row in others]
         amount = parse_number(match[1])
-        least, most = near.count(True), len(near) - near.count(False)
-        claim.require(least <= amount <= most, f"{least} to {most} are near")
-        claim.require(all(word & {"faster", "same", "reported"} for word in words), f"not of {words}")
+        least, most = contends.count(True), len(contends) - contends.count(False)
+        claim.require(amount > 0 and least <= amount <= most, f"{least} to {most} are near or may be better")
     elif match := re.fullmatch(r"ahead of the next, but not in its slow steps \((p\d+)\)", shown):
         tail = longer_tail(need, best, others[0])
         claim.require(tail and tail[0] == match[1], f"longer is {tail}")
+    elif shown == "ahead of the next, but not surely of all others":
+        claim.require(leads and "faster" in words[0], f"the verdicts are {words}")
+        claim.require(any(word & {"unsure", "reported"} for word in words[1:]), f"the verdicts are {words}")
     elif shown == "as reported; the source kept no steps":
         claim.require(without_steps(best), "the source kept steps")
     elif match := re.fullmatch(rf"undecided: ({NUMBER}) others? may be as good or better", shown):
@@ -183,6 +215,35 @@ def _check_confidence(claim: Claim, shown: str, need: str, best: Row, fit: Seque
         claim.require(0 < amount <= len(words) - sure, f"{sure} of {len(words)} are decided")
     else:
         claim.require(False, f"unknown certainty {shown!r}")
+
+
+def _contends(pair: Pair) -> bool | None:
+    """Whether another case may be better than the choice; None if no JSON says. Far reports are believed."""
+    words = possible_verdicts(pair)
+    doubtful = words & {"unsure", "reported"} if pair.value < 1 + SMALL_LEAD else words & {"unsure"}
+    return bool(doubtful) if not doubtful or words == doubtful else None
+
+
+def _check_bound(claim: Claim, shown: str | None, pairs: Sequence[Pair], near: Sequence[bool | None]) -> None:
+    """Check by how much another case may be better at most, by the lower bounds of the ratios."""
+    counted = [
+        pair
+        for pair, is_near in zip(pairs, near, strict=True)
+        if is_near or possible_verdicts(pair) <= {"unsure", "reported"}
+    ]
+    possible = [pair for pair in pairs if possible_verdicts(pair) != {"faster"}]
+    if shown is None:
+        unsure = [pair for pair in counted if possible_verdicts(pair) == {"unsure"}]
+        useful = all(pair.low is not None and pair.low > 0.5 and not pair.at_least for pair in possible)
+        claim.require(not (unsure and useful), "it isn't said by how much another one may be better at most")
+        return
+    least = max((1 / pair.low - 1 for pair in counted if pair.low), default=0.0)
+    known = all(pair.low is not None and not pair.at_least for pair in possible)
+    most = max((1 / (pair.low or inf) - 1 for pair in possible), default=0.0) if known else inf
+    claim.require(not any(pair.low is None and pair.known for pair in counted), "one of them has no interval")
+    slack = half_digit(shown) + 1e-6
+    floor, ceiling = (100 * max(bound, MIN_EFFECT) for bound in (least, most))
+    claim.require(floor - slack <= parse_number(shown) <= ceiling + slack, f"it is {floor} to {ceiling} %")
 
 
 def _check_costs(claim: Claim, shown: str, best: Row) -> None:

@@ -501,6 +501,7 @@ EVERY_CASE: dict[str, Check] = {
     "Processor clock (MHz)": _of("processor_mhz"),
     "Highest temperature (°C)": _of("temperature_c"),
     "Repeated": _skip,
+    "Page faults per step": _of("minor_faults_per_step"),
     "Graphs": _check_graphs,
     "GPU utilization, as imported (%)": _of("reported_gpu_utilization_percent"),
     "Call of torch.compile, before it compiles (s)": _of("reported_compile_call_s"),

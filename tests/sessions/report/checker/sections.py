@@ -58,6 +58,10 @@ def objections(
 
 def _check_part(reader: Reader, part: Part) -> None:
     section = part.section
+    if section not in WITHOUT_NUMBERS:
+        first = [[next(iter(row.items()), None) for row in table] for table in part.tables]
+        same = all(column == first[0] for column in first)
+        reader.claim(section).require(same, "the parts of a wide table name other rows")
     if section in CHECKS:
         CHECKS[section](reader, part)
     elif section in BY_CASE:
@@ -113,9 +117,9 @@ def _check_results(reader: Reader, part: Part) -> None:
 
 def _with_title(titles: Mapping[str, str], name: str, value: str) -> tuple[str, str]:
     """Return the title of a column that is equal in all rows, whose unit follows the value, and the value."""
-    number, _, unit = value.partition(" ")
-    title = f"{name} ({unit})".lower() if unit else name.lower()
-    return titles.get(title, name), number if title in titles else value
+    number, _, unit = value.rpartition(" ")
+    title = f"{name} ({unit})".lower()
+    return (titles[title], number) if title in titles else (titles.get(name.lower(), name), value)
 
 
 def _by_options(reader: Reader, part: Part, options: dict[str, str], row: dict[str, str]) -> Row | None:

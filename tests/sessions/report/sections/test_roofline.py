@@ -46,25 +46,25 @@ def test_every_counted_case_has_shares_and_a_bound(bench: Any, read: Any) -> Non
         "Arithmetic limits 2 of 4 cases and memory bandwidth limits 1 of 4 cases. The highest share of the"
         " measured peak FLOP/s is 80.0 % (cpu fp32 bs=4)."
     )
-    shown = ("GFLOP/step", "GFLOP/s", "Peak (GFLOP/s)", "Share of the measured peak (%)", "Limited by")
+    shown = ("GFLOP/step", "TFLOP/s", "Peak (TFLOP/s)", "Share of the measured peak (%)", "Limited by")
     rows = section.columns(*shown)
-    assert rows[1] == ["9.00", "90.0", "150", "60.0", "arithmetic"]
+    assert rows[1] == ["9.00", "0.0900", "0.150", "60.0", "arithmetic"]
     assert [row[-1] for row in rows] == ["memory", "arithmetic", "arithmetic", "–"]
     bytes_shown = ("GB/step, upper bound", "Of weights (GB/step)", "GB/s, upper bound", "Peak (GB/s)")
     assert section.columns(*bytes_shown)[0] == ["0.900", "0.450", "9.00", "11.0"]
     assert section.columns("Reason if unknown")[3][0].startswith("below 25% of both")
     assert not {"Device busy (%)", "Host, p50 (ms)"} & set(section.tables[0][0])
-    assert "Peaks of cpu fp32: 150 GFLOP/s (product of matrices); 11.0 GB/s (copy)" in section.paragraphs
+    assert "Peaks of cpu fp32: 0.150 TFLOP/s (product of matrices); 11.0 GB/s (copy)" in section.paragraphs
 
 
 def test_without_peaks_rates_are_shown_but_no_bound(bench: Any, read: Any) -> None:
     broken = Peaks(t=0.1, device="cpu", precision="fp32", absent={"flops": "killed", "bytes": "`killed`"})
     for more, reason in (((), "peaks not measured"), ((broken,), "peak not measured: killed")):
         section = read(full_report(bench.session(case(bench, 1, 2.0, 0.9), more=more)))["Limits"]
-        assert section.columns("GFLOP/s", "Reason if unknown") == [["20.0", reason]]
+        assert section.columns("TFLOP/s", "Reason if unknown") == [["0.0200", reason]]
         assert "Share of the measured peak (%)" not in section.tables[0][0]
         assert not any("holds back" in text for text in section.paragraphs)
-    assert "Peaks of cpu fp32: no GFLOP/s: killed; no GB/s: `killed`" in section.paragraphs
+    assert "Peaks of cpu fp32: no TFLOP/s: killed; no GB/s: `killed`" in section.paragraphs
 
 
 def test_session_without_counted_operations_has_no_roofline_section(bench: Any, read: Any) -> None:
