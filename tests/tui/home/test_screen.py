@@ -129,7 +129,7 @@ async def test_typed_path_is_completed_and_selected(cache: Path, at_home: At, tm
 
 
 async def test_path_typed_after_the_key_keeps_its_slash(cache: Path, at_home: At, tmp_path: Path) -> None:
-    folder = tmp_path / "org" / "mini"
+    folder = tmp_path / "made" / "mini"
     shutil.copytree(add_model(cache, "org/mini", "BertModel"), folder)
     async with at_home() as seen:
         await seen.press("slash", "slash")
