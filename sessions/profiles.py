@@ -124,6 +124,7 @@ class Place(Record, frozen=True, kw_only=True):
     within: str = ""
     """Innermost function, if it is another one: ``queue.py get``."""
     activity: Activity
+    """What the main thread did there."""
     share: Amount
     """Share of the time."""
 
@@ -132,7 +133,9 @@ class ThreadUse(Record, frozen=True, kw_only=True):
     """CPU time of another Python thread of the process."""
 
     name: str
+    """Name that the program gave it."""
     cpu_ms: Milliseconds
+    """CPU time per step."""
 
 
 class HostUse(Record, frozen=True, kw_only=True):
@@ -162,6 +165,7 @@ class HostUse(Record, frozen=True, kw_only=True):
     read_mb: Amount = 0.0
     """Bytes read from files, pipes and sockets, in units of 10**6."""
     written_mb: Amount = 0.0
+    """Bytes written to files, pipes and sockets, in units of 10**6."""
     collecting_ms: Milliseconds = 0.0
     """Time in Python's garbage collector."""
     children_ms: Milliseconds = 0.0

@@ -13,6 +13,7 @@ from benchtui.sessions.events import Resumed, Runtime
 from benchtui.sessions.journal import reader
 from benchtui.sessions.journal.reader import AnyRecord
 from benchtui.sessions.journal.writer import Journal
+from benchtui.sessions.library.paths import require_changeable
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.permissions import approved
 from benchtui.sessions.permissions.needed import Consent, needed_permissions
@@ -137,6 +138,7 @@ def read_for(purpose: Literal["resume", "explain"], path: Path) -> Session:
     Raises:
         BenchtuiError: if it can't be read. The message names the purpose.
     """
+    require_changeable(path, purpose)
     try:
         return Session.by_line(path, summarize)
     except BenchtuiError as error:

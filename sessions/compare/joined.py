@@ -25,6 +25,7 @@ from benchtui.sessions.events import (
 from benchtui.sessions.journal import reader
 from benchtui.sessions.journal.reader import AnyRecord
 from benchtui.sessions.journal.writer import Journal
+from benchtui.sessions.library.paths import require_changeable
 from benchtui.sessions.payloads import AnswerComparison, Turns
 from benchtui.sessions.state.case import CaseState, rounds_energy_j
 from benchtui.sessions.state.session import Session
@@ -113,6 +114,13 @@ def joined_events(paths: Sequence[Path]) -> list[AnyRecord]:
             raise BenchtuiError(f"{first} and {path} can't be joined: {reason}")
         events = [*join.before(events), *join.after(added)]
     return events
+
+
+def require_joinable(path: Path, session: Session, sweep: Sweep) -> None:
+    """Check that the cases of a sweep can join a session. Raises BenchtuiError if they can't."""
+    require_changeable(path, "append to")
+    if reason := unlike(session, sweep):
+        raise BenchtuiError(f"{path}: the sweep can't join this session: {reason}")
 
 
 def unlike(session: Session, sweep: Sweep) -> str | None:

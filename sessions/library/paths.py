@@ -51,6 +51,12 @@ def demo_paths() -> tuple[Path, ...]:
     return tuple(map(demo_path, (DEMO, CPU_DEMO)))
 
 
+def require_changeable(path: Path, purpose: str) -> None:
+    """Raise BenchtuiError that names the purpose if a session is bundled with benchtui."""
+    if path.resolve() in [bundled.resolve() for bundled in demo_paths()]:
+        raise BenchtuiError(f"{path.stem}: can't {purpose} a session that comes with benchtui")
+
+
 def new_path(name: str, now: datetime) -> Path:
     """Return a path in the library, named after the sweep and the time. It may be taken (``free_names``)."""
     return path_of(f"{safe_name(name) or 'sweep'}-{now:%Y%m%d-%H%M%S}")

@@ -181,6 +181,15 @@ class Story:
             self.steps(case, [ms + i % 5 / 100 for i in range(steps)], round_index=round_index)
         return self.finish(case, **ended)
 
+    def rounds(self, case: int, *times_ms: float) -> "Story":
+        """Write a complete, successful case whose rounds took these times."""
+        *before, last_ms = times_ms
+        for round_index, ms in enumerate(before):
+            self.round(case, ms, round_index)
+        last = len(before)
+        self.start(case, round_index=last).prepare(case).steps(case, [last_ms] * 20, round_index=last)
+        return self.finish(case)
+
     def telemetry(
         self,
         gpus: int = 1,

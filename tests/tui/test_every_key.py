@@ -109,7 +109,8 @@ def facts(seen: Any, engine: Any) -> tuple[object, ...]:
     app = seen.app
     where = app.current_mode, len(app.screen_stack), app.screen
     picture = [[*strip] for strip in app.screen._compositor.render_strips()]
-    return picture, app.clipboard, tuple(engine.commands), where, app.theme, app.return_value
+    notified = [notification.message for notification in app._notifications]
+    return picture, notified, app.clipboard, tuple(engine.commands), where, app.theme, app.return_value
 
 
 @pytest.fixture

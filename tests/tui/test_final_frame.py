@@ -152,7 +152,7 @@ def test_the_last_frame_says_what_exports_say(seed: int, tmp_path: Path) -> None
     assert shown.starred == conclude(session).starred
     for work, decision in zip(shown.answer.works, decisions, strict=True):
         assert (number(decision["best"]["samples_per_s"]) or "") in work.figures[0]
-        assert not work.decided or work.certainty == decision["confidence"]
+        assert not work.decided or work.certainty == decision["confidence"].replace(" ×", "x")
     order = [index for index in shown.order if index in measured]
     assert set(order[: len(shown.starred)]) == shown.starred
     rates = [measured[index]["samples_per_s"] for index in order[len(shown.starred) :]]

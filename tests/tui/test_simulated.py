@@ -87,4 +87,4 @@ async def test_demo_says_so_and_when(opened: Any, size: tuple[int, int]) -> None
         assert "simulated 2026-11-23" in seen.panel("transport")[0]
     async with opened(paths.demo_path(paths.CPU_DEMO), start=Start(), size=size) as seen:
         assert "SIMULATED" not in seen.panel("heading")[0]
-        assert "recorded 2026-11-21" in seen.panel("transport")[0] or size == (80, 24)
+        assert "recorded 2026-11-26" in seen.panel("transport")[0] or size == (80, 24)

@@ -14,7 +14,7 @@ from benchtui.engine import client
 from benchtui.engine.client import Engine
 from benchtui.sessions.advice.conclusion import conclude
 from benchtui.sessions.advice.elimination import find_objective
-from benchtui.sessions.compare.joined import join_follow_up, unlike
+from benchtui.sessions.compare.joined import join_follow_up, require_joinable
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.estimates import history
 from benchtui.sessions.events import CaseFinished, RoundsPlanned
@@ -95,7 +95,7 @@ def run(
     if session_path or options["resumed"]:
         raise click.UsageError("--into names the session to write; it can't be combined with -o or --resume")
     wanted = requested_sweep(sweep, overrides, optimal_from=options["optimal_from"], need=options["need"])
-    target = require_joinable(paths.resolve(into), wanted)
+    target = target_of(paths.resolve(into), wanted)
     run_to_end(
         lambda: start_engine(wanted, None, overrides, trust=options["trust"]),
         as_json,
@@ -104,12 +104,11 @@ def run(
     )
 
 
-def require_joinable(path: Path, sweep: Sweep) -> Path:
+def target_of(path: Path, sweep: Sweep) -> Path:
     """Return the path of a session that a sweep's cases can join. Raises BenchtuiError if they can't."""
     if client.find(path):
         raise BenchtuiError(f"{path}: still running; stop it, or wait until it has ended")
-    if reason := unlike(Session.load(path), sweep):
-        raise BenchtuiError(f"{path}: the sweep can't join this session: {reason}")
+    require_joinable(path, Session.load(path), sweep)
     return path.absolute()
 
 

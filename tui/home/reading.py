@@ -7,6 +7,8 @@ from pathlib import Path
 import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.stored_models.hub_cache import stored_folder
+from benchtui.sessions.stored_models.stored_model import holds_model
 from benchtui.tui.home import models
 from benchtui.tui.home.models import ModelEntry
 from benchtui.tui.home.rows import Room
@@ -42,16 +44,27 @@ class HomeReader:
         return {entry.model: entry for entry in entries}
 
     def model(self, text: str, listed: Iterable[ModelEntry]) -> ModelEntry:
-        """Return the entry of a typed path or hub id. A path typed after the key ``/`` lacks its beginning.
+        """Return the entry of a typed path or hub id.
 
         Raises:
             BenchtuiError: If it is a folder that doesn't exist, or has no model.
         """
-        for typed in (text, f"/{text}"):
-            path = os.path.normpath(self._app_context.folder / os.path.expanduser(typed))
-            if os.path.isdir(path):
-                return models.entry_of(path, self.bundled, listed)
-        return models.entry_of(text, self.bundled, listed)
+        return models.entry_of(self.stored(text) or text, self.bundled, listed)
+
+    def stored(self, text: str) -> str | None:
+        """Return the folder or hub id of this machine that a text names; None if it names none.
+
+        A path typed after the key ``/`` lacks its beginning.
+        """
+        if folder := self._folder(text):
+            return folder
+        if text in self.bundled or stored_folder(text):
+            return text
+        return self._folder(f"/{text}") if os.sep in text or holds_model(Path(f"/{text}")) else None
+
+    def _folder(self, text: str) -> str | None:
+        path = os.path.normpath(self._app_context.folder / os.path.expanduser(text))
+        return path if os.path.isdir(path) else None
 
     def room(self) -> Room:
         """Return what the machine's first device supports, without its free memory."""

@@ -15,7 +15,6 @@ from textual.message import Message
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.library.paths import DEMO, demo_path
 from benchtui.sessions.library.summaries import SummaryCache
-from benchtui.sessions.stored_models.hub_cache import stored_folder
 from benchtui.sessions.sweep import Sweep
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean
@@ -203,7 +202,11 @@ class Home(PlaceScreen):
         if (built := await self._built()) is not None:
             sweep: Sweep = getattr(built, which)
             self._show_message(f"starting {clean(sweep.name)}", "muted")
-            self.post_message(EngineRequested(lambda context, consent: context.start(sweep, consent)))
+            self.post_message(
+                EngineRequested(
+                    lambda context, consent: context.start(sweep, consent), refused=self._show_message
+                )
+            )
 
     async def action_edit(self) -> None:
         """Edit a small sweep of the selected model."""
@@ -249,7 +252,7 @@ class Home(PlaceScreen):
     def given(self, event: ActionBar.Given) -> None:
         """Keep the filter; if it names a model or matches none, select the model with this path or hub id."""
         text = event.text.strip()
-        if text and (not self._selection.shown or stored_folder(text)):
+        if text and (not self._selection.shown or self._reader.stored(text)):
             self._choose(text)
         else:
             self._show_chosen()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchtui.engine import client
 from benchtui.engine.client import Engine
-from benchtui.sessions.compare.joined import join_into, unlike
+from benchtui.sessions.compare.joined import join_into, require_joinable
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.explain.cases import ExplainedCase
 from benchtui.sessions.library import paths
@@ -68,8 +68,7 @@ class RemedyTrials:
             if self._engine():
                 raise BenchtuiError("the sweep is still running; remedies can be tried once it has ended")
             sweep = trial_sweep(session, untried)
-            if reason := unlike(session, sweep):
-                raise BenchtuiError(reason)
+            require_joinable(self._path, session, sweep)
         except BenchtuiError as error:
             self.problem = str(error)
             return

@@ -24,7 +24,7 @@ def noise_light(session: Session, symbols: Symbols) -> tuple[Span, ...]:
     if others is None:
         return ()
     if is_noisy_now(others, session.machine, session.start.host):
-        words = (f" noisy: other processes use {others:.0f}% CPU", f" noisy {others:.0f}%", "")
+        words = (f" noisy: other processes use {others:.0f}% CPU", f" noisy {others:.0f}%", " noisy", "")
         return tuple((symbols.flag + wording, "warning") for wording in words)
     return tuple((symbols.quiet + wording, "good") for wording in (" quiet machine", " quiet", ""))
 

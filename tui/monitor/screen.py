@@ -3,6 +3,7 @@
 import asyncio
 import gc
 from collections.abc import Callable
+from functools import partial
 from typing import ClassVar
 
 from textual import events
@@ -188,7 +189,9 @@ class Monitor(PanelScreen[None]):
         """Send a request to the engine, usually about the shown case. ``again`` continues an ended sweep."""
         if what == "again" and not self.feed.running and self.feed.session.left:
             self.show_message("continuing the sweep")
-            self.post_message(EngineRequested(continued(self.feed.path)))
+            self.post_message(
+                EngineRequested(continued(self.feed.path), refused=partial(self.show_message, ""))
+            )
             return
         try:
             self.request(self._requests.build(what, self.shown_case))
@@ -203,8 +206,8 @@ class Monitor(PanelScreen[None]):
             self.show_message(running)
             return
         self.show_message("starting to measure what is open")
-        start = follow_up(self.feed.session, conclusions.open)
-        self.post_message(EngineRequested(start, into=self.feed.path))
+        start = follow_up(self.feed.path, self.feed.session, conclusions.open)
+        self.post_message(EngineRequested(start, into=self.feed.path, refused=partial(self.show_message, "")))
 
     def action_freeze(self) -> None:
         """Freeze or resume drawing; reading continues."""

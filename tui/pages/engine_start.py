@@ -25,7 +25,9 @@ async def start_engine(app: App[Any], context: AppContext, request: EngineReques
 
     def answer(yes: bool | None) -> None:
         if yes:
-            app.post_message(EngineRequested(request.start, needed, into=request.into))
+            app.post_message(EngineRequested(request.start, needed, into=request.into, refused=request.refused))
+        else:
+            request.refused()
 
     try:
         if await asyncio.to_thread(context.running):
@@ -35,6 +37,7 @@ async def start_engine(app: App[Any], context: AppContext, request: EngineReques
         needed = error.consent
         app.push_screen(PermissionScreen("this sweep", error.permissions, symbols), answer)
     except BenchtuiError as error:
+        request.refused()
         app.notify(clean(str(error)), markup=False)
     else:
         app.post_message(Opened(engine.path, engine))

@@ -24,16 +24,18 @@ def continued(path: Path) -> StartEngine:
     return lambda context, consent: context.resume(path, consent)
 
 
-def follow_up(session: Session, questions: "Sequence[OpenQuestion]") -> StartEngine:
-    """Return the function that starts the sweep that decides the questions, with only the missing rounds."""
+def follow_up(path: Path, session: Session, questions: "Sequence[OpenQuestion]") -> StartEngine:
+    """Return the function that starts the missing rounds that decide a session's questions."""
 
     def start(context: AppContext, consent: Consent) -> Engine:
         # not needed for the first paint
         from benchtui.sessions.advice.deciding_sweep import deciding_sweep, further_rounds
+        from benchtui.sessions.compare.joined import require_joinable
 
         sweep = deciding_sweep(session, questions)
         if sweep is None:
             raise BenchtuiError("no measurement would decide what is open")
+        require_joinable(path, session, sweep)
         return context.start(further_rounds(session, sweep), consent)
 
     return start

@@ -23,6 +23,10 @@ LABEL_CELLS = 14
 """Width of what a line is about, with the indent before it."""
 LEAST_COLUMN, COLUMN_GAP = 52, 2
 """Minimum width of works side by side, and the gap between them, in cells."""
+HEAD_LINES = 2
+"""Lines of the case to run and its figures."""
+WHOLE = 10_000
+"""Width at which no note is wrapped."""
 RIVAL_BAR, RIVAL_SPAN = 25, 1.5
 """Width of a rival's bar, and the ratio at its right end."""
 MOST_LINES = {True: {USUAL_HEIGHT: 12, HIGH: 16, 0: 8}, False: {USUAL_HEIGHT: 5, HIGH: 9, 0: 0}}
@@ -98,8 +102,13 @@ def answer_height(answer: Answer, width: int, height: int) -> int:
 
 
 def answer_lines(answer: Answer, width: int, height: int, symbols: Symbols) -> list[Line]:
-    """Render the answers of all works, the most important lines of each, and what stays open."""
-    footer = _footer(answer, width)[:height]
+    """Render the answers of all works, the most important lines of each, and what stays open.
+
+    What stays open is cut to a line each if it would take the lines of the case to run and its figures.
+    """
+    footer = _footer(answer, width, width)
+    if len(footer) > height - HEAD_LINES:
+        footer = _footer(answer, width, WHOLE)[:height]
     across = max(1, min(len(answer.works), (width + COLUMN_GAP) // (LEAST_COLUMN + COLUMN_GAP)))
     room = (width + COLUMN_GAP) // across - COLUMN_GAP
     blocks = [[crop(pieces, room, symbols) for pieces in _block(work, room, symbols)] for work in answer.works]
@@ -145,8 +154,10 @@ def _wrapped(about: str, text: str, width: int, role: str = "plain") -> list[Lin
     return [line((head, "muted"), (parts[0], role)), *rest]
 
 
-def _footer(answer: Answer, width: int) -> list[Line]:
-    notes = [text for about, fact in answer.notes for text in _wrapped(about, fact, width, answer.note_role)]
+def _footer(answer: Answer, width: int, note_width: int) -> list[Line]:
+    notes = [
+        text for about, fact in answer.notes for text in _wrapped(about, fact, note_width, answer.note_role)
+    ]
     keys: list[list[Span]] = [[(key, "muted")] for key in answer.keys]
     below = [line((" " * 3, "plain"), *pieces) for pieces in wrap_facts(keys, width - 3)[:1] if pieces]
     return [*notes, *below]

@@ -58,6 +58,7 @@ class EngineRequested(Message):
         consent: Consent = NO_CONSENT,
         *,
         into: Path | None = None,
+        refused: Callable[[], None] = lambda: None,
     ) -> None:
         super().__init__()
         self.start = start
@@ -66,6 +67,8 @@ class EngineRequested(Message):
         """Session to which that sweep is appended at its end; None if it stays one of its own."""
         self.consent = consent
         """Permissions that the user has given."""
+        self.refused = refused
+        """Called if the engine isn't started after all."""
 
 
 class BackRequested(Message):

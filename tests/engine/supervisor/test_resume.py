@@ -13,6 +13,7 @@ from benchtui.sessions.errors import BenchtuiError, NothingToResumeError
 from benchtui.sessions.events import CaseStarted, Continued, OrderChanged, Outcome, Runtime, SessionStarted
 from benchtui.sessions.journal.reader import read
 from benchtui.sessions.journal.writer import Journal
+from benchtui.sessions.library.paths import CPU_DEMO, demo_path
 from benchtui.sessions.payloads import Host, Memory
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Axes, Config, Measure, Run, Sweep
@@ -259,6 +260,12 @@ def test_changed_torch_is_reported(stage: Begin) -> None:
         "resumed with a different threads: 8 → 2",
     ]
     left.journal.close()
+
+
+@pytest.mark.parametrize("purpose", ["resume", "explain"])
+def test_bundled_sessions_stay_as_they_are(purpose: Literal["resume", "explain"]) -> None:
+    with pytest.raises(BenchtuiError, match=f"^demo-cpu: can't {purpose} a session that comes with benchtui$"):
+        read_for(purpose, demo_path(CPU_DEMO))
 
 
 @pytest.mark.parametrize("purpose", ["resume", "explain"])

@@ -396,9 +396,9 @@ async def test_filter_takes_the_spelling_of_files_as_well(story: Any, engine: An
 async def test_heatmap_has_no_star_while_the_best_case_is_undecided(
     story: Any, engine: Any, opened: Any
 ) -> None:
-    story.begin(batch_sizes=(1, 2), precision=PRECISIONS)
+    story.begin(batch_sizes=(1, 2), precision=PRECISIONS, rounds=2)
     for number, ms in enumerate((10.0, 20.0, 9.8, 19.5)):
-        story.case(number, ms, 30)
+        story.rounds(number, ms, 1.5 * ms)
     async with opened(story.path, engine) as seen:
         await press(seen, "3")
         assert "★ best" in seen.text

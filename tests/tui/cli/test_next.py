@@ -108,6 +108,12 @@ def test_sweep_of_other_work_joins_no_session(session: Path, monkeypatch: pytest
     assert "--into names the session to write" in refused.stderr
 
 
+@pytest.mark.parametrize("demo", ["demo", "demo-cpu"])
+def test_nothing_is_appended_to_bundled_sessions(demo: str) -> None:
+    with pytest.raises(BenchtuiError, match=f"^{demo}: can't append to a session that comes with benchtui$"):
+        run("run", "quick", "--into", demo)
+
+
 TYPICAL_MS = {1: 10.0, 2: 15.0, 4: 28.0, 8: 60.0}
 """True step times: a batch size of 4 has 7% more throughput than one of 8, and 43% more than one of 1."""
 

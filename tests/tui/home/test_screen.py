@@ -17,9 +17,11 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Sweep
 from benchtui.tui.app import BenchtuiApp
 from benchtui.tui.editor.screen import Editor
+from benchtui.tui.home.reading import HomeReader
 from benchtui.tui.home.screen import Home
 from benchtui.tui.monitor.screen import Monitor
 from benchtui.tui.replay.screen import ReplayMonitor
+from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.preferences import Preferences
 from benchtui.tui.shell.settings import Settings
 
@@ -124,6 +126,34 @@ async def test_typed_path_is_completed_and_selected(cache: Path, at_home: At, tm
         await seen.press("b", "tab")
         await seen.settle("enter")
         assert "▸  made/trained-b" in seen.text
+
+
+async def test_path_typed_after_the_key_keeps_its_slash(cache: Path, at_home: At, tmp_path: Path) -> None:
+    folder = tmp_path / "made" / "mini"
+    shutil.copytree(add_model(cache, "org/mini", "BertModel"), folder)
+    async with at_home() as seen:
+        await seen.press("slash", "slash")
+        seen.app.post_message(events.Paste(str(folder).lstrip("/")))
+        await seen.settle()
+        await seen.settle("enter")
+        assert seen.app.screen._selection.chosen.model == str(folder)
+
+
+async def test_cached_model_is_preferred_to_a_folder_without_its_slash(
+    mini: Path, at_home: At, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = HomeReader(replace(AppContext.here(), folder=Path.cwd()))
+    monkeypatch.setattr(reader, "_folder", lambda text: "/org/mini" if text == "/org/mini" else None)
+    assert reader.stored("org/mini") == "org/mini"
+    assert reader.stored("/org/mini") == "/org/mini"
+
+
+async def test_refused_start_leaves_no_message(mini: Path, at_home: At, engine: Any) -> None:
+    async with at_home(running=lambda: [engine]) as seen:
+        await seen.settle("enter")
+        (told,) = seen.app._notifications
+        assert "Another sweep is running on this machine" in told.message
+        assert "starting" not in seen.text
 
 
 async def test_cached_model_is_completed(mini: Path, at_home: At) -> None:

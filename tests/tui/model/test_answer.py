@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from benchtui.sessions.advice.conclusion import conclude
 from benchtui.sessions.state.session import Session
 from benchtui.themes.symbols import ASCII, UNICODE, Symbols
@@ -43,6 +45,16 @@ def test_a_running_sweep_names_its_rivals_and_what_is_next(story: Any) -> None:
     assert "indistinguishable from 1 other, within 13 % of the best" in shown(made)
     assert "next       bs 4: every case of the plan gets a round" in shown(made)
     assert any("×" not in rival.text and rival.bounds for work in made.works for rival in work.rivals)
+
+
+def test_what_stays_open_leaves_the_lines_of_the_case_and_its_figures(story: Any) -> None:
+    """The figures of a long name have a line of their own."""
+    made = answer(story.begin(rounds=1).case(0, 10.0).case(1, 19.0).case(2, 38.0).end().path)
+    made = replace(made, works=(replace(made.works[0], name="a" * 50),), keys=())
+    name, figures, note = shown(made, 60, 3).splitlines()
+    assert name.endswith("aaa") and "samples/s" in figures
+    assert note.startswith("   open       3 questions") and note.endswith("…")
+    assert len(shown(made, 60, 12).splitlines()) > 5
 
 
 def test_fixed_rounds_say_which_round_is_measured(story: Any) -> None:

@@ -12,7 +12,7 @@ from benchtui.themes.symbols import UNICODE
 from benchtui.tui.model.noise_light import noise_light
 
 QUIET = ("● quiet machine", "● quiet", "●")
-NOISY = ("⚑ noisy: other processes use 50% CPU", "⚑ noisy 50%", "⚑")
+NOISY = ("⚑ noisy: other processes use 50% CPU", "⚑ noisy 50%", "⚑ noisy", "⚑")
 
 
 def session_with(story: Any, used: float, worker: float, cpu_count: int = 4) -> Session:

@@ -157,7 +157,7 @@ async def test_only_changed_cells_are_rendered_and_written(story: Any, engine: A
         await seen.pilot.pause()
         assert rendered == [("keys", 1)]
         (part,) = shown.updates[-1].parts
-        assert (part[:2], part[2].text) == ((39, 3), "quit")
+        assert (part[:2], part[2].text) == ((39, 3), "skip")
 
 
 async def test_changed_cells_of_several_widgets_are_those_in_front(story: Any, opened: Any) -> None:

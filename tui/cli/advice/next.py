@@ -23,7 +23,7 @@ from benchtui.tui.cli.options import (
     same_within_option,
     verdict_settings,
 )
-from benchtui.tui.cli.run import require_joinable, run_to_end
+from benchtui.tui.cli.run import run_to_end, target_of
 from benchtui.tui.cli.text import next as output
 from benchtui.tui.cli.text.output import print_json, write_document
 from benchtui.tui.cli.watch import start_engine
@@ -79,7 +79,7 @@ def decide_next(
             click.echo(printable(line), err=toml)
     if sweep and run_now:
         missing = further_rounds(loaded, sweep)
-        target = require_joinable(files[0], missing)
+        target = target_of(files[0], missing)
         run_to_end(lambda: start_engine(missing, None, trust=trust), as_json, into=target)
     if text and (path or toml):
         write_document(text, path, over=False)

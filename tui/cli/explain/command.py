@@ -24,7 +24,7 @@ from benchtui.tui.cli.consent.permissions import trust_option, with_consent
 from benchtui.tui.cli.exit_status import FAILED, INTERRUPTED
 from benchtui.tui.cli.explain.text import case_lines, difference_lines
 from benchtui.tui.cli.options import complete_session, json_option, printable
-from benchtui.tui.cli.run import follow_to_end, require_joinable
+from benchtui.tui.cli.run import follow_to_end, target_of
 from benchtui.tui.cli.text import progress
 from benchtui.tui.cli.text.output import print_json
 from benchtui.tui.cli.watch import start_engine
@@ -148,7 +148,7 @@ def _try(session: Session, path: Path, wanted: Sequence[int], rules: Sequence[st
         click.echo("nothing to try: no finding has an option as its remedy that wasn't measured", err=True)
         return
     sweep = trial_sweep(session, untried)
-    target = require_joinable(path, sweep)
+    target = target_of(path, sweep)
     ended = follow_to_end(lambda: start_engine(sweep, None, trust=trust), as_json=False)
     if ended is None:
         raise AssertionError("a new sweep has cases")
