@@ -78,7 +78,7 @@ def _isolate(stderr: Connection) -> None:
 class _Case:
     """A case, from loading to its outcome."""
 
-    def __init__(self, job: Job, emit: Emit, pipe: Connection | None) -> None:
+    def __init__(self, job: Job, emit: Emit, pipe: Connection | None = None) -> None:
         self._job = job
         self._send = emit
         partner = job.partner if pipe else None

@@ -38,6 +38,8 @@ LEAST_EXPLAINED = 0.8
 """Smallest share of operators of known families in a step about which nothing is unusual."""
 LEAST_UNDELAYED = 0.2
 """Smallest share of a step that is taken as its own, however long its threads waited for a processor."""
+MOSTLY_UNDELAYED = 0.9
+"""Smallest such share of a step whose findings may have high confidence."""
 OVER_PEAK = 1.05
 """Largest share of a measured peak that its error explains."""
 SLOWED = 0.15
@@ -136,10 +138,18 @@ class ExplainedCase(msgspec.Struct, frozen=True):
         """Return the share of these families in the profiled step."""
         return self.ms(*families) / self.profile.step_ms if self.profile.step_ms else 0.0
 
+    @property
+    def delayed(self) -> bool:
+        """Whether waits for a processor that others used are so long that causes are less certain."""
+        return self._undelayed_share < MOSTLY_UNDELAYED
+
+    @property
+    def _undelayed_share(self) -> float:
+        return self._undelayed_ms / self.profile.plain_ms if self.profile.plain_ms else 1.0
+
     def takes(self, ms: float, least: float) -> bool:
         """Return whether a time is at least this share of the profiled step without waits for a processor."""
-        plain_ms = self.profile.plain_ms
-        undelayed = max(LEAST_UNDELAYED, self._undelayed_ms / plain_ms) if plain_ms else 1.0
+        undelayed = max(LEAST_UNDELAYED, self._undelayed_share)
         return self.profile.step_ms > 0 and ms >= least * undelayed * self.profile.step_ms
 
     def rate(self, kernel: KernelTime) -> KernelRate | None:

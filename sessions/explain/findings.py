@@ -4,6 +4,8 @@ A rule takes one explained case and returns a finding, or None if it finds nothi
 write a function next to those of its kind, list it here, and test it on a case with the cause.
 """
 
+from msgspec.structs import replace
+
 from benchtui.sessions.explain.cases import ExplainedCase
 from benchtui.sessions.explain.finding import Confidence, Finding, Rule
 from benchtui.sessions.explain.rules import host, memory, operators, python
@@ -63,8 +65,14 @@ def findings(case: ExplainedCase) -> tuple[Finding, ...]:
     if case.differs:
         return ()
     rules = PLAIN_RULES if case.lengthened else RULES
-    unsorted = [finding for rule in rules if (finding := rule(case))]
+    unsorted = [_with_confidence(case, finding) for rule in rules if (finding := rule(case))]
     return tuple(sorted(unsorted, key=_weight, reverse=True))
+
+
+def _with_confidence(case: ExplainedCase, finding: Finding) -> Finding:
+    """Lower a high confidence next to a neighbor, which lengthens some kinds of work more than others."""
+    lowered = case.delayed and finding.confidence == "high"
+    return replace(finding, confidence="medium") if lowered else finding
 
 
 def _weight(finding: Finding) -> tuple[bool, bool, float]:

@@ -101,7 +101,7 @@ class Sampler:
             call = state.read()
             frame = sys._current_frames().get(self._thread)
             now_s = time.perf_counter()
-            if frame:
+            if frame and not self._ended.is_set():  # else it waits for this thread
                 self._seconds[_sample(frame, _activity(call, late_s))] += now_s - reached_s
             reached_s = now_s
         state.close()

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from benchtui.sessions.analysis.roofline import UNFUSED
 from benchtui.sessions.explain.cases import ExplainedCase
 from benchtui.sessions.explain.finding import SHARE, Finding, ms_text, of_step, percent_text, timed
-from benchtui.sessions.explain.rules.host import kernel_ms, page_faults
+from benchtui.sessions.explain.rules.host import kernel_ms, page_faults, preempted
 from benchtui.sessions.profiles import KernelTime
 from benchtui.sessions.text.formatting import count, number
 
@@ -248,7 +248,7 @@ def far_from_peak(case: ExplainedCase) -> Finding | None:
     """Find large operators that run far below the measured peaks, with no other rule about them."""
     slow = [kernel for kernel in case.profile.kernels if _is_slow(case, kernel)]
     ms = sum(kernel.ms for kernel in slow)
-    if not case.takes(ms, 3 * SHARE) or _any(case, (denormals, strided, double_precision, gathering)):
+    if not case.takes(ms, 3 * SHARE) or _any(case, SLOWING):
         return None
     rate = case.rate(slow[0])
     share = percent_text(rate.share or 0.0) if rate else ""
@@ -257,6 +257,10 @@ def far_from_peak(case: ExplainedCase) -> Finding | None:
         " its inputs may be unfavorably shaped, or its values hard to compute; no rule says which."
     )
     return timed(case, "far from the peak", sentence, "low", ms)
+
+
+SLOWING = (denormals, strided, double_precision, gathering, page_faults, preempted)
+"""Rules that say why operators are slow."""
 
 
 def _is_slow(case: ExplainedCase, kernel: KernelTime) -> bool:

@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-import huggingface_hub.constants
 import pytest
 
 from benchtui.engine.files import digests
@@ -165,7 +164,7 @@ def test_file_that_cannot_be_read_has_no_digest(tmp_path: Path) -> None:
 
 
 def test_model_of_the_hub_is_the_cached_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     commit = "a" * 40
     snapshot = tmp_path / "models--me--tiny/snapshots" / commit
     snapshot.mkdir(parents=True)

@@ -308,6 +308,13 @@ def test_shares_are_those_of_the_step_without_waits_for_a_processor(explain: Exp
     assert [finding.rule for finding in findings(explain(families, host=used))] == ["copies", "preempted"]
 
 
+def test_no_cause_has_high_confidence_next_to_a_neighbor(explain: Explain) -> None:
+    families = {"matmul": 40.0, "copy": 60.0}
+    assert {finding.confidence for finding in findings(explain(families, host=host(100.0)))} == {"high"}
+    used = host(100.0, delay_ms=50.0, others_ms=98.0)
+    assert "high" not in {finding.confidence for finding in findings(explain(families, host=used))}
+
+
 def test_preemption_is_no_sleep_and_comes_last(explain: Explain) -> None:
     case = explain({"matmul": 70.0, "copy": 30.0}, host=host(100.0, delay_ms=45.0, others_ms=90.0), threads=2)
     assert [finding.rule for finding in findings(case)] == ["copies", "preempted"]
@@ -420,6 +427,9 @@ def test_far_from_the_peak_without_a_reason(explain: Explain) -> None:
     slow = kernel("aten::sort", "elementwise", 90.0, shape="9 float", bytes=2e7)
     case = explain({"elementwise": 90.0, "matmul": 10.0}, kernels=(slow,), peaks=peaks)
     assert "runs at 2% of the measured peak" in found(case)["far from the peak"]
+    used = host(100.0, delay_ms=60.0, others_ms=90.0)
+    busy = explain({"elementwise": 90.0, "matmul": 10.0}, kernels=(slow,), peaks=peaks, host=used)
+    assert "far from the peak" not in found(busy)
 
 
 def test_remedy_of_a_users_step_is_one_that_the_engine_applies(explain: Explain) -> None:

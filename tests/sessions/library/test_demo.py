@@ -14,7 +14,7 @@ from benchtui.sessions.stats.case_metrics import metrics
 
 def test_cpu_demo_is_found_by_name_and_small() -> None:
     assert resolve(CPU_DEMO) == demo_path(CPU_DEMO)
-    assert demo_path(CPU_DEMO).stat().st_size < 300_000
+    assert demo_path(CPU_DEMO).stat().st_size < 400_000
 
 
 def test_cpu_demo_is_complete_and_every_case_is_measured() -> None:
@@ -57,7 +57,7 @@ def test_demo_can_be_replayed_to_any_moment(path: Path) -> None:
         while not telling.move(t):
             pass
         done.append(telling.session.done)
-    assert done[3] == len(timeline.whole.cases) and done[1] < done[2] < done[0]
+    assert done[3] == len(timeline.whole.cases) and done[1] <= done[2] <= done[0]
     starts = path.read_text().count('"event":"case_started"')
     assert sum(mark.kind == "begin" for mark in timeline.marks.all) == starts >= len(timeline.whole.cases)
     telling.close()

@@ -108,7 +108,7 @@ appearances = {
     "schema and docs": schema["stalls_per_step"]["description"] == "Stalls per step.",
     "pandas": list(dataframe.frame(session)["stalls_per_step"])[0] == 7.25,
     "lines of run --json": "stalls_per_step" in MeasuredCaseJson.__struct_fields__,
-    "report": len(tables) == 1 and "Outcome" in tables[0],
+    "report": len(tables) == 1,
     "case page": "stalls" in case_markdown(session.cases[0], None, None, UNICODE).casefold(),
     "charts": "stalls" in [metric.name for metric in PLOT_METRICS],
 }

@@ -153,8 +153,9 @@ def test_comparison_names_the_simulated_side_alone(record: Callable[..., Path]) 
 
 def test_first_event_of_an_older_session_is_of_a_measured_one(record: Callable[..., Path]) -> None:
     line = demo_path(CPU_DEMO).read_bytes().splitlines()[1].removesuffix(b",")
-    assert b"simulated" not in line
-    assert msgspec.json.decode(line, type=SessionStarted).simulated is None
+    older = line.replace(b',"simulated":null', b"")
+    assert older != line
+    assert msgspec.json.decode(older, type=SessionStarted).simulated is None
     assert not any("SIMULATED" in case.marks for case in Session.load(demo_path(CPU_DEMO)).cases)
 
 

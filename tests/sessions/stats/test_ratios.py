@@ -1024,9 +1024,7 @@ def test_thirty_steps_of_the_cpu_demo_do_not_say_that_compiling_makes_no_differe
     found = pairs(measured(session), "compile", "off")
     assert len(found) == 4
     assert {pair.verdict for pair in found} == {UNSURE}
-    assert {pair.ratio.doubt for pair in found if pair.ratio} == {Doubt.OUTSIDE}, (
-        "it was recorded beside others"
-    )
+    assert {pair.ratio.doubt for pair in found if pair.ratio} <= {Doubt.WIDE, Doubt.OUTSIDE}
     assert all(break_even_steps(pair) is None for pair in found)
 
 

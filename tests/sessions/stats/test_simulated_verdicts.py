@@ -73,7 +73,7 @@ def test_turns_on_a_machine_that_changes_its_pace_call_no_equal_cases_different(
 ) -> None:
     found = by_turns(simulation, rounds, 200)
     assert found.false <= 1.5
-    assert found.coverage[0] >= 93
+    assert found.coverage[0] >= 90, "three standard errors of 200 sessions below 95"
     assert found.same(0.05) == 0
 
 
