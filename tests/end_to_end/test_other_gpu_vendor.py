@@ -141,4 +141,6 @@ def test_its_case_gets_memory_power_and_a_mark_with_its_word(reader: GpuReader, 
     assert isinstance(ended, CaseFinished) and ended.memory is not None and ended.environment is not None
     assert (ended.memory.peak_device_mb, ended.environment.temperature_c) == (15_500.0, 97.0)
     assert ended.environment.compute_active_percent == 71.0
-    assert ended.marks == ("throttled: junction_thermal",)
+    # other tests use the processors at the same time, which is a mark too
+    of_gpu = [mark for mark in ended.marks if not mark.startswith("disturbed: ")]
+    assert of_gpu == ["throttled: junction_thermal"]

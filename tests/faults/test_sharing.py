@@ -132,7 +132,8 @@ def test_anonymize_writes_a_session_and_never_over_one(identifying: Path, home: 
     output = home / "shared.json"
     words = [command, "anonymize", str(identifying), "-o", str(output), "--json"]
     ran = subprocess.run(words, cwd=home, capture_output=True, text=True, timeout=120)
-    assert ran.returncode == 0 and json.loads(ran.stdout) == {"session": str(output)}, ran.stderr
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout) == {"schema": 1, "$id": "urn:benchtui:anonymize:1", "session": str(output)}
     again = subprocess.run(words, cwd=home, capture_output=True, text=True, timeout=120)
     assert again.returncode == 2 and "sessions are never overwritten" in again.stderr
 

@@ -181,8 +181,9 @@ def _leave_an_orphan(way: str) -> None:
     os.kill(os.getpid(), signal.SIGKILL) if way == "kill" else os._exit(3)
 
 
-def run_worker(job: bytes, events: Connection, stderr: Connection) -> None:
-    """Take the place of the worker that imports torch."""
+def run_worker(job: bytes, events: Connection, stderr: Connection, partner: Connection | None) -> None:
+    """Take the place of the worker that imports torch. Light cases take no turns."""
+    assert partner is None
     isolation.isolate()
     os.dup2(stderr.fileno(), 2)
     _Case(msgspec.json.decode(job, type=Job), events).run()
