@@ -173,7 +173,8 @@ def _throughput(effect: Effect) -> str | None:
 
 def _time_per_sample(effect: Effect) -> str | None:
     """Format the range of the changes in the time per sample, in percent."""
-    values = [1 / pair.throughput.value - 1 for pair in effect.pairs if pair.throughput]
+    ratios = [pair.throughput.value for pair in effect.pairs if pair.throughput]
+    values = [1 / ratio - 1 for ratio in ratios if ratio]  # the smallest ones are rounded to 0
     return span(signed_percent(min(values)), signed_percent(max(values))) if values else None
 
 
