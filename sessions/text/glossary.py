@@ -31,9 +31,9 @@ class Phrase(StrEnum):
     ONLY = "the only case"
     AHEAD = "clearly ahead of the next"
     TIED = "indistinguishable from"
+    WITHIN = "within"
     NOT_IN_SLOW_STEPS = "ahead of the next, but not in its slow steps"
     NOT_OF_ALL = "ahead of the next, but not surely of all others"
-    WITHIN = "within"
     AS_REPORTED = "as reported; the source kept no steps"
     BASELINE = "the baseline"
 
