@@ -22,7 +22,7 @@ LAYER = "transformer.h.1"
 TASKS = INFERENCE, TRAINING = "task=lm-forward", "task=lm-train"
 
 
-@pytest.fixture(params=["random", "trained"])
+@pytest.fixture(params=["random", pytest.param("trained", marks=pytest.mark.long)])
 def sweep(request: pytest.FixtureRequest) -> Make:
     """Make sweeps of a model with random weights, and of a trained one."""
     made: Make = request.getfixturevalue({"random": "lm_sweep", "trained": "trained_sweep"}[request.param])
