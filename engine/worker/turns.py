@@ -15,7 +15,7 @@ from benchtui.sessions.payloads import Turns as TurnsTaken
 
 SLICE_MS = 10.0
 """Time of the recorded steps of a turn, if its steps aren't longer. Of 10, 50 and 200 ms, the standard error of
-a ratio after 8 s was 1.6, 2.4 and 5.8% on a virtual machine whose pace changed every 1 to 5 s."""
+a ratio after 4 s was 1.6, 2.4 and 5.8% on a virtual machine whose pace changed every 1 to 5 s (6 runs each)."""
 LEAD_IN_MS = 6.0
 """Time of the steps before them that aren't recorded. The partner has replaced the contents of the caches, and
 its OpenMP threads still wait actively: steps of 2 ms took 34, 11 and 7% longer at first."""
@@ -74,8 +74,8 @@ class Turns:
 def on_one_processor() -> Iterator[None]:
     """Run this thread on the first of its processors, as the partner does: each has a pace of its own.
 
-    The ratio of equal steps deviated by 0.5% after 3 s of turns on one processor, by 1.1% on any beside it, and
-    by 4 to 6% at another time. Threads that run already, such as those of OpenMP, keep all processors.
+    After 3 s of turns, the ratio of equal steps deviated by 0.4 to 0.7% on one processor and by 1.0 to 1.3% on
+    any (4 runs each, next to other work). Threads that run already, such as OpenMP's, keep all processors.
     """
     usable = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
     if not usable:

@@ -145,16 +145,6 @@ class PairwiseComparison(msgspec.Struct, frozen=True):
         """Share by which all cases together are significantly slower, or 0."""
         return slower_by(self.overall.ratio) if self.overall else 0.0
 
-    @property
-    def largest_gain(self) -> AlignedCase | None:
-        """Row with the largest speedup among those that are FASTER."""
-        return max(self._of(Verdict.FASTER), key=_value, default=None)
-
-    @property
-    def largest_loss(self) -> AlignedCase | None:
-        """Row with the largest slowdown among those that are SLOWER."""
-        return min(self._of(Verdict.SLOWER), key=_value, default=None)
-
     def regressions(self, threshold: float) -> tuple[AlignedCase, ...]:
         """Return the lost rows, and the rows that are slower by more than the threshold (0.05 is 5%).
 
@@ -167,9 +157,6 @@ class PairwiseComparison(msgspec.Struct, frozen=True):
         undecided = (row for row in self.compared if row.verdict in (Verdict.UNSURE, Verdict.REPORTED))
         blind = [row for row in undecided if _resolution(row) > share]
         return tuple(sorted(blind, key=_resolution, reverse=True))
-
-    def _of(self, verdict: Verdict) -> list[AlignedCase]:
-        return [row for row in self.rows if row.verdict is verdict]
 
 
 class SessionComparison(msgspec.Struct, frozen=True):
@@ -373,10 +360,6 @@ def _resolution(row: AlignedCase) -> float:
     """Return the smallest difference that would have been seen, as a share; infinite if nothing bounds it."""
     seen = row.ratio.resolution if row.ratio else None
     return inf if seen is None else seen
-
-
-def _value(row: AlignedCase) -> float:
-    return row.ratio.value if row.ratio else 1.0
 
 
 def slower_by(ratio: Ratio | None) -> float:

@@ -1,7 +1,7 @@
 """Trials: remedies of findings as cases, measured next to the case, and their gain next to the bound.
 
-An option is a case, so a remedy has been tried once the session has measured the case with its options, whoever
-added it. The gain is the ratio that every other page shows for these two cases.
+A remedy counts as tried once the session has measured a case with its options, however that case was added.
+The gain is the ratio that every other page shows for these two cases.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence

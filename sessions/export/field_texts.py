@@ -137,7 +137,7 @@ FIELDS = {
     "p99_ms": "99th percentile of the step time.",
     "padded_tokens": "Tokens including padding.",
     "padded_tokens_per_s": "Tokens per second, including padding.",
-    "parallel": "Number of cases that run at the same time.",
+    "parallel": "Number of cases that run simultaneously.",
     "parts_ms": "Time of each part of a step, by its name.",
     "path": "Path of the session.",
     "pcie_rx_mb_per_s": "Data received over PCIe.",

@@ -3,11 +3,7 @@
 import msgspec
 
 from benchtui.sessions.stored_models.stored_model import StoredModel
-
-USUAL_LENGTH = 128
-"""Sequence length of a sweep that states none."""
-USUAL_NEW_TOKENS = 32
-"""Generated tokens of a sweep that states none."""
+from benchtui.sessions.sweep import Axes, Generate
 
 
 class Proposal(msgspec.Struct, frozen=True):
@@ -31,8 +27,8 @@ def proposal_of(stored: StoredModel) -> Proposal:
     if not stored.tokenizer and entries.get("task") not in ("image", "speech"):
         entries["dataset"] = "synthetic"
         reasons.append("synthetic tokens, since it has no tokenizer")
-    longest = stored.positions - (USUAL_NEW_TOKENS if entries.get("task") == "generate" else 0)
-    if 0 < longest < USUAL_LENGTH:
+    longest = stored.positions - (Generate().new_tokens if entries.get("task") == "generate" else 0)
+    if 0 < longest < Axes().sequence_length[0]:
         entries["axes.sequence_length"] = str(longest)
         reasons.append(f"{longest} tokens, its longest text")
     return Proposal(entries, tuple(reasons))

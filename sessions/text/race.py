@@ -6,11 +6,6 @@ from benchtui.sessions.stats.verdicts import Verdict
 from benchtui.sessions.text.formatting import ratio_text
 
 
-def settled_text(settled: Settled) -> str:
-    """Return why a case isn't measured further: ``not measured further: 2.1x slower, sure``."""
-    return not_measured_further(settled_reason(settled))
-
-
 def not_measured_further(reason: str) -> str:
     """Return that a case isn't measured further, and why."""
     return f"not measured further: {reason}"

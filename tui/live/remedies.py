@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchtui.engine import client
 from benchtui.engine.client import Engine
-from benchtui.sessions.compare.joined import join_into, require_joinable
+from benchtui.sessions.compare.joined import join_follow_up, require_joinable
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.explain.cases import ExplainedCase
 from benchtui.sessions.library import paths
@@ -109,8 +109,6 @@ class RemedyTrials:
         while engine.alive():
             time.sleep(CHECK_S)
         tried = Session.load(engine.path)
-        if not any(case.state == "ok" for case in tried.cases):
+        if not join_follow_up(self._path, engine.path, tried):
             raise BenchtuiError(f"no case was measured to its end; see {engine.path}")
-        join_into(self._path, engine.path)
-        engine.path.unlink()
         self.joined = Session.load(self._path, summarize)

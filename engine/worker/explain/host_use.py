@@ -126,10 +126,8 @@ class HostWatch:
         """Return means per step; of waits, which a disturbed step lengthens, the median over stretches."""
         delays_s = [stretch.delay_s for stretch in self._stretches if stretch.delay_s is not None]
         threads = tuple(self._threads())
-        busy_ms, main_ms = (
-            self._mean_ms(lambda clocks: clocks.busy_s),
-            self._mean_ms(lambda clocks: clocks.main_s),
-        )
+        busy_ms = self._mean_ms(lambda clocks: clocks.busy_s)
+        main_ms = self._mean_ms(lambda clocks: clocks.main_s)
         python_ms = sum(thread.cpu_ms for thread in threads)
         return HostUse(
             step_ms=_ms(median(stretch.step_s for stretch in self._stretches)),
@@ -145,9 +143,7 @@ class HostWatch:
             read_mb=round(self._mean(lambda clocks: clocks.io.get("rchar", 0)) / 1e6, 4),
             written_mb=round(self._mean(lambda clocks: clocks.io.get("wchar", 0)) / 1e6, 4),
             collecting_ms=self._mean_ms(lambda clocks: clocks.collecting_s),
-            children_ms=self._each_ms(
-                lambda stretch: stretch.others[1].children_s - stretch.others[0].children_s
-            ),
+            children_ms=self._each_ms(lambda stretch: stretch.children_s),
             others_ms=self._others_ms(busy_ms),
             threads=threads,
             other_threads_ms=max(0.0, round(busy_ms - main_ms - python_ms, 6)),

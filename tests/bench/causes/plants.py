@@ -57,7 +57,7 @@ def make(case: Any) -> Made:
 
 
 def work(size: int = 192) -> Step:
-    """Return some sound work that stands beside a cause, about 1 ms on two processors."""
+    """Return sound work that a step does next to its cause, about 1 ms on two processors."""
     left, right = torch.randn(size, size), torch.randn(size, size)
     return lambda: [left @ right for _ in range(4)]
 

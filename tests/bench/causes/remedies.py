@@ -43,9 +43,9 @@ SETUPS: dict[str, tuple[str, str]] = {
     "products on one thread": ("few threads", _own("parameters = {plant = ['products']}\nthreads = 1")),
     "eight threads": ("too many threads", _sweep("lm-forward", "batch_size = 2\nthreads = 8")),
     "products on six threads": ("too many threads", _own("parameters = {plant = ['products']}\nthreads = 6")),
-    "logits mapped anew": ("page faults", _sweep("lm-forward", "batch_size = 4")),
-    "training mapped anew": ("page faults", _sweep("lm-train", "sequence_length = 32")),
-    "tensors mapped anew": ("page faults", _own("parameters = {plant = ['fresh']}\nthreads = 2")),
+    "logits mapped again": ("page faults", _sweep("lm-forward", "batch_size = 4")),
+    "training mapped again": ("page faults", _sweep("lm-train", "sequence_length = 32")),
+    "tensors mapped again": ("page faults", _own("parameters = {plant = ['fresh']}\nthreads = 2")),
     "elementwise": ("unfused", _sweep("classify", "batch_size = 4", SMALL)),
     "eager attention": (
         "unfused attention",

@@ -16,7 +16,7 @@ from benchtui.sessions.events import (
 from benchtui.sessions.payloads import AnswerComparison, Host, ProcessSpread
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Axes, Config, Find, Run, Sweep
-from benchtui.sessions.text.race import settled_text
+from benchtui.sessions.text.race import settled_reason
 
 ROUND_S = 2.0
 Rounds = Sequence[float | Sequence[float]]
@@ -102,10 +102,10 @@ def test_rounds_go_to_the_rivals_only() -> None:
 
 def test_settled_case_says_why() -> None:
     plan = plan_rounds(session_of((20.0,), (10.0,), (10.1,), (30.0,), spread=0.01))
-    texts = {each.case: settled_text(each) for each in plan.settled}
-    assert texts[0].startswith("not measured further: 2.0") and texts[0].endswith("x slower, sure")
+    texts = {each.case: settled_reason(each) for each in plan.settled}
+    assert texts[0].startswith("2.0") and texts[0].endswith("x slower, sure")
     same = plan_rounds(session_of((10.0,) * 5, (10.0,) * 5))
-    assert settled_text(same.settled[0]) == "not measured further: the same within 2%"
+    assert settled_reason(same.settled[0]) == "the same within 2%"
 
 
 def test_plan_in_the_middle_of_a_wave_continues_it() -> None:

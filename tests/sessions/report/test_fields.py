@@ -8,9 +8,11 @@ from typing import Any
 
 import msgspec
 import pytest
+from explained import SLOW, profile
+from msgspec.structs import replace
 
 from benchtui.sessions.advice.optimal import Decision
-from benchtui.sessions.events import Peaks
+from benchtui.sessions.events import Explained, Peaks
 from benchtui.sessions.export import step_export
 from benchtui.sessions.export.case_export import as_json
 from benchtui.sessions.importers import registry, session_writer
@@ -30,7 +32,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.disturbance import undisturbed
 from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.stats.verdicts import Verdict
-from benchtui.sessions.sweep import Baseline, Measure, Sweep, Train
+from benchtui.sessions.sweep import Axes, Baseline, Measure, Sweep, Train
 from benchtui.sessions.text import conclusion, quantities
 from benchtui.sessions.text.formatting import percentage
 from benchtui.sessions.text.tables import Column
@@ -253,6 +255,19 @@ def test_checker_notices_any_changed_cell(task: str) -> None:
             unnoticed.append(f"{report[max(0, start - 90) : start]}$ {report[end : end + 20]}")
     assert len(numbers) > 100
     assert unnoticed == []
+
+
+@pytest.mark.parametrize(("shown", "planted"), [(" 1.25 |", " 1.35 |"), ("| FASTER", "| SLOWER")])
+def test_checker_notices_a_changed_gain_of_a_remedy(bench: Any, shown: str, planted: str) -> None:
+    one = replace(profile(SLOW), threads=1, plain_ms=30.0)
+    cases = (bench.steady(1, 30.0, threads=1), bench.steady(1, 24.0, threads=2))
+    sweep = Sweep(name="hand", model="tiny", task="lm-forward", axes=Axes(threads=(1, 2)))
+    session = bench.session(*cases, sweep=sweep, more=[Explained(t=98.0, case=0, created="", profile=one)])
+    report, results = markdown(session), results_of(session)
+    before, heading, tried = report.partition("## Tried")
+    assert objections(results, report) == []
+    assert shown in tried
+    assert objections(results, before + heading + tried.replace(shown, planted, 1)) != []
 
 
 def test_checker_rejects_a_table_or_column_that_it_does_not_know(bench: Any) -> None:

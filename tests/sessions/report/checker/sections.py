@@ -30,7 +30,6 @@ WITHOUT_NUMBERS = (
     "Out of memory",
     "Anomalies",
     "Where a step's time goes",
-    "Tried",
 )
 """Sections whose tables quote facts that no JSON has."""
 
@@ -155,6 +154,27 @@ def _check_disturbed(reader: Reader, part: Part) -> None:
     reader.claim(part.section).require([row["Case"] for row in part.rows] == rows, f"disturbed are {rows}")
 
 
+def _check_tried(reader: Reader, part: Part) -> None:
+    """Check the gain of each remedy. The prediction is the profile's, which the results don't contain."""
+    for row in part.rows:
+        claim, base = reader.claim(f"{part.section}, {row}"), reader.case(row["Case"])
+        options = dict(option.split("=", 1) for option in row["Remedy"].split(" "))
+        names = (*OPTIONS, "batch_size", "sequence_length")
+        wanted = {name: options.get(name, str(base[name])) for name in names}
+        tried = [
+            case
+            for case in reader.facts.measured
+            if all(str(case[name]) == value for name, value in wanted.items())
+        ]
+        claim.require(len(tried) == 1, f"{len(tried)} cases have these options")
+        if tried and row["Measured (×)"]:
+            pair = reader.facts.throughput(base, tried[0])
+            claim.require_value(row["Measured (×)"], pair.value, "the gain")
+            verdict = row["Verdict"].partition(":")[0].lower()
+            claim.require(verdict == pair.verdict, f"the verdict is {pair.verdict}")
+        claim.require(parse_number(row["Predicted at most (×)"] or "1") >= 1, "a bound below 1")
+
+
 CHECKS: dict[str, Callable[[Reader, Part], None]] = {
     "Decision": check_decision,
     "Other objectives": check_others,
@@ -165,5 +185,6 @@ CHECKS: dict[str, Callable[[Reader, Part], None]] = {
     "Device speedup": check_speedups,
     "Machine comparison": check_speedups,
     "Step breakdown": _check_parts,
+    "Tried": _check_tried,
     "Disturbed cases": _check_disturbed,
 }
