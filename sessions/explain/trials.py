@@ -17,7 +17,7 @@ from benchtui.sessions.explain.finding import Finding, Remedy
 from benchtui.sessions.explain.findings import findings
 from benchtui.sessions.state.case import CaseState, outcome
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.evidence import TURNS
+from benchtui.sessions.stats.evidence import LEAST_ALTERNATING
 from benchtui.sessions.stats.ratios import comparison
 from benchtui.sessions.stats.results import Result, measured
 from benchtui.sessions.stats.verdicts import Ratio
@@ -114,9 +114,9 @@ def chosen(session: Session, explained: Iterable[ExplainedCase], rules: Collecti
 
 
 def trial_sweep(session: Session, wanted: Iterable[Trial]) -> Sweep:
-    """Return the sweep that measures these remedies and their cases in turns."""
+    """Return the sweep that measures these remedies and their cases in alternating rounds."""
     configs = {config for trial in wanted for config in (replace(trial.case.config, repeat=0), trial.config)}
-    return sweep_over(session, configs, SUFFIX, [Rules(rounds=TURNS)])
+    return sweep_over(session, configs, SUFFIX, [Rules(rounds=LEAST_ALTERNATING)])
 
 
 def trial_sentence(trial: Trial) -> str | None:

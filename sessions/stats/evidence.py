@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from benchtui.sessions.stats.distribution import Distribution
 
 
-TURNS_S = 3.0
+ALTERNATING_S = 3.0
 """Maximum seconds between the rounds of two cases that find the machine in the same state. The variance of
 such a difference was 14 to 66% less than the sum of both; of rounds over 8 s apart, it was hardly less."""
-TURNS = 6
-"""Minimum number of rounds in turns that are compared pair by pair. Fewer don't measure their spread well."""
+LEAST_ALTERNATING = 6
+"""Minimum number of alternating rounds to compare pair by pair. Fewer don't measure their spread well."""
 
 
 class Sampled(Protocol):
@@ -217,20 +217,21 @@ def counted_rounds(result: Sampled) -> Sequence[Sample]:
     return rounds if len(rounds) < 2 else undisturbed(result.case, rounds) or rounds
 
 
-def turns_of(base: Sampled, new: Sampled) -> tuple[list[Sample], list[Sample]] | None:
-    """Return the undisturbed rounds of two cases that ran in turns; None if they didn't, or in too few."""
+def alternating_rounds(base: Sampled, new: Sampled) -> tuple[list[Sample], list[Sample]] | None:
+    """Return the undisturbed rounds of two cases if they alternated; None if they didn't, or are too few."""
     amounts = [len(each.case.ends) for each in (base, new)]
     spans = [[end.measured_s for end in each.case.ends][-min(amounts) :] for each in (base, new)]
-    if base.session is not new.session or min(amounts) < TURNS:
+    if base.session is not new.session or min(amounts) < LEAST_ALTERNATING:
         return None
-    if not all(one and other and _gap_s(one, other) <= TURNS_S for one, other in zip(*spans, strict=True)):
+    pairs = zip(*spans, strict=True)
+    if not all(one and other and _gap_s(one, other) <= ALTERNATING_S for one, other in pairs):
         return None
     by_number, new_by_number = (
         {number - amount: round_ for number, round_ in _undisturbed_rounds(each).items()}
         for each, amount in zip((base, new), amounts, strict=True)
     )
     both = sorted(by_number.keys() & new_by_number.keys())
-    if len(both) < TURNS:
+    if len(both) < LEAST_ALTERNATING:
         return None
     return [by_number[number] for number in both], [new_by_number[number] for number in both]
 
@@ -252,18 +253,18 @@ def _gap_s(one: tuple[float, float], other: tuple[float, float]) -> float:
     return max(one[0], other[0]) - min(one[1], other[1])
 
 
-def by_turns(base: Sampled, new: Sampled, figures: Sequence[Sequence[Statistic]]) -> Estimate | None:
-    """Return the estimated logarithm of a ratio from the differences of rounds that ran in turns."""
+def by_alternating(base: Sampled, new: Sampled, figures: Sequence[Sequence[Statistic]]) -> Estimate | None:
+    """Return the estimated logarithm of a ratio from the differences of alternating rounds."""
     if not all(map(all_positive, figures)):
         return None
-    turns = [
+    differences = [
         Statistic(one.ms / other.ms, _joint_error(one, other)) for one, other in zip(*figures, strict=True)
     ]
-    center, _, _ = log_mean_of_rounds(turns)
-    own, pool = Spread.of(turns), base.noise.pool
+    center, _, _ = log_mean_of_rounds(differences)
+    own, pool = Spread.of(differences), base.noise.pool
     if pool.freedom >= own.freedom and not pool.has_paces:
         own = own.shared_with(2 * pool.variance)
-    return Estimate(center, (own.of_mean(len(turns)),))
+    return Estimate(center, (own.of_mean(len(differences)),))
 
 
 def _joint_error(one: Statistic, other: Statistic) -> float:

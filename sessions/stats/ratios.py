@@ -7,7 +7,7 @@ first quartile has to agree, and the totals can veto.
 There are three sources of variation: steps within a process, fresh processes of one case, and sessions. From
 three rounds on, the spread between rounds covers the first two (Student's t on the logarithms of the rounds'
 medians, with variances that the cases of a session share, see ``noise``). With fewer, the first comes from the
-steps (order statistics of autocorrelated steps) and the second from ``noise``. Rounds that ran in turns are
+steps (order statistics of autocorrelated steps) and the second from ``noise``. Alternating rounds are
 compared pair by pair, and rounds whose processes took turns are compared turn by turn. Between two sessions, an
 assumed variance is added, and bounds are widened by any change in the measured peaks.
 """
@@ -25,11 +25,11 @@ from benchtui.sessions.stats.disturbance import Slowdown, estimate_slowdown, in_
 from benchtui.sessions.stats.evidence import (
     Estimate,
     Sampled,
-    by_turns,
+    alternating_rounds,
+    by_alternating,
     counted_rounds,
     difference,
     others_of_pair,
-    turns_of,
 )
 from benchtui.sessions.stats.noise import BETWEEN_SESSIONS, Spread, moderated, pairs_by_turns, ratios_by_turns
 from benchtui.sessions.stats.results import Result
@@ -266,11 +266,11 @@ def _ratio(base: Sampled, new: Sampled) -> Ratio:
     """Build a ratio of steps with all of its bounds."""
     if by_turns_ratio := _ratio_by_turns(base, new):
         return by_turns_ratio
-    turns = turns_of(base, new)
-    sides = turns or (counted_rounds(base), counted_rounds(new))
-    others = None if turns else others_of_pair(base, new)
+    alternating = alternating_rounds(base, new)
+    sides = alternating or (counted_rounds(base), counted_rounds(new))
+    others = None if alternating else others_of_pair(base, new)
     typical, low, mean = (
-        difference(base, new, figures, others) if others else by_turns(base, new, figures)
+        difference(base, new, figures, others) if others else by_alternating(base, new, figures)
         for figures in zip(*map(statistics_of, sides), strict=True)
     )
     margin, rounds = max(base.noise.margin, new.noise.margin), min(map(len, sides))

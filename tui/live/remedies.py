@@ -49,7 +49,8 @@ class RemedyTrials:
         """Progress of the trial, or why nothing was tried; empty if neither."""
         if self._begun_s is None:
             return f"No remedy was tried: {self.problem}" if self.problem else ""
-        return f"Measuring the remedies in turns with the case: {time.monotonic() - self._begun_s:.0f} s"
+        seconds = time.monotonic() - self._begun_s
+        return f"Measuring the remedies and the case in alternating rounds: {seconds:.0f} s"
 
     def request(self, session: Session, explained: ExplainedCase) -> None:
         """Start measuring the remedies of a case that haven't been tried, unless a trial is running."""

@@ -12,7 +12,7 @@ from benchtui.sessions.explain.cases import explained_cases
 from benchtui.sessions.explain.trials import all_trials, chosen, trial_sentence, trial_sweep, trials
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.evidence import TURNS
+from benchtui.sessions.stats.evidence import LEAST_ALTERNATING
 from benchtui.sessions.sweep import Axes, Sweep
 from benchtui.sessions.sweep.plan import included_configs
 
@@ -67,12 +67,16 @@ def test_remedied_case_that_failed_has_its_reason(bench: Any, session: Any) -> N
     assert str(trial_sentence(trial)).startswith("tried threads=2: out of memory (out of memory), predicted")
 
 
-def test_trial_sweep_has_the_case_and_its_remedies_in_turns(session: Any) -> None:
+def test_trial_sweep_has_the_case_and_its_remedies_in_alternating_rounds(session: Any) -> None:
     made = session()
     wanted = chosen(made, explained_cases(made), ["few threads"])
     sweep = trial_sweep(made, wanted)
     assert [config.threads for config in included_configs(sweep)] == [1, 2]
-    assert (sweep.name, sweep.measure.rounds, sweep.measure.rounds_auto) == ("hand-try", TURNS, False)
+    assert (sweep.name, sweep.measure.rounds, sweep.measure.rounds_auto) == (
+        "hand-try",
+        LEAST_ALTERNATING,
+        False,
+    )
 
 
 def test_tried_remedies_are_not_chosen_again(bench: Any, session: Any) -> None:
