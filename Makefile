@@ -10,7 +10,7 @@ COMPAT := 4.45.0 5.17.0
 # what is quick: the record, the screen without its app, and the words
 QUICK := sessions themes tui/drawing tui/live tui/model tui/panels tui/table docs/test_words.py docs/test_architecture.py docs/test_commits.py
 
-.PHONY: help run test quick check long compat lowest quantized gpu played-gpu gpu-first mutants bench docs man cast screenshots page-pictures clean
+.PHONY: help run test quick check long compat lowest quantized gpu played-gpu gpu-first mutants bench docs docs-output man cast screenshots page-pictures clean
 
 help:  ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -71,18 +71,22 @@ bench: $(READY) .venv-optimum/ready .venv-nvitop/ready .venv-ray/ready .venv-ins
 docs: $(READY)  ## build the documentation site in build/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
+docs-output: $(READY)  ## run the commands of README and docs, and show their output there again; on an idle machine
+	$(BIN)/python tests/docs/write_output.py $(ONLY)
+
 man: $(READY)  ## write the manual pages of the commands
 	$(BIN)/python packaging/man.py
 
 cast: $(READY)  ## record the tour of the demo that the documentation plays
 	$(BIN)/python tests/bench/screenshots/cast.py docs/assets/demo.cast
 
-screenshots: $(READY)  ## make the pictures of README and docs
+screenshots: $(READY)  ## make the pictures of README and docs, and the README's recording
 	PYTHONPATH=tests:tests/bench $(BIN)/python tests/bench/screenshots/make.py
+	PYTHONPATH=tests:tests/bench $(BIN)/python tests/bench/screenshots/recording.py docs/pictures/demo.svg
 
-page-pictures: $(READY)  ## rebuild the pictures of the HTML report; QT_PYTHON= a Python with PySide6 and its QtWebEngine
+page-pictures: $(READY)  ## rebuild the pictures of the HTML report with Chromium
 	$(BIN)/benchtui export sessions/library/demo/demo-cpu.json --format html -o build/report.html
-	$(QT_PYTHON) tests/bench/screenshots/page.py build/report.html docs/pictures
+	$(BIN)/python tests/bench/screenshots/page.py build/report.html docs/pictures
 
 clean:  ## remove .venv and what tools left
 	rm -rf .venv .venv-compat-* .venv-lowest .venv-quantized .venv-optimum .venv-nvitop .venv-ray .venv-install .venv-cuda build *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
@@ -112,7 +116,7 @@ OLD_WARNINGS := -W ignore::ResourceWarning -W ignore::pytest.PytestUnraisableExc
 # newer versions than benchtui does
 .venv-lowest/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv-lowest
-	{ sed -nE '/^(dependencies|run) = /,/^]/{/python_version >=/d;s/^ *"([a-z0-9-]*)>=([0-9.]*).*/\1==\2/p}' pyproject.toml | grep -v '^torch='; \
+	{ sed -nE '/^(dependencies|figures|frames|run) = /,/^]/{/python_version >=/d;s/^ *"([a-z0-9-]*)>=([0-9.]*).*/\1==\2/p}' pyproject.toml | grep -v '^torch='; \
 		grep '^torch=' constraints.txt; } > .venv-lowest/constraints.txt
 	.venv-lowest/bin/pip install --quiet --disable-pip-version-check -c .venv-lowest/constraints.txt -e '.[run]' 'pyarrow<20' \
 		build hypothesis jsonschema pexpect pyte pytest pytest-asyncio pytest-timeout \

@@ -24,8 +24,8 @@ ROOT_PAGES = {
 }
 """Files of the repository's root, and the pages of the site that show them or stand for them."""
 _LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)]*)?\))")
-_PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)]*pictures/[\w-]+)\.svg\)")
-"""Picture of the app, which the site shows in the reader's scheme."""
+_PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)]*pictures/([\w-]+))\.svg\)")
+"""Picture of the app, which the site shows in the reader's scheme and width."""
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -60,8 +60,19 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
             path = path.removeprefix("docs/")
         return f"{match[1]}{os.path.relpath(path, folder)}{match[3]}"
 
-    return _PICTURE.sub(
-        r"![\1](\2.svg#only-dark)\n![\1](\2-light.svg#only-light)", _LINK.sub(replaced, markdown)
+    return _PICTURE.sub(_variants, _LINK.sub(replaced, markdown))
+
+
+def _variants(picture: re.Match[str]) -> str:
+    """Show a picture in both schemes, and on a phone a narrow one if there is one."""
+    text, path, name = picture.groups()
+    narrow = (ROOT / "docs/pictures" / f"{name}-narrow.svg").exists()
+    widths = {"": "{.wide loading=lazy}", "-narrow": "{.narrow loading=lazy}"} if narrow else {"": ""}
+    schemes = {"": "dark", "-light": "light"}
+    return "\n".join(
+        f"![{text}]({path}{width}{suffix}.svg#only-{scheme}){classes}"
+        for width, classes in widths.items()
+        for suffix, scheme in schemes.items()
     )
 
 

@@ -137,13 +137,14 @@ def _supervisor(session_id: str, path: Path, resume: bool, numbered: bool) -> Su
         sweep = options.sweep
         require_custom_code(sweep.task)
         require(needed_permissions(sweep), options.consent)
-        return Supervisor(session_id, sweep, path, _executor(sweep), numbered=numbered)
+        return Supervisor(session_id, sweep, path, _executor(sweep), numbered=numbered, wait=options.wait)
     # slow import that a new session doesn't need
     from benchtui.engine.supervisor.resume import ResumableSession
 
-    resumable = ResumableSession(path, msgspec.json.decode(request, type=ResumeOptions))
+    how = msgspec.json.decode(request, type=ResumeOptions)
+    resumable = ResumableSession(path, how)
     recorded = resumable.session.start.sweep
-    return Supervisor(session_id, recorded, path, _executor(recorded), resumable)
+    return Supervisor(session_id, recorded, path, _executor(recorded), resumable, wait=how.wait)
 
 
 def _executor(sweep: Sweep) -> Executor:

@@ -19,7 +19,9 @@ from typing import IO, TYPE_CHECKING
 import msgspec
 
 from benchtui.engine.control import (
+    CAN_RUN,
     GAVE_UP_PREFIX,
+    NO_RUNS,
     Answer,
     Command,
     ExplainMessage,
@@ -36,6 +38,7 @@ from benchtui.engine.control import (
     socket_path,
     sockets,
 )
+from benchtui.engine.control import StopCause as StopCause  # for the commands that stop sweeps
 from benchtui.sessions.errors import BenchtuiError, NothingToResumeError
 from benchtui.sessions.events import SessionStarted
 from benchtui.sessions.journal.reader import Tail
@@ -108,9 +111,9 @@ class Engine:
         """Profile measured cases once no case is left to run."""
         self._send(Command(command="explain", cases=tuple(cases)))
 
-    def stop(self) -> None:
-        """Stop the sweep and complete the session file."""
-        self._send(Command(command="stop"))
+    def stop(self, cause: StopCause = "the user") -> None:
+        """Stop the sweep and complete the session file, which records the cause."""
+        self._send(Command(command="stop", cause=cause))
 
     def last_words(self) -> str | None:
         """Return the one-line reason why the engine gave up; None if it logged none."""
@@ -156,29 +159,42 @@ class RemoteEngine(Engine):
         raise BenchtuiError(f"the engine runs on {self.host}; send the command from that machine")
 
 
-def start(sweep: Sweep, path: Path, consent: Consent = NO_CONSENT, *, numbered: bool = False) -> Engine:
+def start(
+    sweep: Sweep,
+    path: Path,
+    consent: Consent = NO_CONSENT,
+    *,
+    numbered: bool = False,
+    wait: bool = False,
+) -> Engine:
     """Start an engine that runs a sweep; return once its session file exists.
 
-    With ``numbered``, the file gets the next free number if the name is taken. The engine outlives this
+    With ``numbered``, the file gets the next free number if the name is taken. With ``wait``, the engine
+    measures nothing until the sweeps that are running on this machine have ended. The engine outlives this
     process.
 
     Raises:
         PermissionNeededError: if it runs or sets more than the user has allowed so far and by ``consent``.
         BenchtuiError: if the session file can't be created or the engine doesn't start.
     """
-    request = StartOptions(sweep=to_send(sweep), consent=consent)
+    request = StartOptions(sweep=to_send(sweep), consent=consent, wait=wait)
     engine = _start(path, msgspec.json.encode(request), *(["--numbered"] if numbered else []))
     paths.remember(engine.path)
     return engine
 
 
 def resume(
-    path: Path, *, retry_failed: bool = False, anyway: bool = False, consent: Consent = NO_CONSENT
+    path: Path,
+    *,
+    retry_failed: bool = False,
+    anyway: bool = False,
+    consent: Consent = NO_CONSENT,
+    wait: bool = False,
 ) -> Engine:
     """Start an engine that resumes a recorded session; return once the resume is recorded.
 
     Failed and timed-out cases are rerun only with ``retry_failed``. If the machine or the software has changed
-    since, the session is resumed only with ``anyway``.
+    since, the session is resumed only with ``anyway``. ``wait`` is that of ``start``.
 
     Raises:
         NothingToResumeError: if no case is left to run.
@@ -186,7 +202,7 @@ def resume(
         BenchtuiError: if the session can't be resumed as requested or the engine doesn't start. In that
             case the file is unchanged.
     """
-    how = ResumeOptions(retry_failed=retry_failed, anyway=anyway, consent=consent)
+    how = ResumeOptions(retry_failed=retry_failed, anyway=anyway, consent=consent, wait=wait)
     return _start(path, msgspec.json.encode(how), "--resume")
 
 
@@ -314,12 +330,16 @@ def _start(path: Path, request: bytes, *options: str) -> Engine:
 
 def running() -> list[Engine]:
     """Return this user's responding engines, newest first. Sockets and logs of dead engines are removed."""
+    if not CAN_RUN:
+        return []
     remove_abandoned_logs()
     return [engine for path in sockets() if (engine := _responding_engine(path)) is not None]
 
 
 def check_machine() -> "list[Check]":
     """Check what this machine can measure. Takes as long as importing torch, in another process."""
+    if not CAN_RUN:
+        raise BenchtuiError(NO_RUNS)
     from benchtui.engine import doctor  # imports the readers of all devices; only needed here
 
     return doctor.run_checks()
@@ -337,20 +357,6 @@ def device_support(device: str | None) -> "DeviceSupport":
     from benchtui.engine import device_support as support  # imports psutil; only needed here
 
     return support.device_support(device or ("cuda:0" if find_cuda().count else "cpu"))
-
-
-def model_folder(model: str) -> Path | None:
-    """Return the folder with a model's files: its own, a bundled one, or the hub's cache; None without one."""
-    from benchtui.engine.files.model_location import bundled, locate  # only needed here
-
-    return locate(model, "random" if model in bundled() else "pretrained").folder
-
-
-def bundled_models() -> dict[str, Path]:
-    """Return the folders of the architectures that come with benchtui, without weights, by name."""
-    from benchtui.engine.files.model_location import bundled, locate  # only needed here
-
-    return {name: Path(locate(name, "random").path) for name in bundled()}
 
 
 def watch_machine(emit: "Emit") -> Callable[[], None]:

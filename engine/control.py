@@ -5,7 +5,6 @@ in /tmp instead of $XDG_RUNTIME_DIR because systemd removes the latter when the 
 which is exactly when the socket is needed.
 """
 
-import fcntl
 import os
 import re
 import socket
@@ -21,12 +20,16 @@ import msgspec
 from benchtui.sessions.errors import BenchtuiError, NothingToResumeError
 from benchtui.sessions.events import Explained
 from benchtui.sessions.files.input_file import open_plain
+from benchtui.sessions.files.locked_file import lock
 from benchtui.sessions.permissions.needed import NO_CONSENT, Consent, Permission, PermissionNeededError
 from benchtui.sessions.sanitize import visible
 from benchtui.sessions.secrets import masked
 from benchtui.sessions.sweep import Config, Record
 from benchtui.sessions.sweep_secrets import SecretSweep
 
+CAN_RUN = hasattr(socket, "AF_UNIX")
+"""Whether this system can run engines."""
+NO_RUNS = "nothing can be measured on this system: benchtui runs sweeps on Linux, and only reads sessions here"
 MAX_COMMAND_BYTES = 64_000_000
 """Maximum size of a command in bytes: twice the size of a command that fills a whole plan with cases."""
 MAX_SOCKET_PATH_BYTES = 107
@@ -40,6 +43,10 @@ _OUR_STARTING_LOG = re.compile(r"[0-9a-f]{12}\.starting")
 Verb = Literal["status", "stop", "skip", "pause", "continue", "drop", "add", "order", "again", "explain"]
 
 
+StopCause = Literal["the user", "SIGTERM", "a time limit (SIGUSR1)"]
+"""What stops a sweep through its client."""
+
+
 class Command(Record, frozen=True, kw_only=True):
     """A client's request."""
 
@@ -50,6 +57,7 @@ class Command(Record, frozen=True, kw_only=True):
     """Cases to add."""
     consent: Consent = NO_CONSENT
     """What the user allows these cases to run or set."""
+    cause: StopCause = "the user"
 
 
 class StartOptions(Record, frozen=True, kw_only=True):
@@ -58,6 +66,8 @@ class StartOptions(Record, frozen=True, kw_only=True):
     sweep: SecretSweep
     consent: Consent = NO_CONSENT
     """What the user allows it to run or set."""
+    wait: bool = False
+    """Whether to wait until the sweeps that are running on this machine have ended."""
 
 
 class ResumeOptions(Record, frozen=True, kw_only=True):
@@ -69,6 +79,8 @@ class ResumeOptions(Record, frozen=True, kw_only=True):
     """Whether to resume even if the machine, the software or files have changed."""
     consent: Consent = NO_CONSENT
     """What the user allows the session to run or set."""
+    wait: bool = False
+    """Whether to wait until the sweeps that are running on this machine have ended."""
 
 
 class ExplainOptions(Record, frozen=True, kw_only=True):
@@ -131,8 +143,11 @@ def runtime_folder() -> Path:
     An existing folder is never modified, because other programs may use it.
 
     Raises:
-        BenchtuiError: if its path is too long for a socket, it can't be created or it isn't private.
+        BenchtuiError: if its path is too long for a socket, it can't be created or it isn't private, or this
+            system can't run engines.
     """
+    if not CAN_RUN:
+        raise BenchtuiError(NO_RUNS)
     folder = Path(os.environ.get("BENCHTUI_RUNTIME_DIR") or f"/tmp/benchtui-{os.getuid()}")
     _require_short(folder)
     try:
@@ -198,7 +213,7 @@ def create_starting_log(session_id: str) -> IO[bytes]:
     while True:
         file = open(path, "wb", opener=_open_private)  # noqa: SIM115  (returned open)
         with suppress(OSError):  # file system without locks: the log is never taken for an abandoned one
-            fcntl.flock(file, fcntl.LOCK_EX)
+            lock(file.fileno(), wait=True)
         with suppress(FileNotFoundError):  # removed as abandoned just before it was locked
             if os.path.samestat(path.stat(), os.fstat(file.fileno())):
                 return file
@@ -232,7 +247,7 @@ def remove_abandoned_logs() -> None:
         if not _OUR_STARTING_LOG.fullmatch(path.name):
             continue
         with suppress(OSError), open_plain(path, follow=False) as file:  # locked: it is starting
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(file.fileno())
             path.unlink(missing_ok=True)
             path.with_suffix(".new").unlink(missing_ok=True)
 

@@ -14,17 +14,21 @@ from benchtui.sessions.advice.find_sweep import DeviceSupport
 COMPILERS = {"cpu": ("CXX", ("g++", "clang++")), "cuda": ("CC", ("gcc", "clang", "cc"))}
 """Variable that names the compiler which ``torch.compile`` needs, and the names to look for, by kind of device:
 Inductor on a CPU, Triton's launcher on a GPU."""
-_BF16_FLAGS = {"avx512_bf16", "amx_bf16", "avx_ne_convert", "bf16"}
-"""Flags of processors that compute in bf16, on x86 and ARM."""
+CPUINFO = Path("/proc/cpuinfo")
+_FLAGS = {
+    "bf16": {"avx512_bf16", "amx_bf16", "avx_ne_convert", "bf16"},
+    "fp16": {"avx512_fp16", "amx_fp16", "avx_ne_convert", "fphp", "asimdhp"},
+}
+"""Flags of processors that compute in a precision, on x86 and ARM."""
 
 
-def device_support(device: str, cpuinfo: Path = Path("/proc/cpuinfo")) -> DeviceSupport:
+def device_support(device: str, cpuinfo: Path = CPUINFO) -> DeviceSupport:
     """Return what this machine supports for a device."""
     processors = usable_processors()
     kind = device.partition(":")[0]
     return DeviceSupport(
         device=device,
-        bf16=kind != "cpu" or computes_bf16(cpuinfo),
+        bf16=kind != "cpu" or has_instructions("bf16", cpuinfo) is True,
         compiler=find_compiler(*COMPILERS.get(kind, COMPILERS["cuda"])) is not None,
         processors=len(processors) if processors is not None else psutil.cpu_count() or 1,
         flash=find_spec("flash_attn") is not None,
@@ -37,7 +41,8 @@ def find_compiler(variable: str, names: tuple[str, ...]) -> str | None:
     return next(filter(None, map(shutil.which, (chosen,) if chosen else names)), None)
 
 
-def computes_bf16(cpuinfo: Path) -> bool:
-    """Return whether the processor has instructions for bf16."""
+def has_instructions(precision: str, cpuinfo: Path = CPUINFO) -> bool | None:
+    """Return whether the processor has instructions for bf16 or fp16; None if it doesn't say."""
     lines = (line for line in kernel_lines(cpuinfo) if line.startswith(("flags", "Features")))
-    return bool(_BF16_FLAGS & set(next(lines, "").split()))
+    line = next(lines, None)
+    return None if line is None else bool(_FLAGS[precision] & set(line.split()))

@@ -3,7 +3,7 @@
 import multiprocessing
 import os
 import shutil
-from collections.abc import Iterator
+from importlib.metadata import version
 from multiprocessing.connection import wait
 from typing import Literal
 
@@ -15,11 +15,11 @@ from benchtui.engine.node.worker_processes import TorchQuery
 from benchtui.engine.telemetry.gpu.open import open_gpus
 from benchtui.engine.telemetry.gpu.reader import GpuReader, GpusUnavailable
 from benchtui.engine.telemetry.host_info import describe_host
-from benchtui.engine.telemetry.processor_counters import INSTRUCTIONS_KEY, TRAFFIC_KEY
 from benchtui.engine.versions import require_packages, untested
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.estimates.accuracy import check_estimates
 from benchtui.sessions.events import Runtime
+from benchtui.sessions.files.extras import is_installed, missing
 from benchtui.sessions.library import paths
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.text.formatting import count
@@ -44,13 +44,13 @@ def run_checks() -> list[Check]:
     host = describe_host(gpus)
     runtime = _query_torch()
     gpu_findings = [_unread_gpus(host)] if isinstance(gpus, GpusUnavailable) else _gpus(gpus)
-    read = [_processor_energy(host), *_processor_counters(host)]
     return [
         _processor(host),
         *gpu_findings,
-        *read,
+        _processor_energy(host),
         *_torch(runtime),
         *_compilers(),
+        *_extras(),
         *_folders(),
         _estimates(host.hostname or ""),
     ]
@@ -85,31 +85,34 @@ def _processor_energy(host: Host) -> Check:
     return Check("processor energy", "ok", "RAPL, all processor packages together")
 
 
-def _processor_counters(host: Host) -> Iterator[Check]:
-    described = {INSTRUCTIONS_KEY: "of the workers, in user mode", TRAFFIC_KEY: "of all memory controllers"}
-    for name, text in described.items():
-        reason = host.absent.get(name)
-        yield Check(name, "missing" if reason else "ok", reason or text)
-
-
-def _query_torch() -> Runtime | str:
-    """Query torch in a separate process. If that fails, return the reason and the remedy."""
+def _query_torch() -> Runtime | Check:
+    """Query torch in a separate process. If it has no answer, return the finding about it."""
     try:
         require_packages()
     except BenchtuiError as error:
-        return str(error)
+        return Check("torch", "missing", f"{error}; sessions can be read without it")
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["benchtui.engine.worker.preload"])
     probe = TorchQuery(context)
     wait([probe.source], timeout=_TORCH_S)
     answer = probe.result(0.0)
-    return f"{answer}; reinstall with `pip install torch`" if isinstance(answer, str) else answer
+    if isinstance(answer, str):
+        return Check("torch", "broken", f"{answer}; reinstall with `pip install torch`")
+    return answer
 
 
-def _torch(runtime: Runtime | str) -> list[Check]:
-    if isinstance(runtime, str):
-        return [Check("torch", "broken", runtime)]
-    return [_versions(runtime), _cuda(runtime)]
+def _torch(runtime: Runtime | Check) -> list[Check]:
+    return [runtime] if isinstance(runtime, Check) else [_versions(runtime), _cuda(runtime)]
+
+
+def _extras() -> list[Check]:
+    """Return a finding about each package that only some outputs need."""
+    return [
+        Check(what, "ok", f"{package} {version(package)}")
+        if is_installed(package)
+        else Check(what, "missing", missing(package, what))
+        for what, package in (("figures", "matplotlib"), ("frames", "pandas"))
+    ]
 
 
 def _versions(runtime: Runtime) -> Check:

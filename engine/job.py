@@ -1,7 +1,7 @@
 """Worker job: what a worker runs, and what it reports in addition to session events."""
 
 from benchtui.sessions.events import Peaks
-from benchtui.sessions.payloads import StepCost
+from benchtui.sessions.payloads import CaseRound, StepCost
 from benchtui.sessions.sweep import Config, Record, Sweep
 
 REPORT_S = 0.1
@@ -28,13 +28,13 @@ class AnsweredCase(Record, frozen=True, kw_only=True):
     config: Config
 
 
-class Partner(Record, frozen=True, kw_only=True):
-    """Case that a worker takes turns with."""
+class TurnOrder(Record, frozen=True, kw_only=True):
+    """Cases that take turns, and a worker's place among them."""
 
-    case: int
-    round: int
-    first: bool
-    """Whether the worker itself, and not the partner, has the first turn. It is started first, too."""
+    rounds: tuple[CaseRound, ...]
+    """The worker's own round and those of the others, in the order of their turns and starts."""
+    place: int
+    """Index of its own round."""
 
 
 class Job(Record, frozen=True, kw_only=True):
@@ -48,7 +48,8 @@ class Job(Record, frozen=True, kw_only=True):
     scratch: str
     """Folder for compiler caches, removed at the end of the session. The node puts it in its scratch folder."""
     round: int = 0
-    partner: Partner | None = None
+    turns: TurnOrder | None = None
+    """Null for a case that is measured alone."""
     enough_percent: float = 0.0
     """Error of the round that suffices for ``iterations = "auto"``, in percent of the median."""
     baseline: AnsweredCase | None = None
@@ -57,6 +58,8 @@ class Job(Record, frozen=True, kw_only=True):
     """Whether the case answers even if one that differs only in size has: none of these is larger."""
     explain: bool = False
     """Whether to profile the case's step instead of measuring the case."""
+    usual_ms: tuple[float, float] | None = None
+    """Range of the usual measured steps of a case to profile; null if it isn't known."""
     trace: str = ""
     """Output file for the profiler's trace; empty for none."""
     report_s: float = REPORT_S

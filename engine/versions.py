@@ -3,13 +3,13 @@
 import subprocess
 from collections.abc import Iterator
 from importlib import metadata
-from importlib.util import find_spec
 from pathlib import Path
 
 import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Runtime
+from benchtui.sessions.files.extras import is_installed
 from benchtui.sessions.sanitize import quoted
 from benchtui.sessions.sweep import SAMPLE, SYNTHETIC, TASKS, Sweep
 
@@ -71,7 +71,7 @@ def require_packages(sweep: Sweep | None = None) -> None:
     """
     missing: dict[str, list[str]] = {}
     for package, user in _needed(sweep):
-        if not _is_installed(package):
+        if not is_installed(package):
             missing.setdefault(user, []).append(package)
     if missing:
         users = "; ".join(f"{user} needs {', '.join(packages)}" for user, packages in missing.items())
@@ -87,13 +87,6 @@ def _needed(sweep: Sweep | None) -> Iterator[tuple[str, str]]:
     yield "huggingface_hub", f"task {sweep.task!r}"  # transformers can't be imported without it
     if sweep.dataset not in (SAMPLE, SYNTHETIC):
         yield "datasets", f"dataset {quoted(sweep.dataset)}"
-
-
-def _is_installed(package: str) -> bool:
-    try:
-        return find_spec(package) is not None
-    except ValueError:  # it is imported, but by a program that gave it no spec
-        return True
 
 
 def untested(runtime: Runtime) -> list[str]:

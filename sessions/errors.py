@@ -17,8 +17,8 @@ class CaseSkippedError(BenchtuiError):
     """Raised when a case turns out to be meaningless; the text is the recorded reason."""
 
 
-class OutOfFilesError(BenchtuiError):
-    """Raised when the system is out of file descriptors; a later retry may succeed."""
+class AbandonedError(BenchtuiError):
+    """Raised when reading is abandoned because the result is no longer wanted."""
 
 
 class NothingToResumeError(BenchtuiError):

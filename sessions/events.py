@@ -19,6 +19,7 @@ from benchtui.sessions.payloads import (
     Effective,
     Energy,
     Environment,
+    Failures,
     GpuReadings,
     Host,
     HostReadings,
@@ -67,6 +68,8 @@ class SessionStarted(Event, tag="session_started", frozen=True, kw_only=True, om
     """Version of benchtui."""
     commit: str | None = None
     """Commit of benchtui, with ``-dirty`` if files of the checkout were changed; null if unknown."""
+    folder: str | None = None
+    """Folder that relative paths of the sweep start from; null in older sessions."""
     source: str | None = None
     """Tool that measured an imported session; null for a session measured here."""
     source_file: str | None = None
@@ -290,7 +293,7 @@ class RoundFinished(Event, tag="round_finished", frozen=True, kw_only=True):
     """Applied options, read back after measuring. Null in older sessions, as the cost of a step."""
     work: StepCost | None = None
     turns: Turns | None = None
-    """Round that it took turns with; null if it was measured alone."""
+    """Rounds that it took turns with; null if it was measured alone."""
 
 
 class SettledCase(Record, frozen=True, kw_only=True):
@@ -314,7 +317,7 @@ class RoundsPlanned(Event, tag="rounds_planned", frozen=True, kw_only=True):
     """Time limit of the further rounds. No round starts after it; a running one isn't cut short."""
     settled: Annotated[tuple[SettledCase, ...], msgspec.Meta(max_length=MOST_CASES)] = ()
     by_turns: bool = False
-    """Whether the rounds are those of two cases that take turns on the same device."""
+    """Whether the rounds are those of cases that take turns on the same device."""
 
 
 class Waiting(Event, tag="waiting", frozen=True, kw_only=True):
@@ -403,6 +406,11 @@ class CaseFinished(Event, tag="case_finished", frozen=True, kw_only=True):
     turns: Turns | None = None
     """As in ``round_finished``."""
     reported: Reported | None = None
+    failures: Failures | None = None
+    """Runs, requests or rounds that an imported source counts as failed. Null without one, and in older
+    sessions, which have only the mark."""
+    exported: dict[str, str | float | bool | tuple[float, ...] | None] = {}
+    """Columns of the export that the case was imported from. Figures that its record lacks are read from it."""
     not_measured_further: str | None = None
     """Why the case got no further round with ``rounds = "auto"``; null if its last round ended with this event.
     Otherwise this event repeats the end of the last finished round."""

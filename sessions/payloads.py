@@ -204,17 +204,31 @@ class Energy(Record, frozen=True, kw_only=True):
     absent: str | None = None
 
 
-class Turns(Record, frozen=True, kw_only=True):
-    """Round of another case that a round took turns with, so that the pace of the machine affected both alike.
+class CaseRound(Record, frozen=True, kw_only=True):
+    """Round of a case."""
 
-    They are compared slice by slice: the steps of one turn with those of the partner's turn after it.
+    case: Count
+    round: Count
+
+
+class Turns(Record, frozen=True, kw_only=True):
+    """Rounds of other cases that a round took turns with, so that the pace of the machine affected all alike.
+
+    They are compared slice by slice: the steps of one turn with those of the other cases' turns after it.
     """
 
     case: Count
-    """The other case."""
+    """Another case."""
     round: Count
     slice_steps: Annotated[int, msgspec.Meta(ge=1)]
     """Recorded steps per turn."""
+    others: tuple[CaseRound, ...] = ()
+    """Further cases, if more than two took turns."""
+
+    @property
+    def partners(self) -> dict[int, int]:
+        """The rounds of all other cases, by case."""
+        return {self.case: self.round} | {other.case: other.round for other in self.others}
 
 
 class Neighbor(Record, frozen=True, kw_only=True):
@@ -331,9 +345,9 @@ class Environment(Record, frozen=True, kw_only=True):
     link_rx_mb_per_s: Amount | None = msgspec.field(default=None, name="nvlink_rx_mb_per_s")
     link_tx_mb_per_s: Amount | None = msgspec.field(default=None, name="nvlink_tx_mb_per_s")
     instructions_per_cycle: Amount | None = None
-    """Mean instructions per CPU cycle of the workers; null if they can't be counted."""
+    """Mean instructions per CPU cycle of the workers, which only earlier versions counted."""
     memory_mb_per_s: Amount | None = None
-    """Mean traffic between the processors and their memory; null if it can't be counted."""
+    """Mean traffic between the processors and their memory, which only earlier versions counted."""
     absent: dict[str, str] = {}
     """Why single readings of the worker are missing, by field."""
 
@@ -438,6 +452,22 @@ class AnswerComparison(Record, frozen=True, kw_only=True):
     """Weights that get a gradient, over those of the baseline."""
     absent: str | None = None
     """Why there is no verdict."""
+
+
+class Failures(Record, frozen=True, kw_only=True):
+    """Runs, requests or rounds of a measured case that failed. Their times are in no figure."""
+
+    failed: Count
+    """Those that failed."""
+    total: Count
+    """All of them."""
+    of: str
+    """``runs``, ``requests`` or ``rounds``."""
+
+    @property
+    def mark(self) -> str:
+        """Mark of the case, with the share that failed."""
+        return f"{self.failed:,} of {self.total:,} {self.of} failed"
 
 
 class ReportedTimes(Record, frozen=True, kw_only=True):
@@ -556,10 +586,9 @@ class HostReadings(Record, frozen=True, kw_only=True):
     dram_energy_j: list[Amount | None] = []
     """Energy of the memory modules since sampling started, if the CPU counts it separately."""
     instructions_per_cycle: list[Amount | None] = []
-    """Instructions per CPU cycle of the workers in user mode, since the previous sample; empty if not
-    counted."""
+    """Instructions per CPU cycle of the workers in user mode, which only earlier versions counted."""
     memory_mb_per_s: list[Amount | None] = []
-    """Traffic between all processors and their memory, in 10**6 bytes per second; empty if not counted."""
+    """Traffic between all processors and their memory, in 10**6 bytes per second, as above."""
 
 
 def is_hardware_throttle(reason: str) -> bool:
@@ -589,7 +618,7 @@ HOST_ACTIVITY = {
     "instructions_per_cycle": ("instructions per cycle", ""),
     "memory_mb_per_s": ("memory traffic", "MB/s"),
 }
-"""Label and unit of the readings that come from the CPUs' hardware counters."""
+"""Label and unit of the readings from the CPUs' hardware counters, in sessions of earlier versions."""
 FILE_NAMES = {
     field.name: field.encode_name
     for record in (Environment, GpuReadings)

@@ -30,9 +30,6 @@ FamilyName = Literal[
 embedding and gather; copies and casts; the optimizer; collectives; the tokenizer; the DataLoader; torch's
 compiler; other operators; Python and launch gaps, with no operator running; waiting, with the thread asleep."""
 
-MOST_SLICES = 4000
-"""Maximum number of slices in a timeline."""
-
 
 class FamilyTime(Record, frozen=True, kw_only=True):
     """Time of one family in a step. The times of all families sum to the profiled step."""
@@ -139,10 +136,10 @@ class ThreadUse(Record, frozen=True, kw_only=True):
 
 
 class HostUse(Record, frozen=True, kw_only=True):
-    """Counters of the kernel around the plain steps, per step; means unless a field says otherwise."""
+    """Counters of the kernel around the usual half of the plain steps; means per step, or as a field says."""
 
     step_ms: Milliseconds
-    """Median time of a step."""
+    """Time of a step."""
     cpu_ms: Milliseconds
     """CPU time of the main thread."""
     asleep_ms: Milliseconds
@@ -180,26 +177,6 @@ class HostUse(Record, frozen=True, kw_only=True):
     """Time in which threads other than the main one waited for a processor."""
 
 
-class Timeline(Record, frozen=True, kw_only=True):
-    """Slices of one profiled step, as columns with one entry per slice, ordered by start time."""
-
-    names: tuple[str, ...]
-    """Names of operators and kernels; slices refer to them by number."""
-    tracks: tuple[str, ...]
-    """Names of tracks, such as ``main thread`` and ``GPU stream 7``."""
-    name: tuple[Count, ...]
-    """Number of each slice's name."""
-    track: tuple[Count, ...]
-    """Number of each slice's track."""
-    start_ms: tuple[Milliseconds, ...]
-    """Start time relative to the start of the step."""
-    duration_ms: tuple[Milliseconds, ...]
-    step_ms: Milliseconds
-    """Time of this step."""
-    omitted: Count = 0
-    """Number of the shortest slices that were left out."""
-
-
 class StepProfile(Record, frozen=True, kw_only=True):
     """Profile of a case's step, recorded in a separate process after a warm-up."""
 
@@ -230,8 +207,16 @@ class StepProfile(Record, frozen=True, kw_only=True):
     """Logical CPUs that the process may use."""
     busy_cpus: Amount | None = None
     """CPU time of the process over the time of the plain steps; 2 is two full CPUs."""
+    recomputed_ms: Milliseconds = 0.0
+    """Time of the forward pass that is computed again within the backward pass: of operators on a CPU, of
+    kernels on a GPU."""
+    diagnostics: tuple[str, ...] = ()
+    """Modes for debugging that were on in the steps, such as autograd's anomaly detection."""
     filled_ms: Milliseconds = 0.0
     """Time in which other threads ran operators for the sleeping main thread."""
+    added_user_ms: Milliseconds | None = None
+    """CPU time that profiling added to the main thread outside of the kernel; null in earlier profiles. What it
+    adds in the kernel are page faults: its own memory changes what the allocator returns to the kernel."""
     host: HostUse | None = None
     """Null in profiles of earlier versions."""
     places: tuple[Place, ...] = ()
@@ -239,7 +224,6 @@ class StepProfile(Record, frozen=True, kw_only=True):
     graph_breaks: tuple[GraphBreak, ...] = ()
     recompiles: tuple[Recompile, ...] = ()
     memory: MemoryKinds = MemoryKinds()
-    timeline: Timeline | None = None
     versions: dict[str, str] = {}
     """Versions of the libraries that ran."""
     absent: dict[str, str] = {}

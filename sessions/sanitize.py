@@ -15,6 +15,8 @@ LONGEST_VALUE = 80
 LONGEST_MESSAGE = 300
 """Maximum characters of a library's message about a value."""
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+FORMULA = ("=", "+", "-", "@")
+"""First characters of text that a spreadsheet would evaluate."""
 
 
 def replace_unprintable(text: str, *, space: str = " ", other: str = REPLACEMENT) -> str:
@@ -43,6 +45,11 @@ def terminal_text(text: str) -> str:
         return text
     kept = {"\n": "\n", "\t": "\t", "\r": ""}
     return escape_unprintable(text, lambda character: kept.get(character, REPLACEMENT))
+
+
+def spreadsheet_text(text: str) -> str:
+    """Return text with a leading apostrophe if a spreadsheet would evaluate it as a formula."""
+    return f"'{text}" if text.startswith(FORMULA) else text
 
 
 def shell_word(text: str) -> str:

@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from benchtui.sessions.events import CaseStarted, RoundFinished, SessionStarted, Steps
-from benchtui.sessions.payloads import Energy, Environment, Host, Memory, Turns
+from benchtui.sessions.payloads import CaseRound, Energy, Environment, Host, Memory, Turns
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Axes, Config, Find, Measure, Run, Sweep
 
@@ -27,12 +27,20 @@ class HandMade:
         find: Find | None = more.pop("find", None)
         run = Run(budget_s=more.pop("budget_s", 600.0), **more.pop("run", {}))
         host = Host(platform="", memory_mb=more.pop("memory_mb", 8000.0))
-        plan = tuple(Config(device=device, threads=1 + place) for place, device in enumerate(devices))
+        lengths: Sequence[int] = more.pop("lengths", [16] * len(steps_ms))
+        plan = tuple(
+            Config(device=device, threads=1 + place, sequence_length=length)
+            for place, (device, length) in enumerate(zip(devices, lengths, strict=True))
+        )
         threads = tuple(range(1, len(plan) + 1))
         sweep = Sweep(
             name="hand",
             model="tiny",
-            axes=Axes(device=tuple(dict.fromkeys(devices)), threads=threads),
+            axes=Axes(
+                device=tuple(dict.fromkeys(devices)),
+                threads=threads,
+                sequence_length=tuple(dict.fromkeys(lengths)),
+            ),
             measure=Measure(rounds_auto=True, baseline=more.pop("baseline", None)),
             run=run,
             find=find,
@@ -49,16 +57,17 @@ class HandMade:
             self._end(case, times, None)
         return self
 
-    def by_turns(self, one: int, other: int, spread: float = 0.006, **environment: Any) -> "HandMade":
-        """Add a round of two cases by turns. Fresh processes differ by a spread."""
-        rounds = {case: len(self.session.cases[case].rounds) for case in (one, other)}
+    def by_turns(self, *cases: int, spread: float = 0.006, **environment: Any) -> "HandMade":
+        """Add a round of several cases by turns. Fresh processes differ by a spread."""
+        rounds = [CaseRound(case=case, round=len(self.session.cases[case].rounds)) for case in cases]
         paces = [pace for _ in range(SLICES // 4) for pace in [self.dice.choice(PACES)] * 4]
-        for case in (one, other):
+        for case in cases:
             self._start(case)
-        self._t += ROUND_S
-        for case, partner in ((one, other), (other, one)):
+        self._t += ROUND_S * len(cases) / 2
+        for case in cases:
             times = self._times(case, paces, self.dice.gauss(0, spread))
-            turns = Turns(case=partner, round=rounds[partner], slice_steps=SLICE_STEPS)
+            first, *others = (each for each in rounds if each.case != case)
+            turns = Turns(case=first.case, round=first.round, slice_steps=SLICE_STEPS, others=tuple(others))
             self._end(case, times, turns, environment)
         return self
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import hypothesis
 import pytest
+from forked import Forked
 from watching import OWN, Watched, allowed
 
 from benchtui.engine import client
@@ -32,7 +33,7 @@ for _number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
 # OpenMP's threads otherwise spin while they wait; with more of them than cores that takes most of the time
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
-ARCHITECTURES = Path(__file__).parents[1] / "engine" / "models" / "architectures"
+ARCHITECTURES = Path(__file__).parents[1] / "sessions" / "stored_models" / "architectures"
 
 
 @pytest.fixture(scope="session")
@@ -183,6 +184,13 @@ def command() -> str:
     path = Path(sys.executable).with_name("benchtui")
     assert path.exists(), "benchtui is not installed beside this Python"
     return str(path)
+
+
+@pytest.fixture(scope="session")
+def forked() -> Iterator[Forked]:
+    """Run commands in forks of one loaded program, which saves each its start-up."""
+    with Forked() as made:
+        yield made
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.console import RenderableType
 from textual import events
-from textual.app import App, SystemCommand
+from textual.app import App
 from textual.binding import Binding, BindingType
-from textual.geometry import Size
 from textual.screen import Screen
 
 from benchtui import themes
@@ -22,15 +21,13 @@ from benchtui.engine.client import Engine
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sanitize import terminal_text
 from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
-from benchtui.sessions.sweep import Sweep
 from benchtui.themes import symbols, user_themes
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.live import step_statistics
-from benchtui.tui.live.feed import Clock, Feed
-from benchtui.tui.monitor.screen import Monitor
+from benchtui.tui.live.feed import Clock
 from benchtui.tui.shell import gc_control, keymap
 from benchtui.tui.shell.context import AppContext
-from benchtui.tui.shell.key_queue import KeyQueue
+from benchtui.tui.shell.key_queue import HOLDS_KEYS, KeyQueue
 from benchtui.tui.shell.navigation import (
     PLACES,
     BackRequested,
@@ -42,13 +39,13 @@ from benchtui.tui.shell.navigation import (
     Place,
 )
 from benchtui.tui.shell.terminal import Terminal, TerminalHandle, choose_scroll_bars
+from benchtui.tui.views import Views, key_owners, with_size_classes
 from benchtui.tui.widgets.breakpoints import HEIGHTS, WIDTHS
 from benchtui.tui.widgets.nav_bar import place_at
 from benchtui.tui.widgets.panel import Panel
 from benchtui.tui.widgets.role_styles import textual_theme, variables
 
 if TYPE_CHECKING:
-    from benchtui.tui.editor.screen import Editor
     from benchtui.tui.palette_commands import PaletteCommands
     from benchtui.tui.replay.player import Start
 
@@ -110,10 +107,6 @@ class BenchtuiApp(App[ExitReason]):
         super().__init__(driver_class=Terminal, ansi_color=True if "NO_COLOR" in os.environ else None)
         self.animation_level = "none"
         self._app_context = app_context
-        self._feed: Feed | None = None
-        self._clock = clock
-        if session_path is not None:
-            self._feed = self._open_feed(session_path, engine, replay=start is not None, start=start)
         self._theme_set = user_themes.load_all()
         self._theme_names = list(self._theme_set.themes)
         signs = symbols.MONOCHROME if self.no_color else symbols.UNICODE
@@ -121,18 +114,17 @@ class BenchtuiApp(App[ExitReason]):
         self._symbols = symbols.ASCII if ascii_only or console else signs
         choose_scroll_bars(ascii_only=self._symbols is symbols.ASCII)
         self._link = TerminalHandle(self)
+        self.views = Views(app_context, self._symbols, self._link, clock, model)
+        if session_path is not None:
+            self.views.open_feed(session_path, engine, replay=start is not None, start=start)
         self.key_queue = KeyQueue(self)
-        self._place: Place = "monitor" if self._feed else "home"
+        self._place: Place = "monitor" if session_path else "home"
         self._default_mode_place: Place | None = self._place
         """View that runs in Textual's default mode; None once its screen has been recreated."""
         self._visited: list[Place] = []
         """Previously shown views without duplicates, newest last."""
-        self._compared: tuple[Path, ...] = ()
-        self._source: str | Path | Sweep | None = None
-        self._model = model
         for colors in self._theme_set.themes.values():
             self.register_theme(textual_theme(colors))
-        self._editor: Editor | None = None
         self._preferences = app_context.preferences
         preferred = "terminal" if self.no_color else self._preferences.theme
         if preferred is None and self.console.color_system == "standard":  # sixteen colors
@@ -164,6 +156,8 @@ class BenchtuiApp(App[ExitReason]):
 
     async def on_event(self, event: events.Event) -> None:
         """Handle an event. A key or pasted text waits until the previous one has been handled."""
+        if isinstance(event, events.InputEvent) and not self.screen_stack:
+            return  # the app is exiting
         if (
             isinstance(event, events.Key | events.Paste)
             and not event.is_forwarded
@@ -183,6 +177,15 @@ class BenchtuiApp(App[ExitReason]):
         if at is not None and isinstance(panel, Panel) and (place := place_at(panel.lines()[at.y], at.x)):
             await self.action_go(place)
 
+    def _print_error_renderables(self) -> None:
+        """Print no traceback: the command reports the error, on a terminal that is restored."""
+
+    def failure(self) -> ExitReason | None:
+        """Return the reason if an exception has ended the app."""
+        if not self.return_code:
+            return None
+        return ExitReason("failed", self.views.path, error=self._exception)
+
     def on_unmount(self) -> None:
         """Discard keys that are still waiting."""
         self.key_queue.close()
@@ -194,11 +197,10 @@ class BenchtuiApp(App[ExitReason]):
 
     async def on_opened(self, event: Opened) -> None:
         """Show the chosen session."""
-        shown = self._feed.path if self._feed else None
-        if event.instead_of not in (None, shown):
+        if event.instead_of not in (None, self.views.path):
             return
         try:
-            self._feed = self._open_feed(event.path, event.engine, replay=event.replay)
+            self.views.open_feed(event.path, event.engine, replay=event.replay)
         except BenchtuiError as error:
             self.notify(clean(str(error)), markup=False)
             return
@@ -210,16 +212,20 @@ class BenchtuiApp(App[ExitReason]):
         """Start an engine, and show the session that it writes."""
         from benchtui.tui.pages.engine_start import start_engine  # not needed for the first paint
 
-        self.run_worker(start_engine(self, self._app_context, event, self._symbols))
+        self.run_worker(start_engine(self, self._app_context, event, self._symbols), name=HOLDS_KEYS)
 
     async def on_comparison_requested(self, event: ComparisonRequested) -> None:
-        """Compare the chosen sessions."""
-        self._compared = event.paths
+        """Compare the chosen sessions. If there is only one, choose the other in the Library."""
+        if len(event.paths) == 1:
+            await self.action_go("library")
+            self.views.library.mark_base(event.paths[0])
+            return
+        self.views.compared = event.paths
         await self._recreate("compare")
 
     async def on_edit_requested(self, event: EditRequested) -> None:
         """Edit the chosen sweep."""
-        self._source, editor = event.source, self._editor
+        self.views.source, editor = event.source, self.views.editor
         await self.action_go("sweep")
         if editor is not None:
             editor.edit(event.source)
@@ -233,7 +239,7 @@ class BenchtuiApp(App[ExitReason]):
 
     async def action_go(self, place: Place) -> None:
         """Switch to a view, keeping its state. Without a session, the monitor opens the newest running one."""
-        if place == "monitor" and self._feed is None and (engines := await self._engines()):
+        if place == "monitor" and self.views.feed is None and (engines := await self._engines()):
             await self.on_opened(Opened(engines[0].path, engines[0]))
             return
         self._visited = [visited for visited in (*self._visited, self._place) if visited != place]
@@ -246,36 +252,31 @@ class BenchtuiApp(App[ExitReason]):
 
     async def action_leave(self) -> None:
         """Quit from any view. Confirm first if edits would be lost or a sweep is running."""
-        if self._editor is not None and self._editor.state.draft.changed:
+        editor = self.views.editor
+        if editor is not None and editor.state.draft.changed:
             await self._show_base_screen("sweep")
-            self._editor.ask_leave()
-        elif self._feed is not None and self._feed.running:
+            editor.ask_leave()
+        elif self.views.running:
             await self._show_base_screen("monitor")
             await self.run_action("screen.ask_quit")
         else:
-            self.exit(ExitReason("closed", self._feed.path if self._feed else None))
+            self.exit(ExitReason("closed", self.views.path))
 
     def copy_to_clipboard(self, text: str) -> None:
         """Copy text; what is pasted must not control the terminal or editor that it is pasted into."""
         super().copy_to_clipboard(terminal_text(text))
 
-    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """Return the palette's commands that need no file."""
-        return [
-            SystemCommand(command.title, command.about, command.run)
-            for command in self._palette_commands.of(screen)
-        ]
-
     def action_command_palette(self) -> None:
         """Open the palette."""
-        self._palette_commands.open(self.screen)
+        self.palette_commands.open(self.screen)
 
     @property
-    def _palette_commands(self) -> "PaletteCommands":
+    def palette_commands(self) -> "PaletteCommands":
+        """Commands of the palette."""
         from benchtui.tui.palette_commands import PaletteCommands  # not needed for the first paint
 
         return PaletteCommands(
-            self, self._feed, self._app_context, self._symbols, self._theme_names, self.choose_theme
+            self, self.views.feed, self._app_context, self._symbols, self._theme_names, self.choose_theme
         )
 
     def choose_theme(self, name: str) -> None:
@@ -337,86 +338,14 @@ class BenchtuiApp(App[ExitReason]):
         self._default_mode_place = None if place == self._default_mode_place else self._default_mode_place
         await self.action_go(place)
 
-    def _open_feed(
-        self, path: Path, engine: Engine | None, *, replay: bool, start: "Start | None" = None
-    ) -> Feed:
-        """Return a live or replayed feed of a session. Raises BenchtuiError if it can't be read."""
-        feed: Feed
-        if replay:
-            from benchtui.tui.replay.feed import Replay  # needed only for replays
-
-            feed = Replay(path, engine, self._clock, start)
-        else:
-            feed = Feed(path, engine, self._clock, self._app_context.find)
-        feed.judging = self._app_context.judging
-        return feed
-
     def _screen_of(self, place: Place) -> Screen[None]:
-        """Create the screen of a view, importing it on first use so that it doesn't delay the others."""
-        make = {
-            "home": self._home,
-            "sweep": self._sweep,
-            "monitor": self._monitor,
-            "charts": self._charts,
-            "library": self._library,
-            "compare": self._compare,
-        }
-        return with_size_classes(make[place](), self.size)
-
-    def _home(self) -> Screen[None]:
-        from benchtui.tui.home.screen import Home
-
-        return Home(self._app_context, self._symbols, self._model)
-
-    def _sweep(self) -> Screen[None]:
-        from benchtui.tui.editor.draft import DEFAULT_PRESET
-        from benchtui.tui.editor.screen import Editor
-
-        source = self._source or (self._feed.path if self._feed else DEFAULT_PRESET)
-        self._editor = Editor(self._app_context, self._symbols, source)
-        return self._editor
-
-    def _monitor(self) -> Screen[None]:
-        if self._feed is None:
-            return self._empty_screen("monitor")
-        name = self._app_context.name_of(self._feed.path)
-        feed, signs = self._feed, self._symbols
-        if feed.replayed:
-            from benchtui.tui.replay.feed import Replay  # needed only for replays
-            from benchtui.tui.replay.screen import ReplayMonitor
-
-            if isinstance(feed, Replay):
-                return ReplayMonitor(feed, name, signs, self._link, self._clock, preferences=self._preferences)
-        return Monitor(feed, name, signs, self._link, self._clock, preferences=self._preferences)
-
-    def _charts(self) -> Screen[None]:
-        if self._feed is None:
-            return self._empty_screen("charts")
-        from benchtui.tui.charts.screen import Charts
-
-        return Charts(self._feed, self._symbols, self._link)
-
-    def _library(self) -> Screen[None]:
-        from benchtui.tui.library.screen import Library
-
-        return Library(self._app_context, self._symbols)
-
-    def _compare(self) -> Screen[None]:
-        from benchtui.tui.compare.screen import Compare
-
-        return Compare(self._compared, self._app_context, self._symbols)
+        return with_size_classes(self.views.screen(place), self.size)
 
     async def _engines(self) -> list[Engine]:
         """Return the running engines, or an empty list if they can't be reached."""
         with suppress(BenchtuiError):
             return await asyncio.to_thread(self._app_context.running)
         return []
-
-    def _empty_screen(self, place: Place) -> Screen[None]:
-        """Return the placeholder for a view that needs a session when none is open."""
-        from benchtui.tui.pages.empty import EmptyScreen
-
-        return EmptyScreen(place, self._symbols)
 
     def _watch_terminal(self) -> None:
         loop = asyncio.get_running_loop()
@@ -428,8 +357,7 @@ class BenchtuiApp(App[ExitReason]):
 
     def _exit_on_signal(self) -> None:
         """Exit at once on a signal. A running sweep continues."""
-        running = self._feed is not None and self._feed.running
-        self.exit(ExitReason("detached" if running else "closed", self._feed.path if self._feed else None))
+        self.exit(ExitReason("detached" if self.views.running else "closed", self.views.path))
 
     def _check_terminal(self) -> None:
         terminal = self._link.terminal
@@ -440,14 +368,7 @@ class BenchtuiApp(App[ExitReason]):
         """Exit and leave the engine running. Write nothing to a closed terminal."""
         if (terminal := self._link.terminal) is not None:
             terminal.lost = terminal.lost or terminal.hung_up()
-        self.exit(ExitReason("lost", self._feed.path if self._feed else None))
-
-
-def with_size_classes(screen: Screen[None], size: Size) -> Screen[None]:
-    """Add the size classes to a new screen. Adding them later would redraw all of it."""
-    for cells, names in ((size.width, WIDTHS), (size.height, HEIGHTS)):
-        screen.add_class([name for least, name in names if cells >= least][-1])
-    return screen
+        self.exit(ExitReason("lost", self.views.path))
 
 
 def run_app(
@@ -473,28 +394,11 @@ def run_app(
     app = BenchtuiApp(
         app_context, session_path, engine, start=start, model=model, theme=theme, ascii_only=ascii_only
     )
-    return app.run(mouse=app_context.preferences.settings.mouse) or ExitReason("closed")
-
-
-def key_owners() -> list[type]:
-    """Import and return the app and all screens that define key bindings."""
-    # imported here because the first screen doesn't need them
-    from benchtui.tui.case.screen import CaseScreen
-    from benchtui.tui.charts.screen import Charts
-    from benchtui.tui.compare.screen import Compare
-    from benchtui.tui.editor.open_dialog import OpenDialog
-    from benchtui.tui.editor.screen import Editor
-    from benchtui.tui.explain.screen import WhyScreen
-    from benchtui.tui.home.screen import Home
-    from benchtui.tui.library.screen import Library
-    from benchtui.tui.monitor.columns_dialog import ColumnsPage
-    from benchtui.tui.pages.empty import EmptyScreen
-    from benchtui.tui.pages.page import Page
-    from benchtui.tui.pages.palette import Palette
-    from benchtui.tui.pages.permission import PermissionScreen
-    from benchtui.tui.replay.screen import ReplayMonitor
-    from benchtui.tui.report.screen import ReportScreen
-
-    pages = [CaseScreen, Charts, ColumnsPage, Compare, Editor, Home, Library, Monitor, EmptyScreen, OpenDialog]
-    pages += [Page, PermissionScreen, ReportScreen, WhyScreen]
-    return [BenchtuiApp, *pages, Palette, ReplayMonitor]
+    try:
+        left = app.run(mouse=app_context.preferences.settings.mouse)
+        return app.failure() or left or ExitReason("closed")
+    except Exception as error:  # noqa: BLE001  (reported with its traceback)
+        return ExitReason("failed", session_path, error=error)
+    finally:
+        if isinstance(app._driver, Terminal):
+            app._driver.ensure_given_back()

@@ -17,6 +17,7 @@ from benchtui.engine.files.model_location import locate
 from benchtui.sessions.files.input_file import open_plain
 from benchtui.sessions.payloads import Data
 from benchtui.sessions.state.file_names import DATASET, DRAFT_PREFIX, WEIGHTS, is_model_name
+from benchtui.sessions.stored_models.measurable import PROCESSORS
 from benchtui.sessions.sweep import SAMPLE, SYNTHETIC, Config, Sweep, custom_task
 
 DIGITS = 16
@@ -42,7 +43,6 @@ _TOKENIZER = (
     "*.model",
     "*.tiktoken",
 )
-_PROCESSOR = ("preprocessor_config.json", "processor_config.json")
 _WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 """Patterns of weight files; transformers prefers the first kind."""
 _LIBRARIES = {Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
@@ -65,7 +65,7 @@ def _files(sweep: Sweep, config: Config, data: Data | None) -> Iterator[tuple[st
     if data and data.tokenizer:
         patterns += _TOKENIZER
     if data and data.processor:
-        patterns += _PROCESSOR
+        patterns += PROCESSORS
     trained = sweep.weights == "pretrained"
     yield from _model(locate(config.model, sweep.weights).folder, patterns, weights=trained)
     if is_model_name(config.draft):

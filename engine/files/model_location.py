@@ -5,12 +5,10 @@ from typing import Literal
 
 import msgspec
 
-from benchtui.sessions.stored_models.hub_cache import snapshot
+from benchtui.sessions.stored_models.hub_cache import bundled_models, snapshot
 from benchtui.sessions.sweep import Weights
 
 Source = Literal["hub", "folder", "bundled"]
-
-_ARCHITECTURES = Path(__file__).parents[1] / "models" / "architectures"
 
 
 class ModelLocation(msgspec.Struct, frozen=True):
@@ -41,11 +39,6 @@ def locate(model: str, weights: Weights) -> ModelLocation:
     folder = Path(model).expanduser()
     if folder.is_dir():
         return ModelLocation(model, str(folder), "folder")
-    if weights == "random" and model in bundled():
-        return ModelLocation(model, str(_ARCHITECTURES / model), "bundled")
+    if weights == "random" and model in bundled_models():
+        return ModelLocation(model, str(bundled_models()[model]), "bundled")
     return ModelLocation(model, model, "hub")
-
-
-def bundled() -> list[str]:
-    """Return the names of the bundled architectures."""
-    return sorted(entry.name for entry in _ARCHITECTURES.iterdir())

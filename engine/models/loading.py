@@ -12,10 +12,12 @@ from transformers.utils.hub import cached_file
 
 from benchtui.engine.exception_text import first_line
 from benchtui.engine.files.model_location import ModelLocation as ModelLocation
-from benchtui.engine.files.model_location import Source, bundled
+from benchtui.engine.files.model_location import Source
 from benchtui.engine.files.model_location import locate as locate
 from benchtui.engine.models import hub
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.stored_models.hub_cache import bundled_models
+from benchtui.sessions.stored_models.measurable import NO_TOKENIZER
 
 Loaded = TypeVar("Loaded")
 
@@ -24,9 +26,6 @@ _SOURCES: dict[Source, str] = {
     "folder": "the folder",
     "bundled": "the bundled architectures",
 }
-
-NO_TOKENIZER = 'dataset = "synthetic" needs no tokenizer'
-"""Remedy for a model without a tokenizer."""
 
 BLOCK = (1 << 20) - 3
 """Length of the block that random weights repeat. It is prime, so that only matrices with more rows than this
@@ -66,7 +65,7 @@ def optional_file(location: ModelLocation, name: str) -> Path | None:
 
 def _remedy(what: str, location: ModelLocation) -> str:
     if location.source == "hub":
-        names = ", ".join(bundled())
+        names = ", ".join(bundled_models())
         return (
             f'; to work offline, use a local folder or weights = "random" with a bundled architecture ({names})'
         )

@@ -13,6 +13,7 @@ from benchtui.engine.models import attention, precision, quantization
 from benchtui.engine.models import loading as models
 from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
 from benchtui.sessions.payloads import Model
+from benchtui.sessions.stored_models.measurable import room_reason
 from benchtui.sessions.sweep import Config, Sweep
 from benchtui.sessions.sweep.options import FLASH
 
@@ -33,14 +34,16 @@ class Architecture(msgspec.Struct, frozen=True):
 
     @property
     def vocabulary(self) -> int:
-        """Vocabulary size of the model."""
-        return int(self.config.get_text_config().vocab_size)
+        """Vocabulary size of the model. Raises CaseSkippedError if it has none."""
+        size = getattr(self.config.get_text_config(), "vocab_size", None)
+        if size is None:
+            raise CaseSkippedError(f"{self.location.name} states no vocab_size, which random tokens need")
+        return int(size)
 
-    def require_room(self, length: int, needed: str) -> None:
-        """Raise CaseSkippedError if a sequence of this length exceeds the model's positions."""
-        most = getattr(self.config, "max_position_embeddings", None)
-        if most and length > most:
-            raise CaseSkippedError(f"{needed}: {self.location.name} supports at most {most} positions")
+    def require_room(self, length: int, new_tokens: int) -> None:
+        """Raise CaseSkippedError if texts of this length, and new tokens, exceed the model's positions."""
+        if reason := room_reason(self.config.to_dict(), self.location.name, length, new_tokens):
+            raise CaseSkippedError(reason)
 
 
 def load_network(
@@ -67,12 +70,18 @@ def load_network(
     except (BenchtuiError, ValueError) as error:
         if reason := attention.unsupported_reason(config.attention, error):
             raise CaseSkippedError(reason) from error
+        if "Unrecognized configuration class" in str(error):
+            kind = architecture.config.model_type
+            raise CaseSkippedError(
+                f"{sweep.task}: transformers has no such model of the type {kind}"
+            ) from error
         raise
     if quantization.stated_method(module) is None:
         module = module.to(dtype=precision.weights_dtype(config.precision))
     module = module.to(device=device).eval()
     model = replace(_describe(module, architecture.location, sweep), random_weights=digest)
-    return Network(module, model, (*marks, *_quantize(module, config, device)))
+    emulated = precision.emulation_marks(config.precision, device)
+    return Network(module, model, (*marks, *_quantize(module, config, device), *emulated))
 
 
 def _quantize(module: Any, config: Config, device: torch.device) -> tuple[str, ...]:  # noqa: ANN401

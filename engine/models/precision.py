@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from benchtui.engine.device_support import has_instructions
 from benchtui.sessions.errors import CaseSkippedError
 from benchtui.sessions.sweep.library_names import AUTOCAST_DTYPES, WEIGHTS_DTYPES
 
@@ -20,6 +21,14 @@ def autocast(precision: str, device: torch.device) -> AbstractContextManager[obj
     """Return the context of a forward pass: autocast for ``amp-`` precisions, else none."""
     name = AUTOCAST_DTYPES.get(precision)
     return torch.autocast(device.type, dtype=getattr(torch, name)) if name else nullcontext()
+
+
+def emulation_marks(precision: str, device: torch.device) -> tuple[str, ...]:
+    """Return a mark if the processor that computes in fp16 or bf16 has no instructions for it."""
+    dtype = precision.removeprefix("amp-")
+    if device.type != "cpu" or dtype not in ("fp16", "bf16") or has_instructions(dtype) is not False:
+        return ()
+    return (f"{dtype} is emulated: the processor has no instructions for it",)
 
 
 def set_tf32(precision: str) -> None:

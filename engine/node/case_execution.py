@@ -15,7 +15,6 @@ from benchtui.engine.telemetry.neighbors.processes import busiest, named, proces
 from benchtui.sessions.events import Answered, CaseFinished, CasePrepared, Outcome
 from benchtui.sessions.payloads import (
     GPU_ACTIVITY,
-    HOST_ACTIVITY,
     Energy,
     Environment,
     Gpu,
@@ -35,7 +34,7 @@ _PROCESSES_PERIOD_S = 1.0
 
 _AROUND_S = 1.0
 """Seconds around a short span from which the CPU use of others is taken. Single samples are 0.25 s apart."""
-_OF_BOTH = "two cases took turns on the device, and its readings are of both"
+_OF_SEVERAL = "several cases took turns on the device, and its readings are of all"
 _MIG = "the GPU is partitioned by MIG, and the driver reports the whole device instead of the instance"
 
 
@@ -131,14 +130,14 @@ class CaseRun:
             return event
         begin_s, end_s = event.measured_s
         self._readings.flush()
-        turns = event.turns is not None
+        turns = len(event.turns.partners) if event.turns else 0
         environment = self._environment(event.environment or Environment(), begin_s, end_s, turns=turns)
         if contention_marks(environment, end_s - begin_s):
             environment = replace(environment, neighbors=self._neighbors(environment, event.t))
         return replace(
             event,
             memory=replace(event.memory or Memory(), peak_device_mb=self._device_mb),
-            energy=Energy(absent=_OF_BOTH) if turns else self._energy(begin_s, end_s),
+            energy=Energy(absent=_OF_SEVERAL) if turns else self._energy(begin_s, end_s),
             environment=environment,
             marks=(
                 *event.marks,
@@ -180,13 +179,11 @@ class CaseRun:
             return Energy(absent=self._gpu_absent())
         return gpu_energy(self._readings, gpu.index, begin_s, end_s)
 
-    def _environment(
-        self, seen: Environment, begin_s: float, end_s: float, *, turns: bool = False
-    ) -> Environment:
+    def _environment(self, seen: Environment, begin_s: float, end_s: float, *, turns: int = 0) -> Environment:
         """Complete the worker's readings with those of the GPU.
 
-        ``others_cpu_percent`` is corrected for the engine and concurrent cases. A case that took turns with
-        this one, which never runs at the same time, isn't counted as running beside it.
+        ``others_cpu_percent`` is corrected for the engine and concurrent cases. The number of cases that took
+        turns with this one, which never run at the same time, isn't counted as running beside it.
         """
         beside = max(0, self._readings.most_workers(begin_s, end_s) - 1)
         others_percent = self._others_percent(seen, beside, begin_s, end_s)
@@ -199,7 +196,6 @@ class CaseRun:
             idle_run_delay_percent=idle.run_delay_percent if idle else None,
             stood_still_s=still_s,
             processor_mhz=_mean(self._host_readings("processor_mhz", begin_s, end_s)),
-            **{name: _mean(self._host_readings(name, begin_s, end_s), digits=2) for name in HOST_ACTIVITY},
         )
         gpu = self.gpu
         return seen if gpu is None else self._with_gpu(seen, gpu, begin_s, end_s)
@@ -277,9 +273,9 @@ class CaseRun:
         return next(own, None)
 
 
-def _mean(readings: Sequence[float], digits: int = 1) -> float | None:
+def _mean(readings: Sequence[float]) -> float | None:
     """Return the mean of readings, rounded. None without readings."""
-    return round(fmean(readings), digits) if readings else None
+    return round(fmean(readings), 1) if readings else None
 
 
 def count_other_gpu_processes(processes: dict[int, float | None], workers: frozenset[int]) -> int:

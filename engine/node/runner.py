@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from multiprocessing.connection import Connection
 from time import monotonic
 
 import msgspec
@@ -22,14 +21,9 @@ from benchtui.engine.telemetry.gpu.reader import GpusUnavailable
 from benchtui.engine.telemetry.host import HostReader
 from benchtui.engine.telemetry.host_info import describe_host
 from benchtui.engine.telemetry.neighbors.idle import IdleProbe, idle_gpu_processes
-from benchtui.engine.telemetry.processor_counters import (
-    INSTRUCTIONS_KEY,
-    TRAFFIC_KEY,
-    MemoryTraffic,
-    WorkerInstructions,
-)
 from benchtui.engine.telemetry.rapl import Rapl
 from benchtui.engine.telemetry.sampler import BATCH, PERIOD_S, Sampler
+from benchtui.engine.worker.turns import Pipes
 from benchtui.sessions.analysis.roofline import PeakKey
 from benchtui.sessions.events import Idle, Telemetry
 from benchtui.sessions.payloads import Gpu
@@ -66,8 +60,8 @@ class NodeRunner:
         self._telemetry = TelemetryWindow(self._flush)
         self._runs: list[CaseRun] = []
         """Running cases."""
-        self._partner_pipes: dict[int, Connection] = {}
-        """Ends of the pipes for cases that are started next, because their partners have been started."""
+        self._pipes: dict[int, Pipes] = {}
+        """Pipes of the cases that are started next, because they take turns with one that has been started."""
         self._settings = NodeSettings(0.0)
         self._emit: Callable[[Telemetry], None] = _discard
         self._sampler: Sampler | None = None
@@ -85,19 +79,11 @@ class NodeRunner:
             clock=self.now_s,
             emit=self._sampled,
             batch=batch,
-            host=self._host_reader(),
+            host=HostReader(None if "rapl" in self.host.absent else Rapl()),
             stops=self._telemetry.stops,
             measured_gpus=self._measured_gpus,
         )
         self._sampler.start()
-
-    def _host_reader(self) -> HostReader:
-        absent = self.host.absent
-        return HostReader(
-            None if "rapl" in absent else Rapl(),
-            None if INSTRUCTIONS_KEY in absent else WorkerInstructions(),
-            None if TRAFFIC_KEY in absent else MemoryTraffic(),
-        )
 
     def now_s(self) -> float:
         """Session time in seconds."""
@@ -127,33 +113,32 @@ class NodeRunner:
     def start(self, job: Job) -> Execution:
         """Start a case, once its fork server is ready. Raises BenchtuiError if its worker can't be started.
 
-        Of two cases that take turns, the first one is started right before the other. If one of them can't be
-        started, the other runs alone.
+        Cases that take turns are started right after each other, in the order of their turns. If one of them
+        can't be started, the turns of the others last until they have been measured enough.
         """
-        pipe = self._pipe_to_partner(job)
+        pipes = self._pipes_of(job)
         ready = self._processes.begin_server(named_values.texts(job.config.env))
         if ready is None:
-            return self._start(job, pipe)
-        return PendingCase(job.case, ready, lambda: self._start(job, pipe))
+            return self._start(job, pipes)
+        return PendingCase(job.case, ready, lambda: self._start(job, pipes))
 
-    def _pipe_to_partner(self, job: Job) -> Connection | None:
-        """Return the job's end of the pipe to its partner; None if it runs alone."""
-        if job.partner is None:
+    def _pipes_of(self, job: Job) -> Pipes | None:
+        """Return the job's pipes to the cases that it takes turns with; None if it runs alone."""
+        if job.turns is None:
             return None
-        if not job.partner.first:
-            return self._partner_pipes.pop(job.case, None)
-        own, other = self._processes.pipe_between()
-        self._partner_pipes = {job.partner.case: other}
-        return own
+        if job.turns.place == 0:
+            cases = [turn.case for turn in job.turns.rounds]
+            self._pipes = dict(zip(cases, self._processes.pipes_around(len(cases)), strict=True))
+        return self._pipes.pop(job.case, None)
 
-    def _start(self, job: Job, pipe: Connection | None) -> CaseRun:
+    def _start(self, job: Job, pipes: Pipes | None) -> CaseRun:
         if self._scratch is None:
             raise AssertionError("a node must be opened before its first case")
         now_s = self.now_s()
         self._telemetry.drop_before(min((run.begun_s for run in self._runs), default=now_s))
         settings, scratch = self._settings, str(self._scratch.path / job.scratch)
         job = replace(job, zero_s=settings.zero_s, report_s=settings.report_s, scratch=scratch)
-        execution = self._processes.start(job, pipe)
+        execution = self._processes.start(job, pipes)
         gpus, device = self._gpu_reader, job.config.device
         run = CaseRun(
             execution,

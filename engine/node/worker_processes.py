@@ -1,6 +1,5 @@
 """Worker processes: cases and one-shot queries, forked from a server that has imported torch."""
 
-import errno
 import multiprocessing
 import os
 import resource
@@ -38,8 +37,9 @@ from benchtui.engine.process_tree import (
     kill_descendants,
     kill_orphans,
 )
+from benchtui.engine.worker.turns import Pipes
 from benchtui.sessions.analysis.roofline import PeakKey
-from benchtui.sessions.errors import BenchtuiError, OutOfFilesError
+from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, Outcome, Runtime
 from benchtui.sessions.sweep import SAMPLE, SYNTHETIC, Record, named_values
 
@@ -52,7 +52,6 @@ _MAX_CHUNKS = 16
 the loop."""
 _PROBE_END_S = 1.0
 _NO_SERVER = "the fork server is gone"
-_SHORTAGES = (errno.EMFILE, errno.ENFILE)
 _CHECK_S = 2.0
 """Seconds after a kill before checking that the fork server, which reports the worker's exit, still runs."""
 _REPLACED = "the fork server was stopped and has been replaced"
@@ -119,18 +118,19 @@ class WorkerProcesses:
         self._queries.append(query)
         return query
 
-    def pipe_between(self) -> tuple[Connection, Connection]:
-        """Return the ends of a pipe between two workers that take turns.
+    def pipes_around(self, workers: int) -> list[Pipes]:
+        """Return the ends of the pipes from each of several workers that take turns to the next one.
 
         Raises:
-            BenchtuiError: if it can't be created.
+            BenchtuiError: if they can't be created.
         """
-        return _pipe(self._context, "the worker", duplex=True)
+        pipes = [_pipe(self._context, "the worker") for _ in range(workers)]
+        return [Pipes(pipes[place - 1][0], pipes[place][1]) for place in range(workers)]
 
-    def start(self, job: Job, partner: Connection | None = None) -> "CaseProcess":
-        """Start the worker of a case, with its end of the pipe to a partner."""
+    def start(self, job: Job, pipes: Pipes | None = None) -> "CaseProcess":
+        """Start the worker of a case, with its ends of the pipes to those that it takes turns with."""
         fork_server.kill_least_used({running.server for running in self._cases})
-        case = CaseProcess(self._context, job, self._ended, partner)
+        case = CaseProcess(self._context, job, self._ended, pipes)
         self._cases.append(case)
         return case
 
@@ -168,19 +168,18 @@ class CaseProcess:
         context: ForkServerContext,
         job: Job,
         on_end: Callable[["CaseProcess"], None],
-        partner: Connection | None = None,
+        pipes: Pipes | None = None,
     ) -> None:
-        """Start the worker. It gets its end of the pipe to a partner, which is closed here.
+        """Start the worker. It gets its ends of the pipes to others, which are closed here.
 
         Raises:
-            OutOfFilesError: if the system is short of file descriptors.
             BenchtuiError: if the worker can't be started.
         """
         self._on_end = on_end
         self._case = job.case
         self._answers = job.sweep.measure.answers
-        # a partner uses half of the time
-        self._timeout_s = job.sweep.measure.timeout_s * (2 if partner else 1)
+        workers = len(job.turns.rounds) if job.turns and pipes else 1  # they share the time
+        self._timeout_s = job.sweep.measure.timeout_s * workers
         self._deadline_s = monotonic() + self._timeout_s
         self._ending: CaseFinished | None = None
         self._killed_s: float | None = None
@@ -201,7 +200,7 @@ class CaseProcess:
             events_out.close()
             raise
         self._process: BaseProcess = context.Process(
-            target=_run_worker, args=(msgspec.json.encode(job), events_out, stderr_out, partner)
+            target=_run_worker, args=(msgspec.json.encode(job), events_out, stderr_out, pipes)
         )
         variables = named_values.texts(job.config.env)
         try:
@@ -214,8 +213,8 @@ class CaseProcess:
         finally:
             events_out.close()
             stderr_out.close()
-            if partner:
-                partner.close()
+            if pipes:
+                pipes.close()
         self.pid = self._process.pid or 0
         """Process id of the worker, also valid after its exit."""
         self.server = fork_server.server_pid(variables)
@@ -427,10 +426,10 @@ class PeaksQuery(_Query[PeaksReport]):
         return self._received()
 
 
-def _pipe(context: ForkServerContext, process: str, *, duplex: bool = False) -> tuple[Connection, Connection]:
+def _pipe(context: ForkServerContext, process: str) -> tuple[Connection, Connection]:
     """Return the read and write ends of a new pipe. Raises BenchtuiError if it can't be created."""
     try:
-        return context.Pipe(duplex)
+        return context.Pipe(duplex=False)
     except OSError as error:
         raise _not_started(process, error) from error
 
@@ -438,9 +437,7 @@ def _pipe(context: ForkServerContext, process: str, *, duplex: bool = False) -> 
 def _not_started(process: str, error: OSError | EOFError) -> BenchtuiError:
     if isinstance(error, EOFError | ConnectionError):
         return BenchtuiError(f"can't start {process}: {_NO_SERVER}{_processor_limit_text()}")
-    why = error.strerror or error
-    kind = OutOfFilesError if getattr(error, "errno", None) in _SHORTAGES else BenchtuiError
-    return kind(f"can't start {process}: {why}")
+    return BenchtuiError(f"can't start {process}: {error.strerror or error}")
 
 
 def _processor_limit_text() -> str:
@@ -479,13 +476,13 @@ def _do_nothing() -> None:
     """Show that the fork server is ready."""
 
 
-def _run_worker(job: bytes, events: Connection, stderr: Connection, partner: Connection | None) -> None:
+def _run_worker(job: bytes, events: Connection, stderr: Connection, pipes: Pipes | None) -> None:
     os.dup2(stderr.fileno(), 2)  # before the imports, which may fail
     from benchtui.engine.worker.main import (
         main,  # torch is imported in the worker, never in the supervisor
     )
 
-    main(job, events, stderr, partner)
+    main(job, events, stderr, pipes)
 
 
 def _kill(pid: int) -> None:

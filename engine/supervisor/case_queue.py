@@ -9,10 +9,10 @@ import msgspec
 from msgspec.structs import replace
 
 from benchtui.engine.executor import Node
-from benchtui.engine.job import Partner
+from benchtui.engine.job import TurnOrder
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Outcome, Runtime
-from benchtui.sessions.payloads import Host
+from benchtui.sessions.payloads import CaseRound, Host
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import (
     MOST_CASES,
@@ -34,8 +34,8 @@ class ScheduledRound(msgspec.Struct, frozen=True):
     round: int
     node: str | None = None
     """Node on which it runs; None for this machine."""
-    partner: Partner | None = None
-    """Case that it takes turns with, which is started right before or after it."""
+    turns: TurnOrder | None = None
+    """Its turns with cases that are started right before or after it; None if it is measured alone."""
 
 
 LOCAL_NODES = (Node(None, Host()),)
@@ -59,7 +59,7 @@ class Queue:
         self._between_plans: set[int] = set()
         """Measured cases that wait until further rounds are planned, with ``rounds = "auto"``."""
         self._by_turns: tuple[int, ...] = ()
-        """The two cases of the newest plan if they take turns."""
+        """The cases of the newest plan if they take turns."""
         self._rounds_done: dict[int, int] = {}
         self._order = Order(range(len(self.cases)))
         self._oom_cases: list[Case] = []
@@ -75,7 +75,7 @@ class Queue:
         self._oom_cases = [self.cases[case.index] for case in session.cases if case.state == "oom"]
         plan = session.rounds_planned
         self._by_turns = plan.cases if plan and plan.by_turns else ()
-        if len(self._pending.intersection(self._by_turns)) == 1:  # the other one's round has ended
+        if not self._pending.issuperset(self._by_turns):  # the rounds of others have ended
             self.withdraw_further()
 
     @property
@@ -109,7 +109,7 @@ class Queue:
         return bool(self._between_plans or first) if looks else bool(self._between_plans) and not first
 
     def plan_further(self, indexes: Sequence[int], *, by_turns: bool = False) -> None:
-        """Queue one further round of each of these measured cases, in this order, or of two by turns."""
+        """Queue one further round of each of these measured cases, in this order, or by turns."""
         self._by_turns = tuple(indexes) if by_turns else ()
         self._between_plans.difference_update(indexes)
         self._pending.update(indexes)
@@ -129,11 +129,11 @@ class Queue:
         """Return the next case if it may start now, and mark it as running.
 
         A node runs one case at a time, unless the sweep is parallel: then one per GPU, while a case on the CPU
-        runs alone. No case overtakes one that waits for exclusive use of a node. Two cases that take turns
+        runs alone. No case overtakes one that waits for exclusive use of a node. Cases that take turns
         start together.
         """
-        if second := self._second_by_turns():
-            return second
+        if follower := self._next_by_turns():
+            return follower
         busy = self._busy()
         free = [node for node in self.nodes if self._sweep.run.parallel or not busy[node.name]]
         for case in self.pending if free and not self.paused else ():
@@ -266,22 +266,25 @@ class Queue:
     def _case(self, index: int, config: Config) -> Case:
         return Case(index, config, unsupported_reason(config) or incompatible_reason(config, self._sweep))
 
-    def _second_by_turns(self) -> ScheduledRound | None:
-        """Return the second of two cases that take turns if the first has just started, and mark it."""
-        waiting = [index for index in self._by_turns if index in self._pending]
-        first = next((self.running[index] for index in self._by_turns if index in self.running), None)
-        if len(waiting) != 1 or not (first and first.partner and first.partner.first):
+    def _next_by_turns(self) -> ScheduledRound | None:
+        """Return the next of the cases that take turns if all before it have just started, and mark it."""
+        begun = [self.running[index] for index in self._by_turns if index in self.running]
+        turns = begun[0].turns if begun else None
+        if turns is None or len(begun) == len(turns.rounds):
             return None
-        return self._start(self.cases[waiting[0]], first.node, first)
+        case = self.cases[turns.rounds[len(begun)].case]
+        if case.index not in self._pending:
+            return None
+        return self._start(case, begun[0].node, replace(turns, place=len(begun)))
 
-    def _start(self, case: Case, node: str | None, first: ScheduledRound | None = None) -> ScheduledRound:
-        """Mark a case as running. ``first`` is the case that it takes turns with, if that has been started."""
-        partner = Partner(case=first.case.index, round=first.round, first=False) if first else None
-        if set(self._by_turns) <= self._pending and case.index in self._by_turns:
-            other = next(index for index in self._by_turns if index != case.index)
-            partner = Partner(case=other, round=self._done(other), first=True)
+    def _start(self, case: Case, node: str | None, turns: TurnOrder | None = None) -> ScheduledRound:
+        """Mark a case as running. ``turns`` are those with cases that have been started."""
+        if case.index in self._by_turns and self._pending.issuperset(self._by_turns):
+            order = [case.index, *(index for index in self._by_turns if index != case.index)]
+            rounds = tuple(CaseRound(case=index, round=self._done(index)) for index in order)
+            turns = TurnOrder(rounds=rounds, place=0)
         self._pending.remove(case.index)
-        scheduled = ScheduledRound(case, self._done(case.index), node, partner)
+        scheduled = ScheduledRound(case, self._done(case.index), node, turns)
         self.running[case.index] = scheduled
         return scheduled
 

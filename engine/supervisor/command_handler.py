@@ -14,7 +14,7 @@ def execute(command: Command, scheduler: Scheduler) -> tuple[int, ...]:
         scheduler.require_not_stopping()
     match command.command:
         case "stop":
-            scheduler.stop("stopped by the user")
+            scheduler.stop(f"stopped by {command.cause}")
         case "pause" | "continue":
             _pause(scheduler, command.command == "pause")
         case "skip":

@@ -1,6 +1,8 @@
 """Resuming a recorded session: whether it is possible, what is left to run, and what has changed since."""
 
+import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -43,6 +45,7 @@ class ResumableSession:
         self._options = options
         try:
             self.session = read_for("resume", path)
+            enter_folder(self.session)
             self._to_rerun = tuple(case.index for case in self.session.cases if self._must_rerun(case))
             self._require_work()
             require_permission(self.session, options.consent)
@@ -144,3 +147,10 @@ def read_for(purpose: Literal["resume", "explain"], path: Path) -> Session:
     except BenchtuiError as error:
         reason = str(error).removeprefix(f"{path}").lstrip(",: ")
         raise BenchtuiError(f"{path}: can't {purpose}: {reason}") from error
+
+
+def enter_folder(session: Session) -> None:
+    """Change to the folder that relative paths of a session's sweep start from, if it is there."""
+    if session.start.folder:
+        with suppress(OSError, ValueError):  # on another machine, the present folder has to do
+            os.chdir(session.start.folder)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from math import inf
 
 from msgspec.structs import replace
 
@@ -11,6 +12,7 @@ from benchtui.engine.supervisor.answer_baselines import AnswerBaselines
 from benchtui.engine.supervisor.batch_size_search import NextSize, SearchResult
 from benchtui.engine.supervisor.batch_size_searches import ENDS_PREFIX, BatchSizeSearches, PendingSearchStep
 from benchtui.engine.supervisor.case_queue import Queue
+from benchtui.engine.supervisor.rounds.between_turns import WaitBetweenTurns
 from benchtui.engine.supervisor.rounds.execution import Launch, RoundRun
 from benchtui.engine.supervisor.rounds.further import FurtherPlan, FurtherRounds
 from benchtui.engine.supervisor.rounds.policy import Retry, Rounds
@@ -19,6 +21,7 @@ from benchtui.engine.supervisor.waits.machine_loads import MachineLoads
 from benchtui.engine.supervisor.waits.waits import Waits
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import (
+    AnyEvent,
     CaseAdded,
     CaseFinished,
     CasePrepared,
@@ -55,7 +58,9 @@ class Scheduler:
         self._runs: dict[int, RoundRun] = {}
         self._launch = launch
         self._rounds = rounds
-        self._waits = Waits(sweep.run, nodes, loads, log.now_s())
+        ends_s = sweep.run.budget_s if sweep.find else None
+        self._waits = Waits(sweep.run, nodes, loads, log.now_s(), inf if ends_s is None else ends_s)
+        self._between_turns = WaitBetweenTurns(self._waits)
         self.answer_baselines = AnswerBaselines(sweep)
         self.files = FileVersions(sweep)
         self._searches = BatchSizeSearches(sweep, self.queue, [node.host for node in nodes])
@@ -91,9 +96,11 @@ class Scheduler:
 
     @property
     def left_s(self) -> float | None:
-        """Seconds until ``advance`` must be called even if no source is readable; None while no case runs."""
+        """Seconds until ``advance`` must be called even if no source is readable; None if nothing is due."""
         now_s = self.log.now_s()
-        return min((run.left_s(now_s) for run in self._runs.values()), default=None)
+        lefts_s = [run.left_s(now_s) for run in self._runs.values()]
+        wait_s = self._between_turns.left_s(now_s)
+        return min(lefts_s if wait_s is None else (*lefts_s, wait_s), default=None)
 
     def begin(self, runtimes: Mapping[str | None, Runtime]) -> None:
         """Prepare the queue before the first case runs, based on the known torch runtimes.
@@ -124,7 +131,8 @@ class Scheduler:
         self._start_cases()
         while self._plan_rounds():
             self._start_cases()
-        return bool(self._runs or self.queue.pending or (self.queue.paused and not self.stopping))
+        going_on = self.queue.paused or self._between_turns.going_on
+        return bool(self._runs or self.queue.pending or (going_on and not self.stopping))
 
     def _start_cases(self) -> None:
         if self._further and self._further.budget_is_spent:
@@ -140,7 +148,11 @@ class Scheduler:
 
         Return whether rounds are queued that weren't, or in another order.
         """
-        if not self._further or self.stopping or not self.queue.can_plan(looks=self._sweep.find is not None):
+        if not self._further or self.stopping:
+            return False
+        self._write(self._between_turns.end(self.log.now_s()))
+        looks = self._sweep.find is not None
+        if self._between_turns.going_on or not self.queue.can_plan(looks=looks):
             return False
         plan = self._further.plan(self.queue.unmeasured, self.queue.between_plans)
         for index, reason in plan.dropped:
@@ -148,11 +160,18 @@ class Scheduler:
         if plan.looks:
             self._look_first_at(plan.looks)
             return True
+        if plan.event.by_turns and self._begins_wait():
+            return False
         self.log.write(plan.event)
         self.queue.plan_further(plan.event.cases, by_turns=plan.event.by_turns)
         if not plan.event.cases:
             self._end_measured(plan)
         return bool(plan.event.cases)
+
+    def _begins_wait(self) -> bool:
+        """Begin to wait for quiet if the newest rounds by turns were disturbed; return whether it goes on."""
+        self._write(self._between_turns.begin(self.log.now_s()))
+        return self._between_turns.going_on
 
     def _look_first_at(self, cases: Sequence[int]) -> None:
         """Let the first rounds of these cases start in this order."""
@@ -219,6 +238,10 @@ class Scheduler:
         """Add a case right after another one."""
         self._skip_unrunnable([self._append_case(config, why, of=of, after=of)])
 
+    def _write(self, events: Iterable[AnyEvent]) -> None:
+        for event in events:
+            self.log.write(event)
+
     def _collect(self, run: RoundRun) -> None:
         for event in run.collect(self.log.now_s()):
             self.log.write(event)
@@ -235,6 +258,8 @@ class Scheduler:
         end = self._handle_node_loss(self.files.end(reported))
         if end is None:
             return
+        if run.scheduled.turns:
+            self._between_turns.note(run.scheduled, end, self._rounds.retry(end, 0))
         record = self._rounds.ended(end, run.scheduled.round)
         self.log.write(record)
         if end.outcome == "ok":

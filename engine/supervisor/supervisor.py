@@ -16,7 +16,7 @@ from benchtui.engine import client
 from benchtui.engine.control import Answer, Command, log_path, refusal
 from benchtui.engine.event_loop import EventLoop
 from benchtui.engine.executor import Execution, Executor, ExecutorContext, Node, PreflightTask, RunnerEvent
-from benchtui.engine.job import Job, Partner
+from benchtui.engine.job import Job, TurnOrder
 from benchtui.engine.node.preflight import peak_keys
 from benchtui.engine.supervisor.answer_baselines import is_largest
 from benchtui.engine.supervisor.case_queue import ScheduledRound
@@ -62,6 +62,8 @@ if TYPE_CHECKING:
 
 E = TypeVar("E", Runtime, Peaks)
 
+OTHERS_CHECK_S = 0.5
+"""Seconds between two checks whether the sweeps that this one waits for have ended."""
 IDLE_S = 2.0
 """Seconds in which each machine is observed before the first case, so that its own load isn't taken for a
 neighbor's."""
@@ -79,10 +81,12 @@ class Supervisor:
         resumable: "ResumableSession | None" = None,
         *,
         numbered: bool = False,
+        wait: bool = False,
     ) -> None:
         """Create or resume the session file and listen for commands.
 
-        With ``numbered``, a new file gets the next free number if its name is taken.
+        With ``numbered``, a new file gets the next free number if its name is taken. With ``wait``, nothing is
+        measured until the sweeps that are running on this machine have ended.
 
         Raises:
             BenchtuiError: if that fails. The executor is closed and an existing file is left unchanged.
@@ -101,6 +105,7 @@ class Supervisor:
             )
             self._loop = EventLoop()
             self._other_engines = client.running()
+            self._wait = wait
             # create the socket before the file, so that no session is left that nobody can reach
             self._control = ControlServer(session_id, self._loop, self._on_command)
             on_error.callback(self._control.close)
@@ -163,6 +168,7 @@ class Supervisor:
         try:
             self._log_nodes()
             self._log_custom_code()
+            self._wait_for_others()
             self._executor.open(
                 ExecutorContext(
                     self._log.zero_s,
@@ -218,7 +224,10 @@ class Supervisor:
 
     def _launch_explanation(self, case: CaseState) -> Execution:
         self._log.write_message(f"profiling the step of {case.name} in a separate process")
-        return self._executor.start(self._job(case.index, case.config, explain=True), case.node)
+        from benchtui.sessions.explain.cases import usual_ms  # as above
+
+        job = replace(self._job(case.index, case.config, explain=True), usual_ms=usual_ms(case))
+        return self._executor.start(job, case.node)
 
     def _job(
         self,
@@ -226,7 +235,7 @@ class Supervisor:
         config: Config,
         *,
         round_index: int = 0,
-        partner: Partner | None = None,
+        turns: TurnOrder | None = None,
         explain: bool = False,
     ) -> Job:
         baseline = None if explain else self._scheduler.answer_baselines.of(config)
@@ -237,7 +246,7 @@ class Supervisor:
             zero_s=self._log.zero_s,
             scratch=self._rounds.scratch(index),
             round=round_index,
-            partner=partner,
+            turns=turns,
             enough_percent=enough_percent(self._process_spread, config.device),
             baseline=self._secrets.revealed(baseline),
             spot_check=is_largest(config, self._scheduler.queue.cases),
@@ -277,10 +286,20 @@ class Supervisor:
         if names := ", ".join(self._sweep.env):
             self._log.write_message(f"environment variables set by the sweep: {names}")
 
+    def _wait_for_others(self) -> None:
+        """Wait until the sweeps that were running at the start have ended, if requested."""
+        others = self._other_engines if self._wait else []
+        if others:
+            names = listed([other.path.stem for other in others])
+            self._log.write_message(f"waiting until another sweep on this machine has ended: {names}")
+        while not self._scheduler.stopping and any(other.alive() for other in others):
+            self._loop.wait((), OTHERS_CHECK_S)
+        self._other_engines = [other for other in self._other_engines if other.alive()]
+
     def _prepare(self) -> None:
         """Log warnings before the first case, query torch on the nodes, and measure peaks."""
         if absent := list(self._executor.host.absent):
-            self._log.write_message(f"no readings of {listed(absent)}; `benchtui doctor` says why")
+            self._log.write_message(f"`benchtui doctor` says why these can't be read: {listed(absent)}")
         if changed := self._resumable.session.resumed[-1].changed if self._resumable else ():
             self._log.write_message(
                 f"resumed although hardware or software has changed: {'; '.join(changed)}", "warning"
@@ -329,7 +348,7 @@ class Supervisor:
     def _launch(self, scheduled: ScheduledRound) -> Execution:
         """Start one round of a case in its own process."""
         case = scheduled.case
-        job = self._job(case.index, case.config, round_index=scheduled.round, partner=scheduled.partner)
+        job = self._job(case.index, case.config, round_index=scheduled.round, turns=scheduled.turns)
         return self._executor.start(job, scheduled.node)
 
     def _on_command(self, command: Command) -> Answer:
@@ -391,6 +410,7 @@ class Supervisor:
             host=self._executor.host,
             version=VERSION,
             commit=commit(),
+            folder=_working_folder(),
             process_spread=self._process_spread,
         )
 
@@ -400,6 +420,15 @@ class Supervisor:
             return earlier_process_spread(paths.known(), self._executor.host.hostname)
         except (BenchtuiError, OSError):
             return {}
+
+
+def _working_folder() -> str | None:
+    """Return the working folder; None if it was removed, or its name can't be recorded."""
+    with suppress(OSError, UnicodeEncodeError):
+        folder = os.getcwd()
+        folder.encode()
+        return folder
+    return None
 
 
 def _reason(error: OSError) -> str:

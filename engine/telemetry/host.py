@@ -9,7 +9,6 @@ import msgspec
 import psutil
 
 from benchtui.engine.telemetry.processor_clock import BusyClock
-from benchtui.engine.telemetry.processor_counters import MemoryTraffic, WorkerInstructions
 from benchtui.engine.telemetry.processors import busy_s, usable_processors
 from benchtui.engine.telemetry.rapl import Rapl, RaplSample
 
@@ -31,8 +30,6 @@ class HostSample(msgspec.Struct, frozen=True):
     package_energy_j: float | None = None
     processor_mhz: float | None = None
     dram_energy_j: float | None = None
-    instructions_per_cycle: float | None = None
-    memory_mb_per_s: float | None = None
 
 
 class ProcessorUse:
@@ -53,15 +50,8 @@ class ProcessorUse:
 class HostReader:
     """Host reader. CPU use is the mean since the previous read."""
 
-    def __init__(
-        self,
-        rapl: Rapl | None = None,
-        instructions: WorkerInstructions | None = None,
-        traffic: MemoryTraffic | None = None,
-    ) -> None:
+    def __init__(self, rapl: Rapl | None = None) -> None:
         self._rapl = rapl
-        self._instructions = instructions
-        self._traffic = traffic
         self._clock = BusyClock()
         self._machine = ProcessorUse()
         self._usable = usable_processors()
@@ -87,8 +77,6 @@ class HostReader:
             package_energy_j=energy.package_j,
             processor_mhz=self._clock.mhz(),
             dram_energy_j=energy.dram_j,
-            instructions_per_cycle=self._instructions.per_cycle(worker_pids) if self._instructions else None,
-            memory_mb_per_s=self._traffic.mb_per_s(at_s) if self._traffic else None,
         )
 
     def _others_percent(self, at_s: float, workers: float | None, engine: float | None) -> float | None:

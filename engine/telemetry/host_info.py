@@ -13,7 +13,6 @@ from benchtui.engine.telemetry.gpu.reader import GpuReader, GpusUnavailable
 from benchtui.engine.telemetry.kernel_files import kernel_lines, kernel_text
 from benchtui.engine.telemetry.neighbors.run_delay import run_delay_absence
 from benchtui.engine.telemetry.processor_clock import clock_absences, core_types
-from benchtui.engine.telemetry.processor_counters import counter_absences
 from benchtui.engine.telemetry.processors import CPUS, numa_nodes, usable_processors
 from benchtui.engine.telemetry.rapl import rapl_absence
 from benchtui.sessions.payloads import Host
@@ -45,11 +44,7 @@ def describe_host(gpus: GpuReader | GpusUnavailable) -> Host:
         driver=None if isinstance(gpus, GpusUnavailable) else gpus.driver,
         packages=package_versions(PACKAGES),
         environment=recorded_variables(os.environ),
-        absent=gpu
-        | ({} if rapl is None else {"rapl": rapl})
-        | clock_absences()
-        | counter_absences()
-        | run_delay_absence(),
+        absent=gpu | ({} if rapl is None else {"rapl": rapl}) | clock_absences() | run_delay_absence(),
     )
 
 

@@ -12,7 +12,7 @@ from benchtui.engine.telemetry.gpu.reader import GpuReader, GpuSample
 from benchtui.engine.telemetry.host import HostReader, HostSample
 from benchtui.engine.telemetry.stopped_workers import StoppedWorkers
 from benchtui.sessions.events import Telemetry
-from benchtui.sessions.payloads import FILE_NAMES, GPU_ACTIVITY, HOST_ACTIVITY, GpuReadings, HostReadings
+from benchtui.sessions.payloads import FILE_NAMES, GPU_ACTIVITY, GpuReadings, HostReadings
 
 PERIOD_S, BATCH = 0.25, 2
 """Seconds between two samples, and number of samples per event."""
@@ -214,7 +214,6 @@ def _host_readings(column: Sequence[HostSample]) -> HostReadings:
         package_energy_j=_if_any([sample.package_energy_j for sample in column]),
         processor_mhz=_if_any([sample.processor_mhz for sample in column]),
         dram_energy_j=_if_any([sample.dram_energy_j for sample in column]),
-        **{name: _if_any([getattr(sample, name) for sample in column]) for name in HOST_ACTIVITY},
     )
 
 

@@ -31,7 +31,7 @@ from benchtui.engine.worker.explain.compiler_log import CompilerLog, show_fused_
 from benchtui.engine.worker.explain.profiling import profile_step
 from benchtui.engine.worker.step_cost import TypicalStep, count_waits, measure_step_cost, stored_or
 from benchtui.engine.worker.timed_loop import MeasuredPhase, Recorder, measure, warm_up
-from benchtui.engine.worker.turns import Turns
+from benchtui.engine.worker.turns import Pipes, Turns
 from benchtui.engine.workloads.base import Workload
 from benchtui.engine.workloads.own import task as own
 from benchtui.sessions.analysis.applied_options import unapplied_options
@@ -39,6 +39,7 @@ from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
 from benchtui.sessions.events import CaseFinished, CasePrepared, Explained, Outcome, Phase, Steps
 from benchtui.sessions.payloads import Compiling, Effective, Memory, StepCost
 from benchtui.sessions.sweep import custom_task, named_values
+from benchtui.sessions.text.formatting import count
 from benchtui.sessions.timestamps import utc_now
 
 WorkerReport = WorkerEvent | StepCostReport | LeftThreads
@@ -50,10 +51,10 @@ STEP_COST_PENDING = StepCost(absent=dict.fromkeys(("flops", "bytes"), _CUT_SHORT
 """Placeholder in ``CaseFinished``: counting the step's cost comes later and may kill the worker."""
 
 
-def main(job: bytes, events: Connection, stderr: Connection, partner: Connection | None = None) -> None:
+def main(job: bytes, events: Connection, stderr: Connection, pipes: Pipes | None = None) -> None:
     """Run a case in the process forked for it, then kill its descendants.
 
-    ``partner`` is the pipe to the worker that it takes turns with.
+    ``pipes`` lead to the workers that it takes turns with.
     """
     _isolate(stderr)
     encoder = msgspec.json.Encoder()
@@ -61,7 +62,7 @@ def main(job: bytes, events: Connection, stderr: Connection, partner: Connection
     def emit(event: WorkerReport) -> None:
         send(events, encoder.encode(event))
 
-    _Case(msgspec.json.decode(job, type=Job), emit, partner).run()
+    _Case(msgspec.json.decode(job, type=Job), emit, pipes).run()
     isolation.end_children_quietly()
     kill_descendants(os.getpid())
     isolation.end_without_threads(emit)
@@ -78,11 +79,10 @@ def _isolate(stderr: Connection) -> None:
 class _Case:
     """A case, from loading to its outcome."""
 
-    def __init__(self, job: Job, emit: Emit, pipe: Connection | None = None) -> None:
+    def __init__(self, job: Job, emit: Emit, pipes: Pipes | None = None) -> None:
         self._job = job
         self._send = emit
-        partner = job.partner if pipe else None
-        self._turns = Turns(partner, pipe, job.sweep.measure.timeout_s) if partner and pipe else None
+        self._turns = Turns(job.turns, pipes, job.sweep.measure.timeout_s) if job.turns and pipes else None
         self._pid = os.getpid()
 
     def run(self) -> None:
@@ -122,7 +122,9 @@ class _Case:
         rules = self._job.sweep.measure.for_device(self._job.config.device)
         warm_up(workload, device, rules, msgspec.structs.replace(self._recorder("warmup"), emit=_discard))
         throughput = rules.mode == "throughput"
-        profile = profile_step(workload, device, log, throughput=throughput, trace=self._job.trace)
+        profile = profile_step(
+            workload, device, log, throughput=throughput, usual_ms=self._job.usual_ms, trace=self._job.trace
+        )
         self._emit(Explained(t=self._now_s(), case=self._job.case, created=utc_now(), profile=profile))
         self._emit(CaseFinished(t=self._now_s(), case=self._job.case, outcome="ok"))
 
@@ -310,4 +312,4 @@ def _unsteady(compiling: Compiling | None) -> tuple[str, ...]:
     """Return a mark if torch compiled or recorded CUDA graphs during measured steps."""
     if compiling is None or not compiling.unsteady:
         return ()
-    return (f"the compiler ran during {len(compiling.unsteady)} measured steps",)
+    return (f"the compiler ran during {count(len(compiling.unsteady), 'measured step')}",)

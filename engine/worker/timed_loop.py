@@ -21,8 +21,8 @@ from benchtui.engine.worker.turns import (
     FIRST_STEPS,
     LEAD_IN_MS,
     LEAST_MS,
+    LEAST_SLICES,
     LONG_STEP_MS,
-    MOST_S,
     SLICES,
     Turns,
     on_one_processor,
@@ -30,7 +30,7 @@ from benchtui.engine.worker.turns import (
 )
 from benchtui.engine.worker.warmup import MOST_COLD, warmed_up
 from benchtui.engine.workloads.base import StepCounts, Workload
-from benchtui.sessions.estimates.stop_limits import TIME_LIMIT, least_steps
+from benchtui.sessions.estimates.stop_limits import TIME_LIMIT, TURNS_S, least_steps
 from benchtui.sessions.events import Phase, Steps
 from benchtui.sessions.payloads import Compiling, Environment
 from benchtui.sessions.sweep import Measure
@@ -148,6 +148,8 @@ def measure(
     device.reset_memory_peaks()
     if watch:
         watch.begin_measuring()
+    if turns:
+        turns.wait()  # what the others do before that, such as their warm-up, is no part of the measurement
     rule, probe = StopRule(rules, enough_percent), EnvironmentProbe()
     loop, begin_s = _Loop(workload, device, rules, record, watch, rule), monotonic()
     if turns:
@@ -209,31 +211,32 @@ def _alone(loop: _Loop) -> str:
 
 
 def _by_turns(loop: _Loop, turns: Turns) -> tuple[str, int]:
-    """Run steps in turns until this worker and its partner have been measured enough.
+    """Run steps in turns until this worker and all others have been measured enough.
 
     Return why they ended, and the recorded steps per turn.
     """
-    turns.wait()
+    first_s = monotonic()
     step_ms = loop.lead_in(FIRST_STEPS)
-    amount, slices, measured_s, enough = slice_steps(step_ms), 0, 0.0, None
-    while not (enough and turns.partner_has_enough):
+    amount, slices, measured_s, enough = slice_steps(step_ms), 0, 0.0, False
+    while not (enough and turns.others_have_enough):
         if slices and step_ms < LONG_STEP_MS:
             loop.lead_in()
         begin_s = monotonic()
         stop = loop.run_slice(amount, measured_s)
         measured_s += monotonic() - begin_s
         slices += 1
-        enough = enough or _enough(stop, slices, measured_s)
-        turns.pass_on(enough=enough is not None)
-        if not (enough and turns.partner_has_enough):
+        enough = _enough(stop, slices, monotonic() - first_s, turns.workers)
+        turns.pass_on(enough=enough)
+        if not (enough and turns.others_have_enough):
             turns.wait()
-    return f"{slices} turns of {amount} steps; {enough}", amount
+    turns.end()
+    return f"{slices} turns of {amount} steps", amount
 
 
-def _enough(stop: str | None, slices: int, measured_s: float) -> str | None:
-    """Return the stop rule's reason once there are enough turns as well."""
+def _enough(stop: str | None, slices: int, since_first_s: float, workers: int) -> bool:
+    """Return whether the turns suffice, or a time limit of the sweep ends them."""
     limited = stop is not None and stop.startswith(TIME_LIMIT)
-    return stop if slices >= SLICES or measured_s >= MOST_S or limited else None
+    return limited or slices >= SLICES or (slices >= LEAST_SLICES and since_first_s >= TURNS_S * workers)
 
 
 def _block(rules: Measure, done: int) -> int:

@@ -8,7 +8,7 @@ from transformers import AutoModelForSequenceClassification
 from benchtui.engine.devices.base import Device, Lap
 from benchtui.engine.workloads.base import Output
 from benchtui.engine.workloads.transformer_task import NetworkTask, StepOutput
-from benchtui.sessions.sweep import Config, Sweep
+from benchtui.sessions.sweep import Config, Sweep, task_named
 
 
 class Classify(NetworkTask):
@@ -21,6 +21,12 @@ class Classify(NetworkTask):
     def __init__(self, sweep: Sweep, config: Config, device: Device) -> None:
         """Load model and batches. Raises BenchtuiError if either is unavailable."""
         super().__init__(sweep, config, device, self.auto)
+        stated: Any = self._network.config.get_text_config()
+        if task_named(sweep.task).texts and getattr(stated, "pad_token_id", None) is None and self.samples > 1:
+            ending = getattr(stated, "eos_token_id", None)
+            ending = ending[0] if isinstance(ending, list) else ending
+            stated.pad_token_id = self._network.config.pad_token_id = ending or 0
+            self.marks = (*self.marks, "no padding token configured: the end-of-text token pads")
 
     def step(self, lap: Lap) -> StepOutput:
         """Classify the next batch."""

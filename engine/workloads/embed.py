@@ -28,7 +28,10 @@ _REMEDY = "set pooling to cls, mean or last"
 
 
 class Embed(NetworkTask):
-    """Any transformers model with hidden states, which are pooled over the tokens of each text."""
+    """Any transformers model with hidden states, which are pooled over the tokens of each text.
+
+    Of a model of texts and images, such as CLIP, it is the text part.
+    """
 
     probe_rows = 16
     _pooling = "mean"
@@ -62,13 +65,21 @@ class Embed(NetworkTask):
         return Output("embeddings", torch.cat(vectors), self._shortened)
 
     def _hidden_states(self, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
-        hidden: torch.Tensor = self._forward(**inputs, **self._options).last_hidden_state
+        output = self._forward(**inputs, **self._options)
+        hidden: torch.Tensor | None = getattr(output, "last_hidden_state", None)
+        if hidden is None:
+            raise CaseSkippedError(f"embed: {self.model.architecture} returns no hidden states of texts")
         return hidden
+
+    def _extend(self, network: Any) -> Any:  # noqa: ANN401  (a model of transformers)
+        """Return the text part of a network that has one besides that for images or audio."""
+        if not hasattr(network, "get_text_features") or not hasattr(network, "text_model"):
+            return network
+        self.marks = (*self.marks, f"only the text part of {self.model.architecture}")
+        return network.text_model
 
     def _require_room(self, architecture: Architecture) -> None:
         super()._require_room(architecture)
-        if getattr(architecture.config, "is_encoder_decoder", False):
-            raise CaseSkippedError(f"embed: {architecture.location.name} has an encoder and a decoder")
         requested = self._config.pooling
         self._pooling = stated_pooling(architecture.location) if requested == "auto" else requested
 

@@ -20,6 +20,8 @@ from benchtui.sessions.sweep import Config, Sweep
 
 Padding = dict[str, torch.Tensor]
 """Inputs that describe the padding to the network: mask (batch, length) and, if accepted, positions."""
+CACHES = ("past_key_values", "cache_params", "state")
+"""Names of keys and values, and of the state of a model without them, as inputs and outputs of transformers."""
 LAST_LOGITS = ("logits_to_keep", "num_logits_to_keep")
 """Names, across transformers versions, of the option to compute only the last positions' logits."""
 
@@ -47,6 +49,7 @@ class Generate(NetworkTask):
         )
         self._static_cache = self._make_static_cache() if config.cache == "static" else None
         taken = inspect.signature(self._network.forward).parameters
+        self._cache_name = next((name for name in CACHES if name in taken), CACHES[0])
         self._takes_positions = "position_ids" in taken
         self._prefill_options = {name: 1 for name in LAST_LOGITS if name in taken}
         self._measured_shape: tuple[int, ...] | None = None
@@ -141,16 +144,16 @@ class Generate(NetworkTask):
         tokens = [_likeliest(output)]
         lap("prefill")
         for following in self._decode_inputs(ids, padding, (new_tokens or self.new_tokens or 1) - 1):
-            output = self._decode(tokens[-1], output.past_key_values, following)
+            output = self._decode(tokens[-1], self._cache_of(output), following)
             tokens.append(_likeliest(output))
         lap("decode")
-        return torch.cat(tokens, 1), output.past_key_values
+        return torch.cat(tokens, 1), self._cache_of(output)
 
     def _prefill(self, ids: torch.Tensor, padding: Padding) -> Any:  # noqa: ANN401  (classes of transformers)
         """Pass the prompts through the network, which is uncompiled with a static cache."""
         inputs = {"input_ids": ids, **padding, **self._prefill_options}
         if self._static_cache is None:
-            return self._forward(past_key_values=None, use_cache=True, **inputs)
+            return self._forward(use_cache=True, **inputs)
         self._static_cache.reset()
         return self._network(past_key_values=self._static_cache, use_cache=True, **inputs)
 
@@ -158,7 +161,11 @@ class Generate(NetworkTask):
         """Pass one token per row through the network."""
         if self._config.uses_cuda_graphs:  # the pass may overwrite what the last replay returned
             torch.compiler.cudagraph_mark_step_begin()
-        return self._forward(input_ids=token, past_key_values=cache, use_cache=True, **padding)
+        return self._forward(input_ids=token, use_cache=True, **{self._cache_name: cache}, **padding)
+
+    def _cache_of(self, output: Any) -> Any:  # noqa: ANN401
+        """Return keys and values, or the state, after a pass."""
+        return getattr(output, self._cache_name)
 
     def _decode_inputs(self, ids: torch.Tensor, padding: Padding, passes: int) -> Iterator[Padding]:
         """Iterate over the padding inputs of each pass after the prefill."""

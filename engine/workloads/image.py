@@ -20,5 +20,8 @@ class Image(Classify):
         super().step(lap)
         return StepOutput(())  # an image has no tokens to count
 
+    def _require_room(self, architecture: Architecture) -> None:
+        """Do nothing: images have no sequence length."""
+
     def _make_batches(self, sweep: Sweep, architecture: Architecture) -> SignalBatches:
         return image_batches(architecture.location, architecture.config, self._config.batch_size)

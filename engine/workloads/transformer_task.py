@@ -218,9 +218,7 @@ class NetworkTask:
 
     def _require_room(self, architecture: Architecture) -> None:
         """Raise CaseSkippedError if the model is too short for prompt and new tokens."""
-        length, new = self._config.sequence_length, self.new_tokens
-        text = f"sequence_length {length}" + (f" and {new} new tokens" if new else "")
-        architecture.require_room(length + (new or 0), text)
+        architecture.require_room(self._config.sequence_length, self.new_tokens or 0)
 
     def _make_batches(self, sweep: Sweep, architecture: Architecture) -> Batches:
         if sweep.dataset == SYNTHETIC:

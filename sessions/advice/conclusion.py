@@ -6,13 +6,14 @@ import msgspec
 from msgspec.structs import replace
 
 from benchtui.sessions.advice.deciding_sweep import deciding_sweep, further_rounds
-from benchtui.sessions.advice.elimination import find_objective
+from benchtui.sessions.advice.elimination import best_cases, find_objective, search_questions, worth_rounds
 from benchtui.sessions.advice.objectives import SPEED_NEEDS, Need, Objective, cost_metrics, is_need_of
 from benchtui.sessions.advice.open_questions import (
     OpenQuestion,
     choices,
     merged,
     open_pairs,
+    open_questions,
     other_questions,
     speed_decisions,
 )
@@ -22,7 +23,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baseline_of, explain_missing_baseline
 from benchtui.sessions.stats.results import Result, by_work, measured
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
-from benchtui.sessions.sweep import Sweep
+from benchtui.sessions.sweep import Find, Sweep
 from benchtui.sessions.sweep.plan import included_configs
 
 
@@ -115,7 +116,11 @@ def conclude(session: Session, objective: Objective | None = None) -> Conclusion
     results, find = measured(session), session.start.sweep.find
     objective = objective or (find_objective(session, find) if find else Objective())
     decisions = speed_decisions(session, results)
-    questions = (*open_pairs(session, results, decisions), *other_questions(session, results))
+    questions = (
+        _questions_of_search(session, find, results)
+        if find
+        else (*open_pairs(session, results, decisions), *other_questions(session, results))
+    )
     works = (
         conclude_work(session, replace(objective, work=work), rows, decisions)
         for work, rows in by_work(results).items()
@@ -126,6 +131,20 @@ def conclude(session: Session, objective: Objective | None = None) -> Conclusion
         open=questions,
         remaining=remaining(session, questions),
     )
+
+
+def questions_of(session: Session) -> tuple[OpenQuestion, ...]:
+    """Return the open questions of a session. A search only asks for the best case and its gain."""
+    if session.start.sweep.find is None:
+        return open_questions(session)
+    return _questions_of_search(session, session.start.sweep.find, measured(session))
+
+
+def _questions_of_search(session: Session, find: Find, results: Sequence[Result]) -> tuple[OpenQuestion, ...]:
+    best = best_cases(session, find_objective(session, find), results)
+    others = other_questions(session, results)
+    cut_off = (question for question in others if "not measured" in question.about)
+    return (*worth_rounds(search_questions(session, best, results)), *cut_off)
 
 
 def conclude_work(

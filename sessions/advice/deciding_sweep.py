@@ -51,9 +51,14 @@ def sweep_over(session: Session, wanted: Collection[Config], suffix: str, remedi
         axes=axes,
         find=None,
         run=replace(sweep.run, budget_s=None),
-        measure=_rules(sweep.measure, remedies, axes),
+        measure=_rules(sweep.measure, _as_measured(remedies) if sweep.find else remedies, axes),
         exclude=tuple(_exclusions(axes, wanted)),
     )
+
+
+def _as_measured(remedies: Sequence[Remedy]) -> list[Remedy]:
+    """Return the remedies without more steps: a search spends its time on rounds."""
+    return [replace(remedy, steps=None) for remedy in remedies]
 
 
 def further_rounds(session: Session, sweep: Sweep) -> Sweep:

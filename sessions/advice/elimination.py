@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from benchtui.sessions.advice.constraints import NONE, Constraints, violations
 from benchtui.sessions.advice.objectives import NEAR, CostMetric, Objective, cost_metrics
-from benchtui.sessions.advice.open_questions import Pair, choices
+from benchtui.sessions.advice.open_questions import Obstacle, OpenQuestion, Pair, choices, merged
 from benchtui.sessions.advice.optimal import Decision, decide, total_cost
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
@@ -27,11 +27,15 @@ from benchtui.sessions.stats.verdicts import Doubt, Ratio, Verdict
 from benchtui.sessions.sweep import Config, Find, Work
 from benchtui.sessions.sweep.options import AXES
 
+CLOSE: tuple[Obstacle, ...] = ("close", "many rounds")
+"""Reasons against further rounds that a search ignores: they show at least which of two cases may be better."""
+LEAST_CONTENDERS = 4
+"""Rivals of the best case that all get rounds in a search. Of more, only the better half does."""
 WORTH = 0.03
 """Advantage over the best case below which a rival isn't worth measuring."""
 PACE_FACTOR = 1.4
-"""Ratio to the best case up to which one round doesn't exclude a rival: processes of one case may run at two
-paces, 33% apart."""
+"""Ratio to the best case up to which one round, or an estimate, doesn't exclude a rival: processes of one case
+may run at two paces, 33% apart."""
 INTERACTION = log(1.25)
 """Allowance for the interaction of two options, as a logarithm of the cost."""
 
@@ -70,6 +74,29 @@ def best_cases(session: Session, objective: Objective, results: Sequence[Result]
 def _excluded(row: Result, constraints: Constraints) -> bool:
     known = constraints if row.metrics.latency_ms.p99 else replace(constraints, p99_ms=None)
     return bool(violations(row, known))
+
+
+def search_questions(
+    session: Session, decisions: Sequence[Decision], results: Sequence[Result]
+) -> list[OpenQuestion]:
+    """Return the open questions of a search, the nearest rivals of the best cases first, their gain last."""
+    return sorted(merged([*contests(decisions), *gains(session, decisions, results)]), key=_lead)
+
+
+def _lead(question: OpenQuestion) -> tuple[bool, float]:
+    return "verdict" in question.about, question.ratio.value if question.ratio else 1.0
+
+
+def worth_rounds(questions: Sequence[OpenQuestion]) -> list[OpenQuestion]:
+    """Return the questions of the better half of the rivals, and after the nearest that of the gain.
+
+    The other rivals may leave without further rounds.
+    """
+    open_ones = [question for question in questions if question.rounds or question.obstacle in CLOSE]
+    rivals = [question for question in open_ones if "verdict" not in question.about]
+    gain = [question for question in open_ones if "verdict" in question.about]
+    most = max(LEAST_CONTENDERS, len(rivals) // 2)
+    return [*rivals[:1], *gain, *rivals[1:most]]
 
 
 def contests(decisions: Iterable[Decision]) -> Iterator[Pair]:
@@ -245,6 +272,8 @@ def _lowest(estimate: Estimate, noise: Noise) -> float:
     """Return the lowest cost that an estimate allows next to the best case's, as a logarithm."""
     if not estimate.interactions:
         return -inf
-    quantile = student_t_quantile((1 + VERDICT_CONFIDENCE) / 2, noise.freedom)
-    error = noise.between * sqrt(estimate.readings + 1)
-    return estimate.cost - quantile * error - estimate.interactions * INTERACTION
+    error = log(PACE_FACTOR)
+    if noise.known:
+        quantile = student_t_quantile((1 + VERDICT_CONFIDENCE) / 2, noise.freedom)
+        error = quantile * noise.between * sqrt(estimate.readings + 1)
+    return estimate.cost - error - estimate.interactions * INTERACTION

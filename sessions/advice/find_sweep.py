@@ -13,11 +13,15 @@ from benchtui.sessions.estimates.stop_limits import LEAST_STEPS
 from benchtui.sessions.sanitize import quoted
 from benchtui.sessions.stats.quantiles import LEAST_FOR_P99
 from benchtui.sessions.sweep import Baseline, Case, Find, Sweep, cases
-from benchtui.sessions.sweep.ranges import nearest, whole_numbers
+from benchtui.sessions.sweep.library_names import entry_hint, entry_named
+from benchtui.sessions.sweep.model import WAIT_FOR_QUIET_S
+from benchtui.sessions.sweep.ranges import whole_numbers
 from benchtui.sessions.sweep.toml_reader import parse_sweep
 
 VARIED = ("precision", "attention", "compile", "threads", "batch_size")
 """Options that a search varies by default, as far as device and task support them."""
+WAITS = 10
+"""Waits for a quiet machine that would take all of the time of a search."""
 DEFAULT_WITHIN_S = 900.0
 """Time limit of a search that states none."""
 
@@ -45,7 +49,6 @@ class FindRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Search as the user requests it."""
 
     model: str
-    task: str
     within_s: float
     find: Find
     vary: tuple[str, ...] = VARIED
@@ -60,13 +63,13 @@ def search_of(sweep: Sweep, support: DeviceSupport) -> Sweep:
         BenchtuiError: If no case can run.
     """
     stated = {
+        "task": sweep.task,
         "weights": sweep.weights,
         "dataset": sweep.dataset,
         "sequence_length": ",".join(map(str, sweep.axes.sequence_length)),
     }
     request = FindRequest(
         model=sweep.axes.model[0] or sweep.model,
-        task=sweep.task,
         within_s=DEFAULT_WITHIN_S,
         find=Find(),
         overrides=tuple(f"{name}={value}" for name, value in stated.items()),
@@ -83,10 +86,9 @@ def find_sweep(request: FindRequest, support: DeviceSupport) -> Sweep:
     table = {
         "name": f"find-{Path(request.model).name}",
         "model": request.model,
-        "task": request.task,
         "axes": {"device": support.device, **{name: _VALUES[name](support) for name in request.vary}},
         "measure": {"rounds": "auto", "peaks": False, "caches": "shared", **_steps(request.find, support)},
-        "run": {"budget": request.within_s, "wait_for_quiet": "off"},
+        "run": {"budget": request.within_s, "wait_for_quiet": _longest_wait_s(request.within_s)},
         "find": {name: value for name, value in to_builtins(request.find).items() if value is not None},
     }
     sweep = parse_sweep(tomlkit.dumps(table), "find", request.overrides)
@@ -99,6 +101,11 @@ def find_sweep(request: FindRequest, support: DeviceSupport) -> Sweep:
     plainest = Baseline(**{name: getattr(axes, name)[0] for name in varying}) if varying else None
     measure = replace(sweep.measure, baseline=sweep.measure.baseline or plainest)
     return replace(sweep, axes=axes, measure=measure)
+
+
+def _longest_wait_s(within_s: float) -> float:
+    """Return the longest wait for a quiet machine, in seconds; it counts in the time of the search."""
+    return min(WAIT_FOR_QUIET_S, round(within_s / WAITS, 1))
 
 
 def _steps(find: Find, support: DeviceSupport) -> dict[str, int]:
@@ -116,11 +123,11 @@ def _used(axis: str, sweep: Sweep, runnable: Sequence[Case]) -> tuple[str | int,
 
 def parse_vary(text: str) -> tuple[str, ...]:
     """Parse options to vary, separated by commas. Raises BenchtuiError naming an unknown one."""
-    names = tuple(dict.fromkeys(part.strip() for part in text.split(",")))
+    names = tuple(dict.fromkeys(entry_named(part.strip(), _VALUES) for part in text.split(",")))
     for name in names:
         if name not in _VALUES:
             raise BenchtuiError(
-                f"--vary: no option {quoted(name)}{nearest(name, _VALUES)}; options: {', '.join(_VALUES)}"
+                f"--vary: no option {quoted(name)}{entry_hint(name, _VALUES)}; options: {', '.join(_VALUES)}"
             )
     return names
 

@@ -28,7 +28,8 @@ NEEDS: tuple[Need, ...] = get_args(Need)
 SPEED_NEEDS: tuple[Need, ...] = ("throughput", "latency")
 """Needs about speed: those that the report names first, and for which slow steps matter."""
 
-
+OBJECTIVES: dict[str, Need] = {**{need: need for need in NEEDS}, "cost": "throughput"}
+"""Needs by the names that users state. At a price per hour, the lowest cost is the highest throughput."""
 NEAR = 0.1
 """Largest lead to give up for a simpler case if the lead isn't established."""
 

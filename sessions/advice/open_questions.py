@@ -144,7 +144,8 @@ Pair = tuple[About, Result, Result, Ratio]
 """Two cases whose ratio is open, the base first."""
 
 
-_ABOUT_NEED: dict[Need, About] = {"throughput": "best throughput", "latency": "best latency"}
+ABOUT_NEED: dict[Need, About] = {"throughput": "best throughput", "latency": "best latency"}
+"""Subject of the question for the best case, by need."""
 
 
 def _verdicts(session: Session, results: Sequence[Result]) -> Iterator[Pair]:
@@ -166,7 +167,7 @@ def choices(decisions: Iterable[Decision]) -> Iterator[Pair]:
         if best is None or choice.clear:
             continue
         metrics = cost_metrics(choice.objective, choice.fit)
-        about = _ABOUT_NEED.get(choice.objective.need, "best")
+        about = ABOUT_NEED.get(choice.objective.need, "best")
         ratios = {rival.result.case.index: rival.ratio for rival in choice.unsure}
         ties = {row.case.index for row in choice.ties}
         for row in choice.fit:

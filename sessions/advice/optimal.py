@@ -26,6 +26,7 @@ from benchtui.sessions.advice.objectives import (
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sanitize import LONGEST_VALUE, visible
 from benchtui.sessions.state.case import CaseState, outcome
+from benchtui.sessions.state.failures import failures
 from benchtui.sessions.state.judging import SAME_WITHIN
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import Result, by_work, measured
@@ -103,10 +104,10 @@ class Decision(msgspec.Struct, frozen=True):
 
     @property
     def established(self) -> bool:
-        """Whether the best case surely is the best, or the same as the best."""
+        """Whether the best case surely is the best, or the same as the best, as far as sources are believed."""
         if self.runner_up is None:
             return True
-        sure = not self.unsure and self.verdict in (Verdict.FASTER, Verdict.SAME)
+        sure = not self.contenders and self.verdict in (Verdict.FASTER, Verdict.SAME)
         return sure and not self.open_ties
 
     @property
@@ -411,6 +412,8 @@ def _needed(objective: Objective) -> tuple[CostMetric, ...]:
 
 def _missing_metric(result: Result, objective: Objective, needed: Sequence[CostMetric]) -> str | None:
     """Return why a case can't be ranked: diverged training, or a missing metric. None if it can."""
+    if failed := failures(result.case):
+        return f"{failed}, so it did less than the others"
     if result.metrics.diverged:
         return "loss not finite: the steps train nothing"
     if objective.steps is not None and job_ms(result, objective.steps) is None:

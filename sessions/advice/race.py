@@ -13,18 +13,19 @@ import msgspec
 from msgspec.structs import replace
 
 from benchtui.sessions.advice.elimination import (
+    CLOSE,
     Unmeasured,
     best_cases,
-    contests,
     find_objective,
-    gains,
+    search_questions,
     unproven,
+    worth_rounds,
 )
 from benchtui.sessions.advice.open_questions import (
+    ABOUT_NEED,
     ROUNDS_WORTH,
     UNTESTED,
     About,
-    Obstacle,
     OpenQuestion,
     effects,
     merged,
@@ -43,12 +44,10 @@ from benchtui.sessions.stats.results import Result, measured
 from benchtui.sessions.stats.verdicts import Ratio
 from benchtui.sessions.sweep import MOST_ROUNDS, Find
 
-CLOSE: tuple[Obstacle, ...] = ("close", "many rounds")
-"""Reasons against further rounds that a search ignores: they show at least which of two cases may be better."""
 LOOKS_SHARE = 0.5
 """Share of a search's time limit for first looks. After that, rivals of the best case are measured first."""
-LEAST_CONTENDERS = 4
-"""Rivals of the best case that all get rounds in a search. Of more, only the better half does."""
+OUT_OF_BUDGET = "the budget is spent"
+"""Why a race ends, or a case isn't measured."""
 _IMPORTANCE: tuple[About, ...] = ("best", "best throughput", "best latency", "verdict", "front")
 """Subjects of questions about pairs, most important first."""
 
@@ -79,7 +78,7 @@ class RacePlan(msgspec.Struct, frozen=True):
     rounds: tuple[int, ...] = ()
     """Indexes of the cases that get one more round now, in running order; empty if nothing is left to do."""
     by_turns: bool = False
-    """Whether these are two cases that take turns on their device."""
+    """Whether these are cases that take turns on their device."""
     dropped: tuple[tuple[int, str], ...] = ()
     """Cases that weren't measured and can't win anymore, each with the reason."""
     settled: tuple[Settled, ...] = ()
@@ -105,7 +104,7 @@ def _plan(session: Session) -> RacePlan:
         return RacePlan(_affordable(session, looks))
     results = measured(session)
     decisions = speed_decisions(session, results)
-    pairs = sorted(open_pairs(session, results, decisions), key=_importance)
+    pairs = _by_importance(open_pairs(session, results, decisions), decisions)
     turns = Turns(session, results)
     ordinary = [question for question in pairs if not turns.suit(question)]
     chosen = ordinary if _missing_repeats(results) else _decidable(session, ordinary)
@@ -137,16 +136,16 @@ def _search(session: Session, find: Find) -> RacePlan:
     results = measured(session)
     objective = find_objective(session, find)
     decisions = best_cases(session, objective, results)
-    pairs = sorted(merged([*contests(decisions), *gains(session, decisions, results)]), key=_lead)
+    pairs = search_questions(session, decisions, results)
     unmeasured = Unmeasured(session, _unmeasured(session), results)
     dropped = unmeasured.dropped(objective, decisions)
     looks = unmeasured.ordered(dropped, decisions)
-    turns, contenders = Turns(session, results), _contenders(pairs)
+    turns, contenders = Turns(session, results), worth_rounds(pairs)
     ordinary = [question for question in contenders if not turns.suit(question)]
     plan = _next_rounds(session, results, ordinary, turns.next(contenders, seconds_left(session)))
     plan = _race(session, results, decisions, pairs, plan, looks)
     if looks and seconds_left(session) <= 0:
-        dropped |= dict.fromkeys(looks, "the budget is spent")
+        dropped |= dict.fromkeys(looks, OUT_OF_BUDGET)
     elif looks and (_looks_have_time(session) or not plan.rounds):
         plan = replace(plan, rounds=tuple(looks), by_turns=False, ended=None)
     elif not looks and plan.ended and (again := _affordable(session, _again(unproven(decisions, objective)))):
@@ -166,26 +165,10 @@ def _again(rows: Iterable[Result]) -> list[int]:
     return list(dict.fromkeys(row.case.index for row in rows if len(row.rounds) < ROUNDS_WORTH))
 
 
-def _lead(question: OpenQuestion) -> tuple[bool, float]:
-    """Return the sort key of a question of a search: the nearest rivals of the best case come first."""
-    return "verdict" in question.about, question.ratio.value if question.ratio else 1.0
-
-
-def _contenders(pairs: Sequence[OpenQuestion]) -> Sequence[OpenQuestion]:
-    """Return the questions of the better half of the rivals, and that of the gain over the baseline.
-
-    The others may leave without further rounds.
-    """
-    open_pairs = [question for question in pairs if question.rounds or question.obstacle in CLOSE]
-    rivals = [question for question in open_pairs if "verdict" not in question.about]
-    gain = [question for question in open_pairs if "verdict" in question.about]
-    return [*rivals[: max(LEAST_CONTENDERS, len(rivals) // 2)], *gain]
-
-
 def _next_rounds(
     session: Session, results: Sequence[Result], ordinary: Iterable[OpenQuestion], by_turns: tuple[int, ...]
 ) -> RacePlan:
-    """Return the next rounds: of the questions that ordinary rounds decide, or of two cases by turns.
+    """Return the next rounds: of the questions that ordinary rounds decide, or of cases by turns.
 
     As long as the spread between processes isn't known, turns come first, which measure it as well.
     """
@@ -237,10 +220,22 @@ def _unmeasured(session: Session) -> list[CaseState]:
     return [case for case in session.pending if not case.ends]
 
 
-def _importance(question: OpenQuestion) -> tuple[int, int]:
-    """Return the sort key of a question: its subject, then the rounds that it needs."""
-    ranks = [_IMPORTANCE.index(about) for about in question.about if about in _IMPORTANCE]
-    return min(ranks, default=len(_IMPORTANCE)), question.rounds or MOST_ROUNDS
+def _by_importance(questions: Iterable[OpenQuestion], decisions: Iterable[Decision]) -> list[OpenQuestion]:
+    """Return questions by subject, then those of works without a case to recommend, then by rounds needed."""
+    answered = {
+        (ABOUT_NEED.get(choice.objective.need), choice.objective.work)
+        for choice in decisions
+        if choice.recommended
+    }
+
+    def importance(question: OpenQuestion) -> tuple[int, bool, int]:
+        known = [about for about in question.about if about in _IMPORTANCE]
+        first = min(known, key=_IMPORTANCE.index, default=None)
+        rank = len(_IMPORTANCE) if first is None else _IMPORTANCE.index(first)
+        work = question.cases[0].config.work
+        return rank, (first, work) in answered, question.rounds or MOST_ROUNDS
+
+    return sorted(questions, key=importance)
 
 
 def _wave(session: Session, results: Sequence[Result], questions: Iterable[OpenQuestion]) -> list[int]:
@@ -362,5 +357,5 @@ def _end(
         turns.pairs(question) if turns.suit(question) else _most_rounds(session, question) for question in pairs
     )
     if seconds_left(session) <= 0 and (looks or _unmeasured(session) or worth):
-        return "the budget is spent"
+        return OUT_OF_BUDGET
     return "more rounds wouldn't decide the open questions" if pairs else "every question is decided"

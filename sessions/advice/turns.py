@@ -1,24 +1,29 @@
-"""Turns: open questions that two cases decide by taking turns on their device, and which two are next.
+"""Turns: open questions that cases decide by taking turns on their device, and which cases are next.
 
 Where fresh processes of one case differ by more than a few percent, mostly because the machine changes its
-pace, ordinary rounds decide little. Cases that take turns run at the same paces.
+pace, ordinary rounds decide little. Cases that take turns run at the same paces. Four of them answer six
+questions in the time that two pairs take.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 
 from benchtui.sessions.advice.open_questions import ROUNDS_WORTH, Obstacle, OpenQuestion
+from benchtui.sessions.estimates.stop_limits import TURNS_S
 from benchtui.sessions.state.case import CaseState, peak_mb
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.noise import OWN_ROUNDS, pairs_by_turns
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.verdicts import FIRST_ROUNDS
+from benchtui.sessions.sweep import Work
 
 MOST_STEP_MS = 5000.0
 """Longest step of a case that takes turns. Over longer turns, the machine changes its pace."""
 MOST_TRIES = 2
 """Pairs that are measured for each one that is wanted, because rounds next to a neighbor don't count."""
 MOST_MEMORY = 0.8
-"""Share of the device's memory that two cases may need together."""
+"""Share of the device's memory that the cases may need together."""
+MOST_TOGETHER = 4
+"""Maximum number of cases that take turns. The more there are, the further apart are their turns."""
 _UNDECIDABLE: tuple[Obstacle | None, ...] = ("files", "no interval")
 _CLOSE: tuple[Obstacle | None, ...] = ("close", "many rounds")
 
@@ -42,26 +47,41 @@ class Turns:
         return question.ratio.by_turns or _tries(question) > 0 or not (known and few)
 
     def next(self, questions: Iterable[OpenQuestion], left_s: float) -> tuple[int, ...]:
-        """Return the two cases that take turns next; empty if there are none.
+        """Return the cases that take turns next; empty if there are none.
 
-        The first question that can be decided in time comes first, and then that with the fewest pairs. Which
-        of the two cases has the first turn alternates.
+        The first question that can be decided in time is pursued until it is, together with others of the same
+        work. If there is none, the first one that isn't too close to be decided gets the rest of the time.
+        Which case has the first turn alternates.
         """
         open_ones = [each for each in questions if self.suit(each) and self.pairs(each)]
         if not open_ones or left_s <= 0:
             return ()
-        in_time = (each for each in open_ones if not self._is_close(each) and self._seconds(each) <= left_s)
-        question = next(in_time, None) or min(open_ones, key=_tries)
-        one, other = (case.index for case in question.cases)
-        return (other, one) if _tries(question) % 2 else (one, other)
+        by_worth = sorted(open_ones, key=lambda each: (self._is_close(each), not _is_begun(each)))
+        alike: dict[tuple[Work, str], list[OpenQuestion]] = {}
+        for question in by_worth:
+            alike.setdefault(_setting(question), []).append(question)
+        groups = ((question, self._together(question, alike[_setting(question)])) for question in by_worth)
+        in_time = (each for each in groups if self.pairs(each[0]) * sum(map(_round_s, each[1])) <= left_s)
+        first = by_worth[0]
+        question, cases = next(in_time, None) or (first, self._together(first, alike[_setting(first)]))
+        order = [case.index for case in cases]
+        return tuple(reversed(order) if _tries(question) % 2 else order)
 
     def pairs(self, question: OpenQuestion) -> int:
         """Return the further pairs of rounds that would decide a question; 0 if too many were disturbed."""
         wanted, done = self._wanted(question), len(pairs_by_turns(*self._rows(question)))
         return max(0, wanted - done) if _tries(question) < MOST_TRIES * wanted else 0
 
-    def _seconds(self, question: OpenQuestion) -> float:
-        return self.pairs(question) * sum(_round_s(case) for case in question.cases)
+    def _together(self, question: OpenQuestion, others: Iterable[OpenQuestion]) -> list[CaseState]:
+        """Return the cases of a question, and of others of its work and device, as long as there is room."""
+        cases = list(question.cases)
+        for other in others:
+            if len(cases) == MOST_TOGETHER:
+                break
+            more = [case for case in other.cases if case not in cases]
+            if len(cases) + len(more) <= MOST_TOGETHER and self._fit([*cases, *more]):
+                cases += more
+        return cases
 
     def _wanted(self, question: OpenQuestion) -> int:
         """Return the pairs of rounds that a question is worth; 0 if they wouldn't decide it."""
@@ -82,14 +102,14 @@ class Turns:
         going_on = all(case.state == "queued" and case.index in self._results for case in question.cases)
         if not going_on or len({config.device for config in configs}) != 1:
             return False
-        return max(row.typical_ms for row in self._rows(question)) <= MOST_STEP_MS and self._fit(question)
+        short = max(row.typical_ms for row in self._rows(question)) <= MOST_STEP_MS
+        return short and self._fit(question.cases)
 
-    def _fit(self, question: OpenQuestion) -> bool:
-        """Return whether both cases fit in the memory of their device; False if that is unknown."""
-        peaks_mb = [_highest_mb(case) for case in question.cases]
-        total_mb = self._memory_mb(question.cases[0])
-        known_mb = [peak for peak in peaks_mb if peak is not None]
-        return total_mb is not None and len(known_mb) == 2 and sum(known_mb) <= MOST_MEMORY * total_mb
+    def _fit(self, cases: Sequence[CaseState]) -> bool:
+        """Return whether all cases fit in the memory of their device; False if that is unknown."""
+        peaks_mb = [peak for peak in map(_highest_mb, cases) if peak is not None]
+        total_mb = self._memory_mb(cases[0])
+        return total_mb is not None and len(peaks_mb) == len(cases) and sum(peaks_mb) <= MOST_MEMORY * total_mb
 
     def _memory_mb(self, case: CaseState) -> float | None:
         host = self._session.host_of(case)
@@ -103,10 +123,21 @@ class Turns:
         return (self._results[case.index] for case in question.cases)
 
 
+def _setting(question: OpenQuestion) -> tuple[Work, str]:
+    """Return the work and device of a question's cases."""
+    config = question.cases[0].config
+    return config.work, config.device
+
+
 def _tries(question: OpenQuestion) -> int:
     """Return the pairs of rounds that the cases of a question have, including disturbed ones."""
     one, other = question.cases
-    return sum(end.turns is not None and end.turns.case == other.index for end in one.ends)
+    return sum(end.turns is not None and other.index in end.turns.partners for end in one.ends)
+
+
+def _is_begun(question: OpenQuestion) -> bool:
+    """Return whether the cases have taken turns, but not often enough for a ratio."""
+    return _tries(question) > 0 and not (question.ratio and question.ratio.by_turns)
 
 
 def _highest_mb(case: CaseState) -> float | None:
@@ -116,6 +147,9 @@ def _highest_mb(case: CaseState) -> float | None:
 
 
 def _round_s(case: CaseState) -> float:
-    """Return the part of a pair's time that is due to one case."""
-    by_turns = bool(case.ends) and case.ends[-1].turns is not None
-    return case.newest_round_s / (2 if by_turns else 1)
+    """Return the part of the time by turns that is due to one case: its start, and its own turns."""
+    newest = case.ends[-1]
+    if newest.turns is not None:
+        return case.newest_round_s / (1 + len(newest.turns.partners))
+    measured_s = newest.measured_s[1] - newest.measured_s[0] if newest.measured_s else 0.0
+    return case.newest_round_s - measured_s + TURNS_S

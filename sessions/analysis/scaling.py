@@ -3,8 +3,6 @@
 from itertools import pairwise
 from math import log2
 
-import msgspec
-
 from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import Result, Series
 from benchtui.sessions.stats.verdicts import Ratio
@@ -42,26 +40,13 @@ class Step:
         return _per_doubling(self._before, self.result, self.gain) if self._before and self.gain else None
 
 
-class Scaling(msgspec.Struct, frozen=True):
-    """Scaling of a series of at least two batch sizes."""
-
-    series: Series
-    steps: tuple[Step, ...]
-
-    @property
-    def peak(self) -> Step:
-        """Step with the highest throughput."""
-        return max(self.steps, key=lambda step: step.against_linear)
-
-
-def scaling(series: Series) -> Scaling | None:
-    """Compute how throughput scales with batch size; None if fewer than two sizes have a rate."""
+def scaling(series: Series) -> tuple[Step, ...]:
+    """Compute how throughput scales with batch size; empty if fewer than two sizes have a rate."""
     rows = _rated(series)
     if len(rows) < 2:
-        return None
-    first = rows[0]
+        return ()
     before = [None, *(earlier for earlier, _ in pairwise(rows))]
-    return Scaling(series, tuple(Step(first, last, row) for last, row in zip(before, rows, strict=True)))
+    return tuple(Step(rows[0], last, row) for last, row in zip(before, rows, strict=True))
 
 
 def _rated(series: Series) -> list[Result]:

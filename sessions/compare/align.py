@@ -1,7 +1,7 @@
 """Session comparison: corresponding cases, the speedup of each, and the regression gate."""
 
-from collections.abc import Callable, Iterable, Sequence
-from math import inf
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import inf, log
 from pathlib import Path
 
 import msgspec
@@ -24,7 +24,8 @@ from benchtui.sessions.stats.ratios import (
 )
 from benchtui.sessions.stats.results import Result, measured
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
-from benchtui.sessions.sweep.options import CHOICES, OPTIONS, value_text
+from benchtui.sessions.sweep import named_values
+from benchtui.sessions.sweep.options import BY_NAME, CHOICES, OPTIONS, value_text
 
 SAME_WORK = ("task", *(option.name for option in OPTIONS if option.work and option.name != "model"), "label")
 """Options that corresponding cases always share. A different value is different work."""
@@ -172,6 +173,15 @@ class SessionComparison(msgspec.Struct, frozen=True):
         return any(pair.compared for pair in self.against)
 
 
+def by_change(rows: Iterable[AlignedCase]) -> list[AlignedCase]:
+    """Sort rows by how far their ratio is from 1, the largest changes first."""
+
+    def change(row: AlignedCase) -> float:
+        return abs(log(row.ratio.value)) if row.ratio and row.ratio.value > 0 else 0.0
+
+    return sorted(rows, key=change, reverse=True)
+
+
 def load_sessions(
     paths: Sequence[Path],
     judging: VerdictSettings = SWEEP_DEFAULTS,
@@ -221,16 +231,28 @@ def compare_sessions(sides: Sequence[ComparedSession]) -> SessionComparison:
         sides=tuple(sides),
         differences=(
             *environment,
-            *(_ignored_option(option, sides) for option in ignored if option not in listed),
+            *(
+                difference
+                for option in ignored
+                if option not in listed
+                for difference in _ignored_option(option, sides)
+            ),
         ),
         against=against,
     )
 
 
-def _ignored_option(option: str, sides: Sequence[ComparedSession]) -> Difference:
-    """Return an option that was ignored to match cases as a difference."""
-    values = (sorted(map(value_text, _values(side, option))) for side in sides)
-    return Difference("settings", option, tuple(", ".join(value) for value in values))
+def _ignored_option(option: str, sides: Sequence[ComparedSession]) -> Iterator[Difference]:
+    """Yield an option that was ignored to match cases as a difference; of named values, each that differs."""
+    values = [sorted(map(value_text, _values(side, option))) for side in sides]
+    if option not in BY_NAME or not BY_NAME[option].named_values:
+        yield Difference("settings", option, tuple(", ".join(value) for value in values))
+        return
+    tables = [named_values.axes_of(str(line) for line in _values(side, option)) for side in sides]
+    for name in dict.fromkeys(name for table in tables for name in table):
+        texts = tuple(", ".join(map(str, table[name])) if name in table else None for table in tables)
+        if len(set(texts)) > 1:
+            yield Difference("settings", name, texts)
 
 
 def _compare_with_base(base: ComparedSession, new: ComparedSession, letter: str) -> PairwiseComparison:

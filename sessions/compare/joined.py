@@ -26,7 +26,7 @@ from benchtui.sessions.journal import reader
 from benchtui.sessions.journal.reader import AnyRecord
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.library.paths import require_changeable
-from benchtui.sessions.payloads import AnswerComparison, Turns
+from benchtui.sessions.payloads import AnswerComparison, CaseRound, Turns
 from benchtui.sessions.state.case import CaseState, rounds_energy_j
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.ended_rounds import end_of_case
@@ -259,11 +259,18 @@ class _Join:
         return replace(end_of_case(alone), marks=marks, turns=end.turns)
 
     def _turns(self, turns: Turns) -> Turns | None:
-        number = self._numbers.get(turns.case)
-        if number is None:
+        """Return turns with the numbers of the joined session; None if the other cases aren't part of that."""
+        rounds = [CaseRound(case=case, round=number) for case, number in self._partners(turns)]
+        if not rounds:
             return None
-        before = self._rounds(number) if number < len(self._base.cases) else 0
-        return replace(turns, case=number, round=turns.round + before)
+        first, *others = rounds
+        return replace(turns, case=first.case, round=first.round, others=tuple(others))
+
+    def _partners(self, turns: Turns) -> Iterator[tuple[int, int]]:
+        for case, number in turns.partners.items():
+            joined = self._numbers.get(case)
+            if joined is not None:
+                yield joined, number + (self._rounds(joined) if joined < len(self._base.cases) else 0)
 
     def _comparisons(self, event: Answered) -> Iterator[AnswerComparison]:
         for comparison in event.comparisons:

@@ -24,6 +24,8 @@ class Overall(msgspec.Struct, frozen=True):
     """Number of cases in it."""
     disturbed: int
     """Number of cases left out because something outside them may explain their ratio."""
+    unbounded: int = 0
+    """Number of cases left out because their ratio has no interval."""
 
 
 def overall(
@@ -34,20 +36,25 @@ def overall(
     Its interval follows from the differences between the ratios (Student's t on their logarithms), which hold
     the noise of every process and also what a change does to one case and not to another. What is common to
     all cases is added: the variance between two sessions, and a change in the speed of the machine. Disturbed
-    cases are left out while there are enough others.
+    cases and those without an interval are left out while there are enough others.
     """
     ratios = [pair.ratio for pair in pairs if pair.ratio and pair.ratio.value > 0]
     if not ratios:
         return None
-    quiet = [ratio for ratio in ratios if set(ratio.outside) <= {MACHINE_SPEED}]
-    used = quiet if len(quiet) >= min(LEAST_CASES, len(ratios)) else ratios
+    quiet = _enough([ratio for ratio in ratios if set(ratio.outside) <= {MACHINE_SPEED}], ratios)
+    used = _enough([ratio for ratio in quiet if ratio.bounds], quiet)
     apart = 2 * BETWEEN_SESSIONS**2 if pairs[0].base.session is not pairs[0].new.session else 0.0
     mean = _geometric_mean(used, apart)
     speedups = [each for each in machine_speedups if each]
     if speedups and len(used) >= LEAST_CASES:
         pace = min(low for low, _ in speedups), max(high for _, high in speedups)
         mean = widened_for_pace(mean, pace)
-    return Overall(mean, len(used), len(ratios) - len(used))
+    return Overall(mean, len(used), len(ratios) - len(quiet), len(quiet) - len(used))
+
+
+def _enough(some: Sequence[Ratio], every: Sequence[Ratio]) -> Sequence[Ratio]:
+    """Return some of the ratios if there are enough of them, else all."""
+    return some if len(some) >= min(LEAST_CASES, len(every)) else every
 
 
 def _geometric_mean(ratios: Sequence[Ratio], apart: float) -> Ratio:
@@ -66,6 +73,7 @@ def _geometric_mean(ratios: Sequence[Ratio], apart: float) -> Ratio:
         totals=totals,
         same_within=max(each.same_within for each in ratios),
         rounds=min(each.rounds for each in ratios),
+        reported=all(each.reported for each in ratios),
         unlike_files=any(each.unlike_files for each in ratios),
     )
 

@@ -21,22 +21,18 @@ from benchtui.sessions.estimates.eta import (
     work,
 )
 from benchtui.sessions.estimates.memory_guess import guess_mb
-from benchtui.sessions.estimates.stored_weights import stored_parameters
-from benchtui.sessions.events import CasePrepared
-from benchtui.sessions.journal import reader
 from benchtui.sessions.journal.session_file import SessionFile
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stored_models.hub_cache import stored_folder
 from benchtui.sessions.stored_models.stored_model import ModelShape, read_model
+from benchtui.sessions.stored_models.stored_weights import stored_parameters
 from benchtui.sessions.sweep import Config, Measure, Sweep, custom_task, task_named
 
 NEWEST = 12
 """Number of earlier sessions to read."""
 MOST_BYTES = 64_000_000
 """Sessions larger than this are skipped."""
-CHUNK_BYTES = 1 << 16
-"""Size of one read. Other threads can run between two chunks."""
 
 ASSUMED_PARAMETERS = 100_000_000
 """Assumed size of a model that no session has loaded and whose weights aren't on this machine."""
@@ -160,7 +156,7 @@ def load_history(entries: Iterable[SessionFile], sweep: Sweep, hostname: str) ->
         if (session := read_session(entry.path)) is not None:
             history.learn(session)
     if history.parameters is None and same_model:
-        history.parameters = _parameters(read_session(same_model[0].path, only_model=True))
+        history.parameters = _parameters(read_session(same_model[0].path))
     history.learn_files(sweep.model)
     return history
 
@@ -172,22 +168,12 @@ def workload_key(sweep: Sweep) -> tuple[object, ...]:
     return (sweep.model, sweep.task, task, sweep.run.executor)
 
 
-def read_session(path: Path, only_model: bool = False) -> Session | None:
-    """Replay a session in chunks, or only until its first model is loaded.
-
-    None if the file is too large or can't be read.
-    """
-    session = Session()
+def read_session(path: Path) -> Session | None:
+    """Load a session; None if the file is too large or can't be read."""
     try:
-        if path.stat().st_size > MOST_BYTES:
-            return None
-        for events, _ in reader.slices(path, CHUNK_BYTES):
-            session.apply_all(events)
-            if only_model and any(isinstance(event, CasePrepared) for event in events):
-                break
+        return Session.load(path) if path.stat().st_size <= MOST_BYTES else None
     except (BenchtuiError, OSError):
         return None
-    return session
 
 
 def _parameters(session: Session | None) -> int | None:

@@ -8,7 +8,12 @@ from benchtui.sessions.explain.cases import ExplainedCase
 from benchtui.sessions.explain.difference import CaseDifference, Part
 from benchtui.sessions.explain.finding import Finding
 from benchtui.sessions.explain.findings import findings
-from benchtui.sessions.explain.sentences import gap_sentences, misfit_sentence, profiling_notes
+from benchtui.sessions.explain.sentences import (
+    gap_sentences,
+    misfit_sentence,
+    no_finding_sentence,
+    profiling_notes,
+)
 from benchtui.sessions.explain.trials import Trial
 from benchtui.sessions.export.json_document import Document, document_id
 from benchtui.sessions.profiles import StepProfile
@@ -24,7 +29,6 @@ class CaseJson(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...]
     notes: tuple[str, ...]
     profile: StepProfile | None
-    """Without the timeline, which is in the session file."""
     absent: str | None = None
     """Why there is no profile."""
     simulated: bool = False
@@ -81,14 +85,16 @@ class ExplainedJson(Document, frozen=True, kw_only=True):
 
 def case_json(case: ExplainedCase, tried: Iterable[Trial] = ()) -> CaseJson:
     """Return a case with its findings and the remedies that were tried."""
+    named = findings(case)
+    nothing = None if named else no_finding_sentence(case)
     return CaseJson(
         case=case.case.index,
         number=case.case.index + 1,
         name=case.case.name,
         measured_ms=case.measured_ms,
-        findings=findings(case),
-        notes=tuple(note for note in (misfit_sentence(case), *profiling_notes(case)) if note),
-        profile=msgspec.structs.replace(case.profile, timeline=None),
+        findings=named,
+        notes=tuple(note for note in (misfit_sentence(case), nothing, *profiling_notes(case)) if note),
+        profile=case.profile,
         simulated=case.case.simulated,
         trials=tuple(_trial(trial) for trial in tried),
     )

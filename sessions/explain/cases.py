@@ -33,7 +33,9 @@ SHOWN_KERNELS = 10
 LENGTHENED = 1.0
 """Extra time under the profiler, as a share, above which the breakdown isn't that of the plain step."""
 DIFFERS = 0.3
-"""Relative difference from the measured step above which a breakdown doesn't describe it."""
+"""Relative difference from the usual measured steps above which a breakdown doesn't describe them."""
+MOST_WAITING = 1.0
+"""Extra time over the usual measured steps, as a share, that may consist of waits for a processor."""
 LEAST_EXPLAINED = 0.8
 """Smallest share of operators of known families in a step about which nothing is unusual."""
 LEAST_UNDELAYED = 0.2
@@ -84,14 +86,14 @@ class ExplainedCase(msgspec.Struct, frozen=True):
         return self.profile.plain_ms / self.measured_ms - 1 if self.measured_ms else None
 
     @property
-    def apart(self) -> float | None:
-        """Extra time of the profiled step over the measured step, as a share of the latter."""
-        return self.profile.step_ms / self.measured_ms - 1 if self.measured_ms else None
-
-    @property
     def lengthened(self) -> bool:
-        """Whether the profiler lengthened the step so much that its breakdown isn't that of a plain step."""
-        return self.slowdown > LENGTHENED
+        """Whether the profiler lengthened the step so much that its breakdown isn't that of a plain step.
+
+        The page faults that it adds fall into the step's own operators, so they don't count.
+        """
+        added_ms = self.profile.added_user_ms
+        own = self.slowdown if added_ms is None else added_ms / max(self.profile.plain_ms, 1e-9)
+        return min(self.slowdown, own) > LENGTHENED
 
     @property
     def differs(self) -> bool:
@@ -100,12 +102,13 @@ class ExplainedCase(msgspec.Struct, frozen=True):
 
     @property
     def drifted(self) -> bool:
-        """Whether plain steps differ from measured ones by more than waits for a processor explain."""
+        """Whether plain steps differ from all usual measured ones by more than some waits for a processor."""
         if not self.measured_ms:
             return False
-        least_ms = self.measured_ms - _measured_delay_ms(self.case)
-        longer = self._undelayed_ms > (1 + DIFFERS) * self.measured_ms
-        return longer or self.profile.plain_ms < (1 - DIFFERS) * least_ms
+        usual = usual_ms(self.case) or (self.measured_ms, self.measured_ms)
+        longer = self._undelayed_ms > (1 + DIFFERS) * usual[1]
+        longer = longer or self.profile.plain_ms > (1 + MOST_WAITING) * usual[1]
+        return longer or self.profile.plain_ms < (1 - DIFFERS) * (usual[0] - _measured_delay_ms(self.case))
 
     @property
     def _undelayed_ms(self) -> float:
@@ -118,8 +121,10 @@ class ExplainedCase(msgspec.Struct, frozen=True):
 
     @property
     def explained_share(self) -> float:
-        """Share of operators of known families in the profiled step."""
-        return 1 - self.share("other", "python", "wait", "input", "compile") if self.profile.step_ms else 0.0
+        """Share of operators of known families in the step without the profiler, which lengthens the gaps."""
+        whole_ms = min(self.profile.step_ms, self.profile.plain_ms)
+        known_ms = self.profile.step_ms - self.ms("other", "python", "wait", "input", "compile")
+        return min(1.0, known_ms / whole_ms) if whole_ms else 0.0
 
     @property
     def part_shares(self) -> dict[str, float]:
@@ -176,14 +181,14 @@ def explained_case(
         return None
     sound = _sound_peaks(session) if peaks is None else peaks
     profile = case.explained.profile
-    return ExplainedCase(case, profile, measured_ms(case), peaks_of(case, sound), case.explained.changed)
+    return ExplainedCase(case, profile, measured_ms(case), _own_peaks(case, sound), case.explained.changed)
 
 
 def _sound_peaks(session: Session) -> tuple[Peaks, ...]:
     """Return the peaks without the rates that a case or an operator exceeded, which can't be peaks."""
     sound = sound_peaks(session.cases, session.peaks)
     for case in session.cases:
-        profile, peaks = case.explained.profile if case.explained else None, peaks_of(case, sound)
+        profile, peaks = case.explained.profile if case.explained else None, _own_peaks(case, sound)
         if profile is None or peaks is None or not peaks.flops_per_s:
             continue
         kernels = (kernel for kernel in profile.kernels if kernel.flops and kernel.ms)
@@ -192,6 +197,12 @@ def _sound_peaks(session: Session) -> tuple[Peaks, ...]:
             refused = replace(peaks, flops_per_s=None, absent={**peaks.absent, "flops": OVER})
             sound = tuple(refused if rates is peaks else rates for rates in sound)
     return sound
+
+
+def _own_peaks(case: CaseState, peaks: Sequence[Peaks]) -> Peaks | None:
+    """Return the peaks of a case when it was profiled. Rounds that are added later measure them again."""
+    before = [rates for rates in peaks if case.explained and rates.t <= case.explained.t]
+    return peaks_of(case, before) or peaks_of(case, peaks)
 
 
 def explained_cases(session: Session) -> tuple[ExplainedCase, ...]:
@@ -207,6 +218,16 @@ def _measured_delay_ms(case: CaseState) -> float:
     """Return the time per recorded step in which threads waited for a processor; 0 if that wasn't counted."""
     delays_s = (end.environment.run_delay_s or 0.0 for end in case.ends if end.environment)
     return 1000 * sum(delays_s) / len(case.measured) if len(case.measured) else 0.0
+
+
+def usual_ms(case: CaseState) -> tuple[float, float] | None:
+    """Return the 5th and 95th percentile of the recorded steps, in rounds that count; None without any."""
+    if metrics := computed_metrics(case):
+        spread = metrics.latency_ms
+        return None if spread.p5 is None or spread.p95 is None else (spread.p5, spread.p95)
+    times_ms = sorted(counted(case).measured.wall_ms)
+    last = len(times_ms) - 1
+    return (times_ms[round(0.05 * last)], times_ms[round(0.95 * last)]) if times_ms else None
 
 
 def measured_ms(case: CaseState) -> float | None:

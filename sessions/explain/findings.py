@@ -10,11 +10,14 @@ from benchtui.sessions.explain.cases import ExplainedCase
 from benchtui.sessions.explain.finding import Confidence, Finding, Rule
 from benchtui.sessions.explain.rules import host, memory, operators, python
 
+ALWAYS: tuple[Rule, ...] = (python.diagnosing,)
+"""Rules about the state of the program, whatever the steps took."""
 PLAIN_RULES: tuple[Rule, ...] = (
     operators.graph_breaks,
     host.page_faults,
     host.reading,
     host.system_calls,
+    *ALWAYS,
     python.collecting,
     python.items,
     python.many_operators,
@@ -32,7 +35,6 @@ RULES: tuple[Rule, ...] = (
     *PLAIN_RULES,
     host.waiting,
     operators.idle_gpu,
-    python.python_loop,
     python.native_code,
     python.python_gaps,
     operators.tokenizing,
@@ -42,6 +44,8 @@ RULES: tuple[Rule, ...] = (
     operators.strided,
     operators.gathering,
     operators.copying,
+    operators.recomputing,
+    operators.one_operator,
     host.few_threads,
     operators.slow_attention,
     operators.unfused,
@@ -52,6 +56,8 @@ RULES: tuple[Rule, ...] = (
 )
 """All rules. Of two findings of equal weight, the one that stands first here comes first."""
 _WEIGHTS: dict[Confidence, float] = {"high": 1.0, "medium": 0.8, "low": 0.3}
+_REST, _REST_WEIGHT = ("Python gaps", "native code"), 0.5
+"""Rules about time that no other rule explains, and their weight against those with evidence of their own."""
 _NO_CAUSE = ("near the peak", "preempted")
 """Rules about the limits and the state of the machine, which come after those about the step."""
 
@@ -59,12 +65,10 @@ _NO_CAUSE = ("near the peak", "preempted")
 def findings(case: ExplainedCase) -> tuple[Finding, ...]:
     """Return the findings of all rules, those about the most time first, those not about time last.
 
-    A hint weighs less than what was measured. There are none if the profile doesn't describe the measured step,
-    and only those of ``PLAIN_RULES`` if merely the profiler lengthened it.
+    A hint weighs less than what was measured. Only rules of ``ALWAYS`` apply if the profile doesn't describe
+    the measured step, and those of ``PLAIN_RULES`` if merely the profiler lengthened it.
     """
-    if case.differs:
-        return ()
-    rules = PLAIN_RULES if case.lengthened else RULES
+    rules = ALWAYS if case.differs else PLAIN_RULES if case.lengthened else RULES
     unsorted = [_with_confidence(case, finding) for rule in rules if (finding := rule(case))]
     return tuple(sorted(unsorted, key=_weight, reverse=True))
 
@@ -76,5 +80,5 @@ def _with_confidence(case: ExplainedCase, finding: Finding) -> Finding:
 
 
 def _weight(finding: Finding) -> tuple[bool, bool, float]:
-    ms = finding.ms or 0.0
-    return finding.rule not in _NO_CAUSE, finding.ms is not None, ms * _WEIGHTS[finding.confidence]
+    weight = _REST_WEIGHT if finding.rule in _REST else _WEIGHTS[finding.confidence]
+    return finding.rule not in _NO_CAUSE, finding.ms is not None, (finding.ms or 0.0) * weight

@@ -27,7 +27,9 @@ def misfit_sentence(case: ExplainedCase) -> str | None:
     if case.differs and not case.drifted:
         why = f"its steps took {plain} and {number(profile.step_ms)} ms with it: steps differ from each other"
     elif case.differs:
-        why = f"a step took {plain} in this run, {number(case.measured_ms)} ms when it was measured"
+        waits = " (it waited for processors that other processes used)" if case.delayed else ""
+        then = f"{number(case.measured_ms)} ms when it was measured"
+        why = f"a step took {plain} in this run{waits}, {then}"
     elif case.lengthened:
         why = f"the profiler lengthened it from {number(profile.plain_ms)} to {number(profile.step_ms)} ms"
     else:
@@ -90,17 +92,12 @@ def profiling_notes(case: ExplainedCase) -> Iterator[str]:
             f"Profiling lengthened the step by {percent(case.slowdown, 0)}%: {number(profile.step_ms)} ms"
             f" instead of {number(profile.plain_ms)} ms. Times of many short operators are overstated."
         )
-    if case.drift is not None and abs(case.drift) > SLOWED:
+    if case.drift is not None and abs(case.drift) > SLOWED and not case.drifted:
         longer = "longer" if case.drift > 0 else "shorter"
         yield (
             f"Without the profiler, the step of this run took {number(profile.plain_ms)} ms,"
             f" {percent(abs(case.drift), 0)}% {longer} than the measured {number(case.measured_ms)} ms: the"
             " machine was in a different state, or the steps differ."
-        )
-    if case.apart is not None and abs(case.apart) > SLOWED >= max(case.slowdown, abs(case.drift or 0.0)):
-        yield (
-            f"The profiled step took {number(profile.step_ms)} ms, {percent(abs(case.apart), 0)}%"
-            f" {'longer' if case.apart > 0 else 'shorter'} than the measured {number(case.measured_ms)} ms."
         )
     if case.changed:
         yield f"Changed since the case was measured: {'; '.join(case.changed)}."

@@ -52,14 +52,14 @@ def families_table(case: ExplainedCase) -> Table | None:
     return table(columns, case.profile.families)
 
 
-def kernels_table(case: ExplainedCase, most: int = SHOWN_KERNELS) -> Table | None:
-    """Return the most expensive operators or kernels of a case."""
+def kernels_table(case: ExplainedCase, most: int = SHOWN_KERNELS, *, family: bool = True) -> Table | None:
+    """Return the most expensive operators or kernels of a case; their families as words if requested."""
     step_ms = case.profile.step_ms
     rows = [
         _Kernel(kernel, kernel.ms / step_ms if step_ms else 0.0, case.rate(kernel))
         for kernel in case.profile.kernels[:most]
     ]
-    return table(_KERNEL_COLUMNS, rows)
+    return table([column for column in _KERNEL_COLUMNS if family or column.title != "family"], rows)
 
 
 _KERNEL_COLUMNS = (
@@ -68,15 +68,10 @@ _KERNEL_COLUMNS = (
     Column[_Kernel]("ms per step", lambda row: number(row.time.ms)),
     Column[_Kernel]("share %", lambda row: percent(row.share, 1)),
     Column[_Kernel]("calls", lambda row: number(row.time.count, 0)),
-    Column[_Kernel]("rate", lambda row: rate_text(row.rate)),
-    Column[_Kernel]("of peak %", lambda row: peak_text(row.rate)),
+    Column[_Kernel]("rate", lambda row: _rate_text(row.rate)),
+    Column[_Kernel]("of peak %", lambda row: _peak_text(row.rate)),
     Column[_Kernel]("inputs", lambda row: row.time.shape, right=False),
 )
-
-
-def shown_places(case: ExplainedCase) -> list[Place]:
-    """Return the lines of code at which the main thread was found often."""
-    return [place for place in case.profile.places if place.share >= LEAST_PLACE][:MOST_PLACES]
 
 
 def places_table(case: ExplainedCase) -> Table | None:
@@ -88,17 +83,18 @@ def places_table(case: ExplainedCase) -> Table | None:
         Column[Place]("code", lambda row: row.code, right=False),
         Column[Place]("in", lambda row: row.within or None, right=False),
     )
-    return table(columns, shown_places(case))
+    shown = [place for place in case.profile.places if place.share >= LEAST_PLACE]
+    return table(columns, shown[:MOST_PLACES])
 
 
-def peak_text(rate: KernelRate | None) -> str | None:
+def _peak_text(rate: KernelRate | None) -> str | None:
     """Format the share of the measured peak. A byte rate above the peak is due to caches."""
     if rate is None or rate.share is None:
         return None
     return "cached" if rate.share > 1 and rate.text_unit == "B/s" else percent(rate.share, 0)
 
 
-def rate_text(rate: KernelRate | None) -> str | None:
+def _rate_text(rate: KernelRate | None) -> str | None:
     """Format a rate, such as ``12.3 GFLOP/s``."""
     if rate is None:
         return None
@@ -123,9 +119,7 @@ def memory_table(case: ExplainedCase) -> Table | None:
     return table(columns, memory_facts(case))
 
 
-def difference_tables(
-    gap: CaseDifference, most: int = SHOWN_KERNELS, names: Sequence[str] = ()
-) -> tuple[Table | None, Table | None]:
+def difference_tables(gap: CaseDifference, names: Sequence[str] = ()) -> tuple[Table | None, Table | None]:
     """Return tables of the difference between two cases, by family and by operator.
 
     ``names`` label the base and the new case, if case numbers alone would be ambiguous.
@@ -135,7 +129,7 @@ def difference_tables(
     whole = Part("measured difference", *gap.whole_ms)
     sums = (*gap.families, remainder, whole)
     return table(_columns(gap, "family", names), sums), table(
-        _columns(gap, "operator or kernel", names), gap.kernels[:most]
+        _columns(gap, "operator or kernel", names), gap.kernels[:SHOWN_KERNELS]
     )
 
 
@@ -153,7 +147,7 @@ def _columns(gap: CaseDifference, title: str, names: Sequence[str]) -> tuple[Col
                 None if part.base_ms is None and part.name.startswith("remainder") else number(part.new_ms)
             ),
         ),
-        Column[Part](f"difference, {unit}", lambda part: signed(part.gap_ms)),
+        Column[Part](f"difference, {unit}", lambda part: _signed(part.gap_ms)),
         Column[Part]("share %", lambda part: _share(gap, part)),
     )
 
@@ -163,7 +157,7 @@ def _share(gap: CaseDifference, part: Part) -> str | None:
     return None if share is None else percent(share, 0)
 
 
-def signed(value_ms: float) -> str:
+def _signed(value_ms: float) -> str:
     """Format a difference in milliseconds with its sign."""
     shown = number(value_ms) or ""
     return shown if shown.startswith("-") or shown == "0" else f"+{shown}"

@@ -15,13 +15,10 @@ from benchtui.sessions.export.json_document import Document, document_id
 from benchtui.sessions.export.parquet import import_pyarrow
 from benchtui.sessions.files import visible_json
 from benchtui.sessions.files.output_file import output_file
-from benchtui.sessions.sanitize import visible
+from benchtui.sessions.sanitize import spreadsheet_text, visible
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import simulation_note
 from benchtui.sessions.stats.case_metrics import Metrics
-
-FORMULA = ("=", "+", "-", "@")
-"""First characters of text that a spreadsheet would evaluate. Such a cell gets a leading apostrophe."""
 
 
 class LatencyFields(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,7 +41,6 @@ class Case(CaseRow, frozen=True, kw_only=True):
     parts_ms: A[
         dict[str, LatencyFields], Meta(description="The parts of a step, by name; empty without parts.")
     ]
-    rounds_p50_ms: A[tuple[float, ...], Meta(description="Median of each round; empty for a single round.")]
     outlier_steps: A[
         tuple[int, ...], Meta(description="Outlier steps among the measured ones, counted from 0.")
     ]
@@ -128,9 +124,9 @@ def _cell(value: object) -> object:
         case bool():
             return str(value).lower()
         case tuple():
-            return _cell("; ".join(value))
-        case str() if value.startswith(FORMULA):
-            return f"'{value}"
+            return _cell("; ".join(map(str, value)))
+        case str():
+            return spreadsheet_text(value)
         case _:
             return value
 
@@ -158,7 +154,6 @@ def _case(row: CaseRow, metrics: Metrics | None) -> Case:
             )
             for name, spread in parts.items()
         },
-        rounds_p50_ms=metrics.rounds_ms if metrics else (),
         outlier_steps=metrics.outliers if metrics else (),
     )
 

@@ -43,4 +43,4 @@ def _row(case: CaseState, result: Result | None, base: Result | None) -> tuple[C
 def _clean(value: object) -> object:
     if isinstance(value, str):
         return visible(value)
-    return tuple(visible(text) for text in value) if isinstance(value, tuple) else value
+    return tuple(map(_clean, value)) if isinstance(value, tuple) else value

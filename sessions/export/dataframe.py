@@ -1,6 +1,6 @@
 """A session as a pandas table: one row per case, with the columns of ``CaseRow``."""
 
-from typing import TYPE_CHECKING, get_type_hints
+from typing import TYPE_CHECKING, get_origin, get_type_hints
 
 import msgspec
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _TYPES = get_type_hints(CaseRow)
 _COUNTS = [name for name, kind in _TYPES.items() if kind in (int, int | None)]
+_LISTS = [name for name, kind in _TYPES.items() if get_origin(kind) is tuple]
 FIGURES = [name for name, kind in _TYPES.items() if kind == float | None]
 """Columns of measured figures that aren't counts."""
 
@@ -27,7 +28,7 @@ def frame(session: Session) -> "DataFrame":
 
     records = [msgspec.structs.asdict(row) for row, _ in rows(session)] if session.cases else []
     for row in records:
-        row["marks"] = "; ".join(row["marks"]) or None
+        row |= {name: "; ".join(map(str, row[name])) or None for name in _LISTS}
     # as objects: a column of integers with gaps would become one of floats, which round large integers
     table = pandas.DataFrame(records, columns=list(CaseRow.__struct_fields__), dtype=object)
     typed = table.astype(dict.fromkeys(_COUNTS, "Int64") | dict.fromkeys(FIGURES, "float64")).infer_objects()

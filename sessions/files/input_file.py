@@ -6,6 +6,8 @@ Reading a FIFO would block forever, and reading ``/dev/zero`` would fill the mem
 import errno
 import os
 import stat
+from functools import reduce
+from operator import or_
 from pathlib import Path
 from typing import IO
 
@@ -26,14 +28,19 @@ def open_plain(path: Path, *, follow: bool = True) -> IO[bytes]:
         ValueError: If the path contains NUL.
     """
     require_plain(os.stat(path, follow_symlinks=follow), path)  # opening a device may have side effects
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
-    descriptor = os.open(path, flags)
+    flags = flags_of("O_NONBLOCK", "O_CLOEXEC", *(() if follow else ("O_NOFOLLOW",)))
+    descriptor = os.open(path, os.O_RDONLY | flags)
     try:
         require_plain(os.fstat(descriptor), path)
         return open(descriptor, "rb")
     except BaseException:
         os.close(descriptor)
         raise
+
+
+def flags_of(*names: str) -> int:
+    """Combine those flags of ``os.open`` that this system has; Windows lacks some."""
+    return reduce(or_, (getattr(os, name, 0) for name in names), 0)
 
 
 def require_plain(status: os.stat_result, path: Path) -> None:

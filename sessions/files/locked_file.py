@@ -1,6 +1,6 @@
 """Locked session files: no other process can write them while the writer is alive."""
 
-import fcntl
+import errno
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -44,6 +44,14 @@ def open_locked(path: Path) -> int:
     return fd
 
 
-def lock(fd: int) -> None:
-    """Lock a file against other writers while this process has it open; raises OSError if one has it locked."""
-    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+def lock(fd: int, *, wait: bool = False) -> None:
+    """Lock a file against other writers while this process has it open.
+
+    Raises:
+        OSError: if another process has it locked, unless ``wait``; or if there are no locks on this system.
+    """
+    try:
+        import fcntl  # missing on Windows, where sessions can only be read
+    except ModuleNotFoundError as error:
+        raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP)) from error
+    fcntl.flock(fd, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from benchtui.sessions.errors import BenchtuiError, os_error_text
-from benchtui.sessions.files.input_file import SESSION_PREFIX, begins_with, require_plain
+from benchtui.sessions.files.input_file import SESSION_PREFIX, begins_with, flags_of, require_plain
 
 _PARTIAL = ".benchtui-"
 """Name prefix of a file that isn't complete yet."""
@@ -70,7 +70,7 @@ def append_private(path: Path, data: bytes) -> None:
     Raises:
         BenchtuiError: If it can't be written.
     """
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | flags_of("O_NOFOLLOW", "O_NONBLOCK")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(path, flags, 0o600)

@@ -4,14 +4,18 @@ from collections.abc import Iterable, Iterator
 from math import sqrt
 
 import msgspec
+from msgspec import structs
 
-from benchtui.sessions.events import Runtime
-from benchtui.sessions.payloads import Energy, Environment, Host, Memory, Model, Reported
+from benchtui.sessions.events import Outcome, Runtime
+from benchtui.sessions.payloads import Energy, Environment, Failures, Host, Memory, Model, Reported
+from benchtui.sessions.sanitize import LONGEST_VALUE, visible
 from benchtui.sessions.sweep import UNKNOWN, Config
 
 LONGEST_LABEL = 300
 """Maximum length of a case's label in characters."""
-MB_IN_MIB, MB_IN_GIB = 2**20 / 1e6, 2**30 / 1e6
+ROUNDS_WITHIN = 3.0
+"""Largest factor between the mean steps of rows that are taken for rounds of a case. With more, they differ in
+something that the file doesn't state."""
 
 
 class Measurement(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,8 +28,8 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     """Measured steps in milliseconds, if the source kept them."""
     warmup_ms: list[float] = msgspec.field(default_factory=list)
     parts_ms: dict[str, list[float]] = msgspec.field(default_factory=dict)
-    tokens: int | None = None
-    """Tokens per step."""
+    step_columns: dict[str, list[float]] = {}
+    """Further columns of ``Steps``, by name."""
     reported: Reported | None = None
     """Statistics reported by the source, if it kept no steps."""
     memory: Memory | None = None
@@ -36,10 +40,27 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     """None means the batch size; 0 means no samples per step, or an unknown number."""
     new_tokens: int | None = None
     marks: tuple[str, ...] = ()
+    failures: Failures | None = None
+    """Runs or requests that failed in a case that succeeded; None if none did."""
     failure: str | None = None
     """Why the case failed. None if it succeeded."""
+    outcome: Outcome = "failed"
+    """Outcome of a case that didn't succeed."""
+    failed_in_source: bool = False
+    """Whether the source says that it failed, rather than stating no step time."""
     exit_code: int | None = None
     """Exit code of a failure, if every run had the same."""
+    round: str = ""
+    """Round that the source states; two rounds with the same figures aren't copies."""
+    exported: dict[str, str | float | bool | tuple[float, ...] | None] = {}
+    """Columns of the export of benchtui that the case comes from."""
+
+    @property
+    def mean_ms(self) -> float | None:
+        """Mean step in milliseconds; None if it is unknown."""
+        if self.wall_ms:
+            return sum(self.wall_ms) / len(self.wall_ms)
+        return self.reported.latency_mean_ms if self.reported else None
 
 
 class Imported(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,6 +80,8 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True):
     runtime: Runtime | None = None
     measured: str | None = None
     """When it was measured, as the source writes it; the earliest of several times. None if unknown."""
+    baselines: frozenset[int] = frozenset()
+    """Numbers of the cases that others are compared with, if the file states them."""
     grid: bool = False
     """Whether the file is a table over options, so that missing combinations are worth reporting."""
     notes: tuple[str, ...] = ()
@@ -70,22 +93,52 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(dict.fromkeys(measurement.config for measurement in self.measurements))
 
 
-def labeled_case(label: str, *, group: str = "", device: str = UNKNOWN, threads: int = 0) -> Config:
-    """Return the configuration of a case with a known name, and possibly a known device and threads."""
-    return Config(
-        device=device,
-        precision=UNKNOWN,
-        compile=UNKNOWN,
-        padding=UNKNOWN,
-        threads=threads,
-        label=label[:LONGEST_LABEL],
-        group=group[:LONGEST_LABEL],
-    )
+def with_checked_repeats(imported: Imported) -> Imported:
+    """Return the results without rows that are copies, and with rows too far apart to be rounds as cases.
+
+    A row that equals an earlier one to the last digit was written twice.
+    """
+    distinct = list({msgspec.msgpack.encode(row): row for row in imported.measurements}.values())
+    copies = len(imported.measurements) - len(distinct)
+    rows_by_case: dict[Config, list[Measurement]] = {}
+    for row in distinct:
+        rows_by_case.setdefault(row.config, []).append(row)
+    apart = {config for config, rows in rows_by_case.items() if _are_apart(rows)}
+    numbers: dict[Config, int] = {}
+    checked = []
+    for row in distinct:
+        if row.config in apart:
+            numbers[row.config] = numbers.get(row.config, 0) + 1
+            name = f"{row.config.name} #{numbers[row.config]}"[:LONGEST_LABEL]
+            row = structs.replace(row, config=structs.replace(row.config, label=name, group=name))
+        checked.append(row)
+    notes = [*imported.notes]
+    if copies:
+        plural = "row equals an earlier one" if copies == 1 else "rows equal earlier ones"
+        notes.append(f"{copies:,} {plural} to the last digit: dropped as copies, which aren't repeats")
+    if apart:
+        named = ", ".join(visible(config.name, LONGEST_VALUE) for config in list(apart)[:3])
+        notes.append(
+            f"rows of {named} are more than {ROUNDS_WITHIN:g} times apart: imported as separate cases, which"
+            " differ in something that the file doesn't state"
+        )
+    return structs.replace(imported, measurements=tuple(checked), notes=tuple(notes))
+
+
+def _are_apart(rows: list[Measurement]) -> bool:
+    """Return whether the mean steps of rows that no round tells apart are too far apart for repeats."""
+    means_ms = [mean_ms for row in rows if not row.round and (mean_ms := row.mean_ms)]
+    return len(means_ms) > 1 and max(means_ms) > ROUNDS_WITHIN * min(means_ms)
 
 
 def sample_deviation(std: float | None, n: int | None) -> float | None:
     """Convert a population standard deviation to that of a sample (n - 1). Unchanged if n is unknown."""
     return std * sqrt(n / (n - 1)) if std is not None and n and n > 1 else std
+
+
+def percent_text(percent: float) -> str:
+    """Format a percentage with two digits, or as a whole number if it is large."""
+    return f"{percent:.2g} %" if percent < 99.5 else f"{percent:,.0f} %"
 
 
 def loops_note(loops: Iterable[int]) -> Iterator[str]:

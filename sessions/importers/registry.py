@@ -1,131 +1,132 @@
-"""Importer registry: the supported tools, and detection of the tool that wrote a file."""
+"""Importer registry: the maps of the supported tools, and detection of the tool that wrote a file."""
 
-from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 
 import msgspec
+import platformdirs
 from msgspec import structs
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.importers.decode import parse_json, read_text, try_parse_json
-from benchtui.sessions.importers.formats import (
-    batch_sweep,
-    batch_sweep_tables,
-    benchmark_v2,
-    hyperfine,
-    llama_bench,
-    nvbench,
-    optimum_benchmark,
-    pyperf,
-    pytest_benchmark,
-    torch_benchmark,
-    training_csv,
-)
-from benchtui.sessions.importers.formats.serving import aiperf, guidellm, vllm_bench
-from benchtui.sessions.importers.imported import Imported
+from benchtui.sessions.files import input_file
+from benchtui.sessions.files.bounded_toml import parse_toml
+from benchtui.sessions.importers import mapping, own_export, proposal, source
+from benchtui.sessions.importers.file_map import FileMap, lacking, matches, rows_of
+from benchtui.sessions.importers.imported import Imported, with_checked_repeats
+from benchtui.sessions.importers.source import Source
+from benchtui.sessions.sanitize import quoted
 from benchtui.sessions.sweep import ranges
 
-
-class _Kind(msgspec.Struct, frozen=True):
-    """One tool's format: how to recognize a file, and how to parse it."""
-
-    matches: Callable[[str, object], bool]
-    """Called with the text and its JSON: of the whole text, or of its first line; None if neither is JSON."""
-    parse: Callable[[str, Path], Imported]
-    key_check: Callable[[str, object], tuple[set[str], tuple[str, ...]]]
-    """Returns the keys that a file has and the required keys. Same arguments as ``matches``."""
-
-
-def _json(
-    keys: Callable[[object], set[str]],
-    required: tuple[str, ...],
-    parse: Callable[[str, Path], Imported],
-    matches: Callable[[object], bool] | None = None,
-) -> _Kind:
-    """Return a JSON format. A file matches it by a check or, without one, by the required keys."""
-    return _Kind(
-        lambda _, value: matches(value) if matches else keys(value) >= set(required),
-        parse,
-        lambda _, value: (keys(value), required),
-    )
-
-
-IMPORTERS = {
-    "optimum-benchmark": _json(
-        optimum_benchmark.keys, optimum_benchmark.REQUIRED, optimum_benchmark.parse, optimum_benchmark.matches
-    ),
-    "llama-bench": _json(llama_bench.keys, llama_bench.REQUIRED, llama_bench.parse),
-    "hyperfine": _json(hyperfine.keys, hyperfine.REQUIRED, hyperfine.parse, hyperfine.matches),
-    "pyperf": _json(pyperf.keys, pyperf.REQUIRED, pyperf.parse),
-    "pytest-benchmark": _json(pytest_benchmark.keys, pytest_benchmark.REQUIRED, pytest_benchmark.parse),
-    "torch-benchmark": _json(torch_benchmark.keys, torch_benchmark.REQUIRED, torch_benchmark.parse),
-    "benchmark-v2": _json(benchmark_v2.keys, benchmark_v2.REQUIRED, benchmark_v2.parse),
-    "nvbench": _json(nvbench.keys, nvbench.REQUIRED, nvbench.parse),
-    "vllm-bench": _json(vllm_bench.keys, vllm_bench.REQUIRED, vllm_bench.parse),
-    "guidellm": _json(guidellm.keys, guidellm.REQUIRED, guidellm.parse),
-    "aiperf": _json(aiperf.keys, aiperf.REQUIRED, aiperf.parse),
-    "batch-sweep": _Kind(
-        lambda text, value: batch_sweep.matches(value) or batch_sweep_tables.matches(text),
-        batch_sweep.parse,
-        lambda text, value: (
-            (batch_sweep_tables.keys(text), batch_sweep_tables.required(text))
-            if value is None
-            else (batch_sweep.keys(value), batch_sweep.required(value))
-        ),
-    ),
-    "training-csv": _Kind(
-        lambda text, _: training_csv.matches(text),
-        training_csv.parse,
-        lambda text, _: (training_csv.keys(text), training_csv.required(text)),
-    ),
-}
 MIN_KEY_SHARE = 0.5
-"""Minimum share of a format's required keys for an error message to name that format."""
+"""Minimum share of a map's identifying columns for an error message to name its tool."""
+PROPOSED = "table"
+"""Name of the source of a file that no tool is known for."""
 
 
-def read(path: Path, kind: str | None = None) -> Imported:
-    """Read the results in a file written by a tool, which is detected from the content unless specified.
+@cache
+def maps() -> tuple[FileMap, ...]:
+    """Return the maps of the supported tools. A tool with several kinds of files has several."""
+    folder = files("benchtui.sessions.importers") / "maps"
+    entries = sorted(folder.iterdir(), key=lambda entry: entry.name)
+    texts = (entry.read_text("utf-8") for entry in entries if entry.name.endswith(".toml"))
+    return tuple(msgspec.convert(parse_toml(text), FileMap) for text in texts)
+
+
+def tools() -> tuple[str, ...]:
+    """Return the names of the supported tools."""
+    return (*dict.fromkeys(file_map.tool for file_map in maps()), own_export.TOOL)
+
+
+def maps_path() -> Path:
+    """Return the file of the user's own maps: a table ``[import.NAME]`` each."""
+    return Path(platformdirs.user_config_dir("benchtui")) / "import.toml"
+
+
+def read(path: Path, kind: str | None = None, map_text: str | None = None) -> Imported:
+    """Read the results in a file, by the map that is given, or as those of the tool that wrote it.
 
     Raises:
-        BenchtuiError: if it can't be read, its format is unknown, or it has an invalid value or no measurement.
+        BenchtuiError: if it can't be read, no map fits it, or it has no measurement.
     """
     if kind is not None:
-        ranges.one_of(IMPORTERS)(kind, "--from")
-    text = read_text(path)
-    imported = IMPORTERS[kind or _detect_format(text, path)].parse(text, path)
+        ranges.one_of(ranges.Words(tools()))(kind, "--from")
+    content = source.read(path)
+    imported = _imported(content, kind, map_text)
     if not imported.measurements:
         raise BenchtuiError(f"{path}: contains no measurements")
-    return structs.replace(imported, file=path.name)
+    checked = with_checked_repeats(imported)
+    return structs.replace(checked, file=path.name, notes=(*content.remarks, *checked.notes))
+
+
+def _imported(content: Source, kind: str | None, map_text: str | None) -> Imported:
+    if map_text:
+        return mapping.apply(content, _named_map(map_text) or proposal.given(map_text, content))
+    if kind in (None, own_export.TOOL) and own_export.is_export(content):
+        return own_export.read(content)
+    file_map = map_of(content, kind)
+    if file_map:
+        return mapping.apply(content, file_map)
+    proposed = proposal.propose(content)
+    if proposed is None:
+        raise BenchtuiError(f"{content.path}: {_nearest(content)}")
+    imported = mapping.apply(content, proposed)
+    return structs.replace(imported, notes=(f"read by --map {proposal.shown(proposed)}", *imported.notes))
+
+
+def _named_map(name: str) -> FileMap | None:
+    """Return the user's map of this name; None if the text is a map itself. Raises BenchtuiError."""
+    if "=" in name:
+        return None
+    path = maps_path()
+    try:
+        own = parse_toml(input_file.read_text(path)).get("import", {}) if path.exists() else {}
+    except (OSError, ValueError) as error:
+        raise BenchtuiError(f"{path}: {error}") from error
+    if name in own:
+        return proposal.user_map({"tool": name, **own[name]}, f"{path}: import.{name}")
+    known = ", ".join([*own, *tools()])
+    raise BenchtuiError(f"--map: neither COLUMN=QUANTITY nor a map: {name!r}; known maps are {known} ({path})")
 
 
 def detect(path: Path) -> str:
-    """Return the tool that wrote a file. Raises BenchtuiError if it can't be read or isn't supported."""
-    return _detect_format(read_text(path), path)
+    """Return the tool that wrote a file. Raises BenchtuiError if it can't be read or no map fits it."""
+    content = source.read(path)
+    if own_export.is_export(content):
+        return own_export.TOOL
+    file_map = map_of(content)
+    if file_map is None and proposal.propose(content) is None:
+        raise BenchtuiError(f"{path}: {_nearest(content)}")
+    return file_map.tool if file_map else PROPOSED
 
 
-def _detect_format(text: str, path: Path) -> str:
-    first = next((line for line in text.splitlines() if line.strip()), "")
-    value = try_parse_json(text)
-    value = try_parse_json(first) if value is None else value
-    if isinstance(value, list) and value and isinstance(value[0], dict) and "event" in value[0]:
-        raise BenchtuiError(f"{path}: already a benchtui session; open it directly")
-    for name, kind in IMPORTERS.items():
-        if kind.matches(text, value):
-            return name
-    if value is None and first.lstrip().startswith(("{", "[")):
-        parse_json(text, str(path))  # raises with the position of the error
-    raise BenchtuiError(f"{path}: {_nearest(text, value)}; supported formats: {', '.join(IMPORTERS)}")
+def map_of(content: Source, kind: str | None = None) -> FileMap | None:
+    """Return the map of a tool, or of any, that fits a file best; None if no map fits."""
+    if "event" in content.first:
+        raise BenchtuiError(f"{content.path}: already a benchtui session; open it directly")
+    of_tool = [file_map for file_map in maps() if kind in (None, file_map.tool)]
+    fitting = [file_map for file_map in of_tool if matches(content, file_map)]
+    if kind is not None and not fitting:
+        return min(of_tool, key=lambda file_map: len(_lacks(content, file_map)))
+    return max(fitting, key=lambda file_map: len(file_map.requires), default=None)
 
 
-def _nearest(text: str, value: object) -> str:
-    """Name the format that a file resembles most, with the keys that it lacks."""
-    shares = {}
-    for name, kind in IMPORTERS.items():
-        there, needed = kind.key_check(text, value)
-        lacking = [key for key in needed if key not in there]
-        shares[name] = (1 - len(lacking) / len(needed), lacking)
-    nearest = max(shares, key=lambda name: shares[name][0])
-    share, lacking = shares[nearest]
-    if share < MIN_KEY_SHARE or not lacking:
-        return "not a supported format"
-    return f"looks like {nearest}, but lacks {', '.join(lacking)}"
+def _lacks(content: Source, file_map: FileMap) -> list[str]:
+    """Return the identifying columns that the best row of a file lacks."""
+    begins = content.beginning
+    rows = rows_of(begins, file_map) or rows_of(begins, structs.replace(file_map, rows=""))
+    return min((lacking(row, file_map) for row in rows[:10]), key=len, default=list(file_map.requires))
+
+
+def _nearest(content: Source) -> str:
+    """Name the tool whose files a file resembles most, with the columns that it lacks, and what to do."""
+    resembling = [(file_map, _lacks(content, file_map)) for file_map in maps()]
+    nearest, lacks = min(resembling, key=lambda entry: len(entry[1]) / len(entry[0].requires))
+    if lacks and 1 - len(lacks) / len(nearest.requires) >= MIN_KEY_SHARE:
+        return f"looks like {nearest.tool}, but lacks {', '.join(column.partition('|')[0] for column in lacks)}"
+    if column := proposal.column_without_numbers(content):
+        return f"{quoted(column)} has no number: all its cells are empty, NaN, infinite or unknown"
+    return (
+        "no column is recognized as a step time or a rate of cases: name them with --map COLUMN=QUANTITY, such"
+        f" as --map latency_ms=step_ms,batch=batch_size; files of {', '.join(tools())} need no map"
+    )

@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec import structs
@@ -20,10 +21,9 @@ from benchtui.sessions.events import (
     SessionStarted,
     Steps,
 )
-from benchtui.sessions.importers.decode import convert
-from benchtui.sessions.importers.imported import Imported, Measurement
+from benchtui.sessions.importers.imported import Imported, Measurement, percent_text
 from benchtui.sessions.journal.writer import Journal
-from benchtui.sessions.payloads import Energy, Memory, Model, Reported
+from benchtui.sessions.payloads import Energy, Failures, Memory, Model, Reported
 from benchtui.sessions.sanitize import LONGEST_VALUE, shortened, visible
 from benchtui.sessions.sweep import (
     MOST_CASES,
@@ -76,7 +76,11 @@ def _validated(event: AnyEvent, kind: str) -> AnyEvent:
     try:
         return _events_of_sessions.decode(msgspec.json.encode(event))
     except msgspec.ValidationError as error:
-        raise BenchtuiError(f"{kind}: value out of range for a session: {shortened(str(error))}") from error
+        raise _out_of_range(kind, error) from error
+
+
+def _out_of_range(kind: str, error: msgspec.ValidationError) -> BenchtuiError:
+    return BenchtuiError(f"{kind}: value out of range for a session: {shortened(str(error))}")
 
 
 def notes(imported: Imported) -> tuple[str, ...]:
@@ -123,7 +127,7 @@ def _repeats(imported: Imported) -> Iterator[str]:
         known_ms = [mean_ms for mean_ms in means_ms if mean_ms]
         if len(known_ms) > 1:
             name, percent = visible(config.name, LONGEST_VALUE), 100 * (max(known_ms) / min(known_ms) - 1)
-            apart.append(f"{len(known_ms)} rows of {name} with mean steps {percent:.2g} % apart")
+            apart.append(f"{len(known_ms)} rows of {name} with mean steps {percent_text(percent)} apart")
     if apart:
         more = len(apart) - MAX_NAMED_REPEATS
         named = "; ".join([*apart[:MAX_NAMED_REPEATS], *([f"{more:,} more cases"] * (more > 0))])
@@ -166,7 +170,7 @@ def _sweep(imported: Imported, name: str) -> Sweep:
             f"{imported.kind}: {len(imported.measurements):,} measurements; at most {MOST_CASES:,} are allowed:"
             " split the file"
         )
-    axes = convert({axis: tuple(_values(imported.cases, axis)) for axis in AXES}, Axes, imported.kind)
+    axes = _axes(imported)
     return Sweep(
         name=name,
         model=imported.model,
@@ -176,9 +180,16 @@ def _sweep(imported: Imported, name: str) -> Sweep:
         measure=Measure(
             warmup=imported.warmup,
             iterations=_most_steps(imported.measurements),
-            baseline=_baseline(imported.cases),
+            baseline=_baseline(imported),
         ),
     )
+
+
+def _axes(imported: Imported) -> Axes:
+    try:
+        return msgspec.convert({axis: tuple(_values(imported.cases, axis)) for axis in AXES}, Axes)
+    except msgspec.ValidationError as error:
+        raise _out_of_range(imported.kind, error) from error
 
 
 def _most_steps(rows: Sequence[Measurement]) -> int:
@@ -193,8 +204,13 @@ def _values(configs: Sequence[Config], axis: str) -> list[object]:
     return sorted(values) if axis in NUMERIC else values
 
 
-def _baseline(configs: Sequence[Config]) -> Baseline | None:
-    """Return the smallest batch as the baseline, uncompiled if possible. None for labeled cases."""
+def _baseline(imported: Imported) -> Baseline | None:
+    """Return what stated baselines share, or the smallest batch, uncompiled if any is. None for labels."""
+    configs = imported.cases
+    stated = [Baseline.like(config) for number, config in enumerate(configs) if number in imported.baselines]
+    if stated:
+        values = {name: {getattr(one, name) for one in stated} for name in Baseline.__struct_fields__}
+        return Baseline(**{name: first for name, (first, *others) in values.items() if not others})
     plain = [config for config in configs if config.compile == "off"]
     if any(config.label for config in configs) or not configs:
         return None
@@ -204,8 +220,14 @@ def _baseline(configs: Sequence[Config]) -> Baseline | None:
 
 def _case(case: int, config: Config, rows: Sequence[Measurement]) -> Iterator[AnyEvent]:
     """Yield a round for each measurement. Failed ones are left out if others succeeded."""
-    marks = tuple(dict.fromkeys(mark for row in rows for mark in _marks(row)))
     sound = [row for row in rows if not row.failure]
+    failures = _failures(rows, sound)
+    marks = tuple(dict.fromkeys(mark for row in rows for mark in _marks(row)))
+    if not sound and rows[-1].outcome == "skipped":
+        yield CaseFinished(
+            t=0.0, case=case, outcome="skipped", reason=rows[-1].failure, exported=rows[-1].exported
+        )
+        return
     rounds = sound or list(rows)
     for round_index, row in enumerate(rounds):
         yield CaseStarted(t=0.0, case=case, round=round_index, config=config)
@@ -217,15 +239,27 @@ def _case(case: int, config: Config, rows: Sequence[Measurement]) -> Iterator[An
     yield CaseFinished(
         t=0.0,
         case=case,
-        outcome="ok" if sound else "failed",
+        outcome="ok" if sound else rounds[-1].outcome,
         reason=None if sound else rounds[-1].failure,
         exit_code=None if sound else rounds[-1].exit_code,
         memory=_peaks([row.memory for row in rounds if row.memory]),
         energy=_total([row.energy for row in rounds if row.energy]),
         environment=rounds[-1].environment,
-        marks=marks,
+        marks=(*marks, failures.mark) if failures else marks,
+        failures=failures,
+        exported=rounds[-1].exported,
         reported=_pooled([row.reported for row in rounds if row.reported]),
     )
+
+
+def _failures(rows: Sequence[Measurement], sound: Sequence[Measurement]) -> Failures | None:
+    """Return what failed of a case with sound rounds: runs or requests of all of them, or whole rounds."""
+    within = [row.failures for row in sound if row.failures]
+    if within:
+        failed, total = sum(one.failed for one in within), sum(one.total for one in within)
+        return Failures(failed=failed, total=total, of=within[0].of)
+    failed_rounds = len(rows) - len(sound)
+    return Failures(failed=failed_rounds, total=len(rows), of="rounds") if sound and failed_rounds else None
 
 
 def _marks(row: Measurement) -> tuple[str, ...]:
@@ -240,7 +274,10 @@ def _contradicts(row: Measurement) -> bool:
         return False
     if abs(reported.samples_per_s * reported.latency_mean_ms / (1000 * samples) - 1) > AGREES_WITHIN:
         return True
-    most = 0 if row.config.label else samples * row.config.sequence_length  # a label leaves the length unknown
+    unlimited = (
+        row.config.label or row.new_tokens or reported.new_tokens_per_s
+    )  # the length is unknown, or tokens follow it
+    most = 0 if unlimited else samples * row.config.sequence_length
     per_step = (reported.padded_tokens_per_s or 0.0) * reported.latency_mean_ms / 1000
     return 0 < most * (1 + AGREES_WITHIN) < per_step
 
@@ -260,16 +297,8 @@ def _steps(case: int, round_index: int, row: Measurement) -> Iterator[Steps]:
     if row.warmup_ms:
         yield Steps(t=0.0, case=case, phase="warmup", round=round_index, wall_ms=row.warmup_ms)
     if row.wall_ms:
-        tokens = None if row.tokens is None else [row.tokens] * len(row.wall_ms)
-        yield Steps(
-            t=0.0,
-            case=case,
-            phase="measure",
-            round=round_index,
-            wall_ms=row.wall_ms,
-            parts_ms=row.parts_ms,
-            tokens=tokens,
-        )
+        columns: dict[str, Any] = {"wall_ms": row.wall_ms, "parts_ms": row.parts_ms, **row.step_columns}
+        yield Steps(t=0.0, case=case, phase="measure", round=round_index, **columns)
 
 
 def _peaks(peaks: Sequence[Memory]) -> Memory | None:

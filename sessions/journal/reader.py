@@ -23,8 +23,8 @@ _decoder = msgspec.json.Decoder(AnyEvent)
 _whole_decoder = msgspec.json.Decoder(list[AnyEvent])
 
 
-SLICE_BYTES = 2**20
-"""Bytes read at once when no other thread is waiting."""
+SLICE_BYTES = 2**18
+"""Bytes read at once. Other threads can run between two slices."""
 SCAN_BYTES = 2**18
 """Bytes searched at once when a large file is opened; they fit in a processor's cache."""
 LONG_LINE = 24_000

@@ -17,7 +17,7 @@ from benchtui.sessions.files.output_file import move_to_new, output_file
 from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.importers.imported import Imported
 from benchtui.sessions.library import paths
-from benchtui.sessions.replay import loading
+from benchtui.sessions.state.session import Session
 
 MOST_NOTE = 2_000
 """Maximum characters of a note."""
@@ -91,7 +91,7 @@ def import_session(source: Path) -> Path:
     Raises:
         BenchtuiError: If it isn't a session, or is in the library already.
     """
-    started = loading.load(source).start
+    started = Session.load(source).start
     stored = next((entry for entry in paths.entries() if entry.started.id == started.id), None)
     if stored is not None:
         raise BenchtuiError(f"{source}: already in the library as {stored.path.stem}")
@@ -108,13 +108,13 @@ def _copy(source: Path, path: Path) -> None:
         shutil.copyfileobj(file, copy)
 
 
-def import_results(source: Path, kind: str | None = None) -> tuple[Path, Imported]:
+def import_results(source: Path, kind: str | None = None, map_text: str | None = None) -> tuple[Path, Imported]:
     """Convert the results of another tool to a session in the library, under a free name.
 
     Raises:
         BenchtuiError: If it can't be read, or isn't the output of a supported tool.
     """
-    imported = registry.read(source, kind)
+    imported = registry.read(source, kind, map_text)
     path = paths.path_of(paths.safe_name(source.stem) or "results")
     return create_in_free_name(path, partial(session_writer.write, imported))[0], imported
 

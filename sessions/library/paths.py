@@ -103,10 +103,12 @@ def remember(path: Path) -> None:
 def known() -> list[SessionFile]:
     """List the sessions of the library and those that ``run -o`` wrote elsewhere, newest first.
 
-    Sessions that were moved or deleted are left out.
+    Sessions that were moved or deleted, and those that the library has as well, are left out.
     """
+    stored = entries()
+    ids = {entry.started.id for entry in stored}
     outside = (entry_of(path) for path in _remembered())
-    session_files = [*entries(), *(entry for entry in outside if entry)]
+    session_files = [*stored, *(entry for entry in outside if entry and entry.started.id not in ids)]
     return sorted(session_files, key=lambda entry: (entry.started.created, entry.path.stem), reverse=True)
 
 

@@ -12,14 +12,13 @@ import msgspec
 import platformdirs
 from msgspec import structs
 
-from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.errors import AbandonedError, BenchtuiError
 from benchtui.sessions.events import CaseFinished, Telemetry
 from benchtui.sessions.files.input_file import read_plain
 from benchtui.sessions.files.output_file import output_file
 from benchtui.sessions.journal.reader import AnyRecord
 from benchtui.sessions.journal.session_file import SessionFile
 from benchtui.sessions.payloads import ProcessSpread
-from benchtui.sessions.replay.loading import AbandonedError, load_as
 from benchtui.sessions.state.case import UNFINISHED_STATES, CaseState
 from benchtui.sessions.state.session import Session, Summarize
 from benchtui.sessions.stats.disturbance import mark_kind, undisturbed
@@ -28,7 +27,8 @@ from benchtui.sessions.stats.noise import KINDS, kind_of, spread_between
 from benchtui.sessions.stats.sampling import Statistic
 from benchtui.sessions.sweep import Config, Record
 
-VERSION = 4
+VERSION = 5
+# 5  2026-11: the rate of the best case that describes its task.
 # 4  2026-11: the best case is the one that the session recommends.
 # 3  2026-11: configuration of the best case.
 # 2  2026-11: process-to-process variation.
@@ -50,6 +50,9 @@ class Best(Record, frozen=True, kw_only=True):
 
     config: Config
     samples_per_s: float
+    rate: float
+    unit: str
+    """The rate that describes its task, as in reports, and its unit."""
     decided: bool = True
     """Whether it surely is the best."""
 
@@ -150,7 +153,7 @@ def summary(path: Path, wanted: Callable[[], bool] = lambda: True) -> Summary:
         AbandonedError: Once ``wanted`` returns False.
     """
     try:
-        session = load_as(SummarizedSession, path, wanted)
+        session = SummarizedSession.load(path, wanted=wanted)
     except AbandonedError:
         raise
     except BenchtuiError as error:
@@ -235,10 +238,17 @@ def _best(session: Session) -> Best | None:
 
     works = conclude_anyway(session).works if session.started else ()
     best = max(works, key=lambda work: work.best.metrics.samples_per_s or 0.0, default=None)
-    rate = best.best.metrics.samples_per_s if best else None
-    if best is None or rate is None:
+    samples_per_s = best.best.metrics.samples_per_s if best else None
+    if best is None or samples_per_s is None:
         return None
-    return Best(config=best.best.config, samples_per_s=rate, decided=best.decided)
+    rate, unit = best.best.headline_rate
+    return Best(
+        config=best.best.config,
+        samples_per_s=samples_per_s,
+        rate=rate or samples_per_s,
+        unit=unit,
+        decided=best.decided,
+    )
 
 
 def _summary_of(session: Session) -> Summary:

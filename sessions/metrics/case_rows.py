@@ -57,7 +57,16 @@ IDENTITY = (
     ),
     words("name", "Case", "The options in one readable line.", of_case("session_started.plan", "name"), str),
 )
-REQUESTED = (*map(_requested, OPTIONS), *map(_applied, IN_OTHERS))
+REQUESTED = (
+    *map(_requested, OPTIONS),
+    *map(_applied, IN_OTHERS),
+    words(
+        "group",
+        "Work of an imported case",
+        "Work of an imported case in its tool's terms; only cases of the same work are compared.",
+        computed("session_started.plan", lambda data: data.case.config.group or None),
+    ),
+)
 OUTCOME = (
     words(
         "again",
@@ -165,6 +174,13 @@ SAMPLE = (
         "Rounds",
         "Number of rounds in which they were measured.",
         computed("steps.round", lambda data: data.metrics and (len(data.metrics.rounds_ms) or 1)),
+    ),
+    words(
+        "rounds_p50_ms",
+        "Medians of the rounds",
+        "Median of each round, or its mean without steps; in CSV joined by '; ', empty for a single round.",
+        computed(STEPS, lambda data: data.metrics.rounds_ms if data.metrics else ()),
+        tuple[float, ...],
     ),
     amount(
         "warmup_steps",

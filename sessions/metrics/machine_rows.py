@@ -318,8 +318,14 @@ COUNTERS = (
     _counter("pcie_tx_mb_per_s", "Transfer rate from the GPU over PCIe."),
     _counter("nvlink_rx_mb_per_s", "Transfer rate to the GPU over all NVLinks."),
     _counter("nvlink_tx_mb_per_s", "Transfer rate from the GPU over all NVLinks."),
-    _counter("instructions_per_cycle", "Instructions per cycle of the worker in user mode (perf counters)."),
-    _counter("memory_mb_per_s", "Transfer rate between all processors and their memory (perf counters)."),
+    _counter(
+        "instructions_per_cycle",
+        "Instructions per cycle of the worker; recorded by earlier versions.",
+    ),
+    _counter(
+        "memory_mb_per_s",
+        "Transfer rate between processors and memory; recorded by earlier versions.",
+    ),
 )
 IMPORTED = (
     figure(

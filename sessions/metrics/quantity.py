@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
@@ -127,12 +128,16 @@ class Quantity(msgspec.Struct, frozen=True):
         return self.format != "words"
 
     def read(self, data: CaseData) -> object:
-        """Return the value for a case; None if it is unknown."""
+        """Return the value for a case, as the export says that it was imported from; None if it is unknown."""
+        exported = data.case.finished.exported if data.case.finished else {}
+        if self.key in exported:
+            with suppress(msgspec.ValidationError):
+                return msgspec.convert(exported[self.key], self.kind, strict=False)
         return self.reading.value(data)
 
     def figure(self, data: CaseData) -> float | None:
         """Return the value of a numeric quantity for a case; None if it is unknown."""
-        value = self.reading.value(data)
+        value = self.read(data)
         return value if isinstance(value, (int, float)) else None
 
     def heading(self, *, short: bool = False) -> str:

@@ -33,24 +33,22 @@ def _first_token(percentile: str) -> Quantity:
 
 PERFORMANCE = View(
     (
-        "batch size",
+        "name",
         "n",
         "latency_mean_ms",
         *short("latency_p50_ms"),
         "latency_interval_percent",
         *short("latency_p90_ms", "latency_p99_ms", "latency_std_ms"),
         "jitter_percent",
+        "latency_p99_over_p50",
+        span_of("Range", "latency_least_ms", "latency_most_ms"),
+        "between_rounds_percent",
+        shown("outliers", format="nonzero"),
         "samples_per_s",
         interval("samples_per_s"),
         when(_counts_all_tokens, BY_KEY["tokens_per_s"]),
         when(_counts_all_tokens, BY_KEY["padded_tokens_per_s"]),
         "new_tokens_per_s",
-        "peak_rss_mb",
-        "peak_allocated_mb",
-        "peak_reserved_mb",
-        "peak_device_mb",
-        "mean_power_w",
-        "energy_per_sample_j",
     )
 )
 EVERY_CASE = View(
@@ -101,8 +99,8 @@ RESULTS = View(
 )
 RANKED = View(
     (
-        "rank",
         "label",
+        "rank",
         "headline",
         "samples_per_s",
         interval("samples_per_s"),
@@ -114,18 +112,6 @@ RANKED = View(
         "cost",
     )
 )
-JITTER = View(
-    (
-        "name",
-        "n",
-        *short("latency_std_ms"),
-        "jitter_percent",
-        "latency_p99_over_p50",
-        span_of("Range", "latency_least_ms", "latency_most_ms"),
-        "between_rounds_percent",
-        shown("outliers", format="nonzero"),
-    )
-)
 DISTURBED = View(("name", "disturbances", shown("repeated", format="nonzero")))
 MEMORY = View(
     (
@@ -133,19 +119,16 @@ MEMORY = View(
         "peak_memory_mb",
         when(_rounds_differ, shown("peak_memory_low_mb", title="Lowest round")),
         "where",
+        "peak_rss_mb",
+        "peak_allocated_mb",
+        "peak_reserved_mb",
+        "peak_device_mb",
         "memory_per_sample_mb",
         "further sample",
         REST,
     ),
     subjects=("memory",),
-    without=(
-        "peak_allocated_mb",
-        "peak_reserved_mb",
-        "peak_device_mb",
-        "peak_rss_mb",
-        "kv_cache_mb",
-        "device_memory_mb",
-    ),
+    without=("kv_cache_mb", "device_memory_mb"),
 )
 ENERGY = View(
     (

@@ -13,7 +13,7 @@ from benchtui.sessions.stats.ratios import pairs, throughput_ratio
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.text.formatting import number, percent, ratio_text, time_ms
-from benchtui.sessions.text.labels import case_label, unverified_options
+from benchtui.sessions.text.labels import case_label, unverified_options, without_shared_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,6 +25,7 @@ WIDE = 8
 """Largest over smallest ratio above which the axis is logarithmic."""
 DOUBT = " ?"
 """Suffix of a case's name if one of its options wasn't verified as applied."""
+DIVERGED = " (diverged)"
 REST = "rest"
 """Label of the step time that no part accounts for."""
 
@@ -121,8 +122,10 @@ def shares(result: Result) -> dict[str, float]:
 
 
 def speedup_label(data: PlotData, result: Result) -> str:
-    """Name a case by its options that vary, marked if one of them wasn't verified as applied."""
-    return style.label(f"{case_label(result.config, data.kinds)}{DOUBT if unverified_options(result) else ''}")
+    """Name a case by its options that vary, marked if its loss diverged or an option wasn't verified."""
+    diverged = DIVERGED if result.metrics.diverged else ""
+    doubt = DOUBT if unverified_options(result) else ""
+    return style.label(f"{case_label(result.config, data.kinds)}{diverged}{doubt}")
 
 
 def _more(cases: Sequence[object], which: str) -> str:
@@ -149,8 +152,11 @@ def height_of(rows: Sequence[object]) -> float:
 
 
 def _rows(axes: "Axes", labels: Sequence[str]) -> None:
-    """Label the rows, the first one on top."""
-    axes.set_yticks(range(len(labels)), labels)
+    """Label the rows, the first one on top. What all labels share stands above them."""
+    shared, own = without_shared_words(labels)
+    if shared:
+        axes.set_title(f"all: {style.label(shared)}", loc="left", fontsize=8, color=style.FAINT)
+    axes.set_yticks(range(len(labels)), [style.label(text) for text in own])
     axes.set_ylim(len(labels) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", visible=False)
@@ -200,6 +206,7 @@ def _draw_compiling(figure: "Figure", data: PlotData, rows: Sequence[Result]) ->
         axes.set_xlim(left=0)
         axes.set_xlabel(unit)
     right.tick_params(axis="y", labelleft=False)
+    right.set_title("", loc="left")
     return [value for row, result in enumerate(rows) for value in _compile_values(left, right, row, result)]
 
 

@@ -4,7 +4,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from benchtui.sessions.compare.align import LETTERS, SessionComparison
+from benchtui.sessions.compare.align import LETTERS, SessionComparison, by_change
 from benchtui.sessions.plots import bars, curves, style
 from benchtui.sessions.plots.spec import Plan, PlotData, SkippedPlot, step_counts
 from benchtui.sessions.stats.results import Result, varied
@@ -57,7 +57,7 @@ def _ratios(compared: SessionComparison, results: list[Result]) -> Plan | Skippe
 
 
 def case_ratios(compared: SessionComparison) -> list[tuple[str, Ratio]]:
-    """Return the name of each case with its ratio."""
+    """Return the name of each case with its ratio, the largest change of each session first."""
     kinds, several = _varying(compared), len(compared.against) > 1
     return [
         (
@@ -65,7 +65,7 @@ def case_ratios(compared: SessionComparison) -> list[tuple[str, Ratio]]:
             ratio,
         )
         for against in compared.against
-        for row in against.compared
+        for row in by_change(against.compared)
         if (ratio := row.ratio)
     ]
 

@@ -19,7 +19,6 @@ from benchtui.sessions.stats.results import Result, series_key, task_of
 from benchtui.sessions.sweep import Config
 from benchtui.sessions.text.formatting import number
 from benchtui.sessions.text.labels import case_label
-from benchtui.sessions.text.wording import headline_rate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,7 +79,7 @@ def throughput(data: PlotData) -> Plan | SkippedPlot:
 
 def throughput_of(results: Sequence[Result]) -> tuple[ToPoint, Curve]:
     """Return the throughput to plot, in the unit of the first case."""
-    unit = headline_rate(results[0])[1] if results else task_of(results).unit
+    unit = results[0].headline_rate[1] if results else task_of(results).unit
     return partial(_throughput, unit=unit), replace(_THROUGHPUT, row=shown("samples_per_s", unit=unit))
 
 
@@ -180,7 +179,7 @@ def _point(
 
 
 def _throughput(result: Result, unit: str) -> Point | None:
-    (rate, own), metrics = headline_rate(result), result.metrics
+    (rate, own), metrics = result.headline_rate, result.metrics
     if rate is None or own != unit or not metrics.samples_per_s:
         return None
     scale = rate / metrics.samples_per_s

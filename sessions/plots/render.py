@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from benchtui.sessions.compare.align import SessionComparison
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.files.extras import is_installed, missing
 from benchtui.sessions.files.output_file import check_output, output_file
 from benchtui.sessions.plots import answers, bars, comparison, curves, power_trace, style
 from benchtui.sessions.plots.spec import Plan, SkippedPlot, plot_data
@@ -58,7 +59,8 @@ def render_plots(
 ) -> tuple[list[RenderedPlot], list[SkippedPlot]]:
     """Render the plots of a session. Also return those that are skipped for lack of data.
 
-    ``captioned`` draws title and caption in the image. An HTML page sets them itself.
+    ``captioned`` draws title and caption in the image. An HTML page sets them itself, and does without plots
+    where matplotlib isn't installed.
 
     Raises:
         BenchtuiError: if the session has no first event.
@@ -80,6 +82,8 @@ def render_comparison(
 def _rendered(
     plans: Sequence[Plan | SkippedPlot], png: bool, captioned: bool
 ) -> tuple[list[RenderedPlot], list[SkippedPlot]]:
+    if not captioned and not is_installed("matplotlib"):
+        return [], [SkippedPlot("all", missing("matplotlib", style.EXTRA))]
     with style.drawing():
         drawn = [_drawn(plan, png, captioned) for plan in plans if isinstance(plan, Plan)]
     return drawn, [plan for plan in plans if isinstance(plan, SkippedPlot)]

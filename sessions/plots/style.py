@@ -8,11 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from benchtui.sessions.files.extras import import_extra
 from benchtui.sessions.sanitize import visible
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+EXTRA = "figures"
+"""Extra of benchtui that installs matplotlib."""
 PAPER, INK, FAINT, GRID = "#fefefe", "#1c1c21", "#5d5d66", "#dcdce1"
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
 MARKERS = ("o", "s", "^", "D", "v", "P", "<")
@@ -89,9 +92,8 @@ def drawing() -> Iterator[None]:
     import warnings
 
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # hides messages about unwritable caches
-    import matplotlib.style  # imported only if plots are wanted
-
-    with matplotlib.style.context(["default", STYLE]), warnings.catch_warnings():
+    styles = import_extra("matplotlib.style", EXTRA, "drawing figures")  # imported only if plots are wanted
+    with styles.context(["default", STYLE]), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from")  # viewers have other fonts
         warnings.filterwarnings(
             "ignore", message="constrained_layout not applied"

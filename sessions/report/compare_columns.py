@@ -17,8 +17,9 @@ from benchtui.sessions.text.formatting import in_sentence, number, ratio_span, r
 from benchtui.sessions.text.labels import case_label
 from benchtui.sessions.text.quantities import cell
 from benchtui.sessions.text.tables import Column
-from benchtui.sessions.text.wording import headline_rate, verdict_cell
+from benchtui.sessions.text.wording import verdict_cell
 
+NO_TIME = f"{Verdict.UNSURE.name}: no time"
 LEAST_PACE = 0.02
 """Minimum relative change of the machine's own peaks between sessions for a row to mention it."""
 
@@ -120,7 +121,7 @@ def _token_rates(letter: str) -> Columns:
     """Return the columns of token rates, a pair for each unit."""
 
     def in_unit(result: Result, unit: str) -> str | None:
-        rate, own = headline_rate(result)
+        rate, own = result.headline_rate
         return number(rate) if own == unit else None
 
     units = ("tokens/s", "tokens/s with padding", "new tokens/s")
@@ -131,12 +132,6 @@ def _step_ratio(pair_row: PairRow) -> str | None:
     """Return the ratio of steps if it differs from the ratio of throughputs, such as imported ones."""
     shown = value(pair_row.pair.latency)
     return shown if shown != value(pair_row.row.ratio) else None
-
-
-def _verdict(pair_row: PairRow) -> str:
-    """Return the verdict in capitals, with the reason if it is UNSURE."""
-    word, _, reason = (verdict_cell(pair_row.row.ratio) or f"{Verdict.UNSURE}: no time").partition(": ")
-    return f"{word.upper()}: {reason}" if reason else word.upper()
 
 
 def _both(letter: str, title: str, text: Cell) -> Columns:
@@ -166,7 +161,7 @@ _OWN: dict[str, Columns] = {
     "ratio": (
         Column("Ratio (×)", lambda pair_row: value(pair_row.row.ratio)),
         Column("95% interval (×)", lambda pair_row: interval(pair_row.row.ratio)),
-        Column("Verdict", _verdict, right=False),
+        Column("Verdict", lambda pair_row: verdict_cell(pair_row.row.ratio) or NO_TIME, right=False),
     ),
     "ratio of steps": (Column("Ratio of steps (×)", _step_ratio),),
     "answer": (_ANSWER,),

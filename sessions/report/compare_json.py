@@ -13,6 +13,7 @@ from benchtui.sessions.compare.align import (
 )
 from benchtui.sessions.compare.environment_diff import Difference
 from benchtui.sessions.compare.overall import Overall
+from benchtui.sessions.compare.reproduction import Answer, Reproduction
 from benchtui.sessions.export.case_rows import case_row
 from benchtui.sessions.export.case_schema import CaseRow
 from benchtui.sessions.export.json_document import Document, document_id
@@ -97,6 +98,8 @@ class OverallJson(Record, frozen=True, kw_only=True, omit_defaults=False):
     """Number of cases in it."""
     disturbed: int
     """Number of cases left out because something outside them may explain their ratio."""
+    unbounded: int
+    """Number of cases left out because their ratio has no interval."""
 
 
 class PairwiseJson(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -117,6 +120,15 @@ class PairwiseJson(Record, frozen=True, kw_only=True, omit_defaults=False):
     rows: tuple[RowJson, ...]
 
 
+class ReproductionJson(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """Answer of ``benchtui reproduce``."""
+
+    answer: Answer
+    differs: tuple[str, ...]
+    """What differs between the two sessions, in words: work, machine, software, settings, clocks and applied
+    options."""
+
+
 class ComparisonJson(Document, frozen=True, kw_only=True):
     """Top-level object of a comparison."""
 
@@ -127,17 +139,24 @@ class ComparisonJson(Document, frozen=True, kw_only=True):
     differences: tuple[Difference, ...]
     """``group``, ``what`` and ``values``: one value per session, null if it records none."""
     against: tuple[PairwiseJson, ...]
+    reproduction: ReproductionJson | None = None
+    """Whether the base was reproduced. Null unless ``benchtui reproduce`` measured the new session."""
 
 
-def as_json(compared: SessionComparison) -> str:
-    """Return a comparison as an indented JSON object (``ComparisonJson``)."""
+def as_json(compared: SessionComparison, judged: Reproduction | None = None) -> str:
+    """Return a comparison as an indented JSON object (``ComparisonJson``), with its answer if it has one."""
     comparison = ComparisonJson(
         meaning=MEANING,
         sessions=tuple(_session(letter, side) for letter, side in zip(LETTERS, compared.sides, strict=False)),
         differences=compared.differences,
         against=tuple(_against(against) for against in compared.against),
+        reproduction=_reproduction(judged) if judged else None,
     )
     return msgspec.json.format(visible_json.encode(comparison), indent=2).decode() + "\n"
+
+
+def _reproduction(judged: Reproduction) -> ReproductionJson:
+    return ReproductionJson(answer=judged.answer, differs=(*judged.other_work, *judged.other_place))
 
 
 def _session(letter: str, side: ComparedSession) -> SessionJson:
@@ -188,7 +207,10 @@ def _case(case: CaseState | None, result: Result | None) -> CaseRow | None:
 
 def _overall(found: Overall | None) -> OverallJson | None:
     ratio = ratio_json(found.ratio) if found else None
-    return OverallJson(ratio=ratio, cases=found.cases, disturbed=found.disturbed) if found and ratio else None
+    if found is None or ratio is None:
+        return None
+    left_out = {"disturbed": found.disturbed, "unbounded": found.unbounded}
+    return OverallJson(ratio=ratio, cases=found.cases, **left_out)
 
 
 def verdict_name(verdict: Verdict) -> VerdictName:

@@ -3,8 +3,6 @@
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 
-import msgspec
-
 from benchtui.sessions.explain.cases import FAMILIES, ExplainedCase, explained_cases
 from benchtui.sessions.explain.difference import difference
 from benchtui.sessions.explain.findings import findings
@@ -20,6 +18,7 @@ from benchtui.sessions.explain.sentences import (
 from benchtui.sessions.explain.tables import difference_tables, kernels_table
 from benchtui.sessions.explain.trials import Trial, all_trials
 from benchtui.sessions.profiles import FamilyName
+from benchtui.sessions.report.content import Section, items, section
 from benchtui.sessions.state.case import outcome
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.text.formatting import capitalized, number, percent, ratio_span, ratio_text
@@ -36,46 +35,28 @@ INTRODUCTION = (
     " times are those of the main thread in its operators, on a GPU those of kernels and copies; they sum to"
     " the profiled step."
 )
+TRIED = (
+    "Remedies of the findings, measured in rounds that alternate with those of their cases. A gain is relative"
+    " to the case; its bound was predicted from the profile."
+)
 
 
-class ExplainedBlock(msgspec.Struct, frozen=True):
-    """Operators of an explained case, or the difference between two cases."""
-
-    title: str
-    text: str
-    table: Table | None
-
-
-class ExplainSection(msgspec.Struct, frozen=True):
-    """Contents of the section."""
-
-    sentences: list[str]
-    families: Table | None
-    """Families in rows, cases in columns."""
-    cases: list[Remark]
-    """Findings, each after the label of its case."""
-    blocks: list[ExplainedBlock]
-    """Operators of each case in a full report, and differences between cases."""
-
-
-def explain(session: Session, varied: Collection[str], *, full: bool) -> ExplainSection | None:
-    """Return the section; None unless profiling was attempted for some case."""
+def explain(session: Session, varied: Collection[str], *, full: bool) -> Section | None:
+    """Return findings about each case; in a full report, also operators, and differences between cases."""
     explained = explained_cases(session)
     shown = explained if full else _chosen(session, explained)
-    missing = [case for case in session.cases if case.explained and case.explained.absent]
-    if not explained and not missing:
-        return None
-    sentences = [INTRODUCTION] if explained and full else []
-    sentences += [
+    missing = [
         f"No profile of {case_label(case.config, varied)}: {case.explained.absent}."
-        for case in missing
-        if case.explained
+        for case in session.cases
+        if case.explained and case.explained.absent
     ]
-    return ExplainSection(
-        sentences=sentences,
-        families=_families(shown, varied) if full else None,
-        cases=[finding for case in shown for finding in _findings(case, varied, full=full)],
-        blocks=list(_blocks(shown, varied)) if full else [],
+    return section(
+        "Where a step's time goes",
+        INTRODUCTION if explained and full else None,
+        *missing,
+        _families(shown, varied) if full else None,
+        items(finding for case in shown for finding in _findings(case, varied, full=full)),
+        *(_operators_and_differences(shown, varied) if full else ()),
     )
 
 
@@ -116,26 +97,28 @@ def _findings(case: ExplainedCase, varied: Collection[str], *, full: bool) -> It
     yield from (Remark(label, note) for note in profiling_notes(case))
 
 
-def _blocks(cases: Sequence[ExplainedCase], varied: Collection[str]) -> Iterator[ExplainedBlock]:
+def _operators_and_differences(
+    cases: Sequence[ExplainedCase], varied: Collection[str]
+) -> Iterator[Section | None]:
     for case in cases:
-        yield ExplainedBlock(f"Operators of {case_label(case.case.config, varied)}", "", kernels_table(case))
+        yield section(f"Operators of {case_label(case.case.config, varied)}", kernels_table(case))
     bases: dict[object, ExplainedCase] = {}
     for case in cases:
         base = bases.setdefault(case.case.config.work, case)
         if base is not case:
             names = tuple(case_label(explained.case.config, varied) for explained in (base, case))
-            yield difference_block(f"{names[1]} against {names[0]}", base, case, (names[0], names[1]))
+            yield difference_section(f"{names[1]} against {names[0]}", base, case, (names[0], names[1]))
 
 
-def difference_block(
+def difference_section(
     title: str, base: ExplainedCase, new: ExplainedCase, names: tuple[str, str]
-) -> ExplainedBlock:
+) -> Section | None:
     """Return the difference between two cases: sentences, and a table by family."""
     gap = difference(base, new)
-    return ExplainedBlock(title, " ".join(gap_sentences(gap, names)), difference_tables(gap, names=names)[0])
+    return section(title, " ".join(gap_sentences(gap, names)), difference_tables(gap, names=names)[0])
 
 
-def tried_table(session: Session, varying: Collection[str]) -> Table | None:
+def tried(session: Session, varying: Collection[str]) -> Section | None:
     """Return a row for each remedy that was measured; None if there is none."""
     columns = (
         Column[Trial]("Case", lambda trial: case_label(trial.case.config, varying), right=False),
@@ -146,7 +129,7 @@ def tried_table(session: Session, varying: Collection[str]) -> Table | None:
         Column[Trial]("95% interval (×)", _interval),
         Column[Trial]("Verdict", _verdict, right=False),
     )
-    return table(columns, all_trials(session))
+    return section("Tried", table(columns, all_trials(session)), lead=TRIED)
 
 
 def _predicted(trial: Trial) -> str | None:

@@ -1,33 +1,28 @@
-"""A document as one HTML file without network requests: rendered Markdown with inline plots.
-
-Tables are rendered here rather than by markdown-it, which needs five objects per cell. A report of 20,000 cases
-has a million cells.
-"""
+"""A document as one HTML file without network requests, with inline plots."""
 
 import re
 from base64 import b64encode
-from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import cache, partial
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
+from itertools import count, groupby
 
+from jinja2 import StrictUndefined, Template
 from markdown_it import MarkdownIt
-from markdown_it.token import Token
 
 from benchtui.sessions.plots.render import RenderedPlot
 from benchtui.sessions.plots.spec import SkippedPlot
 from benchtui.sessions.plots.style import COLORS, FAINT, GRID, INK, PAPER
-from benchtui.sessions.report.document import OPEN_SECTIONS, Report, render, template
+from benchtui.sessions.report.content import Content, Items, Picture, Section
+from benchtui.sessions.report.document import OPEN_SECTIONS
 from benchtui.sessions.report.figure_links import with_plots
-from benchtui.sessions.report.reproduce import FENCE
-from benchtui.sessions.text.markdown import Markdown
+from benchtui.sessions.text.markdown import Markdown, in_one_line
 from benchtui.sessions.text.tables import Table, html
 
-DocumentText = Callable[[Callable[[Table], Markdown]], str]
-"""Renders a document as Markdown, with a function that renders its tables."""
-TABLE = "table"
-"""Info string of the fenced block that marks a table's place. Text from a session can't begin a block."""
+Drawings = Mapping[str, bytes]
+"""Plots as SVG, by the source of their pictures."""
 FIGURES = "figure"
 """Placeholder for the plot folder in links. The plots are inlined in the page."""
 _VARIABLES = {
@@ -41,22 +36,20 @@ _COLOR = re.compile("|".join(_VARIABLES))
 _STYLE = re.compile(r'(<[^<>]* style=")([^"]*)')
 """Matches a tag up to the value of its style attribute, and that value."""
 _GROUP_ID = re.compile(r'<g id="[^"]*"')
-SECTION_START, SUMMARY_END, SECTION_END = '<details class="section"><summary>', "</summary>\n", "</details>\n"
-GROUP_START, GROUP_END = '<div class="figures">\n', "</div>\n"
 
 
 def report_page(
-    report: Report,
+    report: Section,
     plots: Sequence[RenderedPlot] = (),
     skipped: Sequence[SkippedPlot] = (),
     per_hour: float | None = None,
 ) -> Iterator[str]:
     """Render a report with its plots as HTML, in pieces. ``per_hour`` is the initial price on the page."""
-    return page(partial(render, report), plots, skipped, open_sections=OPEN_SECTIONS, per_hour=per_hour)
+    return page(report, plots, skipped, open_sections=OPEN_SECTIONS, per_hour=per_hour)
 
 
 def page(
-    text: DocumentText,
+    document: Section,
     plots: Sequence[RenderedPlot] = (),
     skipped: Sequence[SkippedPlot] = (),
     *,
@@ -65,23 +58,16 @@ def page(
 ) -> Iterator[str]:
     """Render a document with its plots as HTML, in pieces. A whole page would be in memory several times.
 
-    ``text`` renders the document, whose first heading becomes the title. ``open_sections`` are the headings of
-    the sections that aren't collapsed; None for all. ``per_hour`` is the initial price on the page.
+    ``open_sections`` are the headings of the sections that aren't collapsed; None for all. ``per_hour`` is the
+    initial price on the page.
     """
-    tables: list[Table] = []
-
-    def placeholder(table: Table) -> Markdown:
-        tables.append(table)
-        return Markdown(f"{FENCE}{TABLE}\n{len(tables) - 1}\n{FENCE}")
-
-    tokens = _parser().parse(with_plots(text(placeholder), plots, FIGURES, skipped))
-    drawings = {f"{FIGURES}/{picture.name}.svg": picture for picture in plots}
-    contents = _number_sections(tokens)
+    drawn = with_plots(document, plots, FIGURES, skipped)
+    drawings = {f"{FIGURES}/{plot.name}.svg": plot.svg for plot in plots}
     script = _data("page.js")
-    return template("page.html.j2").generate(
-        title=next((_text(tokens[place + 1]) for place, token in enumerate(tokens) if token.tag == "h1"), ""),
-        contents=contents,
-        body=_body(_collapse(_inline_plots(tokens, drawings), open_sections), tables),
+    return _template().generate(
+        title=in_one_line(document.title),
+        contents=[in_one_line(part.title) for part in drawn.content if isinstance(part, Section)],
+        body=_body(drawn, drawings, open_sections),
         style=_data("page.css"),
         script=script,
         script_hash=b64encode(sha256(script.encode()).digest()).decode(),
@@ -90,94 +76,76 @@ def page(
 
 
 @cache
+def _template() -> Template:
+    page = _data("page.html.j2")
+    template: Template = Template(page, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    return template
+
+
+@cache
 def _parser() -> MarkdownIt:
-    return MarkdownIt("commonmark", {"html": False}).disable(["link", "autolink"])
+    return MarkdownIt("commonmark", {"html": False})
 
 
 def _data(name: str) -> str:
     return files("benchtui.sessions.report").joinpath("templates", name).read_text("utf-8")
 
 
-def _number_sections(tokens: Sequence[Token]) -> list[tuple[str, str]]:
-    """Give each section an id. Return the ids with their headings."""
-    contents: list[tuple[str, str]] = []
-    for place, token in enumerate(tokens):
-        if token.type == "heading_open" and token.tag == "h2":
-            name = f"section-{len(contents) + 1}"
-            token.attrSet("id", name)
-            contents.append((name, _text(tokens[place + 1])))
-    return contents
-
-
-def _text(heading: Token) -> str:
-    return "".join(child.content for child in heading.children or ())
-
-
-def _body(tokens: Sequence[Token], tables: Sequence[Table]) -> Iterator[str]:
-    """Render the tokens, with each table in its place, named by the headings above it."""
-    between: list[Token] = []
-    headings: dict[str, str] = {}
-    for place, token in enumerate(tokens):
-        if token.type == "heading_open":
-            above = {tag: heading for tag, heading in headings.items() if tag < token.tag}
-            headings = {**above, token.tag: _text(tokens[place + 1])}
-        if token.type == "fence" and token.info == TABLE:
-            yield _render(between)
-            yield html(tables[int(token.content)], f"Table: {', '.join(list(headings.values())[1:])}")
-            between = []
+def _body(document: Section, drawings: Drawings, open_sections: Collection[str] | None) -> Iterator[str]:
+    """Render a document. Sections that aren't open are collapsed, with their heading as the summary."""
+    yield f"<h1>{_text(document.title)}</h1>\n"
+    numbers = count(1)
+    for part in document.content:
+        if not isinstance(part, Section):
+            yield from _block(part, (), drawings)
+            continue
+        heading = f'<h2 id="section-{next(numbers)}">{_text(part.title)}</h2>'
+        if open_sections is None or part.title in open_sections:
+            yield f"{heading}\n"
+            yield from _blocks(part, (part.title,), drawings)
         else:
-            between.append(token)
-    yield _render(between)
+            yield f'<details class="section"><summary>{heading}</summary>\n'
+            yield from _blocks(part, (part.title,), drawings)
+            yield "</details>\n"
 
 
-def _render(tokens: Sequence[Token]) -> str:
-    text: str = _parser().renderer.render(tokens, _parser().options, {})
-    return text
+def _blocks(shown: Section, headings: tuple[str, ...], drawings: Drawings) -> Iterator[str]:
+    """Render what a section contains, below these headings. Adjacent pictures form a group."""
+    for are_pictures, parts in groupby(shown.content, lambda part: isinstance(part, Picture)):
+        blocks = (block for part in parts for block in _block(part, headings, drawings))
+        yield from ('<div class="figures">\n', *blocks, "</div>\n") if are_pictures else blocks
 
 
-def _collapse(tokens: Sequence[Token], open_sections: Collection[str] | None) -> list[Token]:
-    """Wrap each section that isn't open in a ``details`` element, with its heading as the summary."""
-    wrapped: list[Token] = []
-    inside = False
-    for place, token in enumerate(tokens):
-        opens = token.type == "heading_open" and token.tag == "h2"
-        if opens and inside:
-            wrapped.append(_html_block(SECTION_END))
-        if opens:
-            inside = open_sections is not None and _text(tokens[place + 1]) not in open_sections
-        if opens and inside:
-            wrapped.append(_html_block(SECTION_START))
-        wrapped.append(token)
-        if inside and token.type == "heading_close" and token.tag == "h2":
-            wrapped.append(_html_block(SUMMARY_END))
-    return [*wrapped, _html_block(SECTION_END)] if inside else wrapped
+def _block(part: Content, headings: tuple[str, ...], drawings: Drawings) -> Iterator[str]:
+    match part:
+        case Section():
+            level = len(headings) + 2
+            yield f"<h{level}>{_text(part.title)}</h{level}>\n"
+            yield from _blocks(part, (*headings, part.title), drawings)
+        case Items():
+            yield _list(part)
+        case Table():
+            yield html(part, f"Table: {', '.join(headings)}")
+        case Picture():
+            yield _figure(part, drawings[part.source])
+        case Markdown():
+            yield _parser().render(part).replace("<pre>", '<pre tabindex="0">')  # it scrolls on a phone
+        case _:
+            yield f"<p>{_text(part)}</p>\n"
 
 
-def _html_block(content: str) -> Token:
-    return Token("html_block", "", 0, content=content)
+def _list(shown: Items) -> str:
+    whole = f"<ul>\n{''.join(_item(*item) for item in shown.items)}</ul>\n"
+    return f"<blockquote>\n{whole}</blockquote>\n" if shown.quoted else whole
 
 
-def _inline_plots(tokens: Sequence[Token], drawings: dict[str, RenderedPlot]) -> list[Token]:
-    """Replace paragraphs that only link a plot with the plot itself. Adjacent plots form a group."""
-    drawn = {
-        place: drawings[link] for place, token in enumerate(tokens) if (link := _source(token)) in drawings
-    }
-    replaced: list[Token] = []
-    for place, token in enumerate(tokens):
-        if place in drawn:  # a paragraph is three tokens long
-            start = "" if place - 3 in drawn else GROUP_START
-            end = "" if place + 3 in drawn else GROUP_END
-            replaced.append(_html_block(f"{start}{_figure(drawn[place])}{end}"))
-        elif place - 1 not in drawn and place + 1 not in drawn:  # drop the paragraph's open and close tokens
-            replaced.append(token)
-    return replaced
+def _item(subject: str, text: str) -> str:
+    lead = f"<strong>{_text(subject)}</strong>: " if subject else ""
+    return f"<li>{lead}{_text(text)}</li>\n"
 
 
-def _source(token: Token) -> str:
-    """Return the image link if the image is the paragraph's only content; empty for any other token."""
-    children = token.children if token.type == "inline" else None
-    only = children[0] if children and len(children) == 1 else None
-    return str(only.attrs.get("src")) if only and only.type == "image" else ""
+def _text(text: str) -> str:
+    return escape(in_one_line(text))
 
 
 def _with_variables(style: str) -> str:
@@ -185,12 +153,12 @@ def _with_variables(style: str) -> str:
     return _COLOR.sub(lambda color: f"var(--{_VARIABLES[color[0]]})", style)
 
 
-def _figure(picture: RenderedPlot) -> str:
+def _figure(picture: Picture, drawing: bytes) -> str:
     """Inline a plot as SVG in the page's colors, without group ids, which would clash between plots."""
-    svg = picture.svg.decode()
+    svg = drawing.decode()
     svg = _GROUP_ID.sub("<g", svg[svg.index("<svg") :])
     svg = _STYLE.sub(lambda tag: tag[1] + _with_variables(tag[2]), svg)
-    title, caption = escape(picture.title), escape(picture.caption)
+    title, caption = _text(picture.title), _text(picture.caption)
     svg = svg.replace("<svg ", f'<svg role="img" aria-label="{title}" ', 1)
     return (
         f"<figure>\n<figcaption><strong>{title}</strong> {caption}</figcaption>\n"

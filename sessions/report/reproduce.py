@@ -1,32 +1,50 @@
 """Instructions to reproduce a session: its sweep as TOML, command, versions and environment."""
 
-import msgspec
+import re
+from collections.abc import Iterator
+from os.path import expanduser, join
 
-from benchtui.sessions.compare.system_facts import Fact, facts
+from msgspec.structs import replace
+
+from benchtui.sessions.compare.system_facts import Fact, facts, file_versions, models
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.report.content import Content, items
 from benchtui.sessions.sanitize import replace_unprintable
+from benchtui.sessions.state.file_names import DATASET
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.sweep import custom_task
+from benchtui.sessions.sweep import Sweep, custom_task
 from benchtui.sessions.sweep.library_names import AUTO_CLASSES
 from benchtui.sessions.sweep.toml_writer import toml_of
 from benchtui.sessions.text.markdown import Markdown
 
 FENCE = "```"
 VERSIONED = ("benchtui", "torch", "transformers", "Python")
-CODE = "of the fastest case, with transformers: benchtui optimal SESSION --snippet"
+COMMAND = "benchtui reproduce SESSION; without its file, save the sweep below, then: benchtui run sweep.toml"
+CODE = "code of the fastest case: benchtui optimal SESSION --snippet"
 SEEDS = "random weights and synthetic tokens: seed 0; texts are read in order"
+_ID = "# session "
+"""Comment before the ID of a session in its sweep, which stays there wherever a report is pasted."""
 
 
-class Recipe(msgspec.Struct, frozen=True):
-    """Instructions to run a sweep again."""
-
-    facts: tuple[Fact, ...]
-    sweep: Markdown | None
-    """The sweep as TOML in a fenced block. None if it can't be written; a fact gives the reason."""
+def ids_in_report(text: str) -> list[str]:
+    """Return the IDs of the sessions whose sweeps a report, or a file with such a sweep, contains."""
+    return list(dict.fromkeys(re.findall(rf"{_ID}([\w-]+)", text)))
 
 
-def recipe(session: Session) -> Recipe | None:
-    """Return instructions to rerun the session's sweep.
+def how_to_reproduce(session: Session) -> tuple[Content | None, ...]:
+    """Return the facts and the whole sweep of a session, or why there are none."""
+    made = recipe(session)
+    if made is None:
+        return (no_recipe_reason(session),)
+    facts, sweep = made
+    if sweep is None:
+        return (items(facts),)
+    text = toml_of(_with_absolute_paths(session), whole=True)
+    return items(facts), fenced("\n".join((*_comments(session), text)), "toml")
+
+
+def recipe(session: Session) -> tuple[tuple[Fact, ...], Markdown | None] | None:
+    """Return facts for rerunning a sweep, and the sweep as TOML, unless a fact says why it can't be written.
 
     None for an imported session, which wasn't run here, or a simulated one, which wasn't run at all.
     """
@@ -35,17 +53,17 @@ def recipe(session: Session) -> Recipe | None:
         return None
     variables = {**(start.host.environment or {}), **start.sweep.env}
     environment = ", ".join(f"{name}={value}" for name, value in variables.items())
+    code = f"; {CODE}" if start.sweep.task in AUTO_CLASSES else ""
     drawn = None if custom_task(start.sweep.task) else SEEDS
     sweep, problem = _sweep(session)
-    return Recipe(
+    return (
         facts(
-            ("Command", "save the sweep below as sweep.toml, then: benchtui run sweep.toml" if sweep else None),
+            ("Command", COMMAND if sweep else None),
             ("Sweep", f"can't be written: {problem}" if problem else None),
             ("Versions", ", ".join(_versions(session)) or None),
             ("Environment", environment or None),
-            ("Raw data", f"every step of session {start.id}: benchtui export SESSION --steps"),
+            ("Raw data", f"every step of session {start.id}: benchtui export SESSION --steps{code}"),
             ("Seeds", drawn),
-            ("Code", CODE if start.sweep.task in AUTO_CLASSES else None),
         ),
         sweep,
     )
@@ -69,6 +87,36 @@ def _sweep(session: Session) -> tuple[Markdown | None, str | None]:
         return fenced(toml_of(session.start.sweep), "toml"), None
     except BenchtuiError as error:
         return None, str(error)
+
+
+def _with_absolute_paths(session: Session) -> Sweep:
+    """Return the sweep with absolute paths of step, model folders and dataset, if their folder was recorded."""
+    sweep, folder = session.start.sweep, session.start.folder
+    if not folder:
+        return sweep
+    prepared = [case.prepared for case in session.cases if case.prepared]
+    local = {case.model.name for case in prepared if case.model.source == "folder"}
+    if any(DATASET in case.files for case in prepared):
+        local.add(sweep.dataset)
+    if custom_task(sweep.task):
+        local.add(sweep.task)
+
+    def absolute(name: str) -> str:
+        return join(folder, expanduser(name)) if name in local else name
+
+    axes = replace(sweep.axes, model=tuple(map(absolute, sweep.axes.model)))
+    entries = {name: absolute(getattr(sweep, name)) for name in ("model", "task", "dataset")}
+    return replace(sweep, axes=axes, **entries)
+
+
+def _comments(session: Session) -> Iterator[str]:
+    """Yield what a sweep can't say, as comments: its session, revisions of models, and digests of its files."""
+    yield f"{_ID}{session.start.id}"
+    for model in map(dict, models(session)):
+        if "Revision" in model:
+            yield replace_unprintable(f"# revision of {model['Model']}: {model['Revision']}")
+    for label, digests in file_versions(session).items():
+        yield replace_unprintable(f"# digest of {label}: {' or '.join(digests)}")
 
 
 def no_recipe_reason(session: Session) -> str:

@@ -1,4 +1,4 @@
-"""The speedup figure as a block of a report's Markdown, which terminals draw as bars."""
+"""The speedup figure as a block of a report, which terminals draw as bars."""
 
 from collections.abc import Sequence
 
@@ -9,10 +9,11 @@ from benchtui.sessions.files import visible_json
 from benchtui.sessions.plots.bars import case_speedups, speedup_label
 from benchtui.sessions.plots.comparison import case_ratios
 from benchtui.sessions.plots.spec import plot_data
-from benchtui.sessions.report.figure_links import in_first_section
+from benchtui.sessions.report.content import Section
 from benchtui.sessions.report.reproduce import FENCE
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.verdicts import Ratio
+from benchtui.sessions.text.markdown import Markdown
 from benchtui.sessions.text.wording import ratio_with_interval
 
 SPEEDUPS = "speedups"
@@ -32,11 +33,15 @@ class Speedup(msgspec.Struct, frozen=True):
     """The ratio with its interval, as the report prints it."""
 
 
-def with_speedups(report: str, of: Session | SessionComparison) -> str:
-    """Insert the block into the first section of a Markdown report, if a case has a speedup."""
+def with_speedups(document: Section, of: Session | SessionComparison) -> Section:
+    """Add the block at the end of a report's first section, if a case has a speedup."""
     rows = _rows(of)
-    block = f"{FENCE}{SPEEDUPS}\n{visible_json.encode(rows).decode()}\n{FENCE}"
-    return in_first_section(report, block) if rows else report
+    if not rows:
+        return document
+    block = Markdown(f"{FENCE}{SPEEDUPS}\n{visible_json.encode(rows).decode()}\n{FENCE}")
+    first = next(part for part in document.content if isinstance(part, Section))
+    drawn = Section(first.title, (*first.content, block))
+    return Section(document.title, tuple(drawn if part is first else part for part in document.content))
 
 
 def _rows(of: Session | SessionComparison) -> Sequence[Speedup]:

@@ -193,16 +193,6 @@ class Trace(msgspec.Struct):
                 values = [*values[:count], *[nan] * (count - len(values))]
             column.fromlist([nan if value is None else value for value in values] if None in values else values)
 
-    @property
-    def shape(self) -> tuple[int, tuple[str, ...]]:
-        """Number of samples, and the names of the columns."""
-        return len(self.at_s), tuple(self.columns)
-
-    def cut(self, shape: tuple[int, tuple[str, ...]]) -> Trace:
-        """Return a copy as it was when it had this shape."""
-        samples, names = shape
-        return Trace(self.at_s[:samples], {name: self.columns[name][:samples] for name in names})
-
     def drop_before(self, before_s: float) -> None:
         """Drop the samples before a session time."""
         count = bisect_left(self.at_s, before_s)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations  # array[float] can't be evaluated before Python 3.12
 
-from collections.abc import Mapping
-from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Self
 
@@ -12,9 +10,6 @@ from msgspec import structs
 from benchtui.sessions.events import Idle, NodeJoined, NodeLost, Runtime, Telemetry
 from benchtui.sessions.payloads import GpuReadings, Host
 from benchtui.sessions.state.columns import GPU_COLUMNS, HOST_COLUMNS, ThrottleSpan, Trace
-
-Shapes = Mapping[int | None, tuple[int, tuple[str, ...]]]
-"""Numbers of samples and names of columns by GPU; None is the host."""
 
 
 @dataclass
@@ -53,22 +48,6 @@ class MachineState:
             trace.drop_before(before_s)
         for index, spans in self.throttle_spans.items():
             self.throttle_spans[index] = [span for span in spans if span.end_s >= before_s or span.throttled]
-
-    @property
-    def shapes(self) -> Shapes:
-        """Shapes of the readings: of each GPU, and under None those of the host."""
-        return {index: trace.shape for index, trace in self.gpus.items()} | {None: self.trace.shape}
-
-    def snapshot(self) -> Self:
-        """Return a copy without readings that stays as it is when events are applied to this one."""
-        spans = {index: list(map(copy, spans)) for index, spans in self.throttle_spans.items()}
-        empty = self.without_readings()
-        return replace(empty, gpu_readings=dict(self.gpu_readings), throttle_spans=spans)
-
-    def with_readings(self, whole: MachineState, shapes: Shapes) -> Self:
-        """Return a copy with the first readings of the same machine at a later moment."""
-        gpus = {index: whole.gpus[index].cut(shape) for index, shape in shapes.items() if index is not None}
-        return replace(self, gpus=gpus, trace=whole.trace.cut(shapes[None]))
 
     def without_readings(self) -> Self:
         """Return the same machine without readings."""

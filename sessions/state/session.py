@@ -10,7 +10,7 @@ from typing import Self
 
 from msgspec import structs
 
-from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.errors import AbandonedError, BenchtuiError
 from benchtui.sessions.events import (
     Answered,
     CaseAdded,
@@ -52,6 +52,8 @@ MachineEvent = Runtime | Idle | Telemetry | Peaks | NodeJoined | NodeLost
 CaseEvent = CaseStarted | CasePrepared | RoundFinished | Waiting | CaseRepeated | CaseFinished
 Summarize = Callable[[CaseState], Summary | None]
 """Function that computes the metrics of an ended case, to replace its steps."""
+Wanted = Callable[[], bool]
+"""Function that returns whether the result of a read is still wanted."""
 QueueEvent = CaseAdded | OrderChanged | RoundsPlanned | Paused | Continued
 
 MMAP_THRESHOLD_BYTES = 2**25 - 2**13
@@ -101,19 +103,25 @@ class Session:
         """Margin of equivalence for verdicts, as set by the reader."""
 
     @classmethod
-    def load(cls, path: Path, summarize: Summarize | None = None) -> Self:
-        """Load a whole session file; raises BenchtuiError if it can't be read.
+    def load(cls, path: Path, summarize: Summarize | None = None, wanted: Wanted = lambda: True) -> Self:
+        """Load a whole session file.
 
         With ``summarize``, the steps of a successful case are replaced by their metrics as soon as it ends. All
-        metrics are available, and memory use is that of the longest case.
+        metrics are available, and memory use is that of the longest case. ``wanted`` is called for every slice.
+
+        Raises:
+            AbandonedError: Once ``wanted`` returns False.
+            BenchtuiError: If the file can't be read.
         """
         try:
-            return cls.by_line(path, summarize)
+            return cls.by_line(path, summarize, wanted)
+        except AbandonedError:
+            raise
         except BenchtuiError:  # broken, or reformatted by another program: read it as a whole
             return cls._read_whole(path, summarize)
 
     @classmethod
-    def by_line(cls, path: Path, summarize: Summarize | None = None) -> Self:
+    def by_line(cls, path: Path, summarize: Summarize | None = None, wanted: Wanted = lambda: True) -> Self:
         """Load a file line by line, as the engine wrote it, so that not all events are in memory at once.
 
         Raises:
@@ -125,6 +133,8 @@ class Session:
         )  # freeing it raises glibc's mmap threshold, so that freed columns are reused
         with closing(reader.slices(path)) as slices:
             for events, torn in slices:
+                if not wanted():
+                    raise AbandonedError(f"{path}: reading was abandoned")
                 session.apply_all(events)
                 session.torn = torn
         session.start  # noqa: B018 - raises if it is missing
@@ -405,7 +415,7 @@ class Session:
                 self.paused = False
 
     def _plan_rounds(self, event: RoundsPlanned) -> None:
-        self.rounds_planned = event
+        self.rounds_planned, self.waiting = event, ()
         self._order.plan_further(event.cases)
         planned = frozenset(event.cases)
         reasons = {settled.case: settled.reason for settled in event.settled}

@@ -332,7 +332,11 @@ def _reported(case: CaseState) -> Metrics | None:
 
 
 def _distribution_if_reported(times: ReportedTimes | None) -> Distribution | None:
-    return None if times is None or times.mean_ms is None else _reported_distribution(times, times.mean_ms)
+    """Build a distribution. Without a mean, which no table has, the median takes its place."""
+    if times is None:
+        return None
+    center_ms = times.median_ms if times.mean_ms is None else times.mean_ms
+    return None if center_ms is None else _reported_distribution(times, center_ms)
 
 
 def _reported_distribution(times: ReportedTimes, mean_ms: float) -> Distribution:

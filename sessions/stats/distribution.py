@@ -81,8 +81,6 @@ class Distribution(msgspec.Struct, frozen=True, gc=False):
     widened for autocorrelation, so it covers that process only. Two rounds: spans both of their intervals.
     Three or more: the interval of their medians."""
     least: float | None = None
-    q3: float | None = None
-    """Third quartile; None if there is no interval either."""
     most: float | None = None
     usual: tuple[float, float] | None = None
     """Bounds beyond which values are outliers; None below ``LEAST_FOR_OUTLIERS`` values."""
@@ -144,7 +142,6 @@ def distribution(times_ms: Sequence[float] | Array) -> Distribution | None:
         low=bounds.low if bounds else None,
         high=bounds.high if bounds else None,
         least=float(ordered[0]),
-        q3=percentile(ordered, 75, LEAST_FOR_INTERVAL),
         most=float(ordered[-1]),
         usual=usual,
         outliers=_count_outside(ordered, *usual) if usual else 0,

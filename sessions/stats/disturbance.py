@@ -50,7 +50,6 @@ _USED = "disturbed: other processes used"
 _SHARED = "shared GPU with"
 BY_PROCESSES = (_WAITED, _USED)
 """Prefixes of marks about processes that compete for the processors of a case."""
-_NEIGHBOR_MARKS = (*BY_PROCESSES, _SHARED)
 KINDS = ("disturbed", "throttled", "clock", "shared GPU", "in parallel", "unwatched")
 """Prefixes of this module's marks."""
 _COUNTED = ("waits for the GPU", "gradient scaler skipped", CHANGED, PAGE_FAULTS)
@@ -213,13 +212,14 @@ def _waited_share(environment: Environment, span_s: float) -> float:
     """Return the share of the time that the worker's threads wanted to run in which others made them wait.
 
     Threads also wait for each other and for the engine, and while a CPU quota stops them. So no more of the
-    wait is attributed to others than they used the processors beyond their use while idle.
+    wait is attributed to others than they used the processors beyond their use while idle, in the part of the
+    time in which a worker wanted to run that takes turns or mostly waits for its GPU.
     """
     waited_s, others = environment.run_delay_s, environment.others_cpu_percent
     if waited_s is None or others is None or environment.beside:
         return 0.0
-    used_s = span_s * max(0.0, others - (environment.idle_others_cpu_percent or 0.0)) / 100
     wanted_s = span_s * (environment.worker_cpu or 0.0) + waited_s
+    used_s = min(span_s, wanted_s) * max(0.0, others - (environment.idle_others_cpu_percent or 0.0)) / 100
     by_others_s = min(used_s, waited_s - (environment.quota_stopped_s or 0.0))
     return max(0.0, by_others_s / wanted_s) if wanted_s > 0 else 0.0
 
@@ -312,18 +312,6 @@ def _parallel_marks(environment: Environment) -> tuple[str, ...]:
 def mark_kind(mark: str) -> str:
     """Return a mark without its numbers, to count cases by mark. Other marks are returned unchanged."""
     return next((name for name in (*KINDS, *_COUNTED) if mark.startswith(name)), mark)
-
-
-def is_disturbed(marks: Iterable[str]) -> bool:
-    """Return whether one of a case's marks says that something else may have affected its times.
-
-    Rounds next to neighbors don't count if the case has others.
-    """
-    return any(mark_kind(mark) in KINDS and not _is_left_out(mark) for mark in marks)
-
-
-def _is_left_out(mark: str) -> bool:
-    return mark.startswith(_NEIGHBOR_MARKS) and in_some_rounds(mark)
 
 
 def merge_round_marks(rounds: Sequence[Sequence[str]]) -> tuple[str, ...]:

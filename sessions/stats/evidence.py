@@ -263,7 +263,7 @@ def by_alternating(base: Sampled, new: Sampled, figures: Sequence[Sequence[Stati
     center, _, _ = log_mean_of_rounds(differences)
     own, pool = Spread.of(differences), base.noise.pool
     if pool.freedom >= own.freedom and not pool.has_paces:
-        own = own.shared_with(2 * pool.variance)
+        own = own.shared_with(Spread(2 * pool.variance, pool.freedom))
     return Estimate(center, (own.of_mean(len(differences)),))
 
 

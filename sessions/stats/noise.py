@@ -48,11 +48,17 @@ SHARE = 0.6
 PACES = 0.05
 """Spread above which processes run at distinct paces, so that their times aren't normal. It is then the minimum
 of a case's own spread, not a part of it."""
+PACES_BY_TURNS = 0.07
+"""The same for ratios of cases that take turns, which few turns of long steps make less exact."""
 OWN_ROUNDS = 4
 """Rounds from which a case's own spread suffices if nothing else is known. In 3 of 100 sessions, three rounds
 of one case all run at one pace and those of an equal one at another."""
 LEAST_REPEATS = 6.0
-"""Degrees of freedom of a session with which three rounds suffice as well: other cases show the paces."""
+"""Degrees of freedom of a session with which three rounds suffice as well: other cases show the paces. Ratios
+by turns share their spread from there on, since the pace of the machine isn't in it."""
+TURNS_SHARE = 0.5
+"""Part of the variance by its turns that the mean of ratios has at least. That of a median of few turns is an
+upper estimate, and the spread between pairs of processes contains it."""
 NOISIER = 1.645
 """Normal quantile of the test for a case that is noisier than the others: 5%, one-sided."""
 
@@ -87,9 +93,10 @@ class Spread(msgspec.Struct, frozen=True, gc=False):
         """Return the variance of the mean of several rounds."""
         return Spread(self.variance / rounds, self.freedom)
 
-    def shared_with(self, variance: float) -> "Spread":
+    def shared_with(self, pool: "Spread") -> "Spread":
         """Return the moderated spread: partly its own variance, partly a session's."""
-        return Spread(SHARE * variance + (1 - SHARE) * self.variance, self.freedom / (1 - SHARE))
+        variance = SHARE * pool.variance + (1 - SHARE) * self.variance
+        return Spread(variance, min(self.freedom / (1 - SHARE), pool.freedom))
 
     @property
     def known(self) -> bool:
@@ -273,15 +280,18 @@ def is_noisier(own: Spread, others: Spread) -> bool:
     return (1 - other) * root - (1 - one) > NOISIER * sqrt(other * root**2 + one)
 
 
-def moderated(own: Spread, pool: Spread, others: Spread) -> Spread | None:
+def moderated(
+    own: Spread, pool: Spread, others: Spread, *, least_known: float = LEAST_KNOWN, paces: float = PACES
+) -> Spread | None:
     """Return the spread by which a case of several rounds is judged; None if too little is known.
 
-    ``pool`` is that of the session or of the machine, ``others`` the same without the compared cases.
+    ``pool`` is that of the session or of the machine, ``others`` the same without the compared cases. It is
+    shared from ``least_known`` degrees of freedom on, up to the spread ``paces``.
     """
     if own.freedom < LEAST_ROUNDS - 1:
         return None
-    if pool.known and not pool.has_paces:
-        return own if is_noisier(own, others) else own.shared_with(pool.variance)
+    if pool.freedom >= least_known and pool.variance <= paces**2:
+        return own if is_noisier(own, others) else own.shared_with(pool)
     if own.freedom >= OWN_ROUNDS - 1 or pool.freedom >= LEAST_REPEATS:
         return Spread(max(own.variance, pool.variance), own.freedom)
     return None
@@ -292,8 +302,8 @@ def pairs_by_turns(base: Measured, new: Measured) -> list[tuple[Sample, Sample]]
     others = {slices.round: sample for sample, slices in _with(base, new)}
     pairs = []
     for sample, slices in _with(new, base):
-        other = others.get(slices.turns.round)
-        if other and other.slices and other.slices.turns.round == slices.round:
+        other = others.get(slices.turns.partners[new.case.index])
+        if other and other.slices and other.slices.turns.partners[base.case.index] == slices.round:
             pairs.append((sample, other))
     return pairs
 
@@ -301,10 +311,10 @@ def pairs_by_turns(base: Measured, new: Measured) -> list[tuple[Sample, Sample]]
 def _with(partner: Measured, result: Measured) -> list[tuple[Sample, Slices]]:
     """Return the rounds of a case that took turns with a partner."""
     index = partner.case.index
-    if not any(each.slices and each.slices.turns.case == index for each in result.rounds):
+    if not any(each.slices and index in each.slices.turns.partners for each in result.rounds):
         return []
     rounds = undisturbed(result.case, result.rounds) or ()
-    return [(each, each.slices) for each in rounds if each.slices and each.slices.turns.case == index]
+    return [(each, each.slices) for each in rounds if each.slices and index in each.slices.turns.partners]
 
 
 def ratios_by_turns(pairs: Iterable[tuple[Sample, Sample]]) -> list[Statistic]:
@@ -323,13 +333,30 @@ def _medians_ms(sample: Sample) -> Sequence[float]:
     return sample.slices.medians_ms if sample.slices else ()
 
 
+def between(ratios: Iterable[Statistic]) -> Spread:
+    """Return the spread of ratios between pairs of processes, whatever the errors of each are."""
+    return Spread.of([Statistic(ratio.ms) for ratio in ratios])
+
+
+def spread_of_pairs(ratios: Sequence[Statistic], pairs: Sequence[tuple[Sample, Sample]]) -> Spread:
+    """Return the spread of the ratio of two cases, as a part of that of a session.
+
+    Of n cases that take turns, n (n - 1) / 2 pairs have a ratio, but only n - 1 ratios are independent. The
+    errors by the turns are no lower limit here: agreement by chance averages out over the pairs of a session.
+    """
+    spread = between(ratios)
+    most = max((len(one.slices.turns.partners) for one, _ in pairs if one.slices), default=1)
+    return Spread(spread.variance, spread.freedom * 2 / (most + 1))
+
+
 def spread_by_turns(results: Iterable[Measured]) -> dict[str, Spread]:
     """Return the spread of such ratios between pairs of fresh processes, by kind of device."""
     by_case = {each.case.index: each for each in results if any(round_.slices for round_ in each.rounds)}
     spreads: dict[str, Spread] = {}
     for index, one in by_case.items():
-        partners = {each.slices.turns.case for each in one.rounds if each.slices}
+        partners = {case for each in one.rounds if each.slices for case in each.slices.turns.partners}
         for other in (by_case[partner] for partner in partners if partner > index and partner in by_case):
-            own, kind = Spread.of(ratios_by_turns(pairs_by_turns(one, other))), kind_of(one.case)
+            pairs, kind = pairs_by_turns(one, other), kind_of(one.case)
+            own = spread_of_pairs(ratios_by_turns(pairs), pairs)
             spreads[kind] = spreads.get(kind, Spread()).plus(own)
     return spreads

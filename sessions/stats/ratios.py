@@ -31,7 +31,18 @@ from benchtui.sessions.stats.evidence import (
     difference,
     others_of_pair,
 )
-from benchtui.sessions.stats.noise import BETWEEN_SESSIONS, Spread, moderated, pairs_by_turns, ratios_by_turns
+from benchtui.sessions.stats.noise import (
+    BETWEEN_SESSIONS,
+    LEAST_REPEATS,
+    PACES_BY_TURNS,
+    TURNS_SHARE,
+    Spread,
+    between,
+    moderated,
+    pairs_by_turns,
+    ratios_by_turns,
+    spread_of_pairs,
+)
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.sampling import (
     LEAST_ROUNDS,
@@ -212,9 +223,13 @@ def _is_reported(case: CaseState) -> bool:
 
 
 def _reported_rate(case: CaseState) -> float | None:
-    """Return the samples per second reported by a source that kept no steps."""
-    reported = case.finished.reported if case.finished and not case.steps_measured else None
-    return reported.samples_per_s if reported else None
+    """Return the samples per second reported by a source that kept no steps.
+
+    None for an exported case whose session had steps: its typical step came back with the export.
+    """
+    if case.finished is None or case.steps_measured or case.finished.exported.get("latency_least_ms"):
+        return None
+    return case.finished.reported.samples_per_s if case.finished.reported else None
 
 
 def mean_clock_mhz(case: CaseState, name: str) -> float | None:
@@ -233,9 +248,10 @@ def _ratio_by_turns(base: Sampled, new: Sampled) -> Ratio | None:
     pairs = pairs_by_turns(base, new) if base.session is new.session else []
     if len(pairs) < LEAST_ROUNDS:
         return None
-    typical = estimate_by_turns(ratios_by_turns(pairs), base.noise.by_turns)
-    means = [Statistic(one.mean.ms / other.mean.ms) for one, other in pairs]
-    mean = estimate_by_turns(means, base.noise.by_turns)
+    ratios, pool = ratios_by_turns(pairs), base.noise.by_turns
+    rest = pool.minus(spread_of_pairs(ratios, pairs))
+    typical = estimate_by_turns(ratios, pool, rest)
+    mean = estimate_by_turns([Statistic(one.mean.ms / other.mean.ms) for one, other in pairs], pool, rest)
     if typical is None or mean is None:
         return None
     bounds = typical.bounds()
@@ -245,21 +261,24 @@ def _ratio_by_turns(base: Sampled, new: Sampled) -> Ratio | None:
         totals=mean.bounds(),
         same_within=base.noise.same_within,
         between=sqrt(typical.between / 2 * len(pairs)),
-        moderated=base.noise.by_turns.known,
+        moderated=base.noise.by_turns.freedom >= LEAST_REPEATS,
         rounds=len(pairs),
         by_turns=True,
     )
 
 
-def estimate_by_turns(ratios: Sequence[Statistic], pool: Spread) -> Estimate | None:
-    """Return the mean logarithm of several ratios, with a variance that pairs of other cases share."""
-    own, n = Spread.of(ratios), len(ratios)
-    spread = moderated(own, pool, pool.minus(own))
+def estimate_by_turns(ratios: Sequence[Statistic], pool: Spread, rest: Spread) -> Estimate | None:
+    """Return the mean logarithm of several ratios, with a variance that pairs of other cases share.
+
+    ``pool`` is the spread of all pairs, and ``rest`` that of the others.
+    """
+    n = len(ratios)
+    spread = moderated(between(ratios), pool, rest, least_known=LEAST_REPEATS, paces=PACES_BY_TURNS)
     if spread is None:
         return None
-    center = fmean(log(each.ms) for each in ratios)
-    within = sum((each.error or 0.0) ** 2 for each in ratios) / n**2
-    return Estimate(center, (Spread(max(spread.variance / n, within), spread.freedom),))
+    by_turns = TURNS_SHARE * sum((each.error or 0.0) ** 2 for each in ratios) / n**2
+    variance = max(spread.variance / n, by_turns)
+    return Estimate(fmean(log(each.ms) for each in ratios), (Spread(variance, spread.freedom),))
 
 
 def _ratio(base: Sampled, new: Sampled) -> Ratio:
@@ -315,9 +334,9 @@ def _if_all_steps_differ(base: Sampled, new: Sampled) -> Ratio | None:
     )
     if not (least > new_most or new_least > most) or not min(least, new_least) > 0:
         return None
-    between = [each.noise.between**2 / len(side) for each, side in zip((base, new), sides, strict=True)]
+    terms = [each.noise.between**2 / len(side) for each, side in zip((base, new), sides, strict=True)]
     freedom, floor, apart = min(base.noise.freedom, new.noise.freedom), _floor(base, new), _apart(base, new)
-    around = Bounds.around(0.0, sqrt(sum(between) + apart), freedom, floor)
+    around = Bounds.around(0.0, sqrt(sum(terms) + apart), freedom, floor)
     value, low, high = _typical_ms(base) / _typical_ms(new), least / new_most, most / new_least
     return Ratio(
         value=value,
@@ -325,7 +344,7 @@ def _if_all_steps_differ(base: Sampled, new: Sampled) -> Ratio | None:
             value, low * around.low, high * around.high, low * around.sure_low, high * around.sure_high
         ),
         same_within=max(base.noise.margin, new.noise.margin),
-        between=sqrt(sum(between) / 2 * min(map(len, sides))),
+        between=sqrt(sum(terms) / 2 * min(map(len, sides))),
         assumed=not (base.noise.known and new.noise.known),
         rounds=min(map(len, sides)),
         floor=floor,

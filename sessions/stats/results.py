@@ -87,6 +87,17 @@ class Result(msgspec.Struct, frozen=True):
         return (real, "tokens/s") if real is not None else (padded, "tokens/s with padding")
 
     @property
+    def headline_rate(self) -> tuple[float | None, str]:
+        """The rate that describes the case's task, and its unit: new tokens, tokens, or samples."""
+        (tokens, unit), new_tokens = self.token_rate, self.metrics.new_tokens_per_s
+        if new_tokens is not None:
+            return new_tokens, "new tokens/s"
+        task = self.session.start.sweep.task if self.session else ""
+        if tokens and task_named(task).headline == "tokens":
+            return tokens, unit
+        return self.metrics.samples_per_s, self.metrics.task.unit
+
+    @property
     def tokens_per_mb(self) -> float | None:
         """Tokens per second per MB of peak memory; None if either is unknown."""
         return self._over_memory(self.token_rate[0])

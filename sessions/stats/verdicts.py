@@ -200,23 +200,13 @@ class Ratio(msgspec.Struct, frozen=True):
         def scaled(bounds: Bounds | None) -> Bounds | None:
             return bounds.times(factor) if bounds else None
 
-        return Ratio(  # ``replace`` takes twice as long
+        return replace(
+            self,
             value=self.value * factor,
             bounds=scaled(self.bounds),
             fast=scaled(self.fast),
             totals=scaled(self.totals),
             inner=scaled(self.inner),
-            outside=self.outside,
-            same_within=self.same_within,
-            between=self.between,
-            moderated=self.moderated,
-            assumed=self.assumed,
-            rounds=self.rounds,
-            by_turns=self.by_turns,
-            floor=self.floor,
-            apart=self.apart,
-            reported=self.reported,
-            unlike_files=self.unlike_files,
         )
 
     def widened(self, down: float, up: float, *why: str) -> "Ratio":

@@ -1,11 +1,12 @@
-"""Cache of the Hugging Face hub: which models it has, and where their files are.
+"""Places of models on this machine: folders, bundled architectures, and the cache of the Hugging Face hub.
 
-huggingface_hub can say the same, but importing it takes 0.4 s. Layout:
+huggingface_hub can say the same about its cache, but importing it takes 0.4 s. Layout:
 https://huggingface.co/docs/huggingface_hub/guides/manage-cache
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 from benchtui.sessions.files.input_file import read_text
@@ -18,9 +19,23 @@ CONFIG = "config.json"
 def cache_folder() -> Path:
     """Return the folder of the cache, which may not exist, by the variables that huggingface_hub reads."""
     chosen = os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE")
+    return _expanded(chosen) if chosen else _home() / "hub"
+
+
+def has_token() -> bool:
+    """Return whether a token for gated models is set, or stored by ``hf auth login``."""
+    stored = os.environ.get("HF_TOKEN_PATH")
+    names = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
+    return any(map(os.environ.get, names)) or os.path.exists(_expanded(stored) if stored else _home() / "token")
+
+
+def _home() -> Path:
     cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    home = os.environ.get("HF_HOME") or os.path.join(cache, "huggingface")
-    return Path(os.path.expandvars(os.path.expanduser(chosen or os.path.join(home, "hub"))))
+    return _expanded(os.environ.get("HF_HOME") or os.path.join(cache, "huggingface"))
+
+
+def _expanded(path: str) -> Path:
+    return Path(os.path.expandvars(os.path.expanduser(path)))
 
 
 def snapshot(model: str) -> Path | None:
@@ -44,10 +59,21 @@ def cached_models() -> Iterator[str]:
             yield name.removeprefix(PREFIX).replace("--", "/", 1)
 
 
-def stored_folder(model: str) -> Path | None:
-    """Return the folder with the files of a model, given as a folder or a hub id; None if they aren't here."""
+@cache
+def bundled_models() -> Mapping[str, Path]:
+    """Return the folders of the architectures that come with benchtui, without weights, by name."""
+    folder = Path(__file__).parent / "architectures"
+    return {path.name: path for path in sorted(folder.iterdir())}
+
+
+def stored_folder(model: str, weights: str = "pretrained") -> Path | None:
+    """Return the folder with the files of a model, given as a folder or a hub id; None if they aren't here.
+
+    With random weights, a bundled architecture precedes the hub.
+    """
+    bundled = bundled_models() if weights == "random" else {}
     try:
         folder = Path(model).expanduser()
-        return folder if folder.is_dir() else snapshot(model)
+        return folder if folder.is_dir() else bundled.get(model) or snapshot(model)
     except (OSError, RuntimeError, ValueError):  # such as a name that is too long, or an unknown user
         return None

@@ -1,6 +1,5 @@
 """Stored model: size, task and shape of a model, read from its files."""
 
-import json
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -10,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from benchtui.sessions.files.input_file import read_text
 from benchtui.sessions.stored_models.hub_cache import CONFIG
+from benchtui.sessions.stored_models.measurable import configuration, has_tokenizer, positions, text_part
 from benchtui.sessions.stored_models.task import StatedTask, stated_task
 
 WEIGHTS = (".safetensors", ".bin")
@@ -21,14 +20,6 @@ _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?", re.ASCII)
 LARGEST = 10**9
 """Largest number of a configuration that is believed."""
 _HALF = ("float16", "bfloat16")
-_TOKENIZERS = (
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "vocab.json",
-    "vocab.txt",
-    "tokenizer.model",
-    "spiece.model",
-)
 
 
 class ModelShape(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,15 +65,15 @@ class StoredModel(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_model(folder: Path) -> StoredModel:
     """Read what a folder says about its model. What can't be read is unknown."""
-    config = _config(folder)
+    config = text_part(configuration(folder))
     return StoredModel(
         folder=folder,
         weights_bytes=weights_bytes(folder),
         task=stated_task(folder),
         shape=_shape(config),
         half=str(config.get("dtype", config.get("torch_dtype"))) in _HALF,
-        positions=_number(config, "max_position_embeddings", "n_positions", "max_seq_len"),
-        tokenizer=any((folder / name).exists() for name in _TOKENIZERS),
+        positions=positions(config),
+        tokenizer=has_tokenizer(folder),
     )
 
 
@@ -117,17 +108,6 @@ def weights_bytes(folder: Path) -> int:
             if path.suffix in sizes and path.name not in NOT_WEIGHTS:
                 sizes[path.suffix] += path.stat().st_size
     return next(filter(None, sizes.values()), 0)
-
-
-def _config(folder: Path) -> Mapping[str, Any]:
-    try:
-        config = json.loads(read_text(folder / CONFIG))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    if not isinstance(config, dict):
-        return {}
-    text = config.get("text_config")
-    return {**config, **text} if isinstance(text, dict) else config
 
 
 def _shape(config: Mapping[str, Any]) -> ModelShape | None:

@@ -1,11 +1,10 @@
 """Task of a model, as its files state it."""
 
-import json
 from pathlib import Path
 
 import msgspec
 
-from benchtui.sessions.files.input_file import read_text
+from benchtui.sessions.stored_models.measurable import configuration
 
 DEFAULT_TASK = "classify"
 _TASKS_BY_ARCHITECTURE = {
@@ -35,8 +34,8 @@ def stated_task(folder: Path) -> StatedTask | None:
     if stated := next((name for name in _SENTENCE_MODELS if (folder / name).exists()), None):
         return StatedTask("embed", stated)
     try:
-        architecture = str(json.loads(read_text(folder / "config.json"))["architectures"][0])
-    except (OSError, ValueError, TypeError, LookupError, RecursionError):
+        architecture = str(configuration(folder)["architectures"][0])
+    except (TypeError, LookupError):
         return None
     ends = (task for end, task in _TASKS_BY_ARCHITECTURE.items() if architecture.endswith(end))
     task = next(ends, None)

@@ -18,9 +18,6 @@ class Order:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __deepcopy__(self, memo: object) -> "Order":
-        return Order(self._cases, self._further)  # numbers need no copies
-
     @property
     def cases(self) -> Sequence[int]:
         """All case numbers in order. Adding a case extends this list; reordering replaces it."""

@@ -14,6 +14,14 @@ from msgspec import Meta, inspect
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sanitize import LONGEST_VALUE, quoted, visible
 from benchtui.sessions.sweep import named_values, options, ranges
+from benchtui.sessions.sweep.library_names import (
+    ALIASES,
+    TASK_ALIASES,
+    entry_hint,
+    entry_named,
+    flags,
+    value_names,
+)
 from benchtui.sessions.sweep.model import (
     ALL_GPUS,
     ALL_KINDS,
@@ -23,6 +31,7 @@ from benchtui.sessions.sweep.model import (
     Find,
     Generate,
     Measure,
+    Optimizer,
     Rounds,
     Run,
     Train,
@@ -144,12 +153,23 @@ def parse_entries(table: Table, entries: Entries, prefix: str) -> Table:
     """Return the values of a table by the names of their fields. Raises BenchtuiError naming the entry."""
     values = {}
     for key, value in table.items():
-        if key not in entries:
-            hint = ranges.nearest(key, entries)
-            name = visible(key, LONGEST_VALUE)
-            raise BenchtuiError(f"{prefix}{name}: unknown entry{hint}; allowed: {', '.join(entries)}")
-        values[FIELDS.get(key, key)] = entries[key].parse(value, prefix + key)
+        name, shown = entry_named(key, entries), visible(key, LONGEST_VALUE)
+        if name not in entries:
+            hint = _home_hint(key) or entry_hint(key, entries)
+            raise BenchtuiError(f"{prefix}{shown}: unknown entry{hint}; allowed: {', '.join(entries)}")
+        field = FIELDS.get(name, name)
+        if field in values:
+            raise BenchtuiError(f"{prefix}{shown}: {name} is set twice, under two names; remove one")
+        values[field] = entries[name].parse(value, prefix + key)
     return values
+
+
+def _home_hint(key: str) -> str:
+    """Return where an entry belongs that isn't allowed in its place; empty if it is unknown."""
+    places = {"the top level": ENTRIES} | {f"[{table}]": entries for table, entries in TABLES.items()}
+    homes = {place: name for place, entries in places.items() if (name := entry_named(key, entries)) in entries}
+    name = next((f", as {name}" for name in homes.values() if name != key), "")
+    return f" (it belongs to {' or '.join(homes)}{name})" if homes else ""
 
 
 def _text(value: object, where: str) -> str:
@@ -173,7 +193,7 @@ def _matching(pattern: str, problem: str, *exceptions: str) -> Check:
 
 def _devices(problem: str, *exceptions: str) -> Check:
     check = _matching(r"cpu|cuda:(0|[1-9]\d{0,3})", f"is not a device; allowed: {problem}", *exceptions)
-    return lambda word, where: check("cuda:0" if word == "cuda" else word, where)
+    return lambda word, where: check("cuda:0" if word in ("cuda", "gpu") else word, where)
 
 
 def _machines(problem: str, *exceptions: str) -> Check:
@@ -200,9 +220,16 @@ def _task(value: object, where: str) -> str:
     if custom_task(task):
         return task
     try:
-        return ranges.one_of(TASKS)(task, where)
+        return ranges.one_of(ranges.Words((AUTO, *TASKS), TASK_ALIASES))(task, where)
     except BenchtuiError as error:
         raise BenchtuiError(f'{error}, or a step of your own as "file.py:function"') from error
+
+
+def _optimizer(value: object) -> object:
+    """Return the optimizer that a name stands for; ``fused`` and ``foreach`` stay, as in older sessions."""
+    if not isinstance(value, str) or value in get_args(Optimizer):
+        return value
+    return ALIASES["optimizer"].get(value.strip(), value)
 
 
 def _words(check: Check) -> Parser:
@@ -261,13 +288,13 @@ def _explain(value: object, where: str) -> tuple[Explain, ...]:
     return _EXPLAINED(value, where) if value != [] else ()
 
 
-def _switch(words: Parser) -> Parser:
-    """Return a parser of words that accepts ``false`` and ``true`` as well."""
+def _flagged(words: Parser, flags: Mapping[bool, str]) -> Parser:
+    """Return a parser of words that accepts ``false`` and ``true`` as well, which stand for a word."""
 
     def parse(value: object, where: str) -> object:
         items = value if isinstance(value, list) else [value]
-        flags = [options.SWITCH[item] if isinstance(item, bool) else item for item in items]
-        return words(flags if isinstance(value, list) else flags[0], where)
+        named = [flags.get(item, item) if isinstance(item, bool) else item for item in items]
+        return words(named if isinstance(value, list) else named[0], where)
 
     return parse
 
@@ -277,12 +304,8 @@ def _axis(option: options.Option) -> Parser:
     if option.numeric:
         bounds = ranges.Bounds(least=option.least, most=option.most)
         return lambda value, where: ranges.whole_numbers(value, where, bounds)
-    words = _words(ranges.one_of(option.values, dict(option.aliases), option.pattern, option.pattern_help))
-    return _switch(words) if _is_switch(option) else words
-
-
-def _is_switch(option: options.Option) -> bool:
-    return set(options.SWITCH) <= set(option.values)
+    check = ranges.one_of(value_names(option), option.pattern, option.pattern_help)
+    return _flagged(_words(check), flags(option))
 
 
 def _option_type(option: options.Option, *, several: bool) -> Any:  # noqa: ANN401
@@ -291,7 +314,7 @@ def _option_type(option: options.Option, *, several: bool) -> Any:  # noqa: ANN4
     if option.named_values:
         return Annotated[NamedValues, described]
     number = Annotated[int, Meta(ge=option.least, le=option.most)]
-    plain = (number,) if option.numeric else (bool,) if _is_switch(option) else ()
+    plain = (number,) if option.numeric else (bool,) if flags(option) else ()
     forms = _text_forms(option)
     value: Any = Union[_text_of(*forms), *plain]
     if not several:
@@ -306,7 +329,7 @@ def _text_forms(option: options.Option) -> list[Schema]:
     """Return the JSON schemas of an option as text; none if any text may be one."""
     if option.numeric:
         return [{"pattern": r"^ *\d+( *\.\. *\d+( *[+*] *\d+)?)? *$"}]
-    words = [*option.values, *(alias for alias, _ in option.aliases)]
+    words = [*option.values, *ALIASES.get(option.name, ())]
     pattern = [{"pattern": f"^(?:{option.pattern})$"}] if option.pattern else []
     return [{"enum": words}, *pattern] if words else []
 
@@ -387,7 +410,7 @@ ONE_CASE: Entries = {
 """Entries of the options of a single case."""
 BASELINE = table_entry("baseline", ONE_CASE, options.Baseline)
 _EXCLUSION = table_entry("exclude", ONE_CASE, options.Exclusion)
-_EXPLAINED = _words(ranges.one_of(get_args(Explain)))
+_EXPLAINED = _words(ranges.one_of(ranges.Words(get_args(Explain))))
 _MEASURE = fields_of(
     Measure,
     {
@@ -421,7 +444,7 @@ TABLES: dict[str, Entries] = {
             "budget": _duration(Meta(gt=0)),
         },
     ),
-    "train": fields_of(Train, {}),
+    "train": fields_of(Train, {"optimizer": typed_entry(Optimizer, _optimizer)}),
     "generate": fields_of(Generate, {}),
     "find": fields_of(Find, {}),
 }
@@ -429,7 +452,7 @@ ENTRIES: Entries = {
     "name": Entry(Text, _text),
     "model": Entry(Text | Annotated[list[Text], Meta(min_length=1)], _MODELS),
     "weights": typed_entry(Weights),
-    "task": Entry(_text_of({"enum": list(TASKS)}, {"pattern": r"^.+\.py:\w+$"}), _task),
+    "task": Entry(_text_of({"enum": [AUTO, *TASKS]}, {"pattern": r"^.+\.py:\w+$"}), _task),
     "dataset": Entry(Text, _text),
     "axes": table_entry("axes", TABLES["axes"], _axes),
     "measure": table_entry("measure", TABLES["measure"], _measure),

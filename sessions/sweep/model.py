@@ -51,8 +51,9 @@ MOST_CASES = 5_000
 MOST_ROUNDS = 100
 MOST_RETRIES = 10
 
-LEAST_BUDGET_S = 60.0
-"""Minimum budget for further rounds, unless the sweep sets one. It also decides comparisons of short cases."""
+LEAST_BUDGET_S = 120.0
+"""Minimum budget for further rounds, unless the sweep sets one: six comparisons by turns, each three or four
+pairs of about 6 s, which decide between four small cases of two sequence lengths."""
 
 SEARCH_SHARE = 0.5
 """Budget for the further rounds of a search, over the time of the first ones, unless the sweep sets one."""
@@ -206,7 +207,7 @@ class Run(Record, frozen=True, kw_only=True, omit_defaults=False):
     """Temperature below which a GPU has to be before a case starts on it; null starts at any."""
     budget_s: Seconds | None = None
     """Time limit of the further rounds of ``rounds = "auto"``, or of the whole session with ``find``. Null
-    gives further rounds as much as the first ones took, and at least a minute."""
+    gives further rounds as much as the first ones took, and at least two minutes."""
 
     def budget_after_s(self, first_rounds_s: float) -> float:
         """Return the time limit of the further rounds in seconds, given the time of the first rounds."""

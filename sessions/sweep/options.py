@@ -78,8 +78,6 @@ class Option(msgspec.Struct, frozen=True):
     """Value in words, for a heading of the report, such as ``{} threads``."""
     values: tuple[str, ...] = ()
     """All allowed values; empty for a number or a name."""
-    aliases: tuple[tuple[str, str], ...] = ()
-    """Aliases of values, each with its value."""
     pattern: str = ""
     """Regular expression for further values."""
     pattern_help: str = ""
@@ -148,7 +146,6 @@ OPTIONS = (
         "attn=",
         "attention {}",
         values=ATTENTIONS,
-        aliases=(("flash2", "flash"),),
         pattern=r"kernel:[\w.-]+/[\w.-]+(@[\w./-]+)?",
         pattern_help="kernel:ORG/NAME@REVISION",
         read_back=True,
@@ -213,7 +210,6 @@ OPTIONS = (
         "opt=",
         "optimizer {}",
         values=OPTIMIZERS,
-        aliases=(("fused", "adamw-fused"), ("foreach", "adamw-foreach")),
         read_back=True,
         free=True,
         tasks=("lm-train",),
@@ -267,6 +263,7 @@ OPTIONS = (
         "parameters",
         "of your own step: a table of names, each with its values",
         phrase="{}",
+        label_covers=False,
         read_back=True,
         named_values=True,
     ),
@@ -362,7 +359,10 @@ COVERED_BY_LABEL = tuple(option.name for option in OPTIONS if option.label_cover
 """Options that are unknown for an imported case with a label (``Config.label``)."""
 _FIRST_SHOWN = ("machine", "model", "device", "precision", "compile")
 SHOWN = (*_FIRST_SHOWN, *(name for name in AXES if name not in _FIRST_SHOWN))
-"""All options in the order of case names and of the case table."""
+"""All options in the order of the case table."""
+_SIZES = ("batch_size", "sequence_length")
+IN_NAMES = (*(name for name in SHOWN if name not in _SIZES), *_SIZES)
+"""All options in the order of case names: in files, reports, commands, and on the screen."""
 _FIRST_IN_BASELINE = ("machine", "model", "device", "precision", "batch_size", "sequence_length")
 _IN_BASELINE = dict.fromkeys((*_FIRST_IN_BASELINE, *AXES))
 
@@ -486,7 +486,8 @@ class Config(Record, frozen=True, kw_only=True, omit_defaults=False, gc=False):
         Options that aren't always named appear only if their value isn't the default.
         """
         if self.label:
-            return self.label if self.device == UNKNOWN else f"{self.device} {self.label}"
+            labeled = f"{self.label} {self.parameters}".rstrip()
+            return labeled if self.device == UNKNOWN else f"{self.device} {labeled}"
         again = " again" if self.repeat else ""
         return f"{self._choices}{self._batch}{self._length}{again}"
 
@@ -609,7 +610,7 @@ class Exclusion(Baseline, frozen=True, kw_only=True):
 
 _NAMED = tuple(
     (name, BY_NAME[name].prefix, None if BY_NAME[name].named else BY_NAME[name].default)
-    for name in SHOWN
-    if name not in ("sequence_length", "batch_size")
+    for name in IN_NAMES
+    if name not in _SIZES
 )
 """Options in a case name, before its size: field, prefix, and the value that isn't shown."""

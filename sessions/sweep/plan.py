@@ -1,11 +1,12 @@
 """Sweep plan: axes multiplied out, exclusions applied, meaningless combinations skipped with a reason."""
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.stored_models.measurable import Inputs, unmeasured_reason
 from benchtui.sessions.sweep.model import (
     ALL_GPUS,
     ALL_KINDS,
@@ -27,7 +28,7 @@ from benchtui.sessions.sweep.options import (
     Exclusion,
     Option,
 )
-from benchtui.sessions.sweep.tasks import task_named
+from benchtui.sessions.sweep.tasks import TASKS, task_named
 
 
 def cases(sweep: Sweep) -> list[Case]:
@@ -171,7 +172,21 @@ def incompatible_reason(config: Config, sweep: Sweep) -> str | None:
     reason = checks[sweep.task](config) if sweep.task in checks else None
     if config.padding == "packed" and not task_named(sweep.task).packs:
         reason = "padding=packed is for tasks lm-forward and lm-train"
-    return reason or _without_effect(config, sweep)
+    return reason or _without_effect(config, sweep) or _unmeasured_reason(config, sweep)
+
+
+_DRAWN: Mapping[str, Inputs] = {"image": "images", "speech": "audio"}
+
+
+def _unmeasured_reason(config: Config, sweep: Sweep) -> str | None:
+    """Return why the task can't measure the model of a case, or None."""
+    if sweep.task not in TASKS:
+        return None
+    resolved, generates = sweep.resolve(config), sweep.task in ("generate", "serve-batch")
+    texts: Inputs = "tokens" if sweep.dataset == SYNTHETIC else "texts"
+    inputs = _DRAWN.get(sweep.task, texts)
+    length, new_tokens = resolved.sequence_length, resolved.new_tokens if generates else 0
+    return unmeasured_reason(sweep.task, resolved.model, sweep.weights, inputs, length, new_tokens)
 
 
 def _own_step_reason(config: Config) -> str | None:

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from functools import cache
 from itertools import chain, islice
 from types import MappingProxyType
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -84,31 +84,50 @@ def words(value: object, where: str, check: Callable[[str, str], str]) -> tuple[
     return _distinct(([_checked_word(item, where, check)] for item in _items(value, where)), where)
 
 
-def one_of(
-    allowed: Iterable[str], aliases: Mapping[str, str] = MappingProxyType({}), pattern: str = "", form: str = ""
-) -> Callable[[str, str], str]:
-    """Return a check that accepts the listed words and suggests the nearest one for any other.
+class Words(NamedTuple):
+    """Words that are allowed as values of an entry."""
 
-    An alias is replaced by its word. Words that match ``pattern`` are allowed too; ``form`` describes them.
+    allowed: tuple[str, ...]
+    aliases: Mapping[str, str] = MappingProxyType({})
+    """Further names, each with the word that replaces it."""
+    hints: Mapping[str, str] = MappingProxyType({})
+    """What to write instead of words that aren't allowed."""
+
+
+def one_of(words: Words, pattern: str = "", form: str = "") -> Callable[[str, str], str]:
+    """Return a check that accepts these words and suggests what to write for any other.
+
+    Words that match ``pattern`` are allowed too; ``form`` describes them.
     """
-    words = tuple(allowed)
-    forms = ", ".join((*words, form) if form else words)
+    forms = ", ".join((*words.allowed, form) if form else words.allowed)
 
     def check(word: str, where: str) -> str:
-        word = aliases.get(word, word)
-        if word not in words and not (pattern and re.fullmatch(pattern, word)):
-            raise BenchtuiError(
-                f"{where}: {quoted(word)} is not recognized{nearest(word, words)}; allowed: {forms}"
+        word = words.aliases.get(word, word)
+        if word not in words.allowed and not (pattern and re.fullmatch(pattern, word)):
+            hint = (
+                f" ({words.hints[word]})"
+                if word in words.hints
+                else nearest(word, words.allowed, words.aliases)
             )
+            raise BenchtuiError(f"{where}: {quoted(word)} is not recognized{hint}; allowed: {forms}")
         return word
 
     return check
 
 
-def nearest(word: str, words: Iterable[str]) -> str:
-    """Return a hint with the known word nearest to this one, or an empty string."""
-    matches = get_close_matches(word, list(words), n=1) if len(word) <= LONGEST_VALUE else []
-    return f" (did you mean {matches[0]!r}?)" if matches else ""
+LEAST_BEGINNING = 3
+"""Letters from which the beginning of a word identifies it better than similar letters."""
+
+
+def nearest(word: str, words: Iterable[str], aliases: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Return a hint with a known word that begins with this one, or else the nearest, or an empty string.
+
+    An alias stands for a known word, which the hint names.
+    """
+    names = [*words, *aliases]
+    begun = [name for name in names if len(word) >= LEAST_BEGINNING and name.startswith(word)]
+    matches = begun or (get_close_matches(word, names, n=1) if len(word) <= LONGEST_VALUE else [])
+    return f" (did you mean {aliases.get(matches[0], matches[0])!r}?)" if matches else ""
 
 
 def _items(value: object, where: str) -> list[object]:

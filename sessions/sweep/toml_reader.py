@@ -11,8 +11,11 @@ from benchtui.sessions.errors import BenchtuiError, os_error_text
 from benchtui.sessions.files.bounded_toml import MOST_LEVELS, line_of, parse_toml, value_at
 from benchtui.sessions.files.input_file import read_text
 from benchtui.sessions.sanitize import LONGEST_VALUE, quoted, visible
+from benchtui.sessions.stored_models.hub_cache import stored_folder
+from benchtui.sessions.stored_models.task import task_of_folder
 from benchtui.sessions.sweep import options, ranges
 from benchtui.sessions.sweep.entries import BASELINE, ENTRIES, ONE_CASE, TABLES, Table, parse_entries
+from benchtui.sessions.sweep.library_names import entry_hint, entry_named
 from benchtui.sessions.sweep.model import MOST_CASES, SAMPLE, SYNTHETIC, Sweep, custom_task
 from benchtui.sessions.sweep.plan import included_configs
 from benchtui.sessions.sweep.tasks import task_named
@@ -132,6 +135,8 @@ def _override(table: Table, override: str) -> None:
         table = table.setdefault(name, {})
         if not isinstance(table, dict):
             raise BenchtuiError(f"{where}: {visible(name, LONGEST_VALUE)} is not a table")
+    for name in [name for name in table if entry_named(name, path[-1:]) == path[-1]]:
+        del table[name]  # the file may have it under another name
     table[path[-1]] = typed(text.strip())
 
 
@@ -139,15 +144,17 @@ def _path(key: str, where: str) -> list[str]:
     if "." in key:
         if key.count(".") >= MOST_LEVELS:
             raise BenchtuiError(f"{where}: a key with more than {MOST_LEVELS} parts")
-        return key.split(".")
+        *tables, name = key.split(".")
+        return [*tables, entry_named(name, TABLES.get(".".join(tables), ()))]
     homes: dict[str, list[str]] = {name: [name] for name in ENTRIES}
     for table, entries in TABLES.items():
-        homes |= {name: [table, name] for name in entries if name not in homes}
-    if key not in homes:
-        raise BenchtuiError(
-            f"{where}: no entry {quoted(key)}{ranges.nearest(key, homes)}; entries: {', '.join(homes)}"
-        )
-    return homes[key]
+        if table != "find":  # an entry of it would turn any sweep into a search
+            homes |= {name: [table, name] for name in entries if name not in homes}
+    name = entry_named(key, homes)
+    if name not in homes:
+        hint = entry_hint(key, homes) or f"; entries: {', '.join(homes)}"
+        raise BenchtuiError(f"{where}: no entry {quoted(key)}{hint}")
+    return homes[name]
 
 
 def entries() -> list[str]:
@@ -166,11 +173,13 @@ def typed(text: str) -> object:
 
 def sweep_of(table: Table, where: str) -> Sweep:
     """Build a sweep from the entries of a TOML file, its secrets masked; raises BenchtuiError."""
-    if "model" not in table and custom_task(str(table.get("task"))):
+    names = {entry_named(key, ENTRIES) for key in table}
+    if "model" not in names and custom_task(str(table.get("task"))):
         table = {"model": table["task"], **table}
-    if "model" not in table:
+    elif "model" not in names:
         raise BenchtuiError(f"{where}: model is missing; name a hub id, a folder or a bundled architecture")
-    sweep = _of_task(_sweep(**parse_entries({"measure": {}, "run": {}} | table, ENTRIES, f"{where}: ")), where)
+    parsed = _sweep(**parse_entries({"measure": {}, "run": {}} | table, ENTRIES, f"{where}: "))
+    sweep = _of_task(_with_task(parsed, where), where)
     if custom_task(sweep.task):
         sweep = replace(sweep, axes=replace(sweep.axes, unset=_unset(table.get("axes", ()))))
     if sweep.run.budget_s is not None and not sweep.measure.rounds_auto:
@@ -205,7 +214,7 @@ def _require_few_kinds(sweep: Sweep, where: str) -> None:
 def _sweep(**entries: Any) -> Sweep:  # noqa: ANN401  (each entry was validated before)
     """Build a sweep. An axis with a single value sets the corresponding entry of the sweep."""
     models: tuple[str, ...] = entries["model"]
-    sweep = Sweep(**entries | {"model": ", ".join(models)})
+    sweep = Sweep(**{"task": ranges.AUTO} | entries | {"model": ", ".join(models)})
     if len(models) > 1:
         sweep = replace(sweep, axes=replace(sweep.axes, model=models))
     for option in options.OPTIONS:
@@ -214,6 +223,18 @@ def _sweep(**entries: Any) -> Sweep:  # noqa: ANN401  (each entry was validated 
             axes = replace(sweep.axes, **{option.name: (option.default,)})
             sweep = replace(sweep.with_entry(option, values[0]), axes=axes)
     return sweep
+
+
+def _with_task(sweep: Sweep, where: str) -> Sweep:
+    """Replace the task ``auto`` by that of the models' files. Raises BenchtuiError if they state several."""
+    if sweep.task != ranges.AUTO:
+        return sweep
+    models = sweep.axes.model if sweep.axes.model[1:] else (sweep.model,)
+    by_task = {task_of_folder(stored_folder(model, "random")): model for model in models}
+    if len(by_task) > 1:
+        tasks = ", ".join(f"{task} ({model})" for task, model in by_task.items())
+        raise BenchtuiError(f"{where}: task: auto: the models have different tasks: {tasks}; set one")
+    return replace(sweep, task=next(iter(by_task)))
 
 
 def _of_task(sweep: Sweep, where: str) -> Sweep:

@@ -14,6 +14,7 @@ from benchtui.sessions.sweep.entries import FIELDS, Table
 from benchtui.sessions.sweep.model import MEASURE_DEFAULTS, WAIT_FOR_QUIET_S, Run, Sweep, custom_task
 from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, Axes, Exclusion, Record
 from benchtui.sessions.sweep.ranges import AT_MOST, AUTO
+from benchtui.sessions.sweep.tasks import task_named
 
 Texts = Mapping[str, str]
 """Text of each entry by dotted name; a missing entry has its default."""
@@ -118,13 +119,46 @@ def table_of(sweep: Sweep) -> Table:
 def default_table() -> Table:
     """Return the entries of a sweep that states none. Minimum times have no fixed default and are omitted."""
     run = Run(wait_for_quiet_s=WAIT_FOR_QUIET_S)
-    table = table_of(Sweep(name="", model="", measure=MEASURE_DEFAULTS, run=run))
+    table = table_of(Sweep(name="", model="", task=AUTO, measure=MEASURE_DEFAULTS, run=run))
     return table | {"measure": {name: item for name, item in table["measure"].items() if name not in _IMPLIED}}
 
 
-def toml_of(sweep: Sweep) -> str:
-    """Format a sweep as a TOML file: name, model and everything that isn't a default."""
-    table, default = table_of(sweep), default_table()
+def toml_of(sweep: Sweep, *, whole: bool = False) -> str:
+    """Format a sweep as a TOML file: name, model and everything that isn't a default.
+
+    With ``whole``, defaults that its task uses are stated, too: in another version, they may be others.
+    """
+    table = table_of(sweep)
+    said = _used(table, sweep) if whole else _without_defaults(table, sweep)
+    if sweep.model == sweep.task:  # a user-defined step that names no model
+        del said["model"]
+    written = rewrite_toml("", texts_of(said), {}, sweep.exclude)
+    text = "\n".join(escape_unprintable(line, _escape) for line in written.split("\n"))
+    return f"{_MASK_COMMENT}{text}" if MASK in text else text
+
+
+def _used(table: Table, sweep: Sweep) -> Table:
+    """Leave out empty entries, and defaults that the task doesn't use or a user-defined step leaves open."""
+    other_tasks = [option.name for option in OPTIONS if option.tasks and sweep.task not in option.tasks]
+    own_table = task_named(sweep.task).entries
+    unused = {name: tuple(table[name]) for name in ("train", "generate") if name != own_table}
+    unused["axes"] = (*other_tasks, *sweep.axes.unset)
+    default = default_table()
+    said: Table = {}
+    for key, value in table.items():
+        if isinstance(value, dict) and key != "env":
+            value = {
+                name: item
+                for name, item in value.items()
+                if item not in ("", []) and not (name in unused.get(key, ()) and item == default[key].get(name))
+            }
+        if value not in ({}, []):
+            said[key] = value
+    return said
+
+
+def _without_defaults(table: Table, sweep: Sweep) -> Table:
+    default = default_table()
     said: Table = {}
     for key, value in table.items():
         if isinstance(value, dict) and key != "env":
@@ -137,11 +171,7 @@ def toml_of(sweep: Sweep) -> str:
             value = _without_implied(value)
         if value not in (default.get(key), {}):
             said[key] = value
-    if sweep.model == sweep.task:  # a user-defined step that names no model
-        del said["model"]
-    written = rewrite_toml("", texts_of(said), {}, sweep.exclude)
-    text = "\n".join(escape_unprintable(line, _escape) for line in written.split("\n"))
-    return f"{_MASK_COMMENT}{text}" if MASK in text else text
+    return said
 
 
 def _escape(character: str) -> str:
@@ -261,6 +291,8 @@ def _entries(record: Record) -> Table:
             continue
         elif name in _IMPLIED and value is None:
             table[name] = AUTO
+        elif field == "wait_for_quiet_s" and not value:  # null: an older session, which didn't wait
+            table[name] = "off"
         elif isinstance(record, Axes) and BY_NAME[field].named_values:
             table |= {field: _named_values(field, value)} if any(value) else {}
         elif value is not None and field != "exclude" and (field != "model" or isinstance(value, str)):
@@ -288,8 +320,6 @@ def _said(field: str, value: object) -> object:
         return value[0] if len(value) == 1 else _range(value) or list(value)
     if field.endswith("_percent"):
         return f"{str(value).removesuffix('.0')}%"  # all digits: rounding would change the sweep
-    if field == "wait_for_quiet_s" and not value:
-        return "off"
     if field.endswith("_s") and not field.endswith("_per_s") and isinstance(value, float):
         return _time(value)
     if field.endswith("_c"):

@@ -14,7 +14,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import SIMULATED
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.sweep import Config
-from benchtui.sessions.text.formatting import count, memory, number, time_ms
+from benchtui.sessions.text.formatting import count, memory, time_ms
 from benchtui.sessions.text.glossary import Phrase
 from benchtui.sessions.text.quantities import with_unit
 from benchtui.sessions.text.wording import (
@@ -24,7 +24,6 @@ from benchtui.sessions.text.wording import (
     costs,
     figure,
     figure_interval,
-    headline_rate,
     ratio_cell,
     unverified_note,
 )
@@ -44,6 +43,8 @@ class ChoiceRow(msgspec.Struct, frozen=True, kw_only=True):
     interval: str | None
     """95% interval of the figure. The best of several equals was partly lucky, so it has none."""
     against_baseline: str | None
+    baseline: str
+    """Baseline with its figure, or why there is none."""
     next_best: str | None
     """Case that may be better, else the next, with its figure."""
     ahead: str | None
@@ -59,9 +60,10 @@ def choice_row(conclusion: Conclusion, name: NameOf) -> ChoiceRow:
     return ChoiceRow(
         need=choice.objective.need,
         case=name(best.config),
-        figure=headline_figure(best, choice),
+        figure=figure(best, choice.objective.need),
         interval=None if choice.tied else figure_interval(best, choice.objective.need),
         against_baseline=baseline_cell(best, conclusion.baseline, conclusion.against_baseline),
+        baseline=_baseline(conclusion, name),
         next_best=_named(rival[0], choice, name) if rival else None,
         ahead=ratio_cell(rival[1]) if rival else None,
         confidence=_certainty_word(conclusion),
@@ -121,65 +123,42 @@ def costs_per_step(result: Result) -> list[str]:
     return [part for part in parts if part]
 
 
-def headline_figure(result: Result, choice: Decision) -> str:
-    """Format the figure that a case is chosen by. A throughput is that in the samples or tokens of its task."""
-    rate, unit = headline_rate(result)
-    need = choice.objective.need
-    if need == "latency":
-        return f"{time_ms(result.typical_ms)} ms"
-    if need == "memory":
-        rate, unit = result.per_mb
-        return f"{number(rate)} {unit}"
-    return f"{number(rate)} {unit}" if rate and need == "throughput" else figure(result, need)
+def fields(row: ChoiceRow) -> Iterator[Fact]:
+    """Yield the fields of a choice that say how good and how certain it is, most important first."""
+    against = row.against_baseline
+    texts = {
+        "confidence": row.confidence,
+        "next best": row.next_best and f"{row.next_best}: {row.ahead}",
+        "baseline": f"{row.baseline}: {against or 'no ratio'}" if against != Phrase.BASELINE else "this case",
+        "costs": row.costs,
+    }
+    yield from ((about, text) for about, text in texts.items() if text)
 
 
 def facts(conclusion: Conclusion, name: NameOf) -> Iterator[Fact]:
-    """Yield what else there is to know about the case to run, most important first."""
-    yield "baseline", _against_baseline(conclusion, name)
-    yield "confidence", certainty(conclusion, name)
-    if cost := _costs(conclusion):
-        yield "costs", cost
+    """Yield the fields of the case to run, its marks, and the case to run for another need."""
+    yield from fields(choice_row(conclusion, name))
     if marks := [mark for mark in conclusion.best.case.marks if mark != SIMULATED]:
         yield "marked", ", ".join(marks)
-    if conclusion.alternative:
-        yield conclusion.alternative.objective.need, _alternative(conclusion.alternative, name)
+    other = conclusion.alternative
+    if other and other.best:
+        yield other.objective.need, f"{_named(other.best, other, name)}, {confidence(other)}"
 
 
-def _against_baseline(conclusion: Conclusion, name: NameOf) -> str:
-    base, ratio = conclusion.baseline, conclusion.against_baseline
-    if base is None:
-        return f"none: {conclusion.no_baseline}"
-    if base.case is conclusion.best.case:
-        return "it is the baseline itself"
-    base_text = _named(base, conclusion.choice, name)
-    return f"{ratio_cell(ratio)}: {base_text}" if ratio else f"no ratio: {base_text}"
-
-
-def certainty(conclusion: Conclusion, name: NameOf) -> str:
-    """Say how certain it is that the case is the best, and against which other case."""
-    sure, rival = confidence(conclusion.choice), conclusion.rival
-    if rival is None:
-        return sure
-    other, ratio = rival
-    simpler = "; simpler than " if conclusion.choice.leader else ": "
-    return f"{sure}{simpler}{_named(other, conclusion.choice, name)}, {ratio_cell(ratio)}"
+def _baseline(conclusion: Conclusion, name: NameOf) -> str:
+    base = conclusion.baseline
+    return _named(base, conclusion.choice, name) if base else f"none ({conclusion.no_baseline})"
 
 
 def _named(result: Result, choice: Decision, name: NameOf) -> str:
     """Name a case with the figure that it is compared by."""
-    return f"{name(result.config)}, {headline_figure(result, choice)}"
+    return f"{name(result.config)}, {figure(result, choice.objective.need)}"
 
 
 def _costs(conclusion: Conclusion) -> str | None:
     best = conclusion.best
     parts = (costs(best, conclusion.baseline), unverified_note(best))
     return "; ".join(part for part in parts if part) or None
-
-
-def _alternative(other: Decision, name: NameOf) -> str:
-    if other.best is None:
-        return ""
-    return f"{_named(other.best, other, name)}, {confidence(other)}"
 
 
 def open_text(conclusions: Conclusions) -> str:

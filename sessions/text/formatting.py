@@ -4,10 +4,7 @@ One rule: three significant digits. Exceptions are relative to a whole: a ratio 
 percentage has at most two.
 """
 
-from collections.abc import Sequence
 from math import floor, isfinite, log10
-
-from benchtui.sessions.payloads import CLOCK_LIMITS
 
 SIGNIFICANT = 3
 """Significant digits of a measured value. CSV and JSON have all."""
@@ -139,16 +136,6 @@ def span(low: str | None, high: str | None) -> str | None:
 def count(amount: int, noun: str) -> str:
     """Format an amount with its noun, in the plural unless it is 1."""
     return f"{amount:,} {noun}" if amount == 1 else f"{amount:,} {noun}s"
-
-
-def performance_states(numbers: Sequence[int]) -> str | None:
-    """Return P-states of a GPU, such as ``P0, P2``. None without any."""
-    return ", ".join(f"P{state}" for state in numbers) or None
-
-
-def clock_limits(reasons: Sequence[str]) -> str | None:
-    """Return what limits a GPU's clock without throttling it, such as ``sw power cap``. None without any."""
-    return ", ".join(reason for reason in reasons if reason in CLOCK_LIMITS).replace("_", " ") or None
 
 
 def listed(words: list[str]) -> str:

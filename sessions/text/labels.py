@@ -8,7 +8,7 @@ from benchtui.sessions.analysis.applied_options import was_applied
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.sweep import UNKNOWN, Config
-from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, READ_BACK, SHOWN, Option, value_text
+from benchtui.sessions.sweep.options import BY_NAME, IN_NAMES, OPTIONS, READ_BACK, Option, value_text
 from benchtui.sessions.text.formatting import count
 
 PRECISIONS = {
@@ -23,9 +23,7 @@ PRECISIONS = {
 }
 
 
-_LAST = ("batch_size", "sequence_length")
-_IN_NAMES = tuple(BY_NAME[name] for name in (*(name for name in SHOWN if name not in _LAST), *_LAST))
-"""Options in the order of ``Config.name``."""
+_IN_NAMES = tuple(BY_NAME[name] for name in IN_NAMES)
 
 
 def precision(config: Config) -> str:
@@ -69,6 +67,13 @@ def brief_labels(configs: Sequence[Config], varied: Collection[str]) -> tuple[st
     parts = [_parts(config, varied) for config in configs]
     shared = [part for part in parts[0][:-1] if all(part in others[:-1] for others in parts)]
     return " ".join(shared), [" ".join(part for part in own if part not in shared) for own in parts]
+
+
+def without_shared_words(names: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the words that all names share, and what is left of each. A single name shares nothing."""
+    words = [name.split() for name in names]
+    shared = [word for word in words[0] if all(word in own for own in words)] if len(words) > 1 else []
+    return " ".join(shared), [" ".join(word for word in own if word not in shared) for own in words]
 
 
 def case_name(config: Config, varied: Collection[str]) -> str:

@@ -1,7 +1,6 @@
 """Escaping of session text for Markdown and HTML."""
 
 import re
-from collections.abc import Iterable, Iterator
 
 from benchtui.sessions.sanitize import visible
 
@@ -23,20 +22,18 @@ _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
 class Markdown(str):
-    """Text that is already Markdown and passes through the template unchanged."""
+    """Text that is already Markdown and is rendered unchanged."""
 
     __slots__ = ()
 
 
-def wrapped(pieces: Iterable[str]) -> Iterator[str]:
-    """Break the long lines of Markdown that arrives in pieces, outside of tables and code."""
-    rest, fenced = "", False
-    for piece in pieces:
-        *lines, rest = f"{rest}{piece}".split("\n")
-        for line in lines:
-            fenced ^= line.startswith("```")
-            yield f"{line if fenced or line.startswith(_UNBROKEN) else _broken(line)}\n"
-    yield rest
+def wrapped(text: str) -> str:
+    """Break the long lines of Markdown outside of tables and code."""
+    lines, fenced = [], False
+    for line in text.split("\n"):
+        fenced ^= line.startswith("```")
+        lines.append(line if fenced or line.startswith(_UNBROKEN) else _broken(line))
+    return "\n".join(lines)
 
 
 def _broken(line: str) -> str:

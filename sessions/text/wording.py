@@ -1,15 +1,15 @@
 """Fields as text: metrics with units, ratios with verdict and reason, the certainty and costs of a choice."""
 
-import msgspec
+from typing import NamedTuple
 
 from benchtui.sessions.advice.objectives import Need
 from benchtui.sessions.advice.optimal import Decision, Rival
 from benchtui.sessions.analysis.applied_options import was_applied
 from benchtui.sessions.stats.evidence import bounds_ms
 from benchtui.sessions.stats.results import Result
-from benchtui.sessions.stats.sampling import CONFIDENCE, LEAST_ROUNDS, VERDICT_CONFIDENCE
-from benchtui.sessions.stats.verdicts import MIN_EFFECT, Doubt, Ratio, Tail, Verdict
-from benchtui.sessions.sweep import UNKNOWN, task_named
+from benchtui.sessions.stats.sampling import CONFIDENCE, VERDICT_CONFIDENCE
+from benchtui.sessions.stats.verdicts import MIN_EFFECT, Doubt, Ratio, Verdict
+from benchtui.sessions.sweep import UNKNOWN
 from benchtui.sessions.text.answers import answer_note
 from benchtui.sessions.text.formatting import (
     count,
@@ -41,7 +41,7 @@ MOST_NAMES = 3
 """Number of cases named in a sentence; the rest are only counted."""
 
 
-class Remark(msgspec.Struct, frozen=True):
+class Remark(NamedTuple):
     """A sentence or two, and the words that name their subject."""
 
     lead: str
@@ -49,23 +49,23 @@ class Remark(msgspec.Struct, frozen=True):
 
 
 def figure(result: Result, need: Need) -> str:
-    """Format the metrics of a case that matter for a need, with their units."""
+    """Format the figure that a case is chosen by. A throughput is that in the samples or tokens of its task."""
     match need:
         case "throughput":
-            return _rates(result)
+            rate, unit = result.headline_rate
+            return f"{number(rate)} {unit}" if rate else "no rate"
         case "latency":
-            return f"{_kind(result)} {time_ms(result.typical_ms)} ms"
+            return f"{time_ms(result.typical_ms)} ms"
         case "memory":
             rate, unit = result.per_mb
-            return f"{number(rate)} {unit}, peak {memory(result.case.peak_memory_mb)}"
+            return f"{number(rate)} {unit}"
         case "energy":
             return str(with_unit("energy_per_sample_j", result))
         case "steadiness":
             return f"p90 {percentage(result.metrics.latency_ms.tail_percent)} % above p50"
         case "balanced":
-            peak = memory(result.case.peak_memory_mb)
-            rates = _rates(result) if result.metrics.samples_per_s else None
-            parts = (rates, figure(result, "latency"), peak)
+            rates = figure(result, "throughput") if result.metrics.samples_per_s else None
+            parts = (rates, figure(result, "latency"), memory(result.case.peak_memory_mb))
             return ", ".join(part for part in parts if part)
 
 
@@ -73,7 +73,7 @@ def figure_interval(result: Result, need: Need) -> str | None:
     """Format the 95% interval of the first metric that ``figure`` shows for a need; None if it has none."""
     match need:
         case "throughput":
-            rate, samples_per_s = headline_rate(result)[0], result.metrics.samples_per_s
+            rate, samples_per_s = result.headline_rate[0], result.metrics.samples_per_s
             low, high = result.metrics.samples_per_s_low, result.metrics.samples_per_s_high
             if not rate or not samples_per_s or low is None or high is None:
                 return None
@@ -87,50 +87,22 @@ def figure_interval(result: Result, need: Need) -> str | None:
             return None
 
 
-def _rates(result: Result) -> str:
-    """Format throughput in samples, and also in tokens for a task about tokens (new tokens if it generates)."""
-    own, shown = result.metrics.task.unit, number(result.metrics.samples_per_s)
-    samples = f"{shown} {own}" if shown else "no rate"
-    rate, unit = headline_rate(result)
-    return samples if rate is None or unit == own else f"{number(rate)} {unit}, {samples}"
-
-
-def headline_rate(result: Result) -> tuple[float | None, str]:
-    """Return the rate that describes a case's task, and its unit: new tokens, tokens, or samples."""
-    metrics, (tokens, unit) = result.metrics, result.token_rate
-    if metrics.new_tokens_per_s is not None:
-        return metrics.new_tokens_per_s, "new tokens/s"
-    task = result.session.start.sweep.task if result.session else ""
-    if tokens and task_named(task).headline == "tokens":
-        return tokens, unit
-    return metrics.samples_per_s, metrics.task.unit
-
-
-def _kind(result: Result) -> str:
-    """Name the statistic of the typical step: a median, a median over rounds, or an imported mean."""
-    if len(result.metrics.rounds_ms) > 1 and result.case.steps_measured:
-        return "median over rounds"
-    return "mean" if result.metrics.latency_ms.median is None else "median"
-
-
 def cost_of_a_million(result: Result | None, per_hour: float | None) -> float | None:
     """Return the cost of a million samples at a price per hour, in its currency."""
     rate = result.metrics.samples_per_s if result else None
     return MILLION / (rate * SECONDS_AN_HOUR) * per_hour if rate and per_hour is not None else None
 
 
-def ratio_with_interval(ratio: Ratio | None) -> str:
+def ratio_with_interval(ratio: Ratio) -> str:
     """Format a ratio with its 95% interval, or note that it has none."""
-    if ratio is None:
-        return "an unknown multiple"
     interval = ratio_span(ratio.low, ratio.high, ratio.value) or "no interval"
     return f"{ratio_text(ratio.value)} × ({interval})"
 
 
 def why_unsure(ratio: Ratio) -> str | None:
-    """Explain why a ratio is unsure, and what would decide it; None if it isn't."""
-    doubt = doubt_text(ratio)
-    return f"{doubt}{_rounds_note(ratio)}" if doubt else None
+    """Explain why a ratio is unsure, by which figures, and what to measure next; None if it isn't."""
+    reason, figures = doubt_phrase(ratio), _doubtful_figures(ratio)
+    return f"{reason}{f': {figures}' if figures else ''}{_rounds_note(ratio)}" if reason else None
 
 
 def verdict_reason(ratio: Ratio) -> str:
@@ -144,28 +116,19 @@ def verdict_reason(ratio: Ratio) -> str:
             return f"the whole {100 * VERDICT_CONFIDENCE:g} % interval lies beyond {100 * MIN_EFFECT:g} %"
 
 
-def doubt_text(ratio: Ratio) -> str | None:
-    """Explain why a ratio is unsure; None if it isn't."""
+def _doubtful_figures(ratio: Ratio) -> str | None:
+    """Return what makes a ratio unsure: ratios that disagree, the 99% interval, or causes outside the cases."""
     match ratio.doubt:
-        case None:
-            return None
-        case Doubt.NO_INTERVAL if ratio.reported:
-            return "only as reported: the source kept no steps"
-        case Doubt.NO_INTERVAL:
-            return "there is no interval to test it with"
-        case Doubt.WIDE:
-            also = f", also because {listed(list(ratio.outside))}" if ratio.outside else ""
-            return f"{_wide(ratio)} is too wide to call{also}{_resolution_note(ratio)}"
-        case Doubt.STEPS:
-            fast = ratio_text(ratio.fast.value, ratio.value) if ratio.fast else None
-            return f"typical steps ({ratio_text(ratio.value)} ×) and fast steps ({fast} ×) disagree"
-        case Doubt.TOTALS:
-            totals = ratio_text(ratio.totals.value, ratio.value) if ratio.totals else None
-            return f"typical steps ({ratio_text(ratio.value)} ×) and all steps together ({totals} ×) disagree"
-        case Doubt.FILES:
-            return "files of the step, the model or the dataset changed during the session"
+        case Doubt.WIDE if ratio.leaning and ratio.bounds:
+            return f"{ratio_span(ratio.bounds.sure_low, ratio.bounds.sure_high, ratio.value)} ×"
+        case Doubt.STEPS if ratio.fast:
+            return f"{ratio_text(ratio.value)} × and {ratio_text(ratio.fast.value, ratio.value)} ×"
+        case Doubt.TOTALS if ratio.totals:
+            return f"{ratio_text(ratio.value)} × and {ratio_text(ratio.totals.value, ratio.value)} ×"
         case Doubt.OUTSIDE:
-            return f"that may be because {listed(list(ratio.outside))}{_resolution_note(ratio)}"
+            return listed(list(ratio.outside))
+        case _:
+            return None
 
 
 def verdict_cell(ratio: Ratio | None) -> str | None:
@@ -173,25 +136,31 @@ def verdict_cell(ratio: Ratio | None) -> str | None:
     if ratio is None:
         return None
     reason = doubt_phrase(ratio)
-    return f"{ratio.verdict}: {reason}" if reason else str(ratio.verdict)
+    return f"{ratio.verdict.name}: {reason}" if reason else ratio.verdict.name
 
 
 def doubt_phrase(ratio: Ratio) -> str | None:
     """Return the reason why a ratio is unsure, in a few words; None if it isn't."""
     match ratio.doubt:
-        case Doubt.NO_INTERVAL:
-            return Phrase.NO_STEPS if ratio.reported else Phrase.NO_INTERVAL
         case Doubt.WIDE if ratio.leaning is not None:
             return f"{Phrase.LEANS} {ratio.leaning} (95 %), not at 99 %"
         case Doubt.WIDE if ratio.resolution and _below_resolution(ratio):
             return resolution_text(ratio.resolution)
         case None:
             return None
-        case doubt:
-            return _DOUBTS[doubt]
+        case _:
+            return kind_of_doubt(ratio)
+
+
+def kind_of_doubt(ratio: Ratio) -> str | None:
+    """Return the kind of reason why a ratio is unsure, without figures; None if it isn't."""
+    if ratio.doubt is Doubt.NO_INTERVAL and ratio.reported:
+        return Phrase.NO_STEPS
+    return _DOUBTS[ratio.doubt] if ratio.doubt else None
 
 
 _DOUBTS = {
+    Doubt.NO_INTERVAL: Phrase.NO_INTERVAL,
     Doubt.WIDE: Phrase.TOO_WIDE,
     Doubt.STEPS: Phrase.FAST_STEPS,
     Doubt.TOTALS: Phrase.TOTALS,
@@ -205,43 +174,17 @@ def resolution_text(share: float | None) -> str:
     return Phrase.CANT_TELL if share is None or share >= CANT_TELL else f"{Phrase.CANT_RESOLVE} {_share(share)}"
 
 
-def _wide(ratio: Ratio) -> str:
-    """Format the interval that is too wide.
-
-    This is the interval of typical steps, or of fast steps if that of typical steps is narrow enough. Where the
-    95% interval leans to one side, it is the 99% interval, which decides.
-    """
-    if ratio.leaning is not None and ratio.bounds is not None:
-        sure = ratio_span(ratio.bounds.sure_low, ratio.bounds.sure_high, ratio.value)
-        return f"it leans {ratio.leaning} by the 95 % interval, but the 99 % interval ({sure} ×)"
-    if _below_resolution(ratio) or ratio.fast is None:
-        return f"the interval ({ratio_span(ratio.low, ratio.high, ratio.value)} ×)"
-    return f"the interval of fast steps ({ratio_span(ratio.fast.low, ratio.fast.high, ratio.value)} ×)"
-
-
 def _below_resolution(ratio: Ratio) -> bool:
     """Return whether the ratio is closer to 1 than can be resolved."""
     seen = ratio.resolution
     return seen is not None and ratio.value > 0 and max(ratio.value, 1 / ratio.value) - 1 <= seen
 
 
-def _resolution_note(ratio: Ratio) -> str:
-    """Return a note on differences that are too small to resolve; empty if this one isn't too small."""
-    if ratio.resolution is None or not _below_resolution(ratio):
-        return ""
-    if ratio.resolution >= CANT_TELL:
-        return "; not even a tenfold difference can be resolved"
-    return f"; differences below {_share(ratio.resolution)} can't be resolved"
-
-
 def _rounds_note(ratio: Ratio) -> str:
-    wanted = ratio.next_rounds
-    if wanted is None:
+    if ratio.next_rounds is None:
         return ""
-    if ratio.rounds < LEAST_ROUNDS:
-        return f"; {count(wanted, 'round')} would show the spread between processes, which is estimated so far"
     by_turns = " by turns" if ratio.by_turns else ""
-    return f"; about {count(wanted - ratio.rounds, 'more round')}{by_turns} would decide it"
+    return f"; next: {count(ratio.next_rounds - ratio.rounds, 'more round')}{by_turns}"
 
 
 def _share(share: float) -> str:
@@ -270,7 +213,8 @@ def confidence(choice: Decision) -> str:
     If it isn't, the words include by how much another case may be better at most.
     """
     if choice.runner_up is None or choice.ahead is None:
-        return Phrase.ONLY
+        measured = [one for one in choice.rejected if one.case.has_result]
+        return Phrase.ONLY_COMPARABLE if measured else Phrase.ONLY
     if choice.clear and choice.leader is None:
         return Phrase.AHEAD
     bound = None if choice.established or choice.as_reported else bound_text(choice)
@@ -288,27 +232,17 @@ def _doubt_about(choice: Decision, ahead: Ratio) -> str:
     """Describe why a best case isn't clearly ahead."""
     if choice.tied:
         return f"{Phrase.TIED} {count(len(choice.ties) + len(choice.contenders), 'other')}"
-    if choice.tail and choice.verdict is Verdict.FASTER:
-        return f"{Phrase.NOT_IN_SLOW_STEPS} ({choice.tail.name})"
-    if choice.unsure and choice.verdict is Verdict.FASTER:
-        return Phrase.NOT_OF_ALL
-    return lead_confidence(ahead, None)
-
-
-def lead_confidence(ratio: Ratio, tail: Tail | None) -> str:
-    """Describe in a few words how certain it is that the better of two cases is better.
-
-    ``tail`` is the percentile at which its slow steps are longer; None if there is none.
-    """
-    match ratio.verdict:
+    match ahead.verdict:
+        case Verdict.FASTER if choice.tail and choice.verdict is Verdict.FASTER:
+            return f"{Phrase.NOT_IN_SLOW_STEPS} ({choice.tail.name})"
         case Verdict.FASTER:
-            return f"{Phrase.NOT_IN_SLOW_STEPS} ({tail.name})" if tail else Phrase.AHEAD
+            return Phrase.NOT_OF_ALL if choice.unsure else Phrase.AHEAD
         case Verdict.SAME:
             return f"{Phrase.TIED} 1 other"
         case Verdict.REPORTED:
             return Phrase.AS_REPORTED
         case _:
-            reason = doubt_phrase(ratio)
+            reason = doubt_phrase(ahead)
             return f"{Phrase.UNDECIDED}: {reason}" if reason else Phrase.UNDECIDED
 
 

@@ -5,7 +5,8 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,10 @@ from markdown_it import MarkdownIt
 ROOT = Path(__file__).parents[2]
 OF_ROOT = tuple(ROOT / f"{name}.md" for name in ("README", "SKILL", "AGENTS"))
 PAGES = (*OF_ROOT, *sorted((ROOT / "docs").rglob("*.md")))
+GAP = "[…]"
+"""Lines, or the rest of a line, that a page leaves out of an output."""
+MOST_LINES, MOST_COLUMNS = 14, 160
+"""Limits on the outputs that are new on a page."""
 _TITLE = re.compile(r'title="([^"]+)"')
 
 
@@ -45,37 +50,62 @@ def blocks(page: Path) -> Iterator[Block]:
 
 
 def examples(block: Block) -> list[Example]:
-    """Return the commands of a ``console`` block: lines after ``$``, continued after a backslash."""
-    found: list[Example] = []
+    """Return the commands of a ``console`` block, lines after ``$``, with their output."""
+    commands: list[Example] = []
     for line in block.text.splitlines():
         if line.startswith("$ "):
-            found.append(Example(line[2:], ()))
-        elif found and found[-1].command.endswith("\\"):
-            found[-1] = Example(found[-1].command[:-1] + line.strip(), ())
-        elif found:
-            found[-1] = Example(found[-1].command, (*found[-1].output, line))
+            commands.append(Example(line[2:], ()))
+        elif commands:
+            commands[-1] = Example(commands[-1].command, (*commands[-1].output, line))
         else:
             raise ValueError(f"output without a command: {line}")
-    return found
+    return commands
 
 
-def matches(output: str, shown: tuple[str, ...]) -> bool:
-    """Whether output is what a page shows. ``...`` stands for any text, and alone on a line for any lines.
+def matches(output: str, shown: Iterable[str], gap: str = GAP) -> bool:
+    """Whether output is what a page shows. A gap stands for any text, and alone on a line for any lines.
 
     Runs of spaces count as one, since the columns of a table depend on the figures in it.
     """
     pattern = ""
     for line in shown:
-        if line.strip() == "...":
+        if line.strip() == gap:
             pattern += r"(?:[^\n]*\n)*"
         else:
-            words = (r"[^\n]*".join(map(re.escape, word.split("..."))) for word in line.split())
+            words = (r"[^\n]*".join(map(re.escape, word.split(gap))) for word in line.split())
             pattern += r"[ ]*" + r"[ ]+".join(words) + r"[ ]*\n"
     return re.fullmatch(pattern, output if output.endswith("\n") or not output else output + "\n") is not None
 
 
+def patterns(page: Path) -> dict[str, tuple[str, ...]]:
+    """Return the patterns of outputs that differ from run to run, by command. ``...`` is their gap."""
+    of_pages = tomllib.loads((ROOT / "tests/docs/patterns.toml").read_text("utf-8"))
+    of_page: dict[str, str] = of_pages.get(str(page.relative_to(ROOT)), {})
+    return {command: tuple(pattern.splitlines()) for command, pattern in of_page.items()}
+
+
+def shortened(output: str, shown: tuple[str, ...]) -> list[str]:
+    """Return output for a page, with as many lines before and after a gap as the page shows now.
+
+    A line that the page cuts off, because a document for programs is one line, is cut off again.
+    """
+    lines = [line.rstrip() for line in output.splitlines()]
+    if not shown or any("..." in line for line in shown):
+        before, after = (len(lines), 0) if len(lines) <= MOST_LINES else (MOST_LINES // 2, MOST_LINES // 2)
+    elif GAP in shown:
+        before, after = shown.index(GAP), len(shown) - shown.index(GAP) - 1
+    else:
+        before, after = len(lines), 0
+    if before + after < len(lines):
+        lines = [*lines[:before], GAP, *lines[len(lines) - after :]]
+    return [line if len(line) <= MOST_COLUMNS else line[: MOST_COLUMNS - len(GAP)] + GAP for line in lines]
+
+
 def run(command: str, folder: Path, home: Path) -> subprocess.CompletedProcess[str]:
-    """Run a command of a page in a folder, with the settings and the library of an empty home."""
+    """Run a command of a page in a folder, with the settings and the library of an empty home.
+
+    Its output names that home ``~``, that folder ``~/work``, and the folder of the package ``benchtui``.
+    """
     words = shlex.split(command)
     if words[0] == "python":
         words[0] = sys.executable
@@ -95,9 +125,9 @@ def run(command: str, folder: Path, home: Path) -> subprocess.CompletedProcess[s
         **os.environ,
         **{name: str(home / sub) for name, sub in names.items()},
         "BENCHTUI_RUNTIME_DIR": str(runtime),
-        "COLUMNS": "200",
+        "COLUMNS": "100",
     }
-    return subprocess.run(
+    done = subprocess.run(
         words,
         cwd=folder,
         env=environment,
@@ -108,3 +138,6 @@ def run(command: str, folder: Path, home: Path) -> subprocess.CompletedProcess[s
         timeout=240,
         check=False,
     )
+    for path, name in ((folder, "~/work"), (home, "~"), (ROOT, "benchtui")):
+        done.stdout = done.stdout.replace(str(path), name)
+    return done

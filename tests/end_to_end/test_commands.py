@@ -149,7 +149,7 @@ def test_sweep_is_paused_and_unpaused(home: Path, command: str, sweep_file: Path
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("run", "quik"), "quik: no such file or preset (did you mean 'quick'?)"),
+        (("run", "quik"), "quik: no such file, preset or command (did you mean 'quick'?)"),
         (("run", "quick", "--set", "task=none.py:step"), "task 'none.py:step': no file none.py in the working"),
         (("run", "quick", "--set", "batch_size=0"), "preset quick: axes.batch_size: 0 is not a whole number"),
         (("quick",), "the app needs a terminal; without one, use `benchtui run SWEEP`"),

@@ -53,9 +53,13 @@ def test_remedy_of_a_finding_is_tried_in_the_same_session(benchtui: Run, home: P
         'task = "step.py:make"\n[axes]\nthreads = 1\n[run]\nwait_for_quiet = "off"\n'
         "[measure]\nwarmup = 1\niterations = 5\npeaks = false\n"
     )
-    first = benchtui("run", "sweep.toml", "-o", "s.json", "--trust")
-    assert first.returncode == 0, first.stderr
-    tried = benchtui("explain", "s.json", "1", "--try", "--rule", "few threads", "--trust")
+    for _ in range(5):  # a machine too busy for the step to be alike twice yields no finding
+        (home / "s.json").unlink(missing_ok=True)
+        first = benchtui("run", "sweep.toml", "-o", "s.json", "--trust")
+        assert first.returncode == 0, first.stderr
+        tried = benchtui("explain", "s.json", "1", "--try", "--rule", "few threads", "--trust")
+        if "tried threads=" in tried.stdout:
+            break
     assert tried.returncode == 0, tried.stderr
     assert re.search(r"tried threads=\d+: [\d.]+x.*, predicted at most [\d.]+x", tried.stdout), tried.stdout
     session = Session.load(home / "s.json")

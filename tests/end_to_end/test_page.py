@@ -103,42 +103,47 @@ def site(tmp_path: Path) -> Iterator[Site]:
     server.server_close()
 
 
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
 @pytest.fixture
-def browse(site: Site, tmp_path: Path) -> Callable[..., Any]:
-    """Open a page inside a probe page, and return what the probe found."""
+def chromium(site: Site, tmp_path: Path) -> Command:
+    """Open a page of the site in a browser without a network."""
     browser = next((path for name in BROWSERS if (path := shutil.which(name))), None)
     if browser is None:
         pytest.skip(f"no browser: none of {', '.join(BROWSERS)} is installed")
+    common = (
+        browser,
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-background-networking",
+        "--disable-features=NetworkTimeServiceQuerying",
+        f"--user-data-dir={tmp_path / 'profile'}",
+        f"--host-resolver-rules=MAP * 127.0.0.1:{site.port}",
+        "--virtual-time-budget=5000",
+    )
+
+    def run(name: str, *options: str) -> subprocess.CompletedProcess[str]:
+        command = [*common, *options, f"http://127.0.0.1:{site.port}/{name}"]
+        return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+    return run
+
+
+@pytest.fixture
+def browse(site: Site, chromium: Command) -> Callable[..., Any]:
+    """Open a page inside a probe page, and return what the probe found."""
 
     def run(page: str, width: int = 1200) -> Any:
         (site.folder / "page.html").write_text(page)
         (site.folder / "probe.html").write_text(PROBE.replace("WIDTH", str(width)))
-        done = subprocess.run(
-            [
-                browser,
-                "--headless=new",
-                "--no-sandbox",
-                "--disable-gpu",
-                "--disable-background-networking",
-                "--disable-features=NetworkTimeServiceQuerying",
-                f"--user-data-dir={tmp_path / 'profile'}",
-                f"--host-resolver-rules=MAP * 127.0.0.1:{site.port}",
-                "--virtual-time-budget=5000",
-                "--dump-dom",
-                f"http://127.0.0.1:{site.port}/probe.html",
-            ],
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
+        done = chromium("probe.html", "--dump-dom")
         found = re.search(r"<pre>(.+?)</pre>", done.stdout, re.DOTALL)
         assert found, done.stderr
         return json.loads(unescape(found[1]))
 
     return run
-
-
-Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def value(cell: str) -> float:
@@ -179,3 +184,11 @@ def test_untrusted_text_runs_no_script_and_sends_no_request(
     assert "&lt;script&gt;window.evil=1" in page
     assert browse(page)["evil"] == "undefined"
     assert set(site.requests) == {"127.0.0.1/probe.html", "127.0.0.1/page.html"}
+
+
+def test_report_is_printed_on_two_pages(
+    chromium: Command, site: Site, benchtui: Command, tmp_path: Path
+) -> None:
+    (site.folder / "page.html").write_text(benchtui("export", str(SESSION), "--format", "html").stdout)
+    chromium("page.html", f"--print-to-pdf={tmp_path / 'page.pdf'}")
+    assert len(re.findall(rb"/Type\s*/Page\b", (tmp_path / "page.pdf").read_bytes())) == 2

@@ -73,7 +73,7 @@ def test_resumed_app_repaints_its_whole_screen(open_app: Any) -> None:
     app.erase()
     app.process.kill(signal.SIGCONT)
     app.wait_for(r"paused")
-    app.wait_for(r"fp32 sdpa +seq +512")
+    app.wait_for(r"fp32 +sdpa +bs +1 +seq +512")
     app.wait_for(r"round 1/2 · \d+/32")
 
 

@@ -16,7 +16,7 @@ def endless_sweep(home: Path, tiny_model: Path) -> Path:
     path.write_text(
         f'model = "{tiny_model}"\nweights = "random"\n[axes]\nbatch_size = 1\nsequence_length = 32\n'
         '[run]\nwait_for_quiet = "off"\n'
-        '[measure]\nwarmup = 1\niterations = 1000000\nmax_time = "8s"\npeaks = false\n'
+        '[measure]\nwarmup = 1\niterations = 1000000\nmax_time = "5s"\npeaks = false\n'
     )
     return path
 
@@ -86,7 +86,7 @@ def finish(app: Any) -> None:
     app.wait_for(r"paused")
     app.press("P", r"3/3 cases")
     app.wait_for(r"completed")
-    app.wait_for(r"Y copy the report")
+    app.wait_for(r"Y copy report")
 
 
 def replay(app: Any) -> None:

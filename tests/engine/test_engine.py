@@ -111,10 +111,12 @@ def test_environment_variables_reach_the_measured_process(
     assert "environment variables set by the sweep: OMP_NUM_THREADS" in texts
 
 
+@pytest.mark.parametrize("of", ["own step", pytest.param("model", marks=pytest.mark.long)])
 def test_compilation_is_counted_and_its_cost_recorded(
-    start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep]
+    start: Callable[[Sweep], Watched], own: Callable[..., Sweep], tiny_sweep: Callable[..., Sweep], of: str
 ) -> None:
-    watched = start(tiny_sweep("compile=default"))
+    body = "net = torch.compile(torch.nn.ReLU())\nreturn Step(lambda: net(torch.ones(8)))"
+    watched = start(own(body, "compile=default") if of == "own step" else tiny_sweep("compile=default"))
     session = watched.until_ended()
     if watched.states != ["ok"]:
         pytest.skip(f"torch.compile doesn't work here: {session.cases[0].finished}")
@@ -198,103 +200,38 @@ def test_signal_stops_the_sweep_and_closes_the_session(
     assert session.finished.reason == f"stopped by {number.name}"
 
 
-def test_case_over_its_time_limit_is_killed(
-    start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep]
-) -> None:
-    watched = start(tiny_sweep(*ENDLESS, "timeout=3s"))
-    session = watched.until_ended()
-    assert watched.states == ["timeout"]
-    ending = session.cases[0].finished
-    assert ending is not None
-    assert (ending.reason, ending.signal) == ("still running after 3 s", "SIGKILL")
-
-
-def leftovers(tmp_path: Path) -> list[int]:
-    """The processes whose numbers the step left behind in a file."""
-    return [int(line) for line in (tmp_path / "pids").read_text().split()]
-
-
-def test_case_hanging_in_c_code_with_the_gil_is_killed(
-    start: Callable[[Sweep], Watched], own: Callable[..., Sweep]
-) -> None:
-    watched = start(own("return Step(lambda: ctypes.PyDLL(None).pause())", "timeout=3s"))
-    session = watched.until_ended()
-    assert watched.states == ["timeout"]
-    case = session.cases[0]
-    assert case.prepared is not None and case.finished is not None and case.started is not None
-    assert (case.finished.reason, case.finished.signal) == ("still running after 3 s", "SIGKILL")
-    wait_gone(case.started.pid or 0)
-
-
-def test_case_leaves_no_process_behind(
+def test_broken_messages_end_their_case_but_not_the_sweep(
     start: Callable[[Sweep], Watched], own: Callable[..., Sweep], tmp_path: Path
 ) -> None:
-    """The child holds the worker's standard error open, which keeps nobody waiting."""
+    """One worker dies in the middle of a message while a child has its pipe, one stops there."""
     body = f"""
-child = subprocess.Popen(["sleep", "1000"])
-open({str(tmp_path / "pids")!r}, "a").write(f"{{child.pid}} ")
-return Step(lambda: None)"""
-    watched = start(own(body, "batch_size=1,2"))
-    watched.until_ended()
-    assert watched.states == ["ok", "ok"]
-    assert len(leftovers(tmp_path)) == 2
-    for pid in leftovers(tmp_path):
-        wait_gone(pid)
-
-
-def test_partial_message_and_open_pipe_do_not_block(
-    start: Callable[[Sweep], Watched], own: Callable[..., Sweep], tmp_path: Path
-) -> None:
-    """The worker dies in the middle of a message, and a child of it has the pipe."""
-    body = f"""
-def act():
+def send(data):
+    for pipe in pipes():
+        os.write(pipe.fileno(), data)
+def dies():
     child = os.fork()
     if child == 0:
         time.sleep(1000)
-    open({str(tmp_path / "pids")!r}, "a").write(f"{{child}} ")
-    for pipe in pipes():
-        os.write(pipe.fileno(), b'{{"event":"ste')
+    open({str(tmp_path / "pid")!r}, "w").write(str(child))
+    send(b'{{"event":"ste')
     os.kill(os.getpid(), signal.SIGKILL)
-return Step(act if case.batch_size == 1 else lambda: None)"""
-    watched = start(own(body, "batch_size=1,2"))
-    session = watched.until_ended()
-    assert watched.states == ["failed", "ok"]
-    assert session.cases[0].finished is not None
-    assert session.cases[0].finished.reason == "the worker was killed by SIGKILL"
-    for pid in leftovers(tmp_path):
-        wait_gone(pid)
-
-
-def test_partial_message_of_a_live_worker_does_not_block_the_engine(
-    start: Callable[[Sweep], Watched], own: Callable[..., Sweep]
-) -> None:
-    body = """
-def act():
-    for pipe in pipes():
-        os.write(pipe.fileno(), b'{"event":"ste')
+def stops():
+    send(b'{{"event":"ste')
     time.sleep(1000)
-return Step(act if case.batch_size == 1 else lambda: None)"""
-    watched = start(own(body, "batch_size=1,2"))
-    watched.until(lambda: watched.session.cases and watched.session.cases[0].prepared)
+def garbage():
+    send(b"garbage\\n")
+    time.sleep(1000)
+return Step([dies, stops, garbage, lambda: None][case.batch_size - 1])"""
+    watched = start(own(body, "batch_size=1,2,3,4"))
+    watched.until(lambda: len(watched.session.cases) > 1 and watched.session.cases[1].prepared)
     time.sleep(0.5)
     watched.engine.skip()
-    watched.until_ended()
-    assert watched.states == ["skipped", "ok"]
-
-
-def test_invalid_event_ends_the_case_but_not_the_sweep(
-    start: Callable[[Sweep], Watched], own: Callable[..., Sweep]
-) -> None:
-    body = """
-def act():
-    for pipe in pipes():
-        os.write(pipe.fileno(), b"garbage\\n")
-    time.sleep(1000)
-return Step(act if case.batch_size == 1 else lambda: None)"""
-    watched = start(own(body, "batch_size=1,2"))
     session = watched.until_ended()
-    assert watched.states == ["failed", "ok"]
-    assert "the worker sent an invalid event" in str(session.cases[0].finished)
+    assert watched.states == ["failed", "skipped", "failed", "ok"]
+    assert session.cases[0].finished is not None
+    assert session.cases[0].finished.reason == "the worker was killed by SIGKILL"
+    assert "the worker sent an invalid event" in str(session.cases[2].finished)
+    wait_gone(int((tmp_path / "pid").read_text()))
 
 
 def test_queue_can_be_changed_during_the_sweep(
@@ -452,6 +389,7 @@ def test_killed_engine_leaves_a_readable_session_and_no_process(
     assert list(runtime_folder().iterdir()) == []
 
 
+@pytest.mark.long
 def test_out_of_memory_is_a_recorded_outcome(
     start: Callable[[Sweep], Watched], tiny_sweep: Callable[..., Sweep], tiny_model: Path, tmp_path: Path
 ) -> None:

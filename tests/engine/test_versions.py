@@ -61,7 +61,7 @@ INSTALL = "not installed here; run: pip install 'benchtui[run]'"
 def test_packages_are_required_when_a_sweep_needs_them(
     monkeypatch: pytest.MonkeyPatch, sweep: dict[str, Any], absent: str, message: str | None
 ) -> None:
-    monkeypatch.setattr(versions, "find_spec", lambda name: None if name in absent.split() else "installed")
+    monkeypatch.setattr(versions, "is_installed", lambda name: name not in absent.split())
     wanted = Sweep(name="a", model="gpt2", **sweep)
     if message is None:
         require_packages(wanted)

@@ -8,20 +8,12 @@ from typing import Any
 
 import light
 import pytest
-from forked import Forked
 from watching import PATIENCE_S, Watched
 
 from benchtui.engine.client import Engine
 from benchtui.sessions.sweep import Sweep
 
 Begin = Callable[..., Watched]
-
-
-@pytest.fixture(scope="module")
-def forked() -> Iterator[Forked]:
-    """Run commands in forks of one loaded program, which saves each its start-up."""
-    with Forked() as made:
-        yield made
 
 
 @pytest.fixture

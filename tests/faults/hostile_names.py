@@ -128,6 +128,8 @@ def commands(world: World) -> list[tuple[str, ...]]:
         ("plan", f"--{OBEYED}"),
         ("replay", session),
         ("replay", session, "--plain"),
+        ("reproduce", session),
+        ("reproduce", OBEYED, "--json"),
         ("replay", session, "--json"),
         ("replay", session, "--plain", "--from", OBEYED),
         ("run", sweep, "-o", session),

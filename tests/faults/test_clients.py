@@ -25,12 +25,6 @@ SHARE = 0.35
 """Of a processor, in a storm on a machine that has two and is busy; without any bound it was 0.58."""
 
 
-def shortages(watched: Watched) -> list[str]:
-    """Warnings of the record that a case waits for files."""
-    warnings = [message.text for message in watched.session.messages if message.level == "warning"]
-    return [text for text in warnings if SHORT in text]
-
-
 @contextmanager
 def no_more_files(pid: int) -> Iterator[None]:
     """Let a process open no file."""
@@ -87,40 +81,15 @@ def test_silent_clients_exhaust_neither_files_nor_cpu(begin: Begin) -> None:
     assert used < 0.25
 
 
-def test_case_is_started_later_if_out_of_files(begin: Begin) -> None:
+def test_case_out_of_files_fails_and_the_session_is_closed(begin: Begin) -> None:
     watched = begin(light.sweep(cases=3, steps=200))
-    watched.until_steps(0)
-    with no_more_files(watched.engine.pid):
-        watched.until(lambda: shortages(watched))
-        assert socket_path(watched.engine.session_id).exists()
-    session = watched.until_ended()
-    assert watched.states == ["ok"] * 3
-    name = session.cases[1].config.name
-    assert shortages(watched)[0] == f"{name}: {SHORT}; retrying in 1 s"
-    assert session.finished is not None and session.finished.outcome == "completed"
-
-
-def test_case_that_stays_out_of_files_fails_and_the_session_is_closed(begin: Begin) -> None:
-    watched = begin(light.sweep(cases=3, steps=200), {light.PAUSES: "0.1,0.1"})
     watched.until_steps(0)
     with no_more_files(watched.engine.pid):
         session = watched.until_ended()
     assert watched.states == ["ok", "failed", "failed"]
     reasons = {case.finished.reason for case in session.cases[1:] if case.finished}
     assert reasons == {SHORT}
-    assert [text.partition("; ")[2] for text in shortages(watched)] == ["retrying in 0.1 s"] * 2 * 2
     assert session.finished is not None and session.finished.outcome == "completed"
-
-
-def test_sweep_waiting_for_files_can_be_stopped(begin: Begin) -> None:
-    watched = begin(light.sweep(cases=2, steps=200), {light.PAUSES: "600"})
-    watched.until_steps(0)
-    with no_more_files(watched.engine.pid):
-        watched.until(lambda: shortages(watched))
-    watched.engine.stop()
-    session = watched.until_ended()
-    assert watched.states == ["ok", "interrupted"]
-    assert session.finished is not None and session.finished.outcome == "interrupted"
 
 
 @pytest.mark.parametrize("what", ["folder", "socket"])

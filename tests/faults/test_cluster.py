@@ -49,7 +49,7 @@ def kill_node(watched: Watched, name: str) -> None:
     os.kill(stations(watched)[int(name[1:]) - 1], signal.SIGKILL)
 
 
-def test_equal_nodes_share_cases_and_report_their_own(begin: Begin) -> None:
+def test_equal_nodes_share_cases_one_at_a_time_and_report_their_own(begin: Begin) -> None:
     watched = begin(sweep(cases=12), LIKE)
     session = watched.until_ended()
     assert watched.states == ["ok"] * 12
@@ -61,10 +61,6 @@ def test_equal_nodes_share_cases_and_report_their_own(begin: Begin) -> None:
     assert session.host.latest("engine_cpu_percent") is not None
     told = [event for event in watched.events if isinstance(event, NodeJoined | Runtime | CaseFinished)]
     assert [type(event) for event in told[:6]] == [NodeJoined] * 3 + [Runtime] * 3
-
-
-def test_nodes_run_one_case_at_a_time_with_increasing_times(begin: Begin) -> None:
-    session = begin(sweep(cases=9), LIKE).until_ended()
     for node in session.nodes:
         there = [case for case in session.cases if case.node == node]
         spans = sorted((case.started.t, case.finished.t) for case in there if case.started and case.finished)

@@ -13,6 +13,7 @@ import light
 import msgspec
 import psutil
 import pytest
+from forked import Forked
 from watching import PATIENCE_S, Watched, wait_gone
 
 from benchtui.engine import client
@@ -130,7 +131,7 @@ def test_files_made_by_an_engine_are_private(begin: Begin) -> None:
 @pytest.mark.skipif(os.getuid() != 0, reason="only root may give a folder to somebody else")
 @pytest.mark.parametrize("what", ["folder", "link", "file"])
 def test_foreign_runtime_folder_is_rejected_in_one_line(
-    home: Path, command: str, monkeypatch: pytest.MonkeyPatch, what: str
+    home: Path, forked: Forked, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
     place = home / "runtime"
     if what == "folder":
@@ -143,11 +144,10 @@ def test_foreign_runtime_folder_is_rejected_in_one_line(
         place.write_text("")
     monkeypatch.setenv("BENCHTUI_RUNTIME_DIR", str(place))
     for arguments in (["run", "quick"], ["attach", "--plain"], ["stop"], ["sessions"]):
-        ran = subprocess.run(
-            [command, *arguments], capture_output=True, text=True, timeout=PATIENCE_S, cwd=home
-        )
+        ran = forked.run(arguments, home, os.environ)
+        said = ran.stderr.decode()
         assert ran.returncode == 2
-        assert ran.stderr.count("\n") == 1 and f"{place}: " in ran.stderr and "the runtime folder" in ran.stderr
+        assert said.count("\n") == 1 and f"{place}: " in said and "the runtime folder" in said
     assert not list(home.glob("elsewhere/*"))
 
 
@@ -238,7 +238,7 @@ def test_following_a_damaged_file_shows_the_whole_sweep(begin: Begin, text: byte
 
 
 def test_session_damaged_twice_continues_in_a_third_file(begin: Begin) -> None:
-    watched = begin(light.sweep(cases=8, steps=200))
+    watched = begin(light.sweep(cases=24, steps=200))
     path = watched.engine.path
     watched.until(lambda: watched.session.done > 1)
     truncate(path)
@@ -247,7 +247,7 @@ def test_session_damaged_twice_continues_in_a_third_file(begin: Begin) -> None:
     time.sleep(0.2)
     truncate(saved)
     watched.until_ended()
-    assert watched.states == ["ok"] * 8
+    assert watched.states == ["ok"] * 24
     session = Session.load(path.with_name("s.rescued-2.json"))
     assert session.finished is not None and len(session.messages) >= 2
 
@@ -280,7 +280,7 @@ def test_moved_session_file_is_continued_in_place(begin: Begin) -> None:
 
 @pytest.mark.parametrize("what", ["open", "long"])
 def test_public_or_overlong_runtime_folder_is_rejected_before_anything_is_created(
-    home: Path, command: str, tiny_model: Path, monkeypatch: pytest.MonkeyPatch, what: str
+    home: Path, forked: Forked, tiny_model: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
     place = home / ("runtime" if what == "open" else "r" * 120)
     if what == "open":
@@ -291,14 +291,13 @@ def test_public_or_overlong_runtime_folder_is_rejected_before_anything_is_create
     (home / "tiny.toml").write_text(f'model = "{tiny_model}"\nweights = "random"\n')
     monkeypatch.setenv("BENCHTUI_RUNTIME_DIR", str(place))
     for arguments in (["run", "tiny.toml", "-o", "s.json"], ["attach", "--plain"], ["stop"], ["sessions"]):
-        ran = subprocess.run(
-            [command, *arguments], capture_output=True, text=True, timeout=PATIENCE_S, cwd=home
-        )
+        ran = forked.run(arguments, home, os.environ)
         assert ran.returncode == 2
         reason = (
             "the runtime folder has mode" if what == "open" else "the path of the runtime folder is too long"
         )
-        assert ran.stderr.count("\n") == 1 and f"{place}: {reason} " in ran.stderr
+        said = ran.stderr.decode()
+        assert said.count("\n") == 1 and f"{place}: {reason} " in said
     assert not (home / "s.json").exists()
     if what == "open":
         assert stat.S_IMODE(place.stat().st_mode) == 0o1777
@@ -316,14 +315,12 @@ def test_public_or_overlong_runtime_folder_is_rejected_before_anything_is_create
     ],
 )
 def test_file_larger_than_a_megabyte_is_named_in_one_line(
-    command: str, home: Path, name: str, arguments: tuple[str, ...], status: int
+    forked: Forked, home: Path, name: str, arguments: tuple[str, ...], status: int
 ) -> None:
     path = home / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("# comment\n" * 110_000)
-    ran = subprocess.run(
-        [command, *arguments], cwd=home, capture_output=True, text=True, timeout=90, check=False
-    )
+    ran = forked.run(arguments, home, os.environ)
     assert ran.returncode == status
-    (line,) = (line for line in (ran.stderr + ran.stdout).splitlines() if "larger than 1 MB" in line)
+    (line,) = (line for line in (ran.stderr + ran.stdout).decode().splitlines() if "larger than 1 MB" in line)
     assert path.name in line

@@ -65,6 +65,7 @@ USES: dict[str, tuple[tuple[str, ...], ...]] = {
     "import": ((SESSION, "-o", "imported.json"),),
     "pause": ((SESSION,),),
     "replay": ((SESSION, "--plain"), (SESSION, "--json")),
+    "reproduce": ((SESSION,), (SESSION, "--json")),
     "run": (
         ("--resume", SESSION),
         ("--resume", SESSION, "--anyway", "--retry-failed"),
@@ -79,7 +80,7 @@ USES: dict[str, tuple[tuple[str, ...], ...]] = {
     "open": ((SESSION,), ("best.toml",)),
 }
 """Arguments with which each command is tried; files that one writes are read by later ones."""
-REFUSED = ("explain", "run", "slurm")
+REFUSED = ("explain", "reproduce", "run", "slurm")
 
 
 def forged(folder: Path, host: Host) -> Path:

@@ -7,7 +7,7 @@ import random
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from benchtui.tui.cli.commands import COMMANDS
 from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.preferences import Preferences
 
+Place = tuple[Any, ...]
 HOSTILE = {
     "tags": f"</td>{mutations.TAG}<script>alert(1)</script>",
     "control": "a\x1b[2J\x1b]0;title\x07\x9b31m\r\nb\u202e\u2028",
@@ -38,12 +39,12 @@ HOSTILE = {
     "path": "../../../../tmp/escaped",
     "root": "/tmp/escaped",
     "nul": "a\x00b",
-    "long": "x" * 20_000,
+    "long": "x" * 5_000,
     "code": "trap.py:make",
 }
 
 
-def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+def places(value: Any, path: Place = ()) -> list[Place]:
     """The way to every text within a JSON value."""
     if isinstance(value, str):
         return [path]
@@ -51,42 +52,52 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [found for key, inner in pairs for found in places(inner, (*path, key))]
 
 
-def set_at(value: Any, path: tuple[Any, ...], new: str) -> Any:
-    changed = copy.deepcopy(value)
-    place = changed
-    for key in path[:-1]:
-        place = place[key]
-    place[path[-1]] = new
-    return changed
+def set_at(value: Any, place: Place, new: str) -> None:
+    for key in place[:-1]:
+        value = value[key]
+    value[place[-1]] = new
+
+
+def fill(path: Path, text_of: Callable[[Place], str | None]) -> list[Any]:
+    """Write a session with these texts wherever a session may have them; return its events."""
+    events, taken = json.loads(corpus.written(corpus.session())), 0
+
+    def fill_places(at: int, wanted: list[Place]) -> int:
+        """Fill these places of an event; if the session can't be read then, each half of them."""
+        changed = copy.deepcopy(events[at])
+        for place in wanted:
+            if (text := text_of(place)) is not None:
+                set_at(changed, place, text)
+        path.write_text(json.dumps([*events[:at], changed, *events[at + 1 :]]))
+        try:
+            Session.load(path)
+        except BenchtuiError:
+            middle = len(wanted) // 2
+            return fill_places(at, wanted[:middle]) + fill_places(at, wanted[middle:]) if middle else 0
+        events[at] = changed
+        return len(wanted)
+
+    for at, event in enumerate(events):
+        taken += fill_places(at, places(event))
+    assert taken > 50
+    path.write_text("[\n" + ",\n".join(map(json.dumps, events)) + "\n]\n")
+    return events
 
 
 def filled(text: str, folder: Path) -> Path:
     """A session with this text wherever one may stand."""
-    events, path, took = json.loads(corpus.written(corpus.session())), folder / "hostile.json", 0
-    for at, event in enumerate(events):
-        for place in places(event):
-            changed = set_at(event, place, text)
-            path.write_text(json.dumps([*events[:at], changed, *events[at + 1 :]]))
-            try:
-                Session.load(path)
-            except BenchtuiError:
-                continue
-            event, took = changed, took + 1
-        events[at] = event
-    path.write_text("[\n" + ",\n".join(map(json.dumps, events)) + "\n]\n")
-    assert took > 50
-    return path
+    fill(folder / "hostile.json", lambda _place: text)
+    return folder / "hostile.json"
 
 
 @pytest.mark.parametrize("kind", list(HOSTILE))
 def test_every_reader_makes_hostile_text_harmless(kind: str, tmp_path: Path) -> None:
     hostile = filled(HOSTILE[kind], tmp_path)
-    for seed in range(2):
-        for read in readers.OF_SESSIONS:
-            try:
-                read(hostile, random.Random(seed))
-            except BenchtuiError as error:
-                assert readers.refused_in_one_line(error)
+    for read in readers.OF_SESSIONS:
+        try:
+            read(hostile, random.Random(0))
+        except BenchtuiError as error:
+            assert readers.refused_in_one_line(error)
 
 
 @pytest.mark.parametrize(
@@ -170,8 +181,7 @@ EVERY_PAGE = (
 )
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-@pytest.mark.parametrize("kind", ["controls", "bytes"])
+@pytest.mark.parametrize(("kind", "size"), [("controls", (80, 24)), ("bytes", (120, 40))])
 async def test_screen_shows_hostile_names_as_text(
     kind: str,
     size: tuple[int, int],

@@ -8,7 +8,7 @@ from pathlib import Path
 import light
 import psutil
 import pytest
-from kills import Left, Shape, kill_at, light_launch, light_resume, resume
+from kills import Left, Shape, at_once, first_step, further_round, kill_at, light_launch, light_resume, resume
 from watching import Watched, wait_gone
 
 from benchtui.engine import client
@@ -23,7 +23,7 @@ SHORT = Shape(steps=100)
 
 def test_resume_finishes_the_session_of_a_killed_engine(home: Path) -> None:
     path = home / "s.json"
-    assert kill_at(0.5, path, light_launch, THREE, measuring=True).faults == ()
+    assert kill_at(0.5, path, light_launch, THREE, since=first_step).faults == ()
     assert resume(path, light_resume, THREE) == ()
 
 
@@ -31,7 +31,9 @@ def left_of(instants: list[float], folder: Path, victim: str = "engine", shape: 
     """Every other one is killed so long after its first step."""
 
     def kill(place: int, at_s: float) -> Left:
-        return kill_at(at_s, folder / f"s{place}.json", light_launch, shape, victim, measuring=place % 2 == 1)
+        return kill_at(
+            at_s, folder / f"s{place}.json", light_launch, shape, victim, first_step if place % 2 else at_once
+        )
 
     with ThreadPoolExecutor(4) as pool:
         return list(pool.map(kill, range(len(instants)), instants))
@@ -49,14 +51,14 @@ def test_engine_killed_at_any_instant_loses_only_data_in_transit(home: Path) -> 
 
 def test_killed_engine_loses_no_finished_round(home: Path) -> None:
     path, shape = home / "s.json", Shape(cases=3, steps=100, rounds=3)
-    left = kill_at(1.5, path, light_launch, shape, measuring=True)
+    left = kill_at(1.5, path, light_launch, shape, since=first_step)
     assert left.faults == ()
     assert resume(path, light_resume, shape) == ()
 
 
 def test_engine_killed_during_further_rounds_continues_with_them(home: Path) -> None:
-    path, shape = home / "s.json", Shape(cases=3, steps=20, rounds=None)
-    left = kill_at(1.5, path, light_launch, shape, measuring=True)
+    path, shape = home / "s.json", Shape(cases=3, steps=100, rounds=None)
+    left = kill_at(0, path, light_launch, shape, since=further_round)
     assert left.faults == () and left.state == "cut off"
     assert resume(path, light_resume, shape) == ()
     session = Session.load(path)

@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from forked import Forked
 
 from benchtui.engine.control import runtime_folder
 from benchtui.sessions.library import paths
@@ -110,8 +111,8 @@ def shown(text: str | bytes) -> list[str]:
     return [piece for piece in PIECES if piece.encode() in data]
 
 
-def ran(folder: Path, command: str, *words: str) -> bytes:
-    done = subprocess.run([command, *words], cwd=folder, capture_output=True, timeout=400)
+def ran(folder: Path, forked: Forked, *words: str) -> bytes:
+    done = forked.run(words, folder, os.environ)
     assert done.returncode in (0, 1), done.stderr
     return done.stdout + done.stderr
 
@@ -142,16 +143,16 @@ async def screens(home: Path, source: Path, *pressed: str) -> str:
 
 
 async def test_no_planted_secret_is_in_any_output(
-    home: Path, command: str, monkeypatch: pytest.MonkeyPatch
+    home: Path, command: str, forked: Forked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in AMBIENT.items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(home)
     sweep, session = sweep_file(home), home / "s.json"
     outputs = {
-        "plan": ran(home, command, "plan", "sweep.toml"),
-        "plan --json": ran(home, command, "plan", "sweep.toml", "--json"),
-        "run": ran(home, command, "run", "sweep.toml", "-o", str(session), "--json", *RUN_OPTIONS),
+        "plan": ran(home, forked, "plan", "sweep.toml"),
+        "plan --json": ran(home, forked, "plan", "sweep.toml", "--json"),
+        "run": ran(home, forked, "run", "sweep.toml", "-o", str(session), "--json", *RUN_OPTIONS),
     }
     _require_real_values_in_workers(home)
     recorded = Session.load(session)
@@ -167,12 +168,12 @@ async def test_no_planted_secret_is_in_any_output(
     for form in ("md", "html", "csv", "json", "parquet", "trace", "bmf"):
         words = ("--full", "--figures", "figures") if form == "md" else ()
         outputs[f"messages of {form}"] = ran(
-            home, command, "export", "s.json", "--format", form, "-o", f"out.{form}", *words
+            home, forked, "export", "s.json", "--format", form, "-o", f"out.{form}", *words
         )
         outputs[form] = (home / f"out.{form}").read_bytes()
     outputs |= {str(each): each.read_bytes() for each in (home / "figures").glob("*.svg")}
     for words in (("optimal", "s.json"), ("next", "s.json"), ("replay", "s.json", "--plain")):
-        outputs[words[0]] = ran(home, command, *words)
+        outputs[words[0]] = ran(home, forked, *words)
     pages = ("2", "enter", "escape", "3", "4", "enter", "escape", "1", "down", "l")
     outputs["pages of the session"] = (await screens(home, session, *pages)).encode()
     form = ("down", "down", "tab", "down", "tab", *["down"] * 30)
@@ -202,7 +203,7 @@ def _require_explained_refusal(home: Path, command: str) -> None:
     )
 
 
-def test_masked_variable_of_the_environment_resumes(home: Path, command: str) -> None:
+def test_masked_variable_of_the_environment_resumes(home: Path, command: str, forked: Forked) -> None:
     """A session whose only secret is a variable resumes with the value of the environment."""
     (home / "one.py").write_text(
         "import os\nclass Step:\n    samples = 1\n    def step(self): pass\n"
@@ -214,7 +215,7 @@ def test_masked_variable_of_the_environment_resumes(home: Path, command: str) ->
         "[measure]\nwarmup = 0\niterations = 2\npeaks = false\n"
         '[env]\nHF_TOKEN = "planted-value"\n'
     )
-    ran(home, command, "run", "one.toml", "-o", "one.json", *RUN_OPTIONS)
+    ran(home, forked, "run", "one.toml", "-o", "one.json", *RUN_OPTIONS)
     (home / "good").touch()
     words = [command, "run", "--resume", "one.json", "--retry-failed", *RUN_OPTIONS]
     environment = os.environ | {"HF_TOKEN": "planted-value"}

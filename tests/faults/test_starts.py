@@ -22,7 +22,7 @@ from benchtui.sessions.sweep import Sweep
 from benchtui.tui.cli import watch
 from benchtui.tui.shell.context import AppContext
 
-MOMENTS = 20
+MOMENTS = 8
 CLIENT = f"""
 import os, signal, sys
 sys.path.insert(0, {str(Path(light.__file__).parent)!r})
@@ -168,14 +168,17 @@ def test_client_learns_the_name_that_its_session_got(home: Path, monkeypatch: py
 def test_only_default_names_are_numbered(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[tuple[Path, bool]] = []
 
-    def start(_sweep: Sweep, path: Path, _consent: Consent, *, numbered: bool) -> client.Engine:
+    def start(
+        _sweep: Sweep, path: Path, _consent: Consent, *, numbered: bool, wait: bool = False
+    ) -> client.Engine:
+        assert not wait
         calls.append((path, numbered))
         return client.Engine("x", path, 1)
 
     monkeypatch.setattr(client, "start", start)
     watch.start_engine(light.sweep(), None)
     watch.start_engine(light.sweep(), home / "mine.json")
-    AppContext.here().start(light.sweep(), NO_CONSENT)
+    AppContext.here().start(light.sweep(), NO_CONSENT, wait=False)
     assert [numbered for _, numbered in calls] == [True, False, True]
     assert calls[1][0] == home / "mine.json"
 
@@ -193,15 +196,15 @@ def test_log_of_an_engine_that_never_started_is_removed_once_it_is_gone(home: Pa
 
 
 def test_log_removed_before_it_was_locked_is_created_again(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lock, calls = control.fcntl.flock, []
+    lock, calls = control.lock, []
 
-    def flock(file: object, how: int) -> None:
+    def lock_removed(fd: int, *, wait: bool = False) -> None:
         if not calls:
-            calls.append(file)
+            calls.append(fd)
             control.remove_abandoned_logs()
-        lock(file, how)  # type: ignore[arg-type]
+        lock(fd, wait=wait)
 
-    monkeypatch.setattr(control.fcntl, "flock", flock)
+    monkeypatch.setattr(control, "lock", lock_removed)
     with control.create_starting_log("0123456789ab") as log:
         status = os.fstat(log.fileno())
     assert os.path.samestat(status, (control.runtime_folder() / "0123456789ab.starting").stat())

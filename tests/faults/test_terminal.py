@@ -93,7 +93,7 @@ def _until_end(terminal: int, process: subprocess.Popen[bytes]) -> bytes:
     return sent
 
 
-@pytest.fixture(params=["controls", "bytes"])
+@pytest.fixture(params=["controls", pytest.param("bytes", marks=pytest.mark.long)])
 def world(request: pytest.FixtureRequest, home: Path) -> hostile_names.World:
     return hostile_names.build(home, hostile_names.NAMES[request.param], corpus.SESSIONS[0])
 
@@ -137,7 +137,7 @@ def test_replay_shows_the_name_in_the_title(world: hostile_names.World, command:
 @pytest.mark.parametrize(
     "words",
     [
-        ("run", "SWEEP", "-o", "NEW", "--set", "model=/none", "--trust"),
+        ("run", "SWEEP", "-o", "NEW", "--set", "model=none/none", "--trust"),
         ("export", "SESSION", "--format", "trace"),
         ("export", "SESSION", "--format", "csv"),
         ("sessions",),

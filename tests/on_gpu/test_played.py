@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from benchtui.sessions.explain.as_json import ExplainedJson
+from benchtui.sessions.explain.finding import SHARE
 from benchtui.sessions.state.session import Session
 
 pytestmark = pytest.mark.long
@@ -168,3 +169,16 @@ def test_kernels_copies_launches_and_idle_time_are_explained(
     assert profile.busy_ms
     assert profile.busy_ms + sum(profile.idle_ms.values()) == pytest.approx(profile.step_ms, rel=0.03)
     assert 0 < (profile.launching_ms or 0) < profile.step_ms
+
+
+def test_training_on_autograds_thread_is_no_sleep(
+    measure: Measure, environment: dict[str, str], home: Path
+) -> None:
+    """The main thread waits in each backward pass, while autograd's thread launches kernels."""
+    sweep = ("device=cuda:0", "model=gpt2", "task=lm-train", "dataset=synthetic", "activation_checkpointing=on")
+    session = measure("quick", *sweep, "batch_size=1", "sequence_length=32", "iterations=5")
+    case = explained(session, environment, next(home.glob("*.json"))).cases[0]
+    assert case.profile and case.profile.launches > 1000
+    assert case.profile.idle_ms.get("wait", 0.0) < SHARE * case.profile.step_ms, "less than is named as sleep"
+    assert "sleeping" not in {finding.rule for finding in case.findings}
+    assert case.profile.recomputed_ms > 0

@@ -64,7 +64,6 @@ from benchtui.sessions.profiles import (
     MemoryKinds,
     Recompile,
     StepProfile,
-    Timeline,
 )
 from benchtui.sessions.sweep import Axes, Baseline, Config, Measure, Sweep
 
@@ -255,16 +254,6 @@ FULL: tuple[AnyEvent, ...] = (
                 workspace_mb=0.1,
                 growth_mb=0.2,
                 absent={"workspace": "unknown"},
-            ),
-            timeline=Timeline(
-                names=("gemm",),
-                tracks=("GPU stream 7",),
-                name=(0,),
-                track=(0,),
-                start_ms=(0.5,),
-                duration_ms=(9.0,),
-                step_ms=10.0,
-                omitted=1,
             ),
             versions={"torch": "2.9"},
             absent={"memory": "too large"},

@@ -39,7 +39,7 @@ from benchtui.sessions.events import (
     Telemetry,
 )
 from benchtui.sessions.journal.writer import Journal
-from benchtui.sessions.library import paths
+from benchtui.sessions.library import import_preview, paths
 from benchtui.sessions.payloads import (
     AnswerComparison,
     Energy,
@@ -54,8 +54,10 @@ from benchtui.sessions.payloads import (
 from benchtui.sessions.permissions.needed import NO_CONSENT, Consent, Permission
 from benchtui.sessions.sweep import Axes, Baseline, Config, Measure, Sweep, cases
 from benchtui.tui.app import BenchtuiApp
+from benchtui.tui.library.import_dialog import ImportDialog
 from benchtui.tui.live import step_statistics
 from benchtui.tui.monitor.screen import Monitor
+from benchtui.tui.pages.other_sweep import OtherSweepScreen
 from benchtui.tui.pages.permission import PermissionScreen
 from benchtui.tui.panels.case_table import CaseTable
 from benchtui.tui.replay.player import ReplayTarget, Start
@@ -63,7 +65,6 @@ from benchtui.tui.report.screen import ReportScreen
 from benchtui.tui.shell import keymap
 from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.navigation import ComparisonRequested, ExitReason
-from benchtui.tui.shell.refresh_rate import DrawingCost
 from benchtui.tui.widgets.frame import Frame
 from benchtui.tui.widgets.panel import Panel
 
@@ -429,6 +430,10 @@ class Stage:
         if place == "permission":
             variables = [Permission(kind="variable", name=f"NAME{number}", value="1") for number in range(60)]
             seen.app.push_screen(PermissionScreen("a session", variables, seen.app._symbols))
+        if place == "other_sweep":
+            seen.app.push_screen(OtherSweepScreen(["quick-77"], lambda: [self.engine], seen.app._symbols))
+        if place == "import":
+            await self._open_import(pilot)
         if place == "report":
             text = "\n\n".join(f"## Section {number}\n\ntext" for number in range(20))
             seen.app.push_screen(ReportScreen(lambda: text, lambda: None, seen.app._symbols))
@@ -436,10 +441,23 @@ class Stage:
         await seen.settle(*first, *LEAD.get(place, "").split())
         return seen
 
+    async def _open_import(self, pilot: Pilot[ExitReason]) -> None:
+        """Open the dialog of a table with many cases, and wait until they are shown."""
+        path = self.story.path.with_name("table.csv")
+        path.write_text("model,batch,latency_ms\n" + "".join(f"a,{size},{size}.5\n" for size in range(1, 41)))
+        table = import_preview.read(path)
+        assert table is not None
+        dialog = ImportDialog(path, table, pilot.app._symbols)  # type: ignore[attr-defined]
+        pilot.app.push_screen(dialog)
+        while not dialog._mapped.cases:
+            await pilot.pause(0.02)
+
     @asynccontextmanager
-    async def at(self, place: str, app_context: AppContext) -> AsyncIterator[Seen]:
+    async def at(
+        self, place: str, app_context: AppContext, size: tuple[int, int] = (80, 24), **options: Any
+    ) -> AsyncIterator[Seen]:
         """Run the app in the place, on a small terminal."""
-        async with self.app(place, app_context).run_test(size=(80, 24)) as pilot:
+        async with self.app(place, app_context, **options).run_test(size=size) as pilot:
             yield await self.enter(place, pilot)
 
 
@@ -479,12 +497,6 @@ def configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Use an empty configuration folder."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     return tmp_path / "config" / "benchtui"
-
-
-@pytest.fixture(autouse=True)
-def fixed_refresh_rate(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep the refresh rate independent of the load of the machine."""
-    monkeypatch.setattr(DrawingCost, "update", lambda cost: None)
 
 
 @pytest.fixture(autouse=True)
@@ -534,7 +546,7 @@ def app_context(tmp_path: Path) -> AppContext:
     folder = tmp_path / "folder"
     folder.mkdir()
 
-    def start(what: Sweep | Path, consent: Consent) -> Any:
+    def start(what: Sweep | Path, consent: Consent, wait: bool) -> Any:
         raise BenchtuiError("no engine in this test")
 
     return AppContext(

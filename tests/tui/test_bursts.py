@@ -120,7 +120,7 @@ async def test_keys_wait_for_the_list_of_the_library(stage: Any, app_context: Ap
 async def test_sweep_is_opened_by_name_and_started_in_one_burst(stage: Any, app_context: AppContext) -> None:
     started = []
 
-    def start(sweep: Any, consent: Any) -> Any:
+    def start(sweep: Any, consent: Any, wait: bool) -> Any:
         started.append(sweep.name)
         return stage.engine
 

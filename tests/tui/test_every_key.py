@@ -11,14 +11,14 @@ from textual.binding import Binding
 from textual.screen import Screen
 
 from benchtui import tui
-from benchtui.engine import client
 from benchtui.sessions.library import paths
-from benchtui.sessions.stored_models.hub_cache import cache_folder
-from benchtui.tui.app import BenchtuiApp, key_owners
+from benchtui.sessions.stored_models.hub_cache import bundled_models, cache_folder
+from benchtui.tui.app import BenchtuiApp
 from benchtui.tui.shell import keymap
 from benchtui.tui.shell.keymap import BACK, QUIT_KEYS
 from benchtui.tui.shell.preferences import Preferences
 from benchtui.tui.shell.settings import Settings
+from benchtui.tui.views import key_owners
 
 EVERY = {each.id: each for owner in key_owners() for each in keymap.bindings_of(owner)}
 TRIED = [name for name in EVERY if name != "app.suspend"]
@@ -31,8 +31,10 @@ WORKS = {
     "app": "app.library",
     "open": "open.down",
     "columns": "columns.down",
+    "import": "import.down",
     "page": "page.down",
     "permission": "permission.yes",
+    "other_sweep": "other_sweep.wait",
     "replay": "replay.moment",
 }
 """What is tried under its new key where there is no help."""
@@ -86,6 +88,8 @@ BEFORE: dict[str, tuple[str, ...]] = {
     "report.up": ("G",),
     "report.page_up": ("G",),
     "report.first": ("G",),
+    "import.up": ("down",),
+    "import.page_up": ("down",),
     "library.compare": ("space", "space"),
     "library.back": ("space",),
     "library.up": ("down",),
@@ -116,7 +120,7 @@ def facts(seen: Any, engine: Any) -> tuple[object, ...]:
 @pytest.fixture
 def around(app_context: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
-    return replace(app_context, recorded=paths.entries, bundled=client.bundled_models)
+    return replace(app_context, recorded=paths.entries, bundled=bundled_models)
 
 
 @pytest.mark.parametrize(
@@ -232,6 +236,6 @@ async def test_mapped_letters_can_still_be_typed(stage: Any, app_context: Any) -
 
 async def test_the_command_palette_lists_every_action_once(stage: Any, app_context: Any) -> None:
     async with stage.at("sweep", app_context) as seen:
-        names = [command.title for command in seen.app.get_system_commands(seen.app.screen)]
+        names = [command.title for command in seen.app.palette_commands.of(seen.app.screen)]
         assert len(names) == len(set(names))
         assert {"Run the sweep", "Undo", "Next tab"} <= set(names)

@@ -21,7 +21,6 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.text.formatting import number, ratio_text
 from benchtui.themes.symbols import UNICODE
 from benchtui.tui.cli import app
-from benchtui.tui.live.conclusions import LiveConclusions
 from benchtui.tui.model.session_view import View
 from benchtui.tui.model.table_order import TableOrder
 from benchtui.tui.panels.answer_card import Answer
@@ -51,7 +50,7 @@ class Played:
         self.now_s = 0.0
         self._dice = dice
         self.replay = Replay(path, None, lambda: self.now_s, Start(dice.choice(SPEEDS)))
-        self.conclusions = LiveConclusions(self.replay, lambda: self.now_s)
+        self.conclusions = self.replay.conclusions
         self._view: View | None = None
         self._order: TableOrder | None = None
 

@@ -138,7 +138,7 @@ def test_baseline_option_applies_at_each_sequence_length(home: Path, make_story:
     chosen = run("optimal", "swept", "--sequence-length", "16", "--baseline", "precision=bf16").stdout
     assert "the baseline" not in chosen, "the best case is the baseline itself"
     other = run("optimal", "swept", "--sequence-length", "16", "--baseline", "precision=fp32").stdout
-    assert re.search(r"against the baseline: (1\.99|2\.00) × \(.*\), faster", other)
+    assert re.search(r"baseline +cuda.*: (1\.99|2\.00) × \(.*\), FASTER", other)
 
 
 def test_a_baseline_without_a_case_gives_no_ratio_and_a_reason(home: Path, make_story: Any) -> None:
@@ -148,13 +148,13 @@ def test_a_baseline_without_a_case_gives_no_ratio_and_a_reason(home: Path, make_
     report = run("export", "swept", *option).stdout
     assert "none: no case with batch_size=64 was planned at 16 tokens" in report
     said = run("optimal", "swept", *option).stdout
-    assert "no ratio to a baseline: no case with batch_size=64 was planned at 16 tokens" in said
+    assert "baseline    none (no case with batch_size=64 was planned at 16 tokens): no ratio" in said
 
 
 @pytest.mark.parametrize(
     ("option", "said"),
     [
-        ("batchsize=1", "--baseline.batchsize: unknown entry (did you mean 'batch_size'?)"),
+        ("batch_sise=1", "--baseline.batch_sise: unknown entry (did you mean 'batch_size'?)"),
         ("fp32", "--baseline: 'fp32' is not KEY=VALUE, such as precision=fp32"),
         ("batch_size=many", "--baseline.batch_size: 'many' is not a whole number"),
     ],

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from benchtui.sessions.events import Paused, Telemetry
+from benchtui.sessions.events import CaseAdded, CaseStarted, Paused, SessionFinished, Telemetry
 from benchtui.sessions.payloads import HostReadings
 from benchtui.tui.replay.player import ReplayTarget, Start
 
@@ -60,6 +60,18 @@ def failing(story: Any) -> Any:
 
 MOMENTS = (
     Moment("starting", "has it started?", lambda s: s.begin().wait(1.0).say("hello"), ("0/3 cases", "left")),
+    Moment(
+        "waiting for another sweep",
+        "why does nothing happen?",
+        lambda s: s.begin().wait(1.0).say("waiting until another sweep on this machine has ended: quick-77"),
+        ("starting", "waiting until another sweep", "quick-77"),
+    ),
+    Moment(
+        "simulated",
+        "was this measured?",
+        lambda s: s.begin(simulated="computed by a model").start(0).prepare(0).steps(0, [10.0] * 8),
+        ("SIMULATED",),
+    ),
     Moment(
         "loading",
         "what does it wait for?",
@@ -129,7 +141,7 @@ MOMENTS = (
         "not decided",
         "is the best surely better?",
         lambda s: unsteady(s.begin(rounds=2)).end(),
-        ("≈ bs 1", "unsure"),
+        ("≈ bs 1", "UNSURE"),
         over,
     ),
     Moment(
@@ -168,6 +180,27 @@ MOMENTS = (
         over,
     ),
     Moment(
+        "one failed",
+        "was all of it measured?",
+        lambda s: three(s, 10.0, 11.0).start(2).finish(2, "failed", reason="crashed").end(),
+        ("2 ok", "1 failed"),
+        over,
+    ),
+    Moment(
+        "stopped before the first result",
+        "what now?",
+        lambda s: s.begin().start(0).end("interrupted"),
+        ("interrupted", "r continue"),
+        over,
+    ),
+    Moment(
+        "result with a mark",
+        "can I trust the winner?",
+        lambda s: s.begin().case(0, 10.0).case(1, 11.0).case(2, 12.0, 20, "random weights").end(),
+        ("⚑ random", "marked"),
+        over,
+    ),
+    Moment(
         "timed out",
         "was all of it measured?",
         lambda s: three(s, 10.0, 11.0).start(2).finish(2, "timeout", reason="after 10 m").end(),
@@ -181,7 +214,123 @@ MOMENTS = (
         ("baseline   none",),
         over,
     ),
+    Moment(
+        "synthetic text",
+        "was it measured with my text?",
+        lambda s: s.begin().start(0).prepare(0, "synthetic tokens").steps(0, [10.0] * 8),
+        ("⚑ synthetic",),
+    ),
+    Moment(
+        "memory almost full",
+        "how much memory is left?",
+        lambda s: measured(s).telemetry(differing={0: {"memory_used_mb": 79_000.0}}),
+        ("74/75GiB",),
+    ),
+    Moment(
+        "GPU of others",
+        "does somebody else use a GPU?",
+        lambda s: measured(s, gpus=2).wait(3).telemetry(2).telemetry(2).telemetry(2),
+        ("⚑1",),
+    ),
+    Moment(
+        "rerun",
+        "is this the second time?",
+        lambda s: rerun(three(s, 10.0, 11.0, 12.0)),
+        ("3/4",),
+    ),
+    Moment(
+        "further rounds",
+        "why does it measure on?",
+        lambda s: s.begin(auto=True).round(0).round(1, 10.1).plan_rounds(0, 1, settled={2: "slower"}),
+        ("48 s left of 1 m 00 s",),
+    ),
+    Moment(
+        "resumed",
+        "where does it go on?",
+        lambda s: three(s, 10.0).end("interrupted").resume(1, 2).start(1).wait(1.0).say("on"),
+        ("1/3", "bs 2"),
+    ),
+    Moment(
+        "shared GPU",
+        "was the GPU mine alone?",
+        lambda s: shared(s).end(),
+        ("⚑ shared GPU", "marked"),
+        over,
+    ),
+    Moment(
+        "killed",
+        "who ended it?",
+        lambda s: s.begin().start(0).finish(0, "failed", reason="killed by SIGKILL", signal="SIGKILL").end(),
+        ("failed", "killed by SIGKILL"),
+        over,
+    ),
+    Moment(
+        "all out of memory",
+        "why is there no result?",
+        lambda s: ended(s, "oom", "tried to allocate 62 GiB"),
+        ("3 oom", "tried to allocate 62 GiB", "e change and run again"),
+        over,
+    ),
+    Moment(
+        "nothing can run here",
+        "why is there no result?",
+        lambda s: ended(s, "skipped", "bf16 needs a newer GPU"),
+        ("3 skipped", "bf16 needs a newer GPU"),
+        over,
+    ),
+    Moment(
+        "engine failed",
+        "what went wrong?",
+        lambda s: three(s, 10.0)._add(SessionFinished(t=s.t, outcome="failed", reason="disk is full")),
+        ("failed", "disk is full", "r continue"),
+        over,
+    ),
+    Moment(
+        "single case",
+        "how fast is it?",
+        lambda s: s.begin(batch_sizes=(1,), rounds=3).case(0, 10.0, rounds=3).end(),
+        ("1 ok", "99.8 samples/s"),
+        over,
+    ),
+    Moment(
+        "two lengths",
+        "what do I run for each?",
+        lambda s: lengths(s).end(),
+        ("★ bs 4 seq 32", "★ bs 4 seq 512"),
+        over,
+    ),
 )
+
+
+def measured(story: Any, **begun: Any) -> Any:
+    """Write a case in its measured steps."""
+    return story.begin(**begun).start(0).prepare(0).steps(0, [10.0] * 8)
+
+
+def rerun(story: Any) -> Any:
+    story._add(CaseAdded(t=story.t, case=3, config=story.plan[0], why="again", of=0))
+    return story._add(CaseStarted(t=story.t, case=3, config=story.plan[0], pid=1)).wait(1.0).say("on")
+
+
+def shared(story: Any) -> Any:
+    """Write a sweep whose winner shared its GPU."""
+    story.begin(rounds=3).case(0, 10.0, rounds=3).case(1, 11.0, rounds=3)
+    return story.case(2, 12.0, 20, "shared GPU with 1 other process", rounds=3)
+
+
+def ended(story: Any, outcome: Any, reason: str) -> Any:
+    story.begin()
+    for case in range(3):
+        story.finish(case, outcome, reason=reason)
+    return story.end()
+
+
+def lengths(story: Any) -> Any:
+    """Write two sequence lengths, in each of which the largest batch has the highest rate."""
+    story.begin(rounds=3, sequence_length=(32, 512))
+    for case, config in enumerate(story.plan):
+        story.case(case, config.sequence_length / 32 * (9 + config.batch_size), rounds=3)
+    return story
 
 
 def paused(story: Any) -> Any:

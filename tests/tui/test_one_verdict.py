@@ -37,6 +37,7 @@ from benchtui.sessions.payloads import Host
 from benchtui.sessions.plots.bars import case_speedups
 from benchtui.sessions.plots.spec import plot_data
 from benchtui.sessions.report import compare
+from benchtui.sessions.report.content import Items
 from benchtui.sessions.report.overview.choices import choices
 from benchtui.sessions.report.overview.decision import decision
 from benchtui.sessions.report.sections.leaderboard import leaderboard
@@ -86,7 +87,7 @@ JUDGINGS = [
 SEEDS = range(18)
 AT_EACH_CHECK = 6
 """Number of generated sessions that are compared in all places at each check; the others in the long run."""
-MIRRORED = {"faster": "slower", "slower": "faster"} | {word: word for word in ("same", "unsure", "reported")}
+MIRRORED = {"FASTER": "SLOWER", "SLOWER": "FASTER"} | {word: word for word in ("SAME", "UNSURE", "REPORTED")}
 
 
 @cache
@@ -151,13 +152,13 @@ def monitor_verdicts(path: Path, judging: VerdictSettings) -> Words:
 
 
 def _verdict_word(text: str, role: str) -> str | None:
-    if text in ("base", "no base", UNICODE.absent):
+    if text in ("base", "no base", "pending", UNICODE.absent):
         return "base" if text == "base" else None
     (verdict,) = [verdict for verdict, known in VERDICT_ROLES.items() if known == role]
     assert text.startswith("≈") is (verdict is Verdict.SAME) and text.endswith("?") is (
         verdict is Verdict.UNSURE
     )
-    return str(verdict)
+    return verdict.name
 
 
 def test_explained_baseline_is_still_the_baseline() -> None:
@@ -193,8 +194,9 @@ def leaderboard_verdicts(path: Path, judging: VerdictSettings) -> list[str | Non
     """Return the leaderboard's verdicts in rank order, by sequence length."""
     session = load_with(path, judging)
     results = measured(session)
-    blocks = leaderboard(session, results, varied(case.config for case in session.cases), None)
-    rows = [dict(zip(block.table.titles, row, strict=True)) for block in blocks for row in block.table.rows]
+    ranked_works = leaderboard(session, results, varied(case.config for case in session.cases), None)
+    tables = [shown for ranked_work in ranked_works if ranked_work for shown in ranked_work.tables()]
+    rows = [dict(zip(shown.titles, row, strict=True)) for shown in tables for row in shown.rows]
     cells = [row.get("Verdict") for row in rows]
     return ["base" if cell == "the baseline" else cell and cell.split(":")[0] for cell in cells]
 
@@ -215,15 +217,13 @@ def row_verdicts(rows: list[dict[str, Any]]) -> Words:
     """Return the verdicts of export rows, whose numbers may be text."""
     plain = [row for row in rows if str(row["again"]).lower() == "false"]
     return {
-        int(row["case"]): "base"
-        if str(row["case"]) == str(row["baseline"])
-        else (row["verdict"] or "").lower() or None
+        int(row["case"]): "base" if str(row["case"]) == str(row["baseline"]) else row["verdict"] or None
         for row in plain
     }
 
 
 def plot_verdicts(path: Path, judging: VerdictSettings) -> list[str]:
-    return sorted(str(place.ratio.verdict) for place in case_speedups(plot_data(load_with(path, judging))))
+    return sorted(place.ratio.verdict.name for place in case_speedups(plot_data(load_with(path, judging))))
 
 
 @pytest.mark.parametrize("judging", JUDGINGS, ids=["as swept", "within 20%", "against bs 4", "against bf16"])
@@ -249,7 +249,7 @@ def test_generated_sessions_cover_every_verdict(folder: Path) -> None:
             json.loads(exported.as_json(load_with(written(seed, 0, folder), SWEEP_DEFAULTS)))["cases"]
         ).values()
     ]
-    words = MIRRORED.keys() - {"reported"}  # imported files cover that one
+    words = MIRRORED.keys() - {"REPORTED"}  # imported files cover that one
     assert {*words, "base", None} == set(found)
     assert all(found.count(word) >= 3 for word in words)
 
@@ -337,7 +337,7 @@ def test_optimal_agrees_with_the_table_on_best_versus_next(path: Path) -> None:
         done = CliRunner().invoke(app, ["export", str(path), "--format", "json", *wanted])
         words = row_verdicts(json.loads(done.stdout)["cases"])
         if words[best["case"]] == "base":
-            assert words[other["case"]] == MIRRORED[said["verdict"].lower()]
+            assert words[other["case"]] == MIRRORED[said["verdict"]]
         assert said["ahead"]["verdict"] == said["verdict"]
 
 
@@ -373,13 +373,15 @@ def test_the_starred_rows_are_the_cases_that_the_report_says_to_run(path: Path) 
     """The answer says to run the same ones. Of a work with a single case, nothing is chosen."""
     session = Session.load(path)
     varying = varied(case.config for case in session.cases)
-    answers = decision(session, choices(session, measured(session)), varying).answers
+    first, _ = decision(session, choices(session, measured(session)), varying)
+    assert first is not None and isinstance(first.content[0], Items)
+    answers = first.content[0].items
     conclusions = conclude(session)
     works = [option.name for option in OPTIONS if option.work and len(conclusions.works) > 1]
     for conclusion in conclusions.works[:MOST_NAMES]:
         name = case_label(conclusion.best.config, [option for option in varying if option not in works])
-        run = [answer for answer in answers if str(conclusion.best.config.work) in answer.lead or not works]
-        said = any(answer.lead.startswith("Run") and answer.text.startswith(f"{name}, ") for answer in run)
+        run = [answer for answer in answers if str(conclusion.best.config.work) in answer[0] or not works]
+        said = any(lead.startswith("Run") and text.startswith(f"{name}, ") for lead, text in run)
         assert conclusion.decided is said
         assert conclusion.decided or conclusion.rivals
         assert headline(conclusion, str).startswith("run " if conclusion.decided else "not decided: ")
@@ -415,9 +417,11 @@ def test_every_view_gives_a_pair_the_same_verdict(path: Path, folder: Path, with
         for text in (comparison_text(found), compare.markdown(found)):
             words_of_rows = re.findall(r"\b(?:FASTER|SLOWER|SAME|UNSURE|REPORTED)\b", _table_of(text))
             assert sorted(words_of_rows) == sorted(said)
+            sum_of_all = against.overall.ratio.verdict.name if against.overall else None
             for word in MIRRORED:
-                amount = said.count(word.upper())
-                assert (f"{amount} {word.upper()}" in text) == bool(amount)
+                amount = said.count(word)
+                in_sum = amount == len(said) and word == sum_of_all  # which says it already
+                assert (f"{amount} {word}" in text) == (bool(amount) and not in_sum)
 
 
 def _table_of(text: str) -> str:
@@ -428,8 +432,8 @@ def _table_of(text: str) -> str:
 
 def _page_verdicts(found: Any) -> Words:
     rows = {entry.row.case.index: abreast.row(entry, UNICODE) for entry in abreast.entries(found)}
-    states = {index: row.cells["state"][0].split()[-1].upper() for index, row in rows.items()}
-    return {index: state if state.lower() in MIRRORED else None for index, state in states.items()}
+    states = {index: row.cells["state"][0].split()[-1] for index, row in rows.items()}
+    return {index: state if state in MIRRORED else None for index, state in states.items()}
 
 
 def _detail_verdicts(found: Any) -> Words:
@@ -437,9 +441,9 @@ def _detail_verdicts(found: Any) -> Words:
     for entry in abreast.entries(found):
         lines = detail_lines(Detail(entry), 140, 12, UNICODE)
         texts = ["".join(text for text, _ in line) for line in lines]
-        word = texts[0].split()[-1].upper()
-        shown[entry.row.case.index] = word if word.lower() in MIRRORED else None
-        assert any(text.startswith("unsure: ") for text in texts) == (word == "UNSURE")
+        word = texts[0].split()[-1]
+        shown[entry.row.case.index] = word if word in MIRRORED else None
+        assert any(text.startswith("UNSURE: ") for text in texts) == (word == "UNSURE")
         for width in (80, 120):
             narrow = [
                 "".join(text for text, _ in line) for line in detail_lines(Detail(entry), width, 7, UNICODE)
@@ -453,6 +457,6 @@ def _command_verdicts(paths: tuple[Path, Path], margin: list[str]) -> Words:
     done = CliRunner().invoke(app, ["compare", *map(str, paths), "--format", "json", *margin])
     (against,) = json.loads(done.stdout)["against"]
     assert against["counts"] == {
-        word.upper(): sum(row["verdict"] == word.upper() for row in against["rows"]) for word in MIRRORED
+        word: sum(row["verdict"] == word for row in against["rows"]) for word in MIRRORED
     }
     return {(row["base"] or row["new"])["case"]: row["verdict"] for row in against["rows"]}

@@ -7,9 +7,9 @@ from markdown_it.common.utils import escapeHtml
 from benchtui.sessions.compare.align import SessionComparison
 from benchtui.sessions.metrics.quantity import CaseData
 from benchtui.sessions.metrics.views import NOTEBOOK
-from benchtui.sessions.report.compare import report
+from benchtui.sessions.report.compare import case_table
 from benchtui.sessions.report.compare_columns import short_columns
-from benchtui.sessions.report.comparison.decision import tally
+from benchtui.sessions.report.comparison.decision import setup_sentence
 from benchtui.sessions.sanitize import visible
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import labeled
@@ -39,16 +39,14 @@ def session_html(name: str, session: Session) -> str:
 
 
 def comparison_text(compared: SessionComparison) -> str:
-    """Summarize a comparison in one line: names and number of cases by verdict."""
-    base, new = compared.sides
-    return visible(f"{base.name}, {new.name}: {tally(compared.against[0])}")
+    """Summarize a comparison in one line: which session to run, and the sum of all cases."""
+    return visible(setup_sentence(compared.against[0]))
 
 
 def comparison_html(compared: SessionComparison) -> str:
-    """Show the decision and the verdict on each case."""
-    shown = report(compared, short_columns)
-    block = shown.against[0]
-    return _html(comparison_text(compared), [*shown.decision, block.same], block.table)
+    """Show the sum and the verdict on each case."""
+    against = compared.against[0]
+    return _html(comparison_text(compared), [], case_table(against, short_columns, against.rows))
 
 
 def _html(title: str, remarks: Iterable[str], shown: Table | None) -> str:

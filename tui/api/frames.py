@@ -1,17 +1,18 @@
 """Pandas tables of a session's cases and steps, and of a comparison."""
 
-from itertools import repeat
 from pathlib import Path
 from typing import Any
 
-import pandas
-from pandas import DataFrame
-
 from benchtui.sessions.compare.align import AlignedCase, PairwiseComparison, SessionComparison
 from benchtui.sessions.export.dataframe import FIGURES, frame
-from benchtui.sessions.export.step_export import COLUMN_TYPES, load_steps
+from benchtui.sessions.export.step_export import blocks, column_names, parts_of
+from benchtui.sessions.files.extras import import_extra
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import simulation_note
+
+import_extra("pandas", "frames", "a table of a session")
+import pandas  # noqa: E402  (the line above says what to install)
+from pandas import DataFrame  # noqa: E402
 
 INDEX = "name"
 _COUNTS = ("tokens", "padded_tokens")
@@ -36,13 +37,12 @@ def _informs(name: str, values: Any) -> bool:  # noqa: ANN401  (a column of pand
 
 def step_frame(path: Path, session: Session) -> DataFrame:
     """Return one row per recorded step, without columns that have no value."""
-    recorded = load_steps(path)
-    names = recorded.index.columns
-    columns: dict[str, list[Any]] = {name: [] for name in (*names, *recorded.part_columns)}
-    for batch in recorded.batches():
-        size, values = len(batch.steps.wall_ms), batch.columns(names, recorded.index.parts)
-        for column, value in zip(columns.values(), values, strict=True):
-            column.extend(value if isinstance(value, COLUMN_TYPES) else repeat(value, size))
+    recorded = Session.load(path)  # that of the caller has no steps
+    parts = parts_of(recorded)
+    columns: dict[str, list[Any]] = {name: [] for name in column_names(recorded, parts)}
+    for block in blocks(recorded):
+        for name, values in block.named(parts).items():
+            columns[name].extend(values)
     table = DataFrame(columns).dropna(axis="columns", how="all")
     table = table.astype({name: "Int64" for name in _COUNTS if name in table})
     table.index = pandas.Index([session.cases[case].name for case in columns["case"]], name=INDEX)

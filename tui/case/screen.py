@@ -1,7 +1,7 @@
 """Case screen: one case in sections, with key bindings for the next and previous case."""
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
@@ -33,6 +33,7 @@ from benchtui.tui.live.feed import Feed
 from benchtui.tui.model.case_rows import ROLES
 from benchtui.tui.model.session_view import READING
 from benchtui.tui.pages.view_screen import ViewScreen
+from benchtui.tui.panels.case_panel import UNSTEADY_PERCENT
 from benchtui.tui.shell import keymap
 from benchtui.tui.shell.key_queue import HOLDS_KEYS
 from benchtui.tui.table.case_names import case_name
@@ -64,6 +65,8 @@ class Header(msgspec.Struct, frozen=True):
     name: str
     position: str
     state: Span
+    ratio: Span
+    """Ratio to the baseline, with the sign and color of its verdict."""
     section: str
 
 
@@ -75,7 +78,6 @@ class CaseScreen(ViewScreen):
     CaseScreen #section { height: 1fr; }
     CaseScreen #page { height: 1fr; }
     CaseScreen #word { height: 1; margin: 0 1; }
-    CaseScreen #keys { height: 1; }
     """
     HELP = "case"
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
@@ -84,12 +86,7 @@ class CaseScreen(ViewScreen):
         ("shift+tab,h", "section_before", "section(-1)", "Previous section"),
         ("right,n", "next", "case(1)", "Next case", "in the same section"),
         ("left,N", "previous", "case(-1)", "Previous case"),
-        ("down,j", "down", "move(1)", "Down"),
-        ("up,k", "up", "move(-1)", "Up"),
-        ("pagedown", "page_down", "move(20)", "Twenty lines down"),
-        ("pageup", "page_up", "move(-20)", "Twenty lines up"),
-        ("home,g", "first", "move(-1000000000)", "First line"),
-        ("end,G", "last", "move(1000000000)", "Last line"),
+        *keymap.movement("line"),
         ("right_curly_bracket", "outlier", "outlier(1)", "Next outlier", "among the steps"),
         ("left_curly_bracket", "outlier_before", "outlier(-1)", "Previous outlier"),
         ("W", "why", "why", "Why", "profile the case again, and show where the time of its step goes"),
@@ -98,8 +95,16 @@ class CaseScreen(ViewScreen):
         ("escape,q,enter", "back", "leave", "Back"),
     )
 
-    def __init__(self, feed: Feed, index: int, symbols: Symbols) -> None:
+    def __init__(
+        self,
+        feed: Feed,
+        index: int,
+        symbols: Symbols,
+        ratio_of: Callable[[CaseState], Span] = lambda case: ("", "plain"),
+    ) -> None:
+        """Show a case; ``ratio_of`` returns the ratio of a case to the baseline as the screen below has it."""
         super().__init__(symbols)
+        self._ratio_of = ratio_of
         self._feed = feed
         self._index = index
         self._section = 0
@@ -257,6 +262,11 @@ class CaseScreen(ViewScreen):
             page.show(self._window(width, height))
             self._panel("word").show(self._message or self._note())
             self._panel("keys").show(self._keys())
+            self._show_brief()
+
+    def brief(self, width: int, height: int) -> Sequence[Line]:
+        """Return the state of the case and the current section."""
+        return [*_header(self._header(), width, 2, self._symbols), *self._window(width, height - 2)]
 
     def _window(self, width: int, height: int) -> Sequence[Line]:
         """Return the visible lines."""
@@ -303,10 +313,19 @@ class CaseScreen(ViewScreen):
         case, session = self._case, self._feed.session
         state = (f"{getattr(self._symbols, case.state)} {case.state}", ROLES[case.state])
         disturbed = mark_word(case.marks, case.marks) if case.state == "ok" else None
+        if disturbed is None and self._is_unsteady:
+            disturbed = "unsteady"
         if disturbed is not None:
             state = (f"{self._symbols.flag} {disturbed}", "warning")
         position = f"case {case.index + 1} of {len(session.cases)}"
-        return Header(labeled(clean(case_name(case)), session.start), position, state, SECTIONS[self._section])
+        name = labeled(clean(case_name(case)), session.start)
+        return Header(name, position, state, self._ratio_of(case), SECTIONS[self._section])
+
+    @property
+    def _is_unsteady(self) -> bool:
+        metrics = self._known.metrics
+        percent = metrics.latency_ms.interval_percent if metrics and self._case.has_result else None
+        return percent is not None and percent > UNSTEADY_PERCENT
 
     def _note(self) -> str:
         if SECTIONS[self._section] != "steps" or not self._steps().count:
@@ -318,7 +337,7 @@ class CaseScreen(ViewScreen):
     def _keys(self) -> Keys:
         last = ("{ }", "outlier") if SECTIONS[self._section] == "steps" else ("y", "copy")
         scroll = (self._symbols.arrows, "scroll")
-        return (("esc", "back"), ("?", "help"), ("tab", "section"), ("n N", "case"), ("W", "why"), scroll, last)
+        return (("tab", "section"), ("n N", "case"), ("W", "why"), last, scroll, ("?", "help"), ("esc", "back"))
 
 
 def _computed(case: CaseState) -> ComputedCase:
@@ -327,7 +346,11 @@ def _computed(case: CaseState) -> ComputedCase:
 
 
 def _header(header: Header, width: int, height: int, symbols: Symbols) -> list[Line]:
-    left = [(header.name, "strong"), ("   ", "plain"), header.state]
+    ratio, role = header.ratio
+    against: list[Span] = [(f"   {ratio}", role)] if ratio else []
+    if against and ratio != "base":
+        against.append((" base", "muted"))
+    left = [(header.name, "strong"), ("   ", "plain"), header.state, *against]
     first = justify(left, [(header.position, "muted")], width, symbols)
     tabs: list[Span] = []
     for section in SECTIONS:

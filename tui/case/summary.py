@@ -155,7 +155,7 @@ def _outcome(case: CaseState) -> Facts:
             ("outcome", finished.outcome),
             ("node", case.node),
             ("reason", finished.reason),
-            ("stopped by", finished.stop),
+            ("last round stopped by" if case.rounds else "stopped by", finished.stop),
             ("warm-up until", finished.warmup_stop),
         ),
         *facts,
@@ -193,10 +193,12 @@ def _figures(metrics: Metrics | None, symbols: Symbols) -> Facts:
     latency, amount = metrics.latency_ms, metrics.samples_per_step
     sample = metrics.task.one_sample if amount == 1 else metrics.task.sample
     samples = f", {amount:,} {sample} each" if amount else ""
+    times = [(name, f"{format.significant(value, symbols)} ms") for name, value in percentiles(latency).items()]
     return [
-        *((name, f"{format.significant(value, symbols)} ms") for name, value in percentiles(latency).items()),
+        *times[:1],
         *_rates(metrics, symbols),
         ("interval", _interval(latency, symbols)),
+        *times[1:],
         ("steps", f"{latency.n:,}{samples}{_per_round(metrics)}"),
         *_spread("to first token", metrics.time_to_first_token_ms, symbols),
         *_spread("per output token", metrics.time_per_output_token_ms, symbols),

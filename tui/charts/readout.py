@@ -60,7 +60,7 @@ def _verdict(case: CaseState, judge: CaseVerdicts) -> list[Span]:
     if ratio is None:
         why = format.clean(judge.missing_base_reason(case, case_name))
         return [(why, "muted")] if why else []
-    word = (str(ratio.verdict), VERDICT_ROLES[ratio.verdict])
+    word = (ratio.verdict.name, VERDICT_ROLES[ratio.verdict])
     return [word, (f": {ratio_text(ratio.value)}x the baseline", "muted")]
 
 

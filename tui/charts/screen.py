@@ -1,9 +1,11 @@
 """Charts view: metrics over the axes of a sweep, and its Pareto front. Updated while the sweep is running."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, ClassVar, Literal
 
+from msgspec.structs import replace
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -17,12 +19,12 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.charts.heatmap import HeatmapChart
 from benchtui.tui.charts.line_chart import LineChart
 from benchtui.tui.charts.pareto_chart import ParetoChart
+from benchtui.tui.charts.readout import ratio_span
 from benchtui.tui.drawing.heat_grid import Heatmap, full_width, heatmap_lines, map_case_at
-from benchtui.tui.drawing.listing import Listing, list_case_at, listing_lines
+from benchtui.tui.drawing.listing import Listing, list_case_at, listing_lines, natural_width
 from benchtui.tui.drawing.plot import Plot, plot_case_at, plot_lines
 from benchtui.tui.drawing.styled_text import GAP, Line, Span, crop, fitting_facts, justify
 from benchtui.tui.live.case_verdicts import CaseVerdicts
-from benchtui.tui.live.conclusions import LiveConclusions
 from benchtui.tui.live.feed import Feed
 from benchtui.tui.live.metrics_worker import CaseMetrics
 from benchtui.tui.pages.view_screen import ViewScreen
@@ -77,16 +79,13 @@ class Charts(ViewScreen):
     Charts.-map #plot, Charts.-map #points { display: none; }
     Charts.-map #lines { max-height: 100%; }
     Charts #plot { width: 100%; height: 100%; }
-    Charts #side { width: 56; height: 100%; }
+    Charts #side { height: 100%; }
     Charts #lists { width: 100%; height: 100%; }
     Charts #lines { height: 1fr; max-height: 14; margin: 0 0 1 0; }
     Charts #points { height: 1fr; }
     Charts #filter { display: none; height: 1; border: none; padding: 0; margin: 0 1; background: $background; }
     Charts #filter.-asked { display: block; }
     Charts #word { height: 1; margin: 0 1; }
-    Charts #keys { height: 1; }
-    Charts.-wide #side { width: 74; }
-    Charts.-pareto #side { width: 68; }
     Charts.-pareto #points { display: none; }
     Charts.-pareto #lines { max-height: 100%; }
     Charts.-narrow #middle { layout: vertical; }
@@ -136,7 +135,6 @@ class Charts(ViewScreen):
     def __init__(self, feed: Feed, symbols: Symbols, link: TerminalHandle) -> None:
         super().__init__(symbols)
         self._feed = feed
-        self._conclusions = LiveConclusions(feed, time.monotonic)
         self._link = link
         self._home: View = "map"
         """Chart to return to from the fronts: heatmap or lines."""
@@ -280,7 +278,8 @@ class Charts(ViewScreen):
         if case is None:
             self.draw("no case to show yet")
         else:
-            self.app.push_screen(CaseScreen(self._feed, case.index, self._symbols))
+            ratio_of = partial(ratio_span, judge=self._judge, symbols=self._symbols)
+            self.app.push_screen(CaseScreen(self._feed, case.index, self._symbols, ratio_of))
 
     def _reset(self) -> None:
         self._session = self._feed.session
@@ -289,7 +288,7 @@ class Charts(ViewScreen):
         self._judged = 0
         self._lines = LineChart(self._session, self._metrics.of, self._symbols, self._judge)
         self._front = ParetoChart(self._session, self._metrics.of, self._symbols)
-        choice, newest = self._lines.choice, self._conclusions.newest
+        choice, newest = self._lines.choice, self._feed.conclusions.newest
         self._map = HeatmapChart(self._session, self._metrics.of, self._symbols, self._judge, choice, newest)
         self._home = self._view = "map"
         self._automatic = True
@@ -302,8 +301,6 @@ class Charts(ViewScreen):
             while self._session.started is not None and await self._metrics.compute_batch():
                 if time.monotonic() - self._drew_s > REFRESH_S:
                     self.draw()
-            if self._conclusions.has_pending_work:
-                await self._conclusions.compute_pending()
         finally:
             self._busy = False
         self.draw()
@@ -327,6 +324,13 @@ class Charts(ViewScreen):
             self._panel("points").show(self._lines.points())
             self._panel("word").show(self._word)
             self._panel("keys").show(self._keys())
+            self._show_brief()
+
+    def brief(self, width: int, height: int) -> Sequence[Line]:
+        """Return the title of the chart, and its cases, the best first."""
+        title = crop([(self._shown.title, "strong")], width, self._symbols)
+        best_first = replace(self._shown.lines(), chosen=None)
+        return [title, *listing_lines(best_first, width, height - 1, self._symbols)]
 
     def _update_charts(self) -> None:
         """Update the current chart even while nothing can be drawn, because keys act on it.
@@ -349,8 +353,7 @@ class Charts(ViewScreen):
         """Show the plot. Next to a heatmap, the list gets the remaining width."""
         lists = self.query_one("#side")
         if isinstance(plot, Plot):
-            lists.styles.clear_rule("width")
-            self._fit_height(lists)
+            self._fit_lists(lists)
             self._panel("plot").show(plot)
             return
         free = self.size.width - full_width(plot) - 2 * FRAME
@@ -358,14 +361,16 @@ class Charts(ViewScreen):
         lists.styles.width = min(max(free, MIN_LIST), MAX_LIST) + FRAME
         self._panel("map").show(plot)
 
-    def _fit_height(self, lists: Widget) -> None:
-        """Limit the lists below the plot to as many lines as they have rows."""
-        if not self.has_class("-narrow"):
-            lists.styles.clear_rule("height")
-            return
+    def _fit_lists(self, lists: Widget) -> None:
+        """Give the lists next to a plot the width that they need, and those below it as many lines as rows."""
         listings = (self._shown.lines(), *((self._lines.points(),) if self._view == "lines" else ()))
-        rows = max(len(listing.rows) for listing in listings)
-        lists.styles.height = min(max(rows + 1, 3), MAX_LIST_HEIGHT) + lists.gutter.height
+        if self.has_class("-narrow"):
+            rows = max(len(listing.rows) for listing in listings)
+            lists.styles.clear_rule("width")
+            lists.styles.height = min(max(rows + 1, 3), MAX_LIST_HEIGHT) + lists.gutter.height
+        else:
+            lists.styles.clear_rule("height")
+            lists.styles.width = min(max(map(natural_width, listings)) + FRAME, self.size.width * 3 // 5)
 
     @property
     def _shown(self) -> Shown:

@@ -43,6 +43,11 @@ COMMANDS = {
     "pause": ("engine", "pause", "Pause a running sweep once its current cases have finished."),
     "plan": ("run", "plan", "Show what a sweep would measure, without starting it."),
     "replay": ("watch", "replay", "Replay a recorded session."),
+    "reproduce": (
+        "run",
+        "reproduce",
+        "Run a session again, and compare the results.",
+    ),
     "run": ("run", "run", "Run a sweep without the app, or resume one that was stopped or crashed."),
     "schema": (
         "schema.command",

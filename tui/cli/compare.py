@@ -1,16 +1,17 @@
 """``benchtui compare``: compare sessions case by case, with a gate for CI."""
 
+import os
 import sys
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from benchtui.sessions.compare.align import compare_sessions, load_sessions, nothing_in_common
+from benchtui.sessions.compare.gate import Gate, gate_line
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.files.output_file import check_output
+from benchtui.sessions.files.output_file import append_private, check_output
 from benchtui.sessions.library.paths import resolve
 from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.tui.cli.exit_status import FAILED
@@ -21,18 +22,22 @@ from benchtui.tui.cli.options import (
     printable,
     same_within_option,
 )
-from benchtui.tui.cli.text.display import display, display_options, show_document
+from benchtui.tui.cli.text.display import Display, display, display_options, show_document
 from benchtui.tui.cli.text.output import write_document
 
 if TYPE_CHECKING:
     from benchtui.sessions.compare.align import SessionComparison
-    from benchtui.tui.cli.text.compare import Gate
 
 
 @click.command()
 @click.argument("sessions", nargs=-1, required=True, metavar="BASE NEW...", shell_complete=complete_session)
 @click.option(
-    "--format", "form", type=click.Choice(["text", "md", "html", "json"]), default="text", show_default=True
+    "--format",
+    "form",
+    type=click.Choice(["text", "md", "html", "json", "junit", "github"]),
+    default="text",
+    show_default=True,
+    help="junit: a test per case. github: annotations, and the summary in -o or $GITHUB_STEP_SUMMARY.",
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write.")
 @click.option(
@@ -88,11 +93,12 @@ def compare(
     """Compare sessions case by case.
 
     BASE and NEW are paths, library names, or `latest`. A ratio is the speed of NEW relative to BASE: above 1,
-    NEW is faster. Differences between machines and settings are listed first. Verdicts: FASTER and SLOWER (the
-    whole 99% interval lies beyond 0.5%), SAME (the whole 95% interval lies within --same-within), UNSURE
-    (otherwise, with the smallest difference that could have been detected). Exit status with --fail-on: 0 if no
-    case fails, 1 if one does, 2 for invalid usage or nothing to compare. UNSURE fails only with
-    --fail-on-unsure, or with --resolve if it is too noisy.
+    NEW is faster. The sum of all cases comes first, then the cases, those that changed most first, then what
+    differs between machines and settings. Verdicts: FASTER and SLOWER (the whole 99% interval lies beyond
+    0.5%), SAME (the whole 95% interval lies within --same-within), UNSURE (otherwise, with the smallest
+    difference that could have been detected). Exit status with --fail-on: 0 if no case fails, 1 if one does, 2
+    for invalid usage or nothing to compare. UNSURE fails only with --fail-on-unsure, or with --resolve if it is
+    too noisy.
     """
     paths = baseline_first(sessions, baseline)
     if output:
@@ -104,17 +110,17 @@ def compare(
     uncompared = [pair for pair in comparison.against if not pair.compared]
     if not comparison.comparable or (uncompared and gated):
         raise BenchtuiError(nothing_in_common(uncompared[0]))
+    gate = Gate(threshold, overall_threshold, resolve, unsure_fails)
     form = "json" if as_json else form
-    text = _formatted(comparison, form)
     shown = "source" if source else display(form, output, plain=plain, no_pager=no_pager)
-    if shown:
-        show_document(text, comparison, shown)
+    if form == "github":
+        _write_for_github(comparison, gate if gated else None, output, paths)
+    elif shown:
+        show_comparison(comparison, shown)
     else:
-        write_document(text, output, paths)
+        write_document(_formatted(comparison, form, gate), output, paths)
     if gated:
-        from benchtui.tui.cli.text.compare import Gate  # imports the report
-
-        _check(comparison, Gate(threshold, overall_threshold, resolve, unsure_fails))
+        _check(comparison, gate)
 
 
 def baseline_first(sessions: Sequence[str], baseline: str | None) -> list[Path]:
@@ -147,8 +153,8 @@ def comparison_document(
     Raises:
         BenchtuiError: if a figure can't be written.
     """
-    from benchtui.sessions.report.compare import report  # imports jinja2
-    from benchtui.sessions.report.document import render
+    from benchtui.sessions.report.compare import OPEN_SECTIONS, report  # imports what only reports need
+    from benchtui.sessions.report.content import render
 
     document = report(comparison)
     if form == "md" and not figures:
@@ -164,12 +170,40 @@ def comparison_document(
     if figures:
         write(render_comparison(comparison, png=True)[0] if on_page else plots, figures, inputs)
     if on_page:
-        return "".join(page(partial(render, document), plots, skipped))
-    text = render(document)
-    return with_plots(text, plots, folder_from(output, figures), skipped) if output and figures else text
+        return "".join(page(document, plots, skipped, open_sections=OPEN_SECTIONS))
+    return render(
+        with_plots(document, plots, folder_from(output, figures), skipped) if output and figures else document
+    )
 
 
-def _formatted(comparison: "SessionComparison", form: str) -> str:
+def show_comparison(comparison: "SessionComparison", how: Display) -> None:
+    """Show a comparison on standard output."""
+    from benchtui.sessions.report.compare import report  # imports what only reports need
+
+    show_document(report(comparison), comparison, how)
+
+
+def _write_for_github(
+    comparison: "SessionComparison", gate: Gate | None, output: Path | None, inputs: Sequence[Path]
+) -> None:
+    """Print annotations, and append the summary to that of the step, unless a file is given for it."""
+    from benchtui.sessions.compare import ci  # import only what this format needs
+
+    for line in ci.annotations(comparison, gate or Gate()):
+        click.echo(line)
+    text = ci.summary(comparison, gate, comparison_document(comparison, "md"))
+    step = os.environ.get(ci.SUMMARY)
+    if step and output is None:
+        append_private(Path(step), text.encode())
+    else:
+        write_document(text, output, inputs)
+
+
+def _formatted(comparison: "SessionComparison", form: str, gate: Gate) -> str:
+    if form == "junit":
+        from benchtui.sessions.compare.ci import junit  # import only what this format needs
+
+        return junit(comparison, gate)
     if form == "json":
         from benchtui.sessions.report.compare_json import as_json  # import only what this format needs
 
@@ -181,10 +215,8 @@ def _formatted(comparison: "SessionComparison", form: str) -> str:
     return comparison_text(comparison)
 
 
-def _check(comparison: "SessionComparison", gate: "Gate") -> None:
+def _check(comparison: "SessionComparison", gate: Gate) -> None:
     """Print what fails and what passes to stderr. Exit with 1 if the gate fails."""
-    from benchtui.tui.cli.text.compare import gate_line
-
     lines = [gate_line(pair, gate) for pair in comparison.against]
     for _, line in lines:
         click.echo(printable(line), err=True)

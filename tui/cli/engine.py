@@ -9,6 +9,7 @@ from benchtui.engine import client
 from benchtui.sessions.errors import BenchtuiError, NothingToResumeError
 from benchtui.sessions.library import paths
 from benchtui.sessions.permissions.needed import Consent
+from benchtui.tui.cli.consent.confirm import waits_for_others
 from benchtui.tui.cli.consent.permissions import with_consent
 from benchtui.tui.cli.exit_status import FAILED
 from benchtui.tui.cli.options import complete_session, json_option, printable
@@ -68,12 +69,12 @@ def unpause(session: str | None, as_json: bool) -> None:
     _print_state(engine, "running", "continued", as_json)
 
 
-def resumed_engine(session: str, retry_failed: bool, anyway: bool, trust: bool) -> "Engine | None":
+def resumed_engine(session: str, retry_failed: bool, anyway: bool, trust: bool, wait: bool) -> "Engine | None":
     """Start an engine that resumes a session. If no case is left, print a line and return None."""
-    path = paths.resolve(session)
+    path, wait = paths.resolve(session), waits_for_others(wait)
 
     def resume(consent: Consent) -> "Engine":
-        return client.resume(path, retry_failed=retry_failed, anyway=anyway, consent=consent)
+        return client.resume(path, retry_failed=retry_failed, anyway=anyway, consent=consent, wait=wait)
 
     try:
         return with_consent(resume, trust)

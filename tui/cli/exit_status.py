@@ -12,13 +12,16 @@ if TYPE_CHECKING:
     from benchtui.sessions.state.session import Session
 
 DONE, FAILED, USAGE, DEVICE_MISSING, INTERRUPTED = 0, 1, 2, 3, 130
+APP_FAILED = 3
+"""Status of the app. Only ``run`` has ``DEVICE_MISSING``, and it shows no app."""
 STATUSES = {
     DONE: "done, and the answer isn't negative; out of memory and skipped are results",
     FAILED: "the answer is negative: a case failed or none was measured, a gate fails, no case meets the"
     " constraints, no sweep would decide what is open, something on this machine is broken",
     USAGE: "invalid usage or input, or a file that can't be read or written; one line says what, where and what"
     " is allowed",
-    DEVICE_MISSING: "`run --strict`: a case was skipped because its device is missing",
+    DEVICE_MISSING: "`run --strict`: a case was skipped because its device is missing; commands that open the"
+    " app: the app failed, and its last line says whether a sweep is still running and how to attach",
     INTERRUPTED: "interrupted by Ctrl-C, SIGTERM or `benchtui stop`, or a question was answered with no",
 }
 """Meaning of every exit status; `docs/programs.md` shows this table."""

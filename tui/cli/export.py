@@ -19,7 +19,7 @@ from benchtui.sessions.library.paths import resolve
 from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import summarize
-from benchtui.tui.cli.compare import baseline_first, comparison_document
+from benchtui.tui.cli.compare import baseline_first, comparison_document, show_comparison
 from benchtui.tui.cli.options import (
     Command,
     JudgingOptions,
@@ -59,8 +59,6 @@ class ExportOptions(msgspec.Struct, frozen=True):
     judging: VerdictSettings
     full: bool = False
     """Whether to write every case and every table of the report."""
-    max_steps: int | None = None
-    """Maximum number of steps that a trace shows one by one; None for the default."""
     display: Display | None = None
     """How to show a report on a terminal; None to write it as Markdown."""
 
@@ -91,13 +89,6 @@ _OPTIONS = (
         " gab-throughput: for github-action-benchmark (customSmallerIsBetter, customBiggerIsBetter).",
     ),
     click.option("--steps", is_flag=True, help="Export every recorded step instead of the results."),
-    click.option(
-        "--max-steps",
-        type=click.IntRange(1),
-        metavar="N",
-        help="Steps that a trace shows one by one; in a longer session, consecutive steps are merged."
-        "  [default: 100000]",
-    ),
     click.option(
         "--figures",
         type=click.Path(path_type=Path, file_okay=False),
@@ -163,7 +154,6 @@ def check_options(wanted: ExportOptions, sessions: int) -> None:
         (wanted.price and (form not in REPORTS or several), no_price),
         (wanted.full and (form not in REPORTS or several), no_full),
         (form == "trace" and wanted.figures, "--figures can't be combined with --format trace"),
-        (form != "trace" and wanted.max_steps, "--max-steps applies only to --format trace"),
         (form == "parquet" and not wanted.output, "--format parquet is binary: name an output file with -o"),
     )
     problem = next((text for violated, text in rules if violated), None)
@@ -184,21 +174,20 @@ def export_one(path: Path, wanted: ExportOptions) -> None:
 def _export_steps(path: Path, wanted: ExportOptions) -> None:
     from benchtui.sessions.export import step_export as steps  # only this format needs it
 
-    recorded = steps.load_steps(path)
+    session = Session.load(path)
     if wanted.form == "parquet" and wanted.output:
-        steps.write_parquet(recorded, wanted.output, (path,))
+        steps.write_parquet(session, wanted.output, (path,))
         return
     write = steps.write_csv if wanted.form == "csv" else steps.write_json
     with _opened(wanted.output, path) as out:
-        write(recorded, out)
+        write(session, out)
 
 
 def _export_trace(path: Path, wanted: ExportOptions) -> None:
-    from benchtui.sessions.export.trace import export as trace  # only this format needs it
+    from benchtui.sessions.export.trace import write_trace  # only this format needs it
 
-    recorded = trace.load_trace(path)
     with _opened(wanted.output, path) as out:
-        trace.write_trace(recorded, out, wanted.max_steps or trace.MOST_STEPS)
+        write_trace(path, out)
 
 
 def _export_results(path: Path, wanted: ExportOptions) -> None:
@@ -212,9 +201,9 @@ def _export_results(path: Path, wanted: ExportOptions) -> None:
         write_parquet(session, wanted.output, (path,))
         return
     if wanted.display:
-        from benchtui.sessions.report.document import markdown  # imports jinja2
+        from benchtui.sessions.report.document import report  # imports what only reports need
 
-        show_document(markdown(session, wanted.price, full=wanted.full), session, wanted.display)
+        show_document(report(session, wanted.price, full=wanted.full), session, wanted.display)
         return
     chunks = _text_chunks(session, wanted, plots, skipped)
     with _opened(wanted.output, path) as out:
@@ -253,18 +242,19 @@ def _text_chunks(
         from benchtui.sessions.export import case_export  # import only what this format needs
 
         return [case_export.as_csv(session) if wanted.form == "csv" else case_export.as_json(session)]
-    from benchtui.sessions.report.document import markdown, markdown_pieces, report
+    from benchtui.sessions.report.content import render
+    from benchtui.sessions.report.document import report
 
+    document = report(session, wanted.price, full=wanted.full)
     if wanted.form == "html":
         from benchtui.sessions.report.html import report_page
 
-        return report_page(report(session, wanted.price, full=wanted.full), plots, skipped, wanted.price)
+        return report_page(document, plots, skipped, wanted.price)
     if wanted.figures and wanted.output:
         from benchtui.sessions.report.figure_links import folder_from, with_plots
 
-        text = markdown(session, wanted.price, full=wanted.full)
-        return [with_plots(text, plots, folder_from(wanted.output, wanted.figures), skipped)]
-    return markdown_pieces(session, wanted.price, full=wanted.full)
+        document = with_plots(document, plots, folder_from(wanted.output, wanted.figures), skipped)
+    return [render(document)]
 
 
 @contextmanager
@@ -296,7 +286,6 @@ def export(
     figures: Path | None,
     price: float | None,
     full: bool,
-    max_steps: int | None,
     joined: bool,
     anonymous: bool,
     as_json: bool,
@@ -317,9 +306,7 @@ def export(
         judging["baseline"] = ()
     form = "json" if as_json else form
     shown = "source" if source else display(form, output, plain=plain, no_pager=no_pager)
-    wanted = ExportOptions(
-        form, output, steps, figures, price, verdict_settings(judging), full, max_steps, shown
-    )
+    wanted = ExportOptions(form, output, steps, figures, price, verdict_settings(judging), full, shown)
     check_options(wanted, len(sessions) if several else 1)
     paths = baseline_first(sessions, baseline)
     if output:
@@ -343,7 +330,7 @@ def _export_comparison(paths: list[Path], wanted: ExportOptions) -> None:
     comparison = compare_sessions(load_sessions(paths, wanted.judging))
     text = comparison_document(comparison, wanted.form, wanted.figures, wanted.output, paths)
     if wanted.display:
-        show_document(text, comparison, wanted.display)
+        show_comparison(comparison, wanted.display)
     else:
         write_document(text, wanted.output, paths)
 

@@ -108,6 +108,11 @@ anyway_option = click.option(
     is_flag=True,
     help="With --resume: resume even if the machine, its software or files have changed.",
 )
+wait_option = click.option(
+    "--wait",
+    is_flag=True,
+    help="Measure nothing until the sweeps that are running on this machine have ended.",
+)
 session_option = click.option(
     "-o",
     "--output",

@@ -1,56 +1,64 @@
-"""``benchtui run`` and ``benchtui plan``: run a sweep without the app, or list what it would measure."""
+"""``benchtui run``, ``reproduce`` and ``plan``: run a sweep without the app, or list what it would measure."""
 
+import os
 import platform
 import signal
 import sys
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, chdir, nullcontext, suppress
 from pathlib import Path
 from typing import Unpack
 
 import click
 
 from benchtui.engine import client
-from benchtui.engine.client import Engine
+from benchtui.engine.client import Engine, StopCause
 from benchtui.sessions.advice.conclusion import conclude
 from benchtui.sessions.advice.elimination import find_objective
+from benchtui.sessions.compare.align import compare_sessions, load_sessions
 from benchtui.sessions.compare.joined import join_follow_up, require_joinable
+from benchtui.sessions.compare.reproduction import REPRODUCED_WITHIN, lines, reproduction
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.estimates import history
+from benchtui.sessions.estimates.sweep_models import require_models
 from benchtui.sessions.events import CaseFinished, RoundsPlanned
-from benchtui.sessions.library import paths
+from benchtui.sessions.files.input_file import read_text
+from benchtui.sessions.library import file_kinds, paths
 from benchtui.sessions.sanitize import shell_word
+from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.sweep import Sweep
-from benchtui.sessions.sweep.toml_reader import load_sweep
 from benchtui.tui.cli.advice.optimal import BestCaseOptions, objective_option, requested_sweep
 from benchtui.tui.cli.consent.permissions import trust_option
 from benchtui.tui.cli.engine import resumed_engine
-from benchtui.tui.cli.exit_status import exit_status_of
+from benchtui.tui.cli.exit_status import DONE, FAILED, INTERRUPTED, exit_status_of
 from benchtui.tui.cli.options import (
     ResumeOptions,
     anyway_option,
     complete_session,
     complete_sweep,
     json_option,
+    parse_percentage,
     printable,
     resume_option,
     retry_option,
     session_option,
     set_option,
     sweep_argument,
+    wait_option,
 )
 from benchtui.tui.cli.text import conclusion, progress
 from benchtui.tui.cli.text.output import print_json
 from benchtui.tui.cli.text.plan import plan_lines, planned
-from benchtui.tui.cli.watch import start_engine
+from benchtui.tui.cli.watch import load_named, start_engine
 
 
 class RunOptions(BestCaseOptions, ResumeOptions):
     """Values that ``run`` accepts in addition to a sweep file."""
 
     trust: bool
+    wait: bool
 
 
 @click.command()
@@ -70,6 +78,7 @@ class RunOptions(BestCaseOptions, ResumeOptions):
 @resume_option
 @retry_option
 @anyway_option
+@wait_option
 @trust_option
 @json_option("Print each case's result as a line of JSON, and the answer as the last one.")
 @click.option("--strict", is_flag=True, help="Exit with 3 if a case was skipped because its device is missing.")
@@ -84,10 +93,11 @@ def run(
 ) -> None:
     """Run a sweep without the app, or resume one that was stopped or crashed.
 
+    SWEEP is a file, a preset, or a model (a folder or a hub ID), of which a few batch sizes are measured.
     Progress is printed to standard error, the answer at the end to standard output: what to run, how certain
-    that is, and what stays open. Exit status: 0 if no case failed (out of memory and skipped are
-    results), 1 if a case failed or none was measured, 2 for invalid usage or input, 3 with --strict if a device
-    was missing, 130 if interrupted.
+    that is, and what stays open. Exit status: 0 if no case failed (out of memory and skipped are results), 1 if
+    a case failed or none was measured, 2 for invalid usage or input, 3 with --strict if a device was missing,
+    130 if interrupted.
     """
     if into is None:
         run_to_end(lambda: _start_or_resume(sweep, overrides, session_path, options), as_json, strict=strict)
@@ -97,7 +107,7 @@ def run(
     wanted = requested_sweep(sweep, overrides, optimal_from=options["optimal_from"], need=options["need"])
     target = target_of(paths.resolve(into), wanted)
     run_to_end(
-        lambda: start_engine(wanted, None, overrides, trust=options["trust"]),
+        lambda: start_engine(wanted, None, overrides, trust=options["trust"], wait=options["wait"]),
         as_json,
         strict=strict,
         into=target,
@@ -145,15 +155,15 @@ def run_to_end(
 def follow_to_end(start: Callable[[], "Engine | None"], as_json: bool) -> "tuple[Engine, Session] | None":
     """Start an engine and follow it to the end of its session. A signal stops it. None if there is none."""
     early: list[int] = []
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in _CAUSES:
         signal.signal(number, lambda number, _: early.append(number))
     engine = start()
     if engine is None:
         return None
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: _stop(engine))
+    for number in _CAUSES:
+        signal.signal(number, lambda number, _: _stop(engine, number))
     if early:  # signaled while the engine was starting
-        _stop(engine)
+        _stop(engine, early[0])
     return engine, _follow(engine, as_json)
 
 
@@ -161,14 +171,16 @@ def _follow(engine: "Engine", as_json: bool) -> Session:
     """Print the progress of a sweep until it ends; on a terminal, with a bar and the time left."""
     from benchtui.tui.cli.text.run_progress import RunProgress  # imports rich
 
-    session = Session(summarize)
+    session, last_lines = Session(summarize), list[str]()
     with RunProgress(session) as bar:
         for event in progress.follow(engine, session):
             if line := progress.progress_line(session, event):
                 bar.print(progress.stamped(session, line.strip()))
             if isinstance(event, RoundsPlanned) and event.cases:
-                for text in conclusion.lines_so_far(session):
+                lines = list(conclusion.lines_so_far(session))
+                for text in (line for line in lines if line not in last_lines):
                     bar.print(progress.stamped(session, text))
+                last_lines = lines
             if as_json and isinstance(event, CaseFinished):
                 print_json(progress.measured_case(session.cases[event.case], session))
             bar.update(event)
@@ -195,19 +207,116 @@ def _start_or_resume(
         if options["retry_failed"] or options["anyway"]:
             raise click.UsageError("--retry-failed and --anyway require --resume SESSION")
         loaded = requested_sweep(sweep, overrides, optimal_from=options["optimal_from"], need=options["need"])
-        return start_engine(loaded, session_path, overrides, trust=options["trust"])
+        return start_engine(loaded, session_path, overrides, trust=options["trust"], wait=options["wait"])
     if sweep or overrides or session_path or options["optimal_from"]:
         raise click.UsageError(
             "--resume uses the sweep and the file of the session; it can't be combined with SWEEP, --set, -o"
             " or --optimal-from"
         )
-    return resumed_engine(options["resumed"], options["retry_failed"], options["anyway"], options["trust"])
+    return resumed_engine(
+        options["resumed"], options["retry_failed"], options["anyway"], options["trust"], options["wait"]
+    )
 
 
-def _stop(engine: "Engine") -> None:
-    """Request the end of the sweep. The journal then records that it was stopped."""
+_CAUSES: dict[int, StopCause] = {signal.SIGINT: "the user", signal.SIGTERM: "SIGTERM"}
+if hasattr(signal, "SIGUSR1"):  # not on Windows
+    _CAUSES[signal.SIGUSR1] = "a time limit (SIGUSR1)"
+"""Signals that stop a sweep. Batch systems send SIGUSR1 before a time limit if they are asked to."""
+
+
+def _stop(engine: "Engine", number: int) -> None:
+    """Request the end of the sweep. The journal then records what stopped it."""
     with suppress(BenchtuiError):  # an engine that no longer exists has already stopped
-        engine.stop()
+        engine.stop(_CAUSES[number])
+
+
+@click.command()
+@click.argument("source", metavar="SESSION|REPORT", shell_complete=complete_session)
+@session_option
+@click.option(
+    "--same-within",
+    callback=parse_percentage,
+    metavar="PERCENT",
+    default=f"{REPRODUCED_WITHIN:.0%}",
+    show_default=True,
+    help="Margin that must contain the whole interval of all cases together.",
+)
+@wait_option
+@trust_option
+@json_option("Print the comparison of both sessions, as `benchtui compare --json` does.")
+def reproduce(
+    source: str,
+    session_path: Path | None,
+    same_within: float,
+    wait: bool,
+    trust: bool,
+    as_json: bool,
+) -> None:
+    """Run a session again, and compare the results.
+
+    REPORT is a Markdown or HTML report of a session on this machine, or the sweep from one. REPRODUCED: the
+    whole 95% interval of all cases together lies within --same-within. NOT REPRODUCED: a case is faster, slower
+    or no longer measured, or something else was measured, such as other weights. Otherwise UNSURE. What differs
+    is listed: driver, versions, threads, clocks, limits, kernels, files. Exit status: 0 if reproduced, 1 if not
+    or unsure, 2 for invalid usage or input, 130 if interrupted.
+    """
+    before = _session_of(source).absolute()
+    first = _repeatable(before)
+    session_path = session_path and session_path.absolute()
+    with _folder_of(first):
+        ended = follow_to_end(
+            lambda: start_engine(first.start.sweep, session_path, trust=trust, wait=wait), as_json=False
+        )
+    if ended is None or exit_status_of(ended[1]) == INTERRUPTED:
+        sys.exit(INTERRUPTED)
+    engine, session = ended
+    click.echo(printable(progress.summary_line(session, engine.path, engine)), err=True)
+    after = progress.recorded_path(session, engine.path)
+    comparison = compare_sessions(load_sessions((before, after), VerdictSettings(same_within=same_within)))
+    judged = reproduction(comparison)
+    if as_json:
+        from benchtui.sessions.report import compare_json  # import only what this format needs
+
+        click.echo(compare_json.as_json(comparison, judged), nl=False)
+    for line in lines(judged):
+        click.echo(printable(line), err=as_json)
+    sys.exit(DONE if judged.answer == "REPRODUCED" else FAILED)
+
+
+def _repeatable(path: Path) -> Session:
+    session = Session.load(path)
+    if session.start.source or session.simulated:
+        raise BenchtuiError(f"{path}: imported or simulated; only a session that benchtui ran can be run again")
+    return session
+
+
+def _folder_of(session: Session) -> AbstractContextManager[None]:
+    """Change to the folder that a session's relative paths start from, if it is there."""
+    folder = session.start.folder
+    return chdir(folder) if folder and os.access(os.path.join(folder, "."), os.X_OK) else nullcontext()
+
+
+def _session_of(source: str) -> Path:
+    """Return the session that a name refers to, or that a report is about. Raises BenchtuiError."""
+    from benchtui.sessions.report.reproduce import ids_in_report  # only a report needs these libraries
+
+    path = Path(source)
+    if not path.is_file() or file_kinds.holds_events(path):
+        return paths.resolve(source)
+    try:
+        ids = ids_in_report(read_text(path))
+    except (OSError, ValueError):
+        ids = []
+    if len(ids) != 1:
+        several = f"of {len(ids)} sessions ({', '.join(ids)}); name one of them" if ids else ""
+        raise BenchtuiError(f"{source}: {several or 'neither a session nor a Markdown or HTML report of one'}")
+    session_id = ids[0]
+    session = next((entry.path for entry in paths.known() if entry.started.id == session_id), None)
+    if session is None:
+        raise BenchtuiError(
+            f"{source}: session {session_id} isn't on this machine; add its file: benchtui sessions add FILE"
+        )
+    return session
 
 
 @click.command()
@@ -220,7 +329,8 @@ def plan(sweep: str, overrides: tuple[str, ...], as_json: bool) -> None:
     Lists every case with its predicted time in seconds and peak memory, based on earlier sessions on this
     machine. Values marked with ? are rough estimates.
     """
-    loaded = load_sweep(sweep, overrides)
+    loaded = load_named(sweep, overrides)
+    require_models(loaded)
     estimator = history.load_history(paths.known(), loaded, platform.node())
     missing = client.find_cuda().missing_reason
     if as_json:

@@ -92,7 +92,7 @@ def _running_paths() -> set[Path]:
 
 
 def _list(as_json: bool) -> None:
-    running, entries, summaries = _running_paths(), library.entries(), SummaryCache()
+    running, entries, summaries = _running_paths(), library.known(), SummaryCache()
     try:
         rows = [_row(entry, None if entry.path in running else summaries.read(entry.path)) for entry in entries]
     finally:
@@ -140,7 +140,7 @@ def _row(entry: "SessionFile", summary: "Summary | None") -> SessionRow:
     started = entry.started
     best = summary.best if summary else None
     return SessionRow(
-        name=entry.path.stem,
+        name=library.library_name(entry.path),
         path=str(entry.path),
         state="running" if summary is None else summary.outcome,
         simulated=started.simulated is not None,

@@ -65,8 +65,8 @@ def list_themes(as_json: bool) -> None:
 @json_option("Print the bindings as JSON.")
 def keys(as_json: bool) -> None:
     """List all key bindings, with the action IDs to remap them in config.toml."""
-    from benchtui.tui.app import key_owners  # imports Textual, which the other commands don't need
     from benchtui.tui.shell import keymap, settings
+    from benchtui.tui.views import key_owners  # imports Textual, which the other commands don't need
 
     user_settings, problems = settings.read(settings.path())
     owners = key_owners()

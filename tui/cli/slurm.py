@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING
 import click
 
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.estimates.sweep_models import download_remark, hub_models, needs_network, require_models
 from benchtui.sessions.permissions import approved
 from benchtui.sessions.permissions.needed import needed_permissions
-from benchtui.sessions.sweep.toml_reader import load_sweep, preset_names
+from benchtui.sessions.stored_models.hub_cache import cache_folder
+from benchtui.sessions.sweep.toml_reader import preset_names
 from benchtui.tui.cli.consent.permissions import trust_option, typed_consent, with_consent
 from benchtui.tui.cli.options import json_option, printable, set_option, sweep_argument
 from benchtui.tui.cli.schema.records import SlurmJson
 from benchtui.tui.cli.text.output import print_json
 from benchtui.tui.cli.text.slurm_script import BatchJob, script, slurm_time
+from benchtui.tui.cli.watch import load_named
 
 if TYPE_CHECKING:
     from benchtui.sessions.sweep import Sweep
@@ -77,7 +80,8 @@ def slurm(
     resumes the session. Its nodes are exclusive unless --shared is given. If the sweep names code or variables,
     the script contains --trust, so you are asked here.
     """
-    loaded = load_sweep(sweep, overrides)
+    loaded = load_named(sweep, overrides)
+    require_models(loaded)
     permissions = needed_permissions(loaded)
     with_consent(lambda consent: approved.require(permissions, consent), trust, typed_consent(overrides))
     batch = BatchJob(
@@ -91,10 +95,12 @@ def slurm(
         shared=shared,
         session=session_path.absolute() if session_path else None,
         trust=bool(permissions),
+        hub_cache=cache_folder().absolute() if hub_models(loaded) else None,
+        offline=not needs_network(loaded),
     )
     text = script(batch)
     _require_ray(nodes)
-    if warning := _gpu_warning(loaded, batch.options):
+    for warning in filter(None, (_gpu_warning(loaded, batch.options), _network_warning(loaded))):
         click.echo(printable(f"benchtui: {warning}"), err=True)
     job = _submit(text) if submit else None
     if as_json:
@@ -106,6 +112,12 @@ def slurm(
         click.echo(text, nl=False)
 
 
+def _network_warning(sweep: "Sweep") -> str:
+    """Return what to do about models that a node may not be able to download; empty for none."""
+    remark = download_remark(sweep)
+    return f"model {remark}. That needs a network on the node: run `hf download` here before" if remark else ""
+
+
 def _sbatch_options(named: Mapping[str, str | None]) -> list[str]:
     """Return sbatch's options for those of the command that it has as well."""
     values = {name: slurm_time(value) if name == "time" else value for name, value in named.items() if value}
@@ -113,9 +125,10 @@ def _sbatch_options(named: Mapping[str, str | None]) -> list[str]:
 
 
 def _absolute(sweep: str) -> str:
-    """Return a preset's name, or the absolute path of a file."""
+    """Return the absolute path of a file or of a model's folder; any other name as it is."""
     path = Path(sweep)
-    return sweep if sweep in preset_names() and not path.is_file() else str(path.absolute())
+    there = path.is_file() or (path.is_dir() and sweep not in preset_names())
+    return str(path.absolute()) if there else sweep
 
 
 def _bin_folder() -> Path:

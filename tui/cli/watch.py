@@ -3,27 +3,32 @@
 import gc
 import os
 import sys
+import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Unpack
+from typing import NoReturn, Unpack
 
 import click
+from msgspec.structs import replace
 
 from benchtui.engine import client
 from benchtui.engine.client import Engine
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.files.output_file import append_private
 from benchtui.sessions.journal.reader import not_a_session
 from benchtui.sessions.library import file_kinds, paths
-from benchtui.sessions.sanitize import shell_word
+from benchtui.sessions.sanitize import LONGEST_MESSAGE, shell_word, visible
 from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import summarize
-from benchtui.sessions.sweep import Sweep
+from benchtui.sessions.sweep import Config, Sweep
 from benchtui.sessions.sweep.ranges import nearest
 from benchtui.tui.cli.commands import COMMANDS
+from benchtui.tui.cli.consent.confirm import waits_for_others
 from benchtui.tui.cli.consent.permissions import trust_option, typed_consent, with_consent
-from benchtui.tui.cli.exit_status import FAILED, USAGE, exit_status_of, fail
+from benchtui.tui.cli.exit_status import APP_FAILED, FAILED, USAGE, exit_status_of, fail
 from benchtui.tui.cli.options import (
     AppearanceOptions,
     JudgingOptions,
@@ -54,7 +59,8 @@ EXIT_MESSAGES = {
     "lost": "the terminal was closed; session {path}",
 }
 """Message printed when the app exits, by exit reason."""
-
+CRASH_LOG = "app-failures.log"
+"""File beside the library with the tracebacks of an app that failed."""
 
 SWEEP_SUFFIXES = (".toml", ".yaml", ".yml", ".json")
 """Endings of files that aren't hub ids."""
@@ -63,15 +69,25 @@ _json_option = json_option("Print each event as a line of JSON instead of openin
 
 
 def start_engine(
-    sweep: "Sweep", session_path: Path | None, overrides: Sequence[str] = (), *, trust: bool = False
+    sweep: "Sweep",
+    session_path: Path | None,
+    overrides: Sequence[str] = (),
+    *,
+    trust: bool = False,
+    wait: bool = False,
 ) -> "Engine":
     """Start an engine on a sweep, writing to this file or to a new one in the library.
 
-    Ask first if it runs or sets what the user has neither allowed nor typed in ``overrides``.
+    Ask first if another sweep is running, unless this one is to ``wait``, and if it runs or sets what the user
+    has neither allowed nor typed in ``overrides``.
     """
+    from benchtui.sessions.estimates.sweep_models import require_models  # no recorded session needs it
+
+    require_models(sweep)
+    wait = waits_for_others(wait)
     path = session_path or paths.new_path(sweep.name, datetime.now().astimezone())
     return with_consent(
-        lambda consent: client.start(sweep, path, consent, numbered=session_path is None),
+        lambda consent: client.start(sweep, path, consent, numbered=session_path is None, wait=wait),
         trust,
         typed_consent(overrides),
     )
@@ -99,6 +115,8 @@ def show(
         ascii_only=ascii_only,
         judging=judging,
     )
+    if exit_reason.error is not None:
+        _fail_app(exit_reason.error, exit_reason.path)
     if exit_reason.path is None:
         return
     message = EXIT_MESSAGES[exit_reason.how].format(path=shell_word(str(exit_reason.path)))
@@ -106,6 +124,24 @@ def show(
     if exit_reason.how in ("finished", "stopped"):
         sys.exit(exit_status_of(exit_reason.session or Session.load(exit_reason.path)))
     sys.exit(FAILED if exit_reason.how == "crashed" else 0)
+
+
+def _fail_app(error: BaseException, path: Path | None) -> NoReturn:
+    """Save the traceback of an app that failed, and say what becomes of the sweep."""
+    try:
+        log = paths.folder().parent / CRASH_LOG
+        append_private(log, "".join(traceback.format_exception(error)).encode("utf-8", "backslashreplace"))
+        details = f"details: {log}"
+    except BenchtuiError as unwritable:
+        details = str(unwritable)
+    engine = None
+    with suppress(BenchtuiError):
+        engine = client.find(path) if path else next(iter(client.running()), None)
+    sweep = "no sweep is running"
+    if engine is not None:
+        sweep = f"the sweep is still running; attach: benchtui attach {shell_word(str(engine.path))}"
+    what = visible(f"{type(error).__name__}: {error}", LONGEST_MESSAGE)
+    fail(f"the app failed: {what}; {sweep}; {details}", APP_FAILED)
 
 
 def print_session(
@@ -254,12 +290,16 @@ def demo(on_cpu: bool, at_end: bool, speed: float | None, **appearance: Unpack[A
     show(None, path, Start(speed or 1.0, ReplayTarget(percent=100) if at_end else None), **appearance)
 
 
-def _load(sweep: str, overrides: tuple[str, ...]) -> Sweep:
-    """Load a sweep. Raises BenchtuiError that says what the file or the word may be instead."""
-    from benchtui.sessions.sweep.toml_reader import load_sweep  # no recorded session needs it
+def load_named(sweep: str, overrides: tuple[str, ...]) -> Sweep:
+    """Load a sweep, or build that of a model. Raises BenchtuiError that says what the word may be instead."""
+    from benchtui.sessions.sweep.toml_reader import load_sweep, preset_names  # no recorded session needs these
+    from benchtui.tui.home.sweeps import own_sweep
 
+    if model := named_model(sweep):
+        return own_sweep(model, client.device_support(None).device, overrides)
     try:
-        return load_sweep(sweep, overrides)
+        loaded = load_sweep(sweep, overrides)
+        return _on_devices_here(loaded, overrides) if sweep in preset_names() else loaded
     except BenchtuiError:
         if tool := file_kinds.tool_of(Path(sweep)):
             hint = f"convert them to a session: benchtui import {shell_word(sweep)}"
@@ -267,11 +307,27 @@ def _load(sweep: str, overrides: tuple[str, ...]) -> Sweep:
         if Path(sweep).suffix == ".json" and os.path.lexists(sweep):
             reason = "neither a session nor results of a tool that benchtui imports"
             raise BenchtuiError(f"{sweep}: {reason}; sweeps are TOML or YAML") from None
-        if not os.path.lexists(sweep) and os.sep not in sweep:
+        if os.path.lexists(sweep) or sweep in preset_names():
+            raise
+        if os.sep in sweep and Path(sweep).suffix not in SWEEP_SUFFIXES:
+            raise BenchtuiError(f"{sweep}: no such file or folder; {MODELS}") from None
+        if os.sep not in sweep:
             raise BenchtuiError(unknown_word(sweep)) from None
         raise
 
 
+def _on_devices_here(preset: Sweep, overrides: tuple[str, ...]) -> Sweep:
+    """Leave out a preset's devices that this machine lacks, unless it lacks all or the user has named some."""
+    if any(override.partition("=")[0].strip() in ("device", "axes.device") for override in overrides):
+        return preset
+    missing = client.find_cuda().missing_reason
+    here = tuple(device for device in preset.axes.device if not missing(Config(device=device)))
+    return replace(preset, axes=replace(preset.axes, device=here)) if here else preset
+
+
+MODELS = "a model is a folder with its config.json, or a hub id such as org/name"
+FLAGS = ("help", "version")
+"""Options that people type as commands."""
 MOST_NAMES = 4
 """Maximum number of sessions that a message names."""
 
@@ -280,12 +336,15 @@ def unknown_word(word: str) -> str:
     """Describe a word that is neither a command, a preset nor a file, and suggest the closest known name."""
     from benchtui.sessions.sweep.toml_reader import preset_names  # no recorded session needs it
 
+    if word in FLAGS:
+        return f"{word}: an option, not a command: benchtui --{word}"
     sessions = [entry.path.stem for entry in paths.entries()]
     if begun := [name for name in sessions if name.startswith(word)]:
         return f"{word}: no whole name of a session; these begin with it: {', '.join(begun[:MOST_NAMES])}"
     hint = nearest(word, [*COMMANDS, *preset_names(), *sessions])
     presets = ", ".join(preset_names())
-    return f"{word}: no such file, preset or command{hint}; presets: {presets}; commands: benchtui --help"
+    listed = f"presets: {presets}; commands: benchtui --help; {MODELS}"
+    return f"{word}: no such file, preset or command{hint}; {listed}"
 
 
 def recorded_session(word: str) -> Path | None:
@@ -311,18 +370,16 @@ def named_model(word: str) -> str | None:
     Raises:
         BenchtuiError: If it is a folder without a model.
     """
-    from benchtui.sessions.stored_models.hub_cache import (
-        stored_folder,
-    )  # only needed for a word that is no sweep
+    from benchtui.sessions.stored_models.hub_cache import stored_folder
     from benchtui.sessions.stored_models.stored_model import missing_reason
     from benchtui.sessions.sweep.toml_reader import preset_names
 
     if word in preset_names() or os.path.isfile(word):
         return None
-    folder = stored_folder(word)
+    folder = stored_folder(word, "random")
     if folder is None:
         hub_id = "/" in word and Path(word).suffix not in SWEEP_SUFFIXES and not missing_reason(word, None)
-        return word if hub_id or word in client.bundled_models() else None
+        return word if hub_id else None
     if reason := missing_reason(word, folder):
         raise BenchtuiError(f"{word}: {reason}")
     return word
@@ -356,7 +413,7 @@ def open_app(
         require_terminal()
         show(None, None, model=model, theme=theme, ascii_only=ascii_only)
         return
-    loaded = _load(sweep, overrides) if sweep else None
+    loaded = load_named(sweep, overrides) if sweep else None
     require_terminal()
     engine = start_engine(loaded, session_path, overrides, trust=trust) if loaded else None
     show(engine, engine.path if engine else None, theme=theme, ascii_only=ascii_only)

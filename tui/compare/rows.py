@@ -29,11 +29,11 @@ from benchtui.tui.table.layout import GAP, Arrangement, TableRow
 ORDERS = ("plan", "slowest first", "fastest first", "verdict")
 """Sort orders, in the order that the key binding cycles through."""
 VERDICTS: dict[Verdict, Span] = {
-    Verdict.FASTER: ("F faster", "good"),
-    Verdict.SLOWER: ("S slower", "bad"),
-    Verdict.SAME: ("= same", "muted"),
-    Verdict.UNSURE: ("? unsure", "warning"),
-    Verdict.REPORTED: ("r reported", "muted"),
+    Verdict.FASTER: ("F FASTER", "good"),
+    Verdict.SLOWER: ("S SLOWER", "bad"),
+    Verdict.SAME: ("= SAME", "muted"),
+    Verdict.UNSURE: ("? UNSURE", "warning"),
+    Verdict.REPORTED: ("r REPORTED", "muted"),
 }
 """Letter, word, and color role of each verdict."""
 SEVERAL = "new"

@@ -1,7 +1,7 @@
 """Compare view: differences between sessions, a verdict for each case, and details of one pair."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -13,8 +13,7 @@ from textual.containers import Vertical
 
 from benchtui.engine import client
 from benchtui.sessions.compare.align import ComparedSession, SessionComparison, compare_sessions
-from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.replay.loading import AbandonedError, load
+from benchtui.sessions.errors import AbandonedError, BenchtuiError
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import task_named
 from benchtui.themes.symbols import Symbols
@@ -82,7 +81,6 @@ class Compare(PlaceScreen):
     """Comparison of sessions with the first one. Sessions are read in a thread."""
 
     DEFAULT_CSS = """
-    Compare #list { height: 1fr; scrollbar-size-vertical: 1; scrollbar-gutter: stable; overflow-x: hidden; }
     Compare #waiting { height: 1fr; margin: 1 2; }
     Compare #loaded { display: none; width: 100%; height: 1fr; }
     Compare.-loaded #waiting { display: none; }
@@ -91,10 +89,8 @@ class Compare(PlaceScreen):
     Compare #differences { max-height: 8; }
     Compare #summary { height: auto; }
     Compare #pairs { height: 1fr; }
-    Compare #header { height: 1; }
     Compare #pair { height: 30vh; }
     Compare #detail { height: 1fr; }
-    Compare #keys { height: 1; }
     Compare.-high #differences { max-height: 14; }
     Compare.-short #differences { max-height: 1; }
     """
@@ -248,7 +244,7 @@ class Compare(PlaceScreen):
             for number, path in enumerate(self._paths, 1):
                 name = self._app_context.name_of(path)
                 self._show_waiting(f"reading {clean(name)} ({number} of {len(self._paths)})", "muted")
-                session = await asyncio.to_thread(load, path, lambda: not self._abandoned)
+                session = await asyncio.to_thread(Session.load, path, None, lambda: not self._abandoned)
                 session.judge_by(self._app_context.judging)
                 sides.append(await asyncio.to_thread(ComparedSession.of, path.stem, session))
             await self._show_comparison(tuple(sides))
@@ -312,6 +308,13 @@ class Compare(PlaceScreen):
             self._panel("waiting").show(self._waiting)
         else:
             self._draw_compared(self._compared)
+        self._show_brief()
+
+    def brief(self, width: int, height: int) -> Sequence[Line]:
+        """Return the decision and the numbers of verdicts, or how to compare sessions."""
+        if self._compared is None:
+            return hint_lines([self._waiting])
+        return summary_lines(self._summary(self._compared), width, height, self._symbols)
 
     def _keys(self) -> Keys:
         return _keys(self._symbols) if self._compared else WAITING_KEYS
@@ -321,15 +324,16 @@ class Compare(PlaceScreen):
         letter = compared.against[0].new_letter if len(compared.against) == 1 else compare_rows.SEVERAL
         self._panel("sides").show(compared)
         self._panel("differences").show(compared)
-        counts = len(self._rows), len(self._entries)
-        self._panel("summary").show(
-            ComparisonSummary(compared, self._decision, *counts, self._words, self._order)
-        )
+        self._panel("summary").show(self._summary(compared))
         self._panel("header").show(ComparisonTitles(self._names, letter, self._unit))
         listing.show(self._lines(letter))
         self._panel("detail").show(Detail(self._entry))
         for frame, title in (("sessions", "sessions"), ("pairs", "cases"), ("pair", "selected case")):
             self.query_one(f"#{frame}", Frame).show_title([(title, "muted")])
+
+    def _summary(self, compared: SessionComparison) -> ComparisonSummary:
+        counts = len(self._rows), len(self._entries)
+        return ComparisonSummary(compared, self._decision, *counts, self._words, self._order)
 
     def _lines(self, letter: str) -> Lines:
         if not self._rows:

@@ -46,6 +46,19 @@ def memory(value: float | None, symbols: Symbols) -> str:
     return formatting.memory(value) or symbols.absent
 
 
+def gibibytes(value_mb: float) -> float:
+    """Convert MB (10**6 bytes) to GiB (2**30 bytes), the unit of a machine's memory, as in nvidia-smi."""
+    return value_mb * 1e6 / 2**30
+
+
+def machine_memory(value_mb: float | None, symbols: Symbols) -> str:
+    """Format memory of a machine, or files that have to fit into it, in GiB or MiB."""
+    if value_mb is None:
+        return symbols.absent
+    gib = gibibytes(value_mb)
+    return f"{significant(gib)} GiB" if gib >= 1 else f"{significant(1024 * gib)} MiB"
+
+
 def counted(names: Iterable[str]) -> str:
     """Format names with their counts, such as ``2 x A, B``."""
     return ", ".join(f"{count} x {name}" if count > 1 else name for name, count in Counter(names).items())

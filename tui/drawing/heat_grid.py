@@ -12,8 +12,8 @@ HEAT = tuple(f"heat{step}" for step in range(5))
 """Roles of cells, from the lowest value to the highest."""
 MAX_CELL = 16
 """Widest cell, in terminal cells."""
-TALL = 5
-"""Maximum number of lines of a cell, if there is room."""
+TALL, TALLEST = 5, 8
+"""Lines of a cell for which grids are placed side by side, and the most if there is more room."""
 MIN_WIDTH, MIN_HEIGHT = 24, 4
 GAP = 2
 """Columns between two grids side by side."""
@@ -146,7 +146,7 @@ def _layout(heatmap: Heatmap, width: int, room: int) -> _Layout:
     cell = min(MAX_CELL, ((width + GAP) // beside - GAP - label - 1) // min(count, fits))
     stacked = -(-len(heatmap.grids) // beside)
     most = (room + 1) // stacked - 3
-    tall = min(TALL, max(1, most // len(heatmap.rows)))
+    tall = min(TALLEST, max(1, most // len(heatmap.rows)))
     chosen = heatmap.chosen[2] if heatmap.chosen else 0
     first = max(0, min(chosen - fits // 2, count - fits))
     return _Layout(label, cell, tall, beside, first, min(first + fits, count))

@@ -41,6 +41,13 @@ def listing_lines(listing: Listing, width: int, height: int, symbols: Symbols) -
     return [head, *(_row(listing, top + at, row, sizes, width, symbols) for at, row in enumerate(shown))]
 
 
+def natural_width(listing: Listing) -> int:
+    """Return the width in cells at which nothing of a table is left out or shortened."""
+    columns = zip(*([text for text, _ in row] for row in (_header(listing, 0), *listing.rows)), strict=True)
+    sizes = [max(map(cell_len, column)) for column in columns]
+    return 1 + sum(sizes) + GAP * (len(sizes) - 1)
+
+
 def list_case_at(listing: Listing, at: tuple[int, int], size: tuple[int, int], symbols: Symbols) -> int | None:
     """Return the case of the row at a column and line of the rendered table; None if there is none."""
     row = at[1] - 1 + _first_row(listing, size[1] - 1)

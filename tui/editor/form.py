@@ -6,8 +6,7 @@ from typing import get_args
 
 import msgspec
 
-from benchtui.sessions.stored_models.hub_cache import stored_folder
-from benchtui.sessions.stored_models.stored_model import missing_reason
+from benchtui.sessions.estimates.sweep_models import missing_model, models_remark
 from benchtui.sessions.sweep import (
     TASKS,
     Answers,
@@ -22,7 +21,9 @@ from benchtui.sessions.sweep import (
     custom_task,
     task_named,
 )
+from benchtui.sessions.sweep.library_names import entry_named
 from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, Option
+from benchtui.sessions.sweep.ranges import AUTO
 from benchtui.sessions.sweep.tasks import BUILT_IN
 from benchtui.sessions.sweep.toml_reader import entries
 from benchtui.sessions.sweep.toml_writer import masked_text
@@ -95,7 +96,7 @@ _DESCRIBED = (
     FormField("name", "name of the session file"),
     FormField("model", "hub id, local folder, or a bundled architecture"),
     FormField("weights", "random: the same architecture without a download", get_args(Weights)),
-    FormField("task", 'what a step does; "file.py:function" for your own', TASKS),
+    FormField("task", 'auto: by the files of the model; "file.py:function": your own', (AUTO, *TASKS)),
     FormField("dataset", "sample: bundled text; synthetic: random token ids; hub id, file or folder"),
     *map(_of_axis, OPTIONS),
     FormField("measure.warmup", "uncounted steps; auto: until step times are stable"),
@@ -251,6 +252,7 @@ class FormRow(msgspec.Struct, frozen=True):
     text: str
     changed: bool
     """Whether the text differs from the default."""
+    default: str = ""
     values: tuple[tuple[str, bool], ...] = ()
     """Selectable values, each with whether it is on."""
     unused: str = ""
@@ -279,6 +281,8 @@ class Form(msgspec.Struct, frozen=True):
     """Whether key bindings act on the form rather than on the cases."""
     error: str = ""
     """Why the text of the selected row isn't allowed; empty if it is."""
+    explained: bool = False
+    """Whether the selected row is explained elsewhere, rather than below it."""
 
     @property
     def row(self) -> FormRow:
@@ -298,19 +302,6 @@ class Form(msgspec.Struct, frozen=True):
         values = [value for value, _ in self.row.values]
         at = next((place for place, (_, on) in enumerate(self.row.values) if on), -1 if by > 0 else 0)
         return values[(at + by) % len(values)]
-
-
-def model_problem(sweep: Sweep) -> str:
-    """Return why a sweep's model can't be loaded; empty if it can, or may be on the hub."""
-    return "" if custom_task(sweep.task) else missing_reason(sweep.model, stored_folder(sweep.model))
-
-
-def _model_remark(sweep: Sweep) -> str:
-    """Return what to know about a sweep's model before it runs."""
-    on_hub = (
-        sweep.weights == "pretrained" and not custom_task(sweep.task) and stored_folder(sweep.model) is None
-    )
-    return model_problem(sweep) or ("not in the cache of the hub: will be downloaded" if on_hub else "")
 
 
 def _set_text(rows: Sequence[FormRow]) -> str:
@@ -344,9 +335,12 @@ class Cursor:
         self.value = next((place for place, (_, on) in enumerate(row.values) if on), 0)
 
     def find(self, state: State, text: str) -> bool:
-        """Move to the first entry whose name begins with a text, else contains it. False if there is none."""
-        wanted = text.strip().lower().replace(" ", "_")
+        """Move to the entry that a name stands for, else the first whose name begins with it, else contains it.
+
+        False if there is none.
+        """
         usable = [entry for entry in ENTRIES if not unused(entry, state.sweep) or entry.key in state.texts]
+        wanted = entry_named(text.strip().lower().replace(" ", "_"), [entry.label for entry in usable])
         matching = [entry for entry in usable if wanted in entry.label]
         if not wanted or not matching:
             return not wanted
@@ -384,6 +378,7 @@ class Cursor:
         now = chosen(entry, text)
         values = tuple((value, value in now) for value in values_of(entry, text))
         changed = entry.key in texts and texts[entry.key] != self._defaults.get(entry.key)
-        remark = _model_remark(state.sweep) if is_model else ""
-        wrong = is_model and bool(model_problem(state.sweep))
-        return FormRow(entry, clean(text), changed, values, why or "", remark=remark, wrong=wrong)
+        remark = models_remark(state.sweep) if is_model else ""
+        wrong = is_model and missing_model(state.sweep) is not None
+        default = self._defaults.get(entry.key, "")
+        return FormRow(entry, clean(text), changed, default, values, why or "", remark=remark, wrong=wrong)

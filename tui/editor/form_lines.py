@@ -14,6 +14,7 @@ VALUE = INDENT + LABEL + 1
 """Cells before the value."""
 MAX_HELP = 3
 """Maximum number of lines of help below the selected row."""
+ABOUT_LABEL = 9
 LONG_LABEL = 26
 """Label width of entries that only some tasks have."""
 
@@ -29,6 +30,24 @@ def entry_lines(form: Form, width: int, height: int, symbols: Symbols) -> Sequen
         if hidden_entries and drawn:
             drawn[end] = justify(drawn[end], [(f"{hidden_entries} more", "muted")], width, symbols)
     return drawn
+
+
+def about_lines(form: Form, width: int, height: int, symbols: Symbols) -> Sequence[Line]:
+    """Describe the selected entry: what it means, its default and its values."""
+    row = form.row
+    facts = [
+        ("default", row.default or row.entry.unset),
+        ("values", ", ".join(row.entry.values)),
+        ("now", row.shown if row.changed else ""),
+    ]
+    texts = [(row.entry.about, "plain"), ("", "plain")]
+    texts += [(f"{name:<{ABOUT_LABEL}}{text}", "muted") for name, text in facts if text and not row.entry.folds]
+    indent = " " * ABOUT_LABEL
+    return [
+        line((part, role))
+        for text, role in texts
+        for part in wrap(text, max(width, 20), subsequent_indent=indent * (role == "muted")) or [""]
+    ]
 
 
 def value_place(form: Form, width: int, height: int, symbols: Symbols) -> tuple[int, int]:
@@ -95,7 +114,7 @@ def _row_lines(form: Form, place: int, width: int, symbols: Symbols) -> list[Lin
     label_role = "bad" if error else "strong" if here else "plain" if row.changed else "muted"
     if row.entry.folds:
         head = [mark, (" ", "plain"), *_fold(row, label_role, symbols)]
-        return [crop(head, width, symbols), *_help_lines(row, error, here, width)]
+        return [crop(head, width, symbols), *_help_lines(form, row, error, here, width)]
     label = row.entry.label.ljust(value_column(row) - INDENT - 1)
     head = [mark, (" ", "plain"), (f"{label} ", label_role)]
     if here and row.values and not row.unused:
@@ -104,7 +123,7 @@ def _row_lines(form: Form, place: int, width: int, symbols: Symbols) -> list[Lin
         lines = [line(*(head if number == 0 else [indent]), *spans) for number, spans in enumerate(choices)]
     else:
         lines = [crop([*head, _value(row, error)], width, symbols), *_remark_lines(row, width, symbols)]
-    return [*lines, *_help_lines(row, error, here, width)]
+    return [*lines, *_help_lines(form, row, error, here, width)]
 
 
 def _fold(row: FormRow, role: str, symbols: Symbols) -> list[Span]:
@@ -113,9 +132,9 @@ def _fold(row: FormRow, role: str, symbols: Symbols) -> list[Span]:
     return [(f"{row.entry.folds} {sign} ", role), ("" if row.open else row.text, "muted")]
 
 
-def _help_lines(row: FormRow, error: str, here: bool, width: int) -> list[Line]:
+def _help_lines(form: Form, row: FormRow, error: str, here: bool, width: int) -> list[Line]:
     """Render the help of the selected entry; if its text isn't allowed, the reason in red."""
-    if not here:
+    if not here or (form.explained and not error):
         return []
     indent = INDENT + 2
     texts = wrap(error or row.entry.about, max(width - indent, 12), break_on_hyphens=False)

@@ -14,7 +14,8 @@ from textual.widgets import Input
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.journal.session_file import SessionFile
 from benchtui.sessions.library.paths import DEMO
-from benchtui.sessions.sweep import Sweep
+from benchtui.sessions.stored_models.hub_cache import cached_models, stored_folder
+from benchtui.sessions.sweep import Config, Sweep
 from benchtui.sessions.sweep.toml_reader import load_sweep, preset_names
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean, fit
@@ -22,6 +23,7 @@ from benchtui.tui.drawing.listing import grouped_rows
 from benchtui.tui.drawing.styled_text import Line, crop, line
 from benchtui.tui.pages.choice_screen import ChoiceScreen
 from benchtui.tui.shell import keymap
+from benchtui.tui.shell.context import AppContext
 from benchtui.tui.widgets.completion import path_completer
 from benchtui.tui.widgets.input_field import Field
 from benchtui.tui.widgets.key_bar import KeyBar
@@ -41,30 +43,39 @@ class SweepFile(msgspec.Struct, frozen=True):
 
 
 DEMO_ENTRY = SweepFile("Demo", DEMO, DEMO, "a recorded session, replayed in the Monitor")
+MODELS = "Models in the cache"
+Missing = Callable[[Config], str]
+"""Returns why a case's device isn't on this machine; empty if it is."""
 MAX_RECENT = 8
 """Maximum number of recent sweeps listed."""
 
 
-def list_sweeps(folder: Path, recorded: Callable[[], Iterable[SessionFile]] = tuple) -> list[SweepFile]:
-    """List the presets and the demo, the sweeps in a folder, and the most recently run ones."""
-    presets = [_sweep("Presets", name, name) for name in preset_names()]
-    return [*presets, DEMO_ENTRY, *_files(folder), *_recent(recorded)]
+def list_sweeps(app_context: AppContext) -> list[SweepFile]:
+    """List presets, the demo, sweeps of the working folder, the most recently run ones, and models."""
+    missing = app_context.missing_device()
+    presets = [_sweep("Presets", name, name, missing) for name in preset_names()]
+    files, recent = _files(app_context.folder, missing), _recent(app_context.recorded)
+    models = (
+        SweepFile(MODELS, clean(model), model, "measure it in the open sweep") for model in cached_models()
+    )
+    return [*presets, DEMO_ENTRY, *files, *recent, *models]
 
 
 def requirements_text(sweep: Sweep) -> str:
     """Format what a sweep requires: devices, and whether weights are downloaded."""
-    devices = ", ".join(sweep.axes.device)
-    weights = "no download" if sweep.weights == "random" else "downloads weights"
-    return f"{devices}; {weights}"
+    stored = "local weights" if stored_folder(sweep.model) else "downloads weights"
+    return f"{', '.join(sweep.axes.device)}; {'no download' if sweep.weights == 'random' else stored}"
 
 
-def _sweep(group: str, name: str, source: str) -> SweepFile:
+def _sweep(group: str, name: str, source: str, missing: Missing) -> SweepFile:
     shown = clean(name)
     try:
         sweep = load_sweep(source)
     except BenchtuiError as error:
         return SweepFile(group, shown, source, problem=clean(str(error)))
-    return SweepFile(group, shown, source, _about(sweep))
+    reasons = [missing(Config(device=device)) for device in sweep.axes.device]
+    problem = reasons[0].partition(": ")[0] if all(reasons) else ""
+    return SweepFile(group, shown, source, _about(sweep), problem)
 
 
 def _recent(recorded: Callable[[], Iterable[SessionFile]]) -> Iterable[SweepFile]:
@@ -86,13 +97,13 @@ def _about(sweep: Sweep) -> str:
     return f"{count:,} case{'s' * (count != 1)}; {clean(requirements_text(sweep))}; {clean(sweep.model)}"
 
 
-def _files(folder: Path) -> Iterable[SweepFile]:
+def _files(folder: Path, missing: Missing) -> Iterable[SweepFile]:
     try:
         toml_files = sorted(folder.glob("*.toml"))
     except OSError:
         return []
     sources = (path for path in toml_files if path.name != "pyproject.toml")
-    return [_sweep("Sweeps in this folder", path.name, str(path)) for path in sources]
+    return [_sweep("Sweeps in this folder", path.name, str(path), missing) for path in sources]
 
 
 NAME = 24
@@ -120,8 +131,8 @@ def _offer(offer: SweepFile, chosen: bool, width: int, symbols: Symbols) -> Line
     mark = symbols.chosen if chosen else " "
     size = min(NAME, width // 3)
     name = (f"{fit(offer.name, size, symbols)}  ", "strong" if chosen else "plain")
-    about = (offer.problem, "warning") if offer.problem else (offer.about, "muted")
-    return crop([(f"{mark} ", "accent"), name, about], width, symbols)
+    problem = f"{symbols.skipped} {offer.problem}   " if offer.problem else ""
+    return crop([(f"{mark} ", "accent"), name, (problem, "warning"), (offer.about, "muted")], width, symbols)
 
 
 PROMPT = "open: "
@@ -136,7 +147,6 @@ class OpenDialog(ChoiceScreen[str]):
     OpenDialog #prompt { height: 1; margin: 1 2 1 2; }
     OpenDialog #choices { height: 1fr; margin: 0 2; }
     OpenDialog #hint { height: 2; margin: 0 2; }
-    OpenDialog #keys { height: 1; }
     """
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "open",
@@ -147,10 +157,9 @@ class OpenDialog(ChoiceScreen[str]):
         ("escape", "back", "back", "Back"),
     )
 
-    def __init__(self, folder: Path, recorded: Callable[[], Iterable[SessionFile]], symbols: Symbols) -> None:
+    def __init__(self, app_context: AppContext, symbols: Symbols) -> None:
         super().__init__()
-        self._folder = folder
-        self._recorded = recorded
+        self._app_context = app_context
         self._symbols = symbols
         self._all: tuple[SweepFile, ...] = ()
         self._offers: tuple[SweepFile, ...] = ()
@@ -167,9 +176,9 @@ class OpenDialog(ChoiceScreen[str]):
         """Show the dialog, then load the list in a thread."""
         self._panel("prompt").show(Log(word=PROMPT, role="strong"))
         self._panel("keys").show((("enter", "open"), (self._symbols.arrows, "choose"), ("esc", "back")))
-        self.query_one(Field).open("", path_completer(self._folder))
+        self.query_one(Field).open("", path_completer(self._app_context.folder))
         self.call_after_refresh(self.on_resize)
-        self._all = self._offers = tuple(await asyncio.to_thread(list_sweeps, self._folder, self._recorded))
+        self._all = self._offers = tuple(await asyncio.to_thread(list_sweeps, self._app_context))
         self.action_move(0)
 
     def on_resize(self) -> None:
@@ -205,4 +214,4 @@ class OpenDialog(ChoiceScreen[str]):
         if self._offers:
             self.accept()
         elif text:
-            self.dismiss(str(self._folder / Path(text).expanduser()))
+            self.dismiss(str(self._app_context.folder / Path(text).expanduser()))

@@ -1,33 +1,37 @@
 """Sweep view: edit a sweep, preview its cases, and start it."""
 
 import asyncio
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar, Literal
 
+from msgspec.structs import replace
 from textual import events, on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
 from textual.widgets import Input
 
-from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.estimates.sweep_models import missing_model
 from benchtui.sessions.library.paths import DEMO, demo_path
-from benchtui.sessions.permissions.needed import NO_CONSENT, Consent, PermissionNeededError
+from benchtui.sessions.stored_models.hub_cache import snapshot
 from benchtui.sessions.sweep import Sweep
+from benchtui.sessions.text.formatting import count
 from benchtui.themes.symbols import Symbols
+from benchtui.tui.drawing.format import clean
+from benchtui.tui.drawing.styled_text import Line, wrap_facts
+from benchtui.tui.editor.case_grid import totals_text
 from benchtui.tui.editor.draft import DEFAULT_PRESET
 from benchtui.tui.editor.estimates import HistoryCache
-from benchtui.tui.editor.form import Form, model_problem
-from benchtui.tui.editor.form_lines import entry_lines, row_at, value_place
+from benchtui.tui.editor.form import Form
+from benchtui.tui.editor.form_lines import about_lines, entry_lines, row_at, value_place
 from benchtui.tui.editor.grid_pane import CasesPane
 from benchtui.tui.editor.state import LABELS, EditorState, Typing, hint_of, keys_of
 from benchtui.tui.editor.title_bar import TitleBar
 from benchtui.tui.pages.view_screen import ViewScreen
 from benchtui.tui.shell import keymap
-from benchtui.tui.shell.context import ANOTHER_SWEEP_RUNNING, AppContext
-from benchtui.tui.shell.key_queue import HOLDS_KEYS
-from benchtui.tui.shell.navigation import BackRequested, Opened
+from benchtui.tui.shell.context import AppContext
+from benchtui.tui.shell.navigation import BackRequested, EngineRequested, Opened
 from benchtui.tui.widgets.completion import Completer, model_completer, path_completer
 from benchtui.tui.widgets.frame import Frame
 from benchtui.tui.widgets.input_field import Field
@@ -62,12 +66,7 @@ KEYS = keymap.table(
     ("tab,shift+tab", "cases", "other_pane", "Switch between entries and cases"),
     ("y", "yes", "agree", "Confirm", "when a question is open"),
     ("escape", "back", "back", "Back", "from the input, the question or the cases; then to the previous page"),
-    ("down,j", "down", "move(1)", "Down", "by a row or a case"),
-    ("up,k", "up", "move(-1)", "Up"),
-    ("pagedown", "page_down", "move(10)", "Down by ten"),
-    ("pageup", "page_up", "move(-10)", "Up by ten"),
-    ("home,g", "first", "move(-1000000)", "First"),
-    ("end,G", "last", "move(1000000)", "Last"),
+    *keymap.movement("row", "or case"),
     ("right,l", "right", "turn(1)", "Next value", "or next option of the case"),
     ("left,h", "left", "turn(-1)", "Previous value"),
     ("question_mark,f1", "help", "help", "Help"),
@@ -93,8 +92,10 @@ class Editor(ViewScreen):
     Editor #totals { height: 3; }
     Editor #matrix { height: 1fr; }
     Editor #hint { height: 2; margin: 0 1; }
-    Editor #keys { height: 1; }
-    Editor.-wide #sweep { width: 88; }
+    Editor #about { display: none; width: 52; height: 100%; }
+    Editor.-wide #sweep { width: 68; }
+    Editor.-wide #about { display: block; }
+    Editor #meaning { height: 1fr; }
     Editor.-narrow #panes { layout: vertical; }
     Editor.-narrow #sweep { width: 100%; height: 1fr; }
     Editor.-narrow #plan { width: 100%; height: 40%; }
@@ -112,7 +113,6 @@ class Editor(ViewScreen):
         self._app_context = app_context
         self.state = EditorState(source)
         self._typing: Typing = ""
-        self._busy = False
         self._looked = False
         """Whether this machine has been checked for devices."""
 
@@ -129,6 +129,7 @@ class Editor(ViewScreen):
             yield Frame(Panel[Form](entry_lines, signs, id="entries"), symbols=signs, id="sweep")
             cases = CasesPane(HistoryCache(self._app_context), signs, id="cases")
             yield Frame(cases, symbols=signs, id="plan")
+            yield Frame(Panel[Form](about_lines, signs, id="meaning"), symbols=signs, id="about")
         yield Panel[Log](log_lines, signs, id="hint")
 
     def on_screen_resume(self) -> None:
@@ -158,7 +159,7 @@ class Editor(ViewScreen):
             return
         if self.state.in_cases != (panel.id == "matrix"):
             self.action_other_pane()
-        form = self.state.form
+        form = self._form
         room = (*panel.size, self._symbols)
         row = row_at(form, at.y, *room) if panel.id == "entries" else self._cases.row_at(at.y)
         if row is not None:
@@ -194,17 +195,17 @@ class Editor(ViewScreen):
         await self.app.run_action("app.leave")
 
     def action_start(self) -> None:
-        """Start the sweep and show it. Ask first if another one is running on this machine."""
+        """Start the sweep and show it."""
         totals = self._cases.totals
-        if problem := model_problem(self.state.sweep):
-            self.state.show_message(f"model {self.state.sweep.model}: {problem}", "bad")
+        if missing := missing_model(self.state.sweep):
+            self.state.show_message(f"model {': '.join(missing)}", "bad")
             self.draw()
         elif totals is not None and totals.complete and not totals.on:
             why = totals.missing_reason or "all cases are skipped or off"
             self.state.show_message(f"nothing to measure: {why}", "warning")
             self.draw()
-        elif not self._busy:
-            self._start(anyway=False)
+        else:
+            self._start()
 
     def action_edit(self) -> None:
         """Edit the value of the selected entry; among the cases, toggle one."""
@@ -242,8 +243,7 @@ class Editor(ViewScreen):
         """Open the dialog for another sweep."""
         from benchtui.tui.editor.open_dialog import OpenDialog  # lazy import: not needed for the first paint
 
-        folder = self._app_context.folder
-        self.app.push_screen(OpenDialog(folder, self._app_context.recorded, self._symbols), self._open_choice)
+        self.app.push_screen(OpenDialog(self._app_context, self._symbols), self._open_choice)
 
     def action_find(self) -> None:
         """Ask for the name of an entry, and move to the first match on each keystroke."""
@@ -315,9 +315,12 @@ class Editor(ViewScreen):
         self.draw()
 
     def _open_choice(self, source: str | None) -> None:
-        """Edit the chosen sweep, or replay the demo."""
+        """Edit the chosen sweep, replay the demo, or measure the chosen model in the open sweep."""
         if source == DEMO:
             self.post_message(Opened(demo_path(), None, replay=True))
+        elif source is not None and snapshot(source):
+            self.state.set_model(source)
+            self.draw()
         else:
             self.edit(source)
 
@@ -341,10 +344,22 @@ class Editor(ViewScreen):
                 frame = self.query_one(f"#{name}", Frame)
                 frame.show_title([(title, "muted")])
                 frame.highlight(focused)
-            self._panel("entries").show(state.form)
+            form = self._form
+            self._panel("entries").show(form)
+            self._panel("meaning").show(form)
+            self.query_one("#about", Frame).show_title([(form.row.entry.key.removeprefix("fold."), "muted")])
             self._cases.show(state.sweep, state.in_cases)
             self._panel("hint").show(hint_of(state, self._cases.cell, self._typing))
             self._panel("keys").show(keys_of(state, self._typing))
+            self._show_brief()
+
+    def brief(self, width: int, height: int) -> Sequence[Line]:
+        """Return the sweep with its totals, and its entries."""
+        name, totals = clean(self.state.sweep.name), self._cases.totals
+        sweep, amount = self.state.sweep, count(self.state.sweep.axes.count, "case")
+        text = totals_text(totals, sweep, self._symbols) if totals and totals.complete else amount
+        head = wrap_facts([[(name, "strong")], [(text, "plain")]], width)
+        return [*head, *entry_lines(self.state.form, width, height - len(head), self._symbols)]
 
     def _completer(self) -> Completer | None:
         """Return what completes the selected entry at tab: models or files; None for other entries."""
@@ -370,7 +385,7 @@ class Editor(ViewScreen):
         panel = self._panel("entries" if self._typing == "entry" else "hint").region
         column, row = len(LABELS.get(self._typing, "")), panel.height - (2 if self.state.message else 1)
         if self._typing == "entry":
-            column, row = value_place(self.state.form, panel.width, panel.height, self._symbols)
+            column, row = value_place(self._form, panel.width, panel.height, self._symbols)
         self.query_one(Field).place(panel.x + column, panel.y + row, panel.width - column)
 
     def _accept(self) -> bool:
@@ -404,50 +419,33 @@ class Editor(ViewScreen):
             self._looked = True
             self._cases.show_missing_devices(await asyncio.to_thread(self._app_context.missing_device))
 
-    @work(group="start", name=HOLDS_KEYS)
-    async def _start(self, anyway: bool, consent: Consent = NO_CONSENT) -> None:
-        """Start an engine in the background. Unless ``anyway``, ask first if another one is running.
+    def _start(self) -> None:
+        """Request an engine. What the user typed here is allowed; the app asks about what came from a file."""
+        draft, sweep = self.state.draft, self.state.draft.sweep
 
-        What the user typed here is allowed. Ask about code and variables that came from a file.
-        """
-        self._busy, sweep = True, self.state.draft.sweep
+        def refused(reason: str) -> None:
+            self.state.show_message(reason, "bad")
+            self.draw()
+
+        def started() -> None:
+            draft.mark_saved(sweep)
+            self.state.show_message("")
+
         self.state.show_message("starting the engine")
         self.draw()
-        try:
-            others = [] if anyway else await asyncio.to_thread(self._app_context.running)
-            if others:
-                self.state.ask(ANOTHER_SWEEP_RUNNING, "start anyway", partial(self._start, anyway=True))
-                return
-            engine = await asyncio.to_thread(self._app_context.start, sweep, self.state.draft.typed | consent)
-        except PermissionNeededError as error:
-            self._ask_permission(error)
-            return
-        except BenchtuiError as error:
-            self.state.show_message(str(error), "bad")
-            return
-        finally:
-            self._busy = False
-            self.draw()
-        self.state.draft.mark_saved(sweep)
-        self.state.show_message("")
-        self.post_message(Opened(engine.path, engine))
+        self.post_message(
+            EngineRequested(
+                lambda context, consent, wait: context.start(sweep, consent, wait),
+                draft.typed,
+                refused=refused,
+                started=started,
+                name=draft.state.origin.title,
+            )
+        )
 
-    def _ask_permission(self, error: PermissionNeededError) -> None:
-        """Ask whether the sweep may run its code and set its variables, and start it if so."""
-        from benchtui.tui.pages.permission import (
-            PermissionScreen,
-        )  # lazy import: not needed for the first paint
-
-        def answer(yes: bool | None) -> None:
-            if yes:
-                self._start(anyway=True, consent=error.consent)
-            else:
-                self.state.show_message("not started: its code or variables aren't allowed", "warning")
-                self.draw()
-
-        self.state.show_message("")
-        screen = PermissionScreen(self.state.draft.state.origin.title, error.permissions, self._symbols)
-        self.app.push_screen(screen, answer)
+    @property
+    def _form(self) -> Form:
+        return replace(self.state.form, explained=self.has_class("-wide"))
 
     @property
     def _cases(self) -> CasesPane:

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.estimates.proposal import proposal_of
 from benchtui.sessions.stored_models.hub_cache import stored_folder
-from benchtui.sessions.stored_models.proposal import proposal_of
 from benchtui.sessions.stored_models.stored_model import missing_reason, read_model
 from benchtui.sessions.sweep import Exclusion, Sweep, custom_task
+from benchtui.sessions.sweep.library_names import entry_hint
 from benchtui.tui.drawing.format import clean, duration
 from benchtui.tui.editor.case_grid import GridCase
 from benchtui.tui.editor.draft import DEFAULT_PRESET, Draft, State, without_repeats
-from benchtui.tui.editor.form import Cursor, Form, FormRow, toggled
+from benchtui.tui.editor.form import ENTRIES, Cursor, Form, FormRow, toggled
 from benchtui.tui.shell.keymap import key
 from benchtui.tui.table.case_names import config_name
 from benchtui.tui.widgets.keys import Keys
@@ -129,7 +130,8 @@ class EditorState:
     def find(self, text: str) -> None:
         """Move to the entry whose name contains a text."""
         moved = self.cursor.find(self.draft.state, text)
-        self.show_message("" if moved else "no entry has this name", "warning")
+        names = (entry.label for entry in ENTRIES)
+        self.show_message("" if moved else f"no entry has this name{entry_hint(text, names)}", "warning")
 
     def turn(self, by: int) -> None:
         """Move to another value. For a single-value entry, set the next one."""
@@ -173,6 +175,11 @@ class EditorState:
         if entry == "model":
             self._propose(self.sweep.model)
         return True
+
+    def set_model(self, model: str) -> None:
+        """Measure another model."""
+        self.cursor.find(self.draft.state, "model")
+        self.set_value(model)
 
     def _propose(self, model: str) -> None:
         """Set the entries that a model's files suggest, as a change of its own that can be undone."""

@@ -35,7 +35,7 @@ def title_lines(title: Title, width: int, height: int, symbols: Symbols) -> list
         left += [(f" {symbols.dot} ", "muted"), ("not saved", "warning")]
     forms = running_texts(title.running)
     right = next((form for form in forms if width_of(left) + len(form) + 2 <= width), forms[-1])
-    return [justify(left, [(right, "accent"), (" ", "plain")] if right else [], width, symbols)]
+    return [justify(left, [(right, "muted"), (" ", "plain")] if right else [], width, symbols)]
 
 
 def running_texts(running: tuple[str, ...]) -> tuple[str, ...]:

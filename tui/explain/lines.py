@@ -1,12 +1,12 @@
 """Lines of the Why page: sentences, the step as one bar by family, and the most expensive operators."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
 
-import msgspec
+from rich.cells import cell_len
 
 from benchtui.sessions.explain.cases import FAMILIES, SHOWN_KERNELS, ExplainedCase
-from benchtui.sessions.explain.difference import CaseDifference, Part
+from benchtui.sessions.explain.difference import CaseDifference
 from benchtui.sessions.explain.sentences import (
     device_sentence,
     gap_sentences,
@@ -15,10 +15,19 @@ from benchtui.sessions.explain.sentences import (
     profiling_notes,
     step_sentence,
 )
-from benchtui.sessions.explain.tables import memory_facts, peak_text, rate_text, shown_places, signed
+from benchtui.sessions.explain.tables import (
+    difference_tables,
+    families_table,
+    kernels_table,
+    memory_facts,
+    memory_table,
+    parts_table,
+    places_table,
+)
 from benchtui.sessions.explain.trials import trial_sentence
-from benchtui.sessions.profiles import FamilyName, KernelTime
-from benchtui.sessions.text.formatting import capitalized, number, percent
+from benchtui.sessions.profiles import FamilyName
+from benchtui.sessions.text.formatting import capitalized, number
+from benchtui.sessions.text.tables import Table
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.bars import bar
 from benchtui.tui.drawing.format import clean, fit
@@ -29,7 +38,8 @@ WIDE = 140
 """Minimum width for two columns, in cells."""
 BETWEEN = 3
 MINI_BAR = 12
-REMAINDER = "not in the profiles"
+LEAST_NAME, MOST_TITLE = 16, 14
+"""Minimum width of the names of rows, in cells, and maximum width of the title of numbers."""
 WIDE_KERNELS = 25
 """Number of operators shown next to the families, where there is room for more than below them."""
 _COLORS: dict[FamilyName, str] = {
@@ -40,14 +50,16 @@ _COLORS: dict[FamilyName, str] = {
     "copy": "line4",
     "optimizer": "soft",
     "collective": "accent",
-    "tokenizer": "warning",
-    "input": "warning",
+    "tokenizer": "bright",
+    "input": "plain",
     "compile": "accent",
     "other": "faint",
     "python": "muted",
     "wait": "bad",
 }
 """Role of each family's color. The legend names them, so that nothing depends on color alone."""
+_BY_TITLE = {title: family for family, title in FAMILIES.items()}
+NO_FAMILIES: Mapping[str, FamilyName] = {}
 _CONFIDENCE = {"high": "good", "medium": "warning", "low": "muted"}
 
 
@@ -158,197 +170,106 @@ def _mark(family: FamilyName, symbols: Symbols) -> Span:
 
 def _one_case(case: ExplainedCase, width: int, symbols: Symbols) -> list[Line]:
     if width < WIDE:
-        return [
-            *_parts(case, width, symbols),
-            *_families(case, width, symbols),
-            BLANK,
-            *_kernels(case, width, symbols),
-            *_rest(case, width, symbols),
-        ]
+        parts = _families(case, width, symbols), _kernels(case, width, symbols), _rest(case, width, symbols)
+        return [row for part in parts for row in (*part, BLANK)][:-1]
     left_width = (width - BETWEEN) * 2 // 5
-    right_width = width - BETWEEN - left_width
-    first = [
-        *_parts(case, left_width, symbols),
-        *_families(case, left_width, symbols),
-        *_rest(case, left_width, symbols),
-    ]
-    return side_by_side([first, _kernels(case, right_width, symbols, WIDE_KERNELS)], left_width + BETWEEN)
-
-
-def _name_room(width: int) -> int:
-    """Return the width of names in the tables of families and of memory."""
-    return max(width - 2 - 12 - 8 - 9 - MINI_BAR - 1, 12)
-
-
-def _parts(case: ExplainedCase, width: int, symbols: Symbols) -> Iterator[Line]:
-    """Render the parts of a step without the profiler, before what they consist of; none for a single part."""
-    room = _name_room(width)
-    shares = case.part_shares
-    if shares:
-        yield crop([(f"  {'part':<{room}}{'ms':>12}{'%':>8}", "muted")], width, symbols)
-    for name, share in shares.items():
-        spans: list[Span] = [
-            (f"  {fit(clean(name), room, symbols):<{room}}", "plain"),
-            (f"{number(case.profile.parts_ms[name]):>12}", "bright"),
-            (f"{percent(share, 1):>8}", "plain"),
-            (" " * 10, "plain"),
-            *bar(share, MINI_BAR, symbols, "soft"),
-        ]
-        yield crop(spans, width, symbols)
-    if shares:
-        yield BLANK
-
-
-def _places(case: ExplainedCase, width: int, symbols: Symbols) -> Iterator[Line]:
-    """Render the lines of code at which the main thread was found most often."""
-    places = shown_places(case)
-    if places:
-        yield BLANK
-        yield crop([("      %  line of code", "muted")], width, symbols)
-    for place in places:
-        text = f"{percent(place.share, 0):>7}  {place.where} ({place.activity})  {place.code}"
-        yield crop([(clean(text), "plain")], width, symbols)
+    first = [*_families(case, left_width, symbols), BLANK, *_rest(case, left_width, symbols)]
+    second = _kernels(case, width - BETWEEN - left_width, symbols, WIDE_KERNELS)
+    return side_by_side([first, second], left_width + BETWEEN)
 
 
 def _families(case: ExplainedCase, width: int, symbols: Symbols) -> list[Line]:
-    room = _name_room(width)
-    lines = [crop([(f"  {'family':<{room}}{'ms':>12}{'%':>8}{'calls':>9}", "muted")], width, symbols)]
-    for family in case.profile.families:
-        share = family.ms / case.profile.step_ms if case.profile.step_ms else 0.0
-        calls = f"{family.launches:,.0f}" if family.launches else ""
-        spans: list[Span] = [
-            _mark(family.family, symbols),
-            (f"{fit(FAMILIES[family.family], room, symbols):<{room}}", "plain"),
-            (f"{number(family.ms):>12}", "bright"),
-            (f"{percent(share, 1):>8}", "plain"),
-            (f"{calls:>9} ", "muted"),
-            *bar(share, MINI_BAR, symbols, _COLORS[family.family]),
-        ]
-        lines.append(crop(spans, width, symbols))
-    return lines
+    """Render the parts of a step without the profiler, if it has several, then the families."""
+    parts = _grid(parts_table(case), width, symbols, bars=list(case.part_shares.values()))
+    shares = [case.share(family.family) for family in case.profile.families]
+    families = _grid(families_table(case), width, symbols, families=_BY_TITLE, bars=shares)
+    return [*parts, *([BLANK] if parts else []), *families]
 
 
 def _kernels(case: ExplainedCase, width: int, symbols: Symbols, most: int = SHOWN_KERNELS) -> list[Line]:
-    """Render the most expensive operators; their inputs and families where there is room."""
-    numbers = 9 + 7 + 8 + 15 + 8
-    room = max(width - numbers, 16)
-    name = min(room, max((len(kernel.name) for kernel in case.profile.kernels[:SHOWN_KERNELS]), default=16) + 2)
-    name = max(min(name, 48), 16)
-    heading = f"{'operator or kernel':<{name}}{'ms':>9}{'%':>7}{'calls':>8}{'rate':>15}{'% peak':>8}"
-    inputs = "  inputs" if width - name - numbers > 12 else ""
-    lines = [crop([(heading + inputs, "muted")], width, symbols)]
-    for kernel in case.profile.kernels[:most]:
-        lines.append(crop(_kernel(case, kernel, name, symbols), width, symbols))
-    return lines
-
-
-def _kernel(case: ExplainedCase, kernel: KernelTime, name: int, symbols: Symbols) -> list[Span]:
-    rate = case.rate(kernel)
-    share = kernel.ms / case.profile.step_ms if case.profile.step_ms else 0.0
-    return [
-        (f"{fit(clean(kernel.name), name - 1, symbols):<{name}}", _COLORS[kernel.family]),
-        (f"{number(kernel.ms):>9}", "bright"),
-        (f"{percent(share, 1):>7}", "plain"),
-        (f"{kernel.count:>8,.0f}", "muted"),
-        (f"{rate_text(rate) or '':>15}", "plain"),
-        (f"{peak_text(rate) or '':>8}", "plain"),
-        (f"  {clean(kernel.shape or '')}", "muted"),
-    ]
+    families = {kernel.name: kernel.family for kernel in case.profile.kernels}
+    return _grid(kernels_table(case, most, family=False), width, symbols, families=families)
 
 
 def _rest(case: ExplainedCase, width: int, symbols: Symbols) -> Iterator[Line]:
-    """Yield the compiler's graph breaks and recompiles, memory, and how the step was timed."""
-    profile = case.profile
-    yield from _places(case, width, symbols)
-    yield from _memory(case, width, symbols)
-    for graph_break in profile.graph_breaks:
-        yield from _wrapped(
-            f"Graph break at {graph_break.where}: {graph_break.reason}", width, ("", "plain"), role="muted"
-        )
-    for again in profile.recompiles:
-        yield from _wrapped(f"Recompile of {again.where}: {again.guard}", width, ("", "plain"), role="muted")
-    yield BLANK
-    yield from _wrapped(f"Step: {step_sentence(case)}.", width, ("", "plain"), role="muted")
-    yield from _wrapped(f"{capitalized(device_sentence(case))}.", width, ("", "plain"), role="muted")
-    for what, why in profile.absent.items():
-        yield from _wrapped(f"No {what.replace('_', ' ')}: {why}", width, ("", "plain"), role="muted")
+    """Yield lines of code, memory, the compiler's graph breaks and recompiles, and how the step was timed."""
+    memory = [mb for _, mb in memory_facts(case)]
+    bars = [mb / max(memory) for mb in memory]
+    for block in (
+        _grid(places_table(case), width, symbols),
+        _grid(memory_table(case), width, symbols, bars=bars),
+    ):
+        yield from (*block, BLANK) if block else ()
+    for text in _notes(case):
+        yield from _wrapped(text, width, ("", "plain"), role="muted")
 
 
-def _memory(case: ExplainedCase, width: int, symbols: Symbols) -> Iterator[Line]:
-    """Yield the memory of a step by kind, with bars as shares of the largest."""
-    facts = list(memory_facts(case))
-    most_mb = max((mb for _, mb in facts), default=0.0)
-    room = _name_room(width)
-    if facts:
-        yield BLANK
-        yield crop([(f"  {'memory':<{room}}{'MB':>12}", "muted")], width, symbols)
-    for name, mb in facts:
-        mini = bar(mb / most_mb, MINI_BAR, symbols, "soft")
-        numbers: Span = (f"{number(mb):>12}", "bright")
-        yield crop(
-            [(f"  {fit(name, room, symbols):<{room}}", "plain"), numbers, (" " * 18, "plain"), *mini],
-            width,
-            symbols,
-        )
+def _notes(case: ExplainedCase) -> Iterator[str]:
+    for graph_break in case.profile.graph_breaks:
+        yield f"Graph break at {graph_break.where}: {graph_break.reason}"
+    for again in case.profile.recompiles:
+        yield f"Recompile of {again.where}: {again.guard}"
+    yield f"Step: {step_sentence(case)}."
+    yield f"{capitalized(device_sentence(case))}."
+    for what, why in case.profile.absent.items():
+        yield f"No {what.replace('_', ' ')}: {why}"
 
 
 def _gap(gap: CaseDifference, names: tuple[str, str], width: int, symbols: Symbols) -> list[Line]:
     """Render families and operators of two cases side by side, with the gap. ``names`` are base and new."""
-    shown = _GapTable(gap, names, width if width < WIDE else (width - BETWEEN) // 2, symbols)
-    families = [*gap.families, Part(REMAINDER, None, gap.remainder_ms)]
-    first = [*shown.lines("family", families), *_whole(gap, shown.width)]
-    second = list(shown.lines("operator or kernel", gap.kernels[:SHOWN_KERNELS]))
-    return [*first, BLANK, *second] if width < WIDE else side_by_side([first, second], shown.width + BETWEEN)
+    room = width if width < WIDE else (width - BETWEEN) // 2
+    kernels = (*gap.base.profile.kernels, *gap.new.profile.kernels)
+    marked = _BY_TITLE | {kernel.name: kernel.family for kernel in kernels}
+    tables = difference_tables(gap, names)
+    first, second = (_grid(table, room, symbols, families=marked) for table in tables)
+    return [*first, BLANK, *second] if width < WIDE else side_by_side([first, second], room + BETWEEN)
 
 
-class _GapTable(msgspec.Struct, frozen=True):
-    """Tables of the parts that make up the difference between two cases."""
+def _grid(
+    shown: Table | None,
+    width: int,
+    symbols: Symbols,
+    *,
+    families: Mapping[str, FamilyName] = NO_FAMILIES,
+    bars: Sequence[float] = (),
+) -> list[Line]:
+    """Render a table whose first column names its rows, cropped at the width of the page.
 
-    gap: CaseDifference
-    names: tuple[str, str]
-    width: int
-    symbols: Symbols
-
-    def lines(self, title: str, parts: Sequence[Part]) -> Iterator[Line]:
-        """Yield the heading, and a line for each part."""
-        heads = "".join(f"{fit(name, self._cell - 1, self.symbols):>{self._cell}}" for name in self.names)
-        heading = f"  {title:<{self._room}}{heads}{'gap, ms':>10}{'% of it':>9}"
-        yield crop([(heading, "muted")], self.width, self.symbols)
-        marks = self._marks()
-        for part in parts:
-            yield crop([marks.get(part.name, ("  ", "plain")), *self._cells(part)], self.width, self.symbols)
-
-    def _cells(self, part: Part) -> list[Span]:
-        rest, cell, share = part.name == REMAINDER, self._cell, self.gap.share(part)
-        times = "" if rest else f"{number(part.base_ms) or '':>{cell}}{number(part.new_ms) or '':>{cell}}"
-        role = "muted" if rest or signed(part.gap_ms) == "0" else "bad" if part.gap_ms > 0 else "good"
-        name = fit(clean(part.name), self._room - 1, self.symbols)
-        return [
-            (f"{name:<{self._room}}", "muted" if rest else "plain"),
-            (f"{times:>{2 * cell}}", "plain"),
-            (f"{signed(part.gap_ms):>10}", role),
-            (f"{'' if share is None else percent(share, 0):>9}", "muted"),
-        ]
-
-    def _marks(self) -> dict[str, Span]:
-        """Return the mark of each family, and for each operator the mark of its family."""
-        kernels = (*self.gap.base.profile.kernels, *self.gap.new.profile.kernels)
-        families = {kernel.name: kernel.family for kernel in kernels}
-        families |= {title: family for family, title in FAMILIES.items()}
-        return {name: _mark(family, self.symbols) for name, family in families.items()}
-
-    @property
-    def _cell(self) -> int:
-        return min(max(10, *(len(name) + 1 for name in self.names)), 24)
-
-    @property
-    def _room(self) -> int:
-        return max(self.width - 2 - 2 * self._cell - 10 - 9, 12)
+    ``families`` has the families of rows that get a mark. ``bars`` are shares, drawn at the end of each row.
+    """
+    if shown is None:
+        return []
+    named = zip(map(clean, shown.titles), shown.right, strict=True)
+    titles = [
+        fit(name, MOST_TITLE, symbols) if right and len(name) > MOST_TITLE else name for name, right in named
+    ]
+    cells = [titles, *([clean(cell or "") for cell in row] for row in shown.rows)]
+    sizes = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
+    numbers = sum(size + 2 for size, right in zip(sizes[1:], shown.right[1:], strict=True) if right)
+    sizes[0] = min(sizes[0], max(width - 2 - numbers - (MINI_BAR + 2 if bars else 0), LEAST_NAME))
+    lines = [crop([("  " + "".join(_aligned(shown, cells[0], sizes, symbols)), "muted")], width, symbols)]
+    for place, row in enumerate(cells[1:]):
+        *texts, last = _aligned(shown, row, sizes, symbols)
+        family = families.get(row[0])
+        mark = _mark(family, symbols) if family else ("  ", "plain")
+        spans = [(text, _role(at, text)) for at, text in enumerate([*texts, last.rstrip()])]
+        color = _COLORS[family] if family else "soft"
+        drawn = [("  ", "plain"), *bar(bars[place], MINI_BAR, symbols, color)] if bars else []
+        lines.append(crop([mark, *spans, *drawn], width, symbols))
+    return lines
 
 
-def _whole(gap: CaseDifference, width: int) -> list[Line]:
-    per = " per sample" if gap.per_sample else ""
-    text = f"measured difference: {signed(gap.measured_gap_ms)} ms{per}"
-    if all(gap.whole_ms):
-        text += f" ({number(gap.whole_ms[0])} to {number(gap.whole_ms[1])} ms)"
-    return [line((capitalized(text)[:width], "strong"))]
+def _aligned(shown: Table, row: Sequence[str], sizes: Sequence[int], symbols: Symbols) -> list[str]:
+    """Return the cells of a row, each filled to the width of its column."""
+    first, *others = row
+    texts = [fit(first, sizes[0], symbols).ljust(sizes[0])]
+    for text, size, right in zip(others, sizes[1:], shown.right[1:], strict=True):
+        blank = " " * (size - cell_len(text))
+        texts.append(f"  {blank}{text}" if right else f"  {text}{blank}")
+    return texts
+
+
+def _role(column: int, text: str) -> str:
+    """Return the role of a cell: signed times are gains and losses."""
+    sign = text.strip()[:1]
+    return "plain" if column == 0 else "bad" if sign == "+" else "good" if sign == "-" else "bright"

@@ -1,11 +1,11 @@
 """Screen "Why": profiles a case if it has no profile yet, and shows what takes its time."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
 
 import msgspec
-from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.widget import Widget
 
 from benchtui.sessions.events import Explained
 from benchtui.sessions.explain.cases import ExplainedCase, explained_case
@@ -25,11 +25,11 @@ from benchtui.tui.explain.lines import why_lines
 from benchtui.tui.explain.view import CaseStatus, WhyView
 from benchtui.tui.live.explainer import Explainer
 from benchtui.tui.live.remedies import RemedyTrials
-from benchtui.tui.pages.view_screen import ViewScreen
+from benchtui.tui.pages.page import TextScreen
 from benchtui.tui.shell import keymap
 from benchtui.tui.table.case_names import case_name
-from benchtui.tui.widgets.frame import Frame
-from benchtui.tui.widgets.panel import Panel, given_lines
+from benchtui.tui.widgets.keys import Keys
+from benchtui.tui.widgets.panel import Panel
 
 RENEW_S = 0.5
 
@@ -54,15 +54,11 @@ class WhyHeading(msgspec.Struct, frozen=True):
     position: str
 
 
-class WhyScreen(ViewScreen):
+class WhyScreen(TextScreen):
     """Explanation of one case, or of the difference between two."""
 
-    DEFAULT_CSS = """
-    WhyScreen #heading { height: 2; margin: 0 1; }
-    WhyScreen #section { height: 1fr; }
-    WhyScreen #page { height: 1fr; }
-    WhyScreen #keys { height: 1; }
-    """
+    DEFAULT_CSS = "WhyScreen #heading { height: 2; margin: 0 1; }"
+    NAME = "why"
     HELP = "why"
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "why",
@@ -77,12 +73,7 @@ class WhyScreen(ViewScreen):
         ),
         ("right,n", "next", "case(1)", "Next case"),
         ("left,N", "previous", "case(-1)", "Previous case"),
-        ("down,j", "down", "move(1)", "Down"),
-        ("up,k", "up", "move(-1)", "Up"),
-        ("pagedown", "page_down", "move(10)", "Ten lines down"),
-        ("pageup", "page_up", "move(-10)", "Ten lines up"),
-        ("home,g", "first", "move(-1000000)", "First line"),
-        ("end,G", "last", "move(1000000)", "Last line"),
+        *keymap.scrolling(),
         ("question_mark,f1", "help", "help", "Help"),
         ("escape,q,enter", "back", "leave", "Back"),
     )
@@ -94,27 +85,20 @@ class WhyScreen(ViewScreen):
         self._base = base
         self._fixed = base is not None
         """Whether the base is a case of another session."""
-        self._top = 0
         self._known: dict[object, ExplainedCase | None] = {}
         """Explained cases by their inputs. Cached, because the comparison with peaks looks at all cases."""
         self._tried: dict[object, tuple[Trial, ...]] = {}
         """Trials of the shown case, by their inputs. Cached, because they need the metrics of all cases."""
 
-    def content(self) -> ComposeResult:
+    def content(self) -> Iterable[Widget]:
         """Lay out the header and the explanation."""
-        signs = self._symbols
-        yield Panel[WhyHeading](_heading, signs, id="heading")
-        yield Frame(Panel[Sequence[Line]](given_lines, signs, id="page"), symbols=signs, id="section")
+        yield Panel[WhyHeading](_heading, self._symbols, id="heading")
+        yield from super().content()
 
     def on_mount(self) -> None:
-        """Profile what has no profile yet, and draw. Textual calls the base's handler as well."""
+        """Profile what has no profile yet, and draw regularly. Textual calls the base's handler as well."""
         self._request()
         self.set_interval(RENEW_S, self.draw)
-        self.call_after_refresh(self.draw)
-
-    def action_leave(self) -> None:
-        """Return to the screen below. A running profile is finished."""
-        self.dismiss()
 
     def action_again(self) -> None:
         """Profile the case again."""
@@ -149,30 +133,22 @@ class WhyScreen(ViewScreen):
             self._base, self._top = base, 0
         self.draw()
 
-    def action_move(self, lines: int) -> None:
-        """Scroll by lines."""
-        self._top += lines
-        self.draw()
-
     def draw(self) -> None:
-        """Redraw what changed."""
-        if not self.is_current or self._ask_permission():
-            return
-        view, page = self._view(), self._panel("page")
-        width, height = page.size
-        lines = why_lines(view, width, self._symbols)
-        self._top = max(0, min(self._top, len(lines) - height))
-        more = f"{self._top + 1} to {min(self._top + height, len(lines))} of {len(lines)} lines"
-        with self.app.batch_update():
-            self._panel("heading").show(self._heading(view))
-            self.query_one(Frame).show_title(
-                [("why", "muted")], [(more, "muted")] if len(lines) > height else []
-            )
-            page.show(lines[self._top : self._top + height])
-            others = () if self._fixed else (("b", "compare"), ("n N", "case"))
-            again = () if self._side.session().simulated else (("r", "profile again"), ("T", "try"))
-            keys = (("esc", "back"), ("?", "help"), *others, *again)
-            self._panel("keys").show((*keys, (self._symbols.arrows, "scroll")))
+        """Redraw what changed. If profiling needs permissions, ask for them instead."""
+        if self.is_current and not self._ask_permission():
+            super().draw()
+
+    def text(self, width: int) -> Sequence[Line]:
+        """Return the lines of the explanation."""
+        view = self._view()
+        self._panel("heading").show(self._heading(view))
+        return why_lines(view, width, self._symbols)
+
+    def _keys(self) -> Keys:
+        compare = (("b", "compare"),) if not self._fixed and (self._base or self._bases()) else ()
+        others = () if self._fixed else (*compare, ("n N", "case"))
+        again = () if self._side.session().simulated else (("r", "profile again"), ("T", "try"))
+        return (*others, *again)
 
     def _request(self) -> None:
         for side in (self._side, self._base):
@@ -182,24 +158,20 @@ class WhyScreen(ViewScreen):
     def _ask_permission(self) -> bool:
         """Ask about code and variables that profiling needs, if any. Return whether there is a question."""
         for side in (self._side, self._base):
-            if side and (permissions := side.explainer.take_question()):
-                self._open_question(side, permissions)
+            if side and (permissions := side.explainer.question.take()):
+                self._open_question(side.explainer, permissions)
                 return True
-        if permissions := self._remedies.take_question():
-            self._open_question(self._side, permissions)
-            return True
         return False
 
-    def _open_question(self, side: Side, permissions: tuple[Permission, ...]) -> None:
+    def _open_question(self, explainer: Explainer, permissions: tuple[Permission, ...]) -> None:
         from benchtui.tui.pages.permission import PermissionScreen  # rarely needed
 
         def answer(yes: bool | None) -> None:
             if yes:
-                side.explainer.allow(side.session(), permissions)
-                side.explainer.remedies.allow(permissions)
+                explainer.question.allow(permissions)
             self.draw()
 
-        self.app.push_screen(PermissionScreen(side.explainer.path.name, permissions, self._symbols), answer)
+        self.app.push_screen(PermissionScreen(explainer.path.name, permissions, self._symbols), answer)
 
     def _bases(self) -> list[int]:
         """Return the profiled cases to compare with, that of the session's baseline first."""

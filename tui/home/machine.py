@@ -9,10 +9,9 @@ from benchtui.sessions.events import SessionStarted, Telemetry
 from benchtui.sessions.payloads import Host, MachineUsers, Neighbor
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Sweep
-from benchtui.sessions.text import formatting
 from benchtui.sessions.text.formatting import count
-from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.format import clean
+from benchtui.themes.symbols import UNICODE, Symbols
+from benchtui.tui.drawing.format import clean, gibibytes
 from benchtui.tui.drawing.styled_text import Line, Span, crop, line, wrap_facts
 from benchtui.tui.model.machines import machines_of
 from benchtui.tui.model.noise_light import noise_light
@@ -31,7 +30,6 @@ UNREAD = {
     "rapl": "energy",
     "processor clock": "clock",
     "processor throttling": "throttling",
-    "instructions per cycle": "counters",
 }
 """Readings of the processor that are named if they are missing. The gauges say so of GPUs."""
 
@@ -146,7 +144,8 @@ def machine_height(view: MachineView, width: int, terminal: int) -> int:
     if view.machines is None:
         return min(LEAST, least)
     needed = gauge_height(view.machines, width) + len(_below(view, width))
-    return max(min(needed, least), min(left, needed + MOST_CHARTS))
+    most = max(min(needed, least), min(left, needed + MOST_CHARTS))
+    return len(machine_lines(view, width, most, UNICODE))  # charts may not fit, or not fill their lines
 
 
 def machine_lines(view: MachineView, width: int, height: int, symbols: Symbols) -> Sequence[Line]:
@@ -166,7 +165,8 @@ def _below(view: MachineView, width: int) -> list[Line]:
 
 
 def _facts(host: Host) -> list[Span]:
-    sizes = (count(host.cpu_count, "core") if host.cpu_count else "", formatting.memory(host.memory_mb) or "")
+    memory = f"{gibibytes(host.memory_mb):,.0f} GiB" if host.memory_mb else ""
+    sizes = (count(host.cpu_count, "core") if host.cpu_count else "", memory)
     versions = " ".join(f"{name} {host.packages[name]}" for name in PACKAGES if name in host.packages)
     missing = [words for name, words in UNREAD.items() if name in host.absent]
     lacks = f"processor: no {', '.join(missing)} (benchtui doctor)" if missing else ""

@@ -30,7 +30,6 @@ class Known(msgspec.Struct, frozen=True):
     """Best known result of a model on this machine."""
 
     best: Best
-    task: str
     path: Path
     """Session that has it."""
     created: str
@@ -123,7 +122,7 @@ def _known(session: SessionFile, summary: Summary) -> Known | None:
     if summary.best is None:
         return None
     started = session.started
-    return Known(summary.best, started.sweep.task, session.path, started.created, bool(summary.marks))
+    return Known(summary.best, session.path, started.created, bool(summary.marks))
 
 
 def _measured_models(sessions: Iterable[SessionFile], hostname: str) -> dict[str, tuple[SessionFile, ...]]:

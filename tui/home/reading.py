@@ -79,6 +79,6 @@ class HomeReader:
         stored = models.with_files(entry).stored
         try:
             support = self._app_context.device_support()
-            return Offered(entry.model, offers(entry.model, stored, entry.bundled, support))
+            return Offered(entry.model, offers(entry.model, stored, support))
         except BenchtuiError as error:
             return Offered(entry.model, problem=str(error))

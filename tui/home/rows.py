@@ -7,9 +7,10 @@ import msgspec
 
 from benchtui.sessions.estimates.fit import largest_batch, needed_mb
 from benchtui.sessions.stored_models.stored_model import StoredModel
-from benchtui.sessions.sweep import Config, task_named
+from benchtui.sessions.sweep import Config
+from benchtui.sessions.text.formatting import count
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.format import clean, compact, memory
+from benchtui.tui.drawing.format import clean, compact, gibibytes, machine_memory
 from benchtui.tui.drawing.styled_text import Line, Span, line
 from benchtui.tui.home.models import Known, ModelEntry, age_text
 from benchtui.tui.shell.keymap import key
@@ -100,8 +101,8 @@ def list_title(selection: Selection, running: str, loaded: bool) -> tuple[list[S
     left: list[Span] = [("models here", "strong")]
     if selection.words:
         left.append((f' matching "{clean(selection.words)}"', "accent"))
-    amount = f"{len(selection.shown):,}" if loaded else ""
-    return left, [(running, "accent"), ("  " if running else "", "plain"), (amount, "muted")]
+    amount = count(len(selection.shown), "model") if loaded else ""
+    return left, [(running, "muted"), ("  " if running else "", "plain"), (amount, "muted")]
 
 
 def placeholder(selection: Selection, loaded: bool) -> Line:
@@ -147,7 +148,7 @@ def size_cell(entry: ModelEntry, symbols: Symbols) -> Span:
     if entry.stored is None:
         return "not here", "muted"
     size = entry.stored.weights_bytes
-    return (memory(size / 1e6, symbols), "plain") if size else ("random", "muted")
+    return (machine_memory(size / 1e6, symbols), "plain") if size else ("random", "muted")
 
 
 def task_of(entry: ModelEntry) -> str:
@@ -164,7 +165,7 @@ def fits_cell(stored: StoredModel | None, room: Room | None) -> Span:
         return "unknown", "muted"
     if largest == 0:
         needed = needed_mb(stored, Config(device=room.device, precision=room.precision))
-        return f"needs {(needed or 0) / 1000:,.0f} GB?", "warning"
+        return f"needs {gibibytes(needed or 0):,.0f} GiB?", "warning"
     return ("any batch?", "good") if largest == room.sizes[-1] else (f"to bs {largest}?", "plain")
 
 
@@ -178,4 +179,4 @@ def best_cell(entry: ModelEntry, symbols: Symbols) -> Span:
 
 def rate_text(known: Known) -> str:
     """Format a best rate with its unit."""
-    return f"{compact(known.best.samples_per_s)} {task_named(known.task).unit}"
+    return f"{compact(known.best.rate)} {known.best.unit}"

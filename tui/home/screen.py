@@ -18,7 +18,7 @@ from benchtui.sessions.library.summaries import SummaryCache
 from benchtui.sessions.sweep import Sweep
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean
-from benchtui.tui.drawing.styled_text import Line
+from benchtui.tui.drawing.styled_text import Line, line
 from benchtui.tui.editor.title_bar import POLL_S, running_texts
 from benchtui.tui.home import models
 from benchtui.tui.home.card import HomeCard, card_lines, card_title
@@ -101,11 +101,8 @@ class Home(PlaceScreen):
     Home #machine { height: auto; }
     Home #gauges { height: auto; }
     Home #models { height: 1fr; }
-    Home #header { height: 1; }
-    Home #list { height: 1fr; scrollbar-size-vertical: 1; scrollbar-gutter: stable; overflow-x: hidden; }
     Home #about { height: 8; }
     Home #card { height: 1fr; }
-    Home #keys { height: 1; }
     Home.-short #about { height: 6; }
     Home.-zoomed #machine, Home.-zoomed #gauges { height: 1fr; }
     Home.-zoomed #models, Home.-zoomed #about { display: none; }
@@ -204,7 +201,9 @@ class Home(PlaceScreen):
             self._show_message(f"starting {clean(sweep.name)}", "muted")
             self.post_message(
                 EngineRequested(
-                    lambda context, consent: context.start(sweep, consent), refused=self._show_message
+                    lambda context, consent, wait: context.start(sweep, consent, wait),
+                    refused=self._show_message,
+                    started=self._show_message,
                 )
             )
 
@@ -355,6 +354,18 @@ class Home(PlaceScreen):
         card = self._card()
         self.query_one("#about", Frame).show_title(*card_title(card))
         self._panel("card").show(card)
+        self._show_brief()
+
+    def brief(self, width: int, height: int) -> Sequence[Line]:
+        """Return how many GPUs are free, and the selected model with its keys."""
+        left, right = machine_title(self._machine.view(self._symbols))
+        card = self._card()
+        title = line(*card_title(card)[0])
+        return [
+            line(*left, ("  ", "plain"), *right),
+            title,
+            *card_lines(card, width, height - 2, self._symbols),
+        ]
 
     def _lines(self, longest: int) -> Lines:
         selection, signs, room = self._selection, self._symbols, self._room

@@ -4,10 +4,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from benchtui.sessions.stored_models.proposal import Proposal, proposal_of
-from benchtui.sessions.stored_models.stored_model import StoredModel
-from benchtui.sessions.stored_models.task import DEFAULT_TASK
+from benchtui.sessions.estimates.proposal import Proposal, proposal_of
+from benchtui.sessions.stored_models.hub_cache import stored_folder
+from benchtui.sessions.stored_models.stored_model import StoredModel, read_model
 from benchtui.sessions.sweep import Find, Sweep, task_named
+from benchtui.sessions.sweep.ranges import AUTO
 
 if TYPE_CHECKING:
     from benchtui.sessions.advice.find_sweep import DeviceSupport
@@ -29,7 +30,7 @@ class Offers(msgspec.Struct, frozen=True):
     """Small sweep to be edited."""
 
 
-def offers(model: str, stored: StoredModel | None, bundled: bool, support: "DeviceSupport") -> Offers:
+def offers(model: str, stored: StoredModel | None, support: "DeviceSupport") -> Offers:
     """Build the sweeps of a model. Without its files, they use weights of the hub, and classify.
 
     Raises:
@@ -37,7 +38,7 @@ def offers(model: str, stored: StoredModel | None, bundled: bool, support: "Devi
     """
     from benchtui.sessions.advice.find_sweep import DEFAULT_WITHIN_S, VARIED  # not needed for the first paint
 
-    proposal = proposal_for(stored, bundled)
+    proposal = proposal_for(stored)
     return Offers(
         measure=_search(model, proposal, support, DEFAULT_WITHIN_S, VARIED),
         quick=_search(model, proposal, support, QUICK_S, QUICK_VARIED, f"batch_size={QUICK_SIZES}"),
@@ -45,14 +46,17 @@ def offers(model: str, stored: StoredModel | None, bundled: bool, support: "Devi
     )
 
 
-def proposal_for(stored: StoredModel | None, bundled: bool) -> Proposal:
-    """Return the proposal for a model, also for one of the hub and for a bundled architecture."""
+def proposal_for(stored: StoredModel | None) -> Proposal:
+    """Return the proposal for a model, also for one of the hub."""
     if stored is None:
         return Proposal({"weights": "pretrained"}, ("weights of the hub",))
-    if bundled:
-        entries = {"weights": "random", "task": stored.task.task if stored.task else DEFAULT_TASK}
-        return Proposal(entries, ("random weights, since benchtui has only its architecture",))
     return proposal_of(stored)
+
+
+def proposal_of_name(model: str) -> Proposal:
+    """Return the proposal for a folder or hub id: by its files, or else by a bundled architecture."""
+    folder = stored_folder(model) or stored_folder(model, "random")
+    return proposal_for(read_model(folder) if folder else None)
 
 
 def _search(
@@ -65,19 +69,22 @@ def _search(
 ) -> Sweep:
     from benchtui.sessions.advice.find_sweep import FindRequest, find_sweep  # not needed for the first paint
 
-    entries = {name: text for name, text in proposal.entries.items() if name != "task"}
     request = FindRequest(
         model=model,
-        task=proposal.entries.get("task", DEFAULT_TASK),
         within_s=within_s,
         find=Find(),
         vary=vary,
-        overrides=(*(f"{name}={text}" for name, text in entries.items()), *overrides),
+        overrides=(*proposal.overrides, *overrides),
     )
     return find_sweep(request, support)
 
 
-def _own(model: str, proposal: Proposal, device: str) -> Sweep:
+def own_sweep(model: str, device: str, overrides: tuple[str, ...]) -> Sweep:
+    """Return the small sweep of a model, with entries of the user. Raises BenchtuiError for a wrong one."""
+    return _own(model, proposal_of_name(model), device, overrides)
+
+
+def _own(model: str, proposal: Proposal, device: str, overrides: tuple[str, ...] = ()) -> Sweep:
     import tomlkit  # not needed for the first paint
 
     from benchtui.sessions.sweep.toml_reader import parse_sweep, read_source, read_table
@@ -87,6 +94,5 @@ def _own(model: str, proposal: Proposal, device: str) -> Sweep:
     if "axes.sequence_length" in proposal.entries or not task_named(proposal.entries.get("task", "")).texts:
         axes.pop("sequence_length")
     name = model.rstrip("/").rpartition("/")[2] or TEMPLATE
-    table |= {"name": name, "model": model, "task": DEFAULT_TASK, "axes": axes}
-    overrides = tuple(f"{name}={text}" for name, text in proposal.entries.items())
-    return parse_sweep(tomlkit.dumps(table), name, overrides)
+    table |= {"name": name, "model": model, "task": AUTO, "axes": axes}
+    return parse_sweep(tomlkit.dumps(table), name, (*proposal.overrides, *overrides))

@@ -3,16 +3,20 @@
 from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.files.output_file import check_output, write_text
 from benchtui.sessions.library import operations
-from benchtui.sessions.permissions.needed import NO_CONSENT, Consent, PermissionNeededError
-from benchtui.sessions.replay import loading
 from benchtui.sessions.state.judging import VerdictSettings
+from benchtui.sessions.state.session import Session
 from benchtui.tui.library.rows import Item
-from benchtui.tui.shell.context import ANOTHER_SWEEP_RUNNING, AppContext
+from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.keymap import key
-from benchtui.tui.widgets.action_bar import ActionResult, Confirmation, Outcome, PermissionQuestion, Work
+from benchtui.tui.widgets.action_bar import ActionResult, Confirmation, Work
+
+if TYPE_CHECKING:
+    from benchtui.sessions.library.import_preview import Table
 
 INPUT_LABELS = {
     "filter": "filter:",
@@ -42,8 +46,8 @@ def action_for(
 ) -> Work:
     """Return the action for the typed text. Paths are relative to the working folder."""
     place = app_context.folder / Path(text).expanduser()
-    if purpose == "import" or item is None:
-        return partial(_import, place)
+    if item is None:
+        return partial(import_file, place)
     actions: dict[str, Work] = {
         "rename": partial(_rename, item, text, running_paths),
         "note": partial(_note, item, text),
@@ -56,25 +60,6 @@ def delete_prompt(item: Item, running_paths: Collection[Path]) -> Confirmation:
     """Return the question to ask before deleting a session."""
     text = f"Delete {item.name} and its note?  {key('library.delete')}: delete.  esc: keep."
     return Confirmation("X", text, "delete", partial(_delete, item, running_paths))
-
-
-def resume(item: Item, app_context: AppContext, anyway: bool = False, consent: Consent = NO_CONSENT) -> Outcome:
-    """Start an engine that resumes a session. Unless ``anyway``, ask first if another one is running.
-
-    Ask as well if the session runs code or sets variables that the user hasn't allowed.
-
-    Raises:
-        BenchtuiError: if the session can't be resumed.
-    """
-    if not anyway and app_context.running():
-        text = f"{ANOTHER_SWEEP_RUNNING}  {key('library.resume')}: resume anyway.  esc: back."
-        return Confirmation("r", text, "resume anyway", partial(resume, item, app_context, True))
-    try:
-        engine = app_context.resume(item.path, consent)
-    except PermissionNeededError as error:
-        again = partial(resume, item, app_context, True, error.consent)
-        return PermissionQuestion(item.name, error.permissions, again)
-    return ActionResult(f"resumed {item.name}", item.path, engine)
 
 
 def write_document(
@@ -103,7 +88,7 @@ def write_document(
 def _report(item: Item, judging: VerdictSettings) -> str:
     from benchtui.sessions.report.document import markdown  # only reports need these libraries
 
-    session = loading.load(item.path)
+    session = Session.load(item.path)
     session.judge_by(judging)
     return markdown(session)
 
@@ -123,11 +108,25 @@ def _delete(item: Item, running_paths: Collection[Path]) -> ActionResult:
     return ActionResult(f"deleted {item.name}")
 
 
-def _import(place: Path) -> ActionResult:
-    from benchtui.sessions.library import file_kinds  # reads the formats of other tools; only needed here
+def unknown_table(place: Path) -> "Table | None":
+    """Read a table that no tool is known for; None if the file is something else, or can't be read."""
+    from benchtui.sessions.library import (
+        file_kinds,
+        import_preview,  # reads the formats of other tools; only needed here
+    )
+
+    try:
+        return None if file_kinds.holds_events(place) else import_preview.read(place)
+    except BenchtuiError:
+        return None
+
+
+def import_file(place: Path, map_text: str | None = None) -> ActionResult:
+    """Import a session or the results of another tool into the library."""
+    from benchtui.sessions.library import file_kinds  # as above
 
     if file_kinds.holds_events(place):
         path = operations.import_session(place)
         return ActionResult(f"imported {path.stem}", path)
-    path, imported = operations.import_results(place)
+    path, imported = operations.import_results(place, map_text=map_text)
     return ActionResult(f"imported {path.stem}, results of {imported.kind}", path)

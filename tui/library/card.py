@@ -6,7 +6,7 @@ from textwrap import wrap
 import msgspec
 
 from benchtui.sessions.sanitize import shell_word
-from benchtui.sessions.sweep import UNKNOWN, Axes, task_named
+from benchtui.sessions.sweep import UNKNOWN, Axes
 from benchtui.sessions.sweep.options import AXES
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean, counted, duration, significant
@@ -104,8 +104,7 @@ def _best(item: Item, symbols: Symbols) -> str:
     best = item.summary.best if item.summary else None
     if best is None:
         return ""
-    unit = task_named(item.entry.started.sweep.task).unit
-    return f"{significant(best.samples_per_s, symbols)} {unit}: {clean(config_name(best.config))}"
+    return f"{significant(best.rate, symbols)} {best.unit}: {clean(config_name(best.config))}"
 
 
 def _marks(item: Item, symbols: Symbols) -> str:

@@ -8,7 +8,6 @@ from msgspec.structs import replace
 from benchtui.sessions.advice.conclusion import conclude_anyway
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.library.summaries import SummarizedSession
-from benchtui.sessions.replay.loading import load_as
 from benchtui.sessions.sanitize import shell_word
 from benchtui.sessions.state.session import Session
 from benchtui.themes.symbols import Symbols
@@ -21,7 +20,7 @@ from benchtui.tui.table.case_names import CaseNames
 def preview(path: Path, symbols: Symbols, wanted: Callable[[], bool]) -> Answer | None:
     """Read a session and return its answer, with the keys of the Library; None if it can't be read."""
     try:
-        session = load_as(SummarizedSession, path, wanted)
+        session = SummarizedSession.load(path, wanted=wanted)
     except BenchtuiError:
         return None
     names = CaseNames.of([case.config for case in session.cases])

@@ -12,7 +12,6 @@ from benchtui.sessions.journal.session_file import SessionFile
 from benchtui.sessions.library import operations, paths
 from benchtui.sessions.library.summaries import Summary, SummaryCache
 from benchtui.sessions.state.simulation import labeled
-from benchtui.sessions.sweep import task_named
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean, compact
 from benchtui.tui.drawing.styled_text import Span
@@ -144,11 +143,9 @@ def row(item: Item, letter: str, symbols: Symbols) -> TableRow:
 
 
 def _rate(item: Item, symbols: Symbols) -> str:
-    unit = task_named(item.entry.started.sweep.task).unit
-    if item.summary is None or item.summary.best is None:
+    if item.summary is None or (best := item.summary.best) is None:
         return symbols.absent
-    about = "" if item.summary.best.decided else symbols.about
-    return f"{about}{compact(item.summary.best.samples_per_s)} {unit}"
+    return f"{'' if best.decided else symbols.about}{compact(best.rate)} {best.unit}"
 
 
 def _measured(item: Item) -> Span:

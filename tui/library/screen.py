@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -11,9 +12,9 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
 
+from benchtui.sessions.errors import AbandonedError
 from benchtui.sessions.library import paths
 from benchtui.sessions.library.summaries import Summary, SummaryCache
-from benchtui.sessions.replay.loading import AbandonedError
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.drawing.styled_text import Line, line
@@ -33,12 +34,19 @@ from benchtui.tui.library.header import (
 )
 from benchtui.tui.library.rows import Item
 from benchtui.tui.library.selection import LibrarySelection
+from benchtui.tui.pages.follow_up import continued
 from benchtui.tui.pages.place_screen import PlaceScreen
 from benchtui.tui.panels.answer_card import Answer
 from benchtui.tui.shell import keymap
 from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.key_queue import HOLDS_KEYS
-from benchtui.tui.shell.navigation import BackRequested, ComparisonRequested, EditRequested, Opened
+from benchtui.tui.shell.navigation import (
+    BackRequested,
+    ComparisonRequested,
+    EditRequested,
+    EngineRequested,
+    Opened,
+)
 from benchtui.tui.widgets.action_bar import ActionBar
 from benchtui.tui.widgets.completion import path_completer
 from benchtui.tui.widgets.frame import Frame
@@ -96,11 +104,8 @@ class Library(PlaceScreen):
     Library #heading { height: 1; margin: 0 1; }
     Library #middle { width: 100%; height: 1fr; }
     Library #sessions { height: 1fr; width: 1fr; }
-    Library #header { height: 1; }
-    Library #list { height: 1fr; scrollbar-size-vertical: 1; scrollbar-gutter: stable; overflow-x: hidden; }
     Library #about { height: 15; }
     Library #card { height: 1fr; }
-    Library #keys { height: 1; }
     Library.-wide #middle { layout: horizontal; }
     Library.-wide #about { width: 76; height: 100%; }
     Library.-short #about { height: 7; }
@@ -116,6 +121,8 @@ class Library(PlaceScreen):
         self._loaded = False
         self._previews: dict[Path, tuple[Summary, Answer | None]] = {}
         """Answers of the sessions selected so far, with the summary of that time."""
+        self._base: Path | None = None
+        """Session to mark once the list is loaded."""
 
     def content(self) -> ComposeResult:
         """Lay out the heading, the list, the session card, and the action bar."""
@@ -156,6 +163,11 @@ class Library(PlaceScreen):
         self._selection.move(1 if fits else 0)
         self._show_message("" if fits else "all letters are in use: no more sessions can be marked")
 
+    def mark_base(self, path: Path) -> None:
+        """Mark a session as the base of a comparison; the user selects the other one."""
+        self._base = path
+        self.action_look()
+
     def action_back(self) -> None:
         """Close the open input or question; else clear the filter, then the marks; else leave."""
         bar = self._action_bar
@@ -185,12 +197,20 @@ class Library(PlaceScreen):
 
     def action_resume(self) -> None:
         """Resume the selected session, and show it in the Monitor."""
-        if self._action_bar.run_confirmed("r") or (item := self._item()) is None:
+        if (item := self._item()) is None:
             return
         if item.engine is not None:
             self._show_message(f"{item.name} is still running; {keymap.key('library.open')} opens it")
         else:
-            self._action_bar.run(partial(actions.resume, item, self._app_context))
+            self._show_message("resuming")
+            self.post_message(
+                EngineRequested(
+                    continued(item.path),
+                    refused=self._show_message,
+                    started=self._show_message,
+                    name=item.name,
+                )
+            )
 
     def action_edit(self) -> None:
         """Edit the sweep of the selected session."""
@@ -237,7 +257,9 @@ class Library(PlaceScreen):
     def given(self, event: ActionBar.Given) -> None:
         """Run the action that the text was typed for."""
         text = event.text.strip()
-        if event.purpose != "filter" and (text or event.purpose == "note"):
+        if event.purpose == "import" and text:
+            self._import(event, self._app_context.folder / Path(text).expanduser())
+        elif event.purpose != "filter" and (text or event.purpose == "note"):
             selection = self._selection
             self._action_bar.run(
                 actions.action_for(
@@ -246,34 +268,23 @@ class Library(PlaceScreen):
                 event,
             )
 
-    @on(ActionBar.PermissionNeeded)
-    def ask_permission(self, event: ActionBar.PermissionNeeded) -> None:
-        """Ask whether a session may run its code and set its variables, and resume it if so."""
-        from benchtui.tui.pages.permission import (
-            PermissionScreen,
-        )  # lazy import: not needed for the first paint
+    @work
+    async def _import(self, event: ActionBar.Given, place: Path) -> None:
+        """Import a file. If no tool is known for it, ask what its columns are."""
+        table, map_text = await asyncio.to_thread(actions.unknown_table, place), None
+        if table is not None:
+            from benchtui.tui.library.import_dialog import ImportDialog  # lazy: not needed for the first paint
 
-        question = event.question
-
-        def answer(yes: bool | None) -> None:
-            if yes:
-                self._action_bar.run(question.work)
-            else:
-                self._action_bar.show_message("not resumed: its code or variables aren't allowed")
-
-        screen = PermissionScreen(question.name, question.permissions, self._symbols)
-        self.app.push_screen(screen, answer)
+            map_text = await self.app.push_screen_wait(ImportDialog(place, table, self._symbols))
+        if table is None or map_text is not None:
+            self._action_bar.run(partial(actions.import_file, place, map_text), event)
 
     @on(ActionBar.Finished)
     def finished(self, event: ActionBar.Finished) -> None:
-        """Show the session that an action started, or reload the list."""
-        done = event.done
-        if done.session is not None:
-            self._selection.select(done.session)
-        if done.session is not None and done.engine is not None:
-            self.post_message(Opened(done.session, done.engine))
-        else:
-            self.action_look()
+        """Select the session of an action, and reload the list."""
+        if event.done.session is not None:
+            self._selection.select(event.done.session)
+        self.action_look()
 
     @work(group="look", exclusive=True, name=HOLDS_KEYS)
     async def _reload(self) -> None:
@@ -282,10 +293,22 @@ class Library(PlaceScreen):
             self._summaries = await asyncio.to_thread(SummaryCache)
         self._selection.update(await asyncio.to_thread(rows.items, self._app_context, self._summaries))
         self._loaded = True
+        self._mark_base()
         self.draw()
         unread = [item for item in self._selection.found if item.summary is None and item.engine is None]
         if unread:
             self._read_summaries(self._summaries, unread)
+
+    def _mark_base(self) -> None:
+        """Mark the session that is to be compared, if there is one, and say how to go on."""
+        base, self._base = self._base, None
+        if base is None:
+            return
+        if self._selection.mark_base(base):
+            compare = keymap.key("library.compare")
+            self._show_message(f"{clean(base.stem)} is A; select another session, then {compare} compares them")
+        else:
+            self._show_message(f"{clean(base.stem)} isn't in the library; benchtui compare takes any files")
 
     @work(group="read", exclusive=True)
     async def _read_summaries(self, summaries: SummaryCache, unread: list[Item]) -> None:
@@ -326,6 +349,13 @@ class Library(PlaceScreen):
         self._panel("header").show(LibraryTitles(longest, selection.order if selection.rows else ""))
         listing.show(self._lines(longest))
         self._panel("card").show(Card(selection.chosen, self._preview_of(selection.chosen)))
+        self._show_brief()
+
+    def brief(self, width: int, height: int) -> Sequence[Line]:
+        """Return the number of sessions, and the selected one."""
+        chosen = self._selection.chosen
+        card = card_lines(Card(chosen, self._preview_of(chosen)), width, height - 1, self._symbols)
+        return [line(*list_title(self._heading())[0]), *(card if chosen else self._placeholder())]
 
     def _preview_of(self, item: Item | None) -> Answer | None:
         """Return the answer of an ended session; schedule reading it if it isn't known."""

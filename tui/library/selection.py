@@ -94,6 +94,11 @@ class LibrarySelection:
             self._marked.append(item.path)
         return True
 
+    def mark_base(self, path: Path) -> bool:
+        """Mark a session as the base, and no other one. Return whether it is listed."""
+        self._marked = [path]
+        return bool(self.marked)
+
     def clear(self) -> bool:
         """Clear the filter; without one, clear the marks. Return False if there was neither."""
         cleared = bool(self.words or self.marked)

@@ -119,6 +119,11 @@ class CaseVerdicts:
         base = self.base_of(case)
         return base is not None and base.index == case.index
 
+    def has_pending_base(self, case: CaseState) -> bool:
+        """Return whether the baseline of a case has yet to be measured."""
+        planned = baseline_of(case.config, self._session.cases, self._baseline)
+        return planned is not None and planned.finished is None and self._session.finished is None
+
     def missing_base_reason(self, case: CaseState, name_of: Callable[[CaseState], str]) -> str:
         """Return why a measured case has no ratio, with the baseline's name. Empty if it has one."""
         if case.index not in self._measured or case.config.repeat or self.base_of(case) is not None:

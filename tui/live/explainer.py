@@ -3,21 +3,17 @@
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from benchtui.engine import client
 from benchtui.engine.client import Engine
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Explained
-from benchtui.sessions.permissions.needed import (
-    NO_CONSENT,
-    Permission,
-    PermissionNeededError,
-    keys,
-    summary,
-)
+from benchtui.sessions.permissions.needed import PermissionNeededError
 from benchtui.sessions.state.session import Session
+from benchtui.tui.live.permission_question import PermissionQuestion
 from benchtui.tui.live.remedies import RemedyTrials
 
 QUEUED = "waits until all cases of the sweep are measured"
@@ -30,7 +26,8 @@ class Explainer:
         """``engine`` returns the session's engine while it is running."""
         self.path = path
         self._engine = engine
-        self.remedies = RemedyTrials(path, engine)
+        self.question = PermissionQuestion()
+        self.remedies = RemedyTrials(path, engine, self.question)
         self._found: dict[int, Explained] = {}
         self._problems: dict[int, str] = {}
         self._queued: set[int] = set()
@@ -39,10 +36,6 @@ class Explainer:
         self._running: tuple[int, float] | None = None
         """Case being profiled here, and its start time."""
         self._thread: threading.Thread | None = None
-        self._consent = NO_CONSENT
-        self._refused: set[int] = set()
-        """Cases that weren't profiled, because the user hasn't allowed what they run or set."""
-        self._needed: tuple[Permission, ...] = ()
 
     def explained(self, session: Session, index: int) -> Explained | None:
         """Return the newest profile of a case, or why there is none."""
@@ -50,34 +43,25 @@ class Explainer:
 
     def request(self, session: Session, index: int) -> None:
         """Start profiling a case, unless that is already pending. ``problem`` reports errors."""
-        if self._is_pending(index):
-            return
         from benchtui.sessions.explain.selection import (
             require_explainable,  # lazy import: not needed for the first paint
         )
 
-        self._problems.pop(index, None)
         try:
             require_explainable(session, index)
         except BenchtuiError as error:
             self._problems[index] = str(error)
             return
+        self._enqueue(index)
+
+    def _enqueue(self, index: int) -> None:
+        if self._is_pending(index):
+            return
+        self._problems.pop(index, None)
         self._waiting.append(index)
         if self._thread is None or not self._thread.is_alive():
             self._thread = threading.Thread(target=self._work, daemon=True)
             self._thread.start()
-
-    def take_question(self) -> tuple[Permission, ...]:
-        """Return the permissions that profiling needs, once for each request; empty if it needs none."""
-        needed, self._needed = self._needed, ()
-        return needed
-
-    def allow(self, session: Session, permissions: Iterable[Permission]) -> None:
-        """Give permissions, and request the cases again that were refused for them."""
-        self._consent |= keys(permissions)
-        refused, self._refused = self._refused, set()
-        for index in sorted(refused):
-            self.request(session, index)
 
     def problem(self, index: int) -> str:
         """Return why a case can't be profiled; empty if unknown."""
@@ -109,9 +93,8 @@ class Explainer:
             try:
                 self._profile(index)
             except PermissionNeededError as error:
-                self._refused.add(index)
-                self._needed = error.permissions
-                self._problems[index] = f"not allowed on this machine yet: {summary(error.permissions)}"
+                retry = partial(self._enqueue, index)
+                self._problems[index] = self.question.refuse(f"case {index + 1}", error, retry)
             except (BenchtuiError, OSError) as error:
                 self._problems[index] = str(error)
             finally:
@@ -124,6 +107,6 @@ class Explainer:
             self._queued.add(index)
             return
         self._running = (index, time.monotonic())
-        for message in client.explain(self.path, [index], consent=self._consent).messages():
+        for message in client.explain(self.path, [index], consent=self.question.consent).messages():
             if message.explained:
                 self._found[index] = message.explained

@@ -15,6 +15,7 @@ from benchtui.sessions.sanitize import shell_word
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import SWEEP_DEFAULTS
 from benchtui.sessions.state.session import Session
+from benchtui.tui.live.conclusions import LiveConclusions
 from benchtui.tui.live.eta import RemainingTime
 from benchtui.tui.live.explainer import Explainer
 from benchtui.tui.live.step_cache import LoadedCase, StepCache
@@ -53,6 +54,8 @@ class Feed:
         """Cache of the steps of ended cases."""
         self.explainer = Explainer(path, lambda: self.engine if self.live else None)
         """Profiles of the session's cases."""
+        self.conclusions = LiveConclusions(self, clock)
+        """What the session says so far."""
         self.judging = SWEEP_DEFAULTS
         """The user's verdict settings: baseline and margin."""
         self.exit_message: str | None = None

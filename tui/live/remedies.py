@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
@@ -12,16 +12,11 @@ from benchtui.sessions.compare.joined import join_follow_up, require_joinable
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.explain.cases import ExplainedCase
 from benchtui.sessions.library import paths
-from benchtui.sessions.permissions.needed import (
-    NO_CONSENT,
-    Permission,
-    PermissionNeededError,
-    keys,
-    summary,
-)
+from benchtui.sessions.permissions.needed import PermissionNeededError
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.sweep import Sweep
+from benchtui.tui.live.permission_question import PermissionQuestion
 
 CHECK_S = 0.5
 """Seconds between two looks at whether the engine has ended."""
@@ -30,15 +25,12 @@ CHECK_S = 0.5
 class RemedyTrials:
     """Requests to try the remedies of one session's cases, one after another, and their outcome."""
 
-    def __init__(self, path: Path, engine: Callable[[], Engine | None]) -> None:
+    def __init__(self, path: Path, engine: Callable[[], Engine | None], question: PermissionQuestion) -> None:
         """``engine`` returns the session's engine while it is running."""
         self._path = path
         self._engine = engine
-        self._thread: threading.Thread | None = None
+        self._question = question
         self._begun_s: float | None = None
-        self._refused: Sweep | None = None
-        self._needed: tuple[Permission, ...] = ()
-        self._consent = NO_CONSENT
         self.problem = ""
         """Why nothing was tried; empty if something was, or is."""
         self.joined: Session | None = None
@@ -75,29 +67,17 @@ class RemedyTrials:
             return
         self._start(sweep)
 
-    def take_question(self) -> tuple[Permission, ...]:
-        """Return the permissions that the trial needs, once for each request; empty if it needs none."""
-        needed, self._needed = self._needed, ()
-        return needed
-
-    def allow(self, permissions: Iterable[Permission]) -> None:
-        """Give permissions, and start the trial that was refused for them."""
-        self._consent |= keys(permissions)
-        refused, self._refused = self._refused, None
-        if refused:
-            self._start(refused)
-
     def _start(self, sweep: Sweep) -> None:
+        if self._begun_s is not None:
+            return
         self._begun_s, self.problem = time.monotonic(), ""
-        self._thread = threading.Thread(target=self._work, args=(sweep,), daemon=True)
-        self._thread.start()
+        threading.Thread(target=self._work, args=(sweep,), daemon=True).start()
 
     def _work(self, sweep: Sweep) -> None:
         try:
             self._measure(sweep)
         except PermissionNeededError as error:
-            self._refused, self._needed = sweep, error.permissions
-            self.problem = f"not allowed on this machine yet: {summary(error.permissions)}"
+            self.problem = self._question.refuse("remedies", error, lambda: self._start(sweep))
         except (BenchtuiError, OSError) as error:
             self.problem = str(error)
         finally:
@@ -106,7 +86,7 @@ class RemedyTrials:
     def _measure(self, sweep: Sweep) -> None:
         """Run the sweep to its end, and join what it measured to the session."""
         path = paths.new_path(sweep.name, datetime.now().astimezone())
-        engine = client.start(sweep, path, self._consent, numbered=True)
+        engine = client.start(sweep, path, self._question.consent, numbered=True)
         while engine.alive():
             time.sleep(CHECK_S)
         tried = Session.load(engine.path)

@@ -162,7 +162,7 @@ class StepCache:
         return [(case, summarize(case)) for case in cases if not self._closed]
 
     def _read(self, case: CaseState, machine: MachineState) -> LoadedCase:
-        from benchtui.sessions.replay.loading import reload_case  # lazy import: most cases are never reloaded
+        from benchtui.sessions.replay.reloading import reload_case  # lazy import: most cases are never reloaded
 
         position = self._position_before(case)
         read, there = reload_case(case, machine, self.path, position, lambda: not self._closed)

@@ -85,12 +85,15 @@ class AnswerText:
     def _final(self, work: Conclusion) -> WorkAnswer:
         from benchtui.sessions.text.conclusion import facts
 
+        ordered = [(about, self._plain(text)) for about, text in facts(work, self._name)]
+        if work.against_baseline:  # its ratio is among the figures already
+            ordered.sort(key=lambda fact: fact[0] == "baseline")
         return WorkAnswer(
             name=self._name(work.best.config),
             figures=self._figures(work),
             certainty=self._certainty(work),
             decided=work.decided,
-            facts=tuple((about, self._plain(text)) for about, text in facts(work, self._name)),
+            facts=tuple(ordered),
         )
 
     def _so_far(self, work: Conclusion) -> WorkAnswer:
@@ -109,11 +112,12 @@ class AnswerText:
         return self._plain(certainty_so_far(work))
 
     def _figures(self, work: Conclusion) -> tuple[str, ...]:
-        from benchtui.sessions.text.conclusion import costs_per_step, headline_figure
+        from benchtui.sessions.text.conclusion import costs_per_step
+        from benchtui.sessions.text.wording import figure
 
         ratio = work.against_baseline
         against = [self._against_base(ratio)] if ratio else []
-        texts = (headline_figure(work.best, work.choice), *against, *costs_per_step(work.best))
+        texts = (figure(work.best, work.choice.objective.need), *against, *costs_per_step(work.best))
         return tuple(map(self._plain, texts))
 
     def _against_base(self, ratio: Ratio) -> str:
@@ -210,8 +214,9 @@ def _keys(session: Session, conclusions: Conclusions | None) -> Iterator[str]:
     if conclusions and conclusions.remaining:
         yield f"{key('monitor.measure')} measure what is open"
     if conclusions is None or conclusions.works:
-        yield f"{key('monitor.copy_report')} copy the report"
+        yield f"{key('monitor.copy_report')} copy report"
         if not session.simulated or any(case.explained for case in session.cases):
             yield f"{key('monitor.why')} why"
-        yield f"{key('monitor.export')} save the report"
+        yield f"{key('monitor.compare')} compare"
+        yield f"{key('monitor.export')} save report"
     yield f"{key('monitor.edit')} change and run again"

@@ -15,8 +15,9 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import computed_metrics, counted
+from benchtui.sessions.stats.quantiles import per_second
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
-from benchtui.sessions.sweep import Measure
+from benchtui.sessions.sweep import Measure, task_named
 from benchtui.sessions.text.answers import distance
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
@@ -28,7 +29,7 @@ from benchtui.tui.live.case_verdicts import CaseVerdicts
 from benchtui.tui.live.step_statistics import StepStatistics, loaded
 from benchtui.tui.model.row_cells import answer_span, note, ratio_cell, ratio_graph, state_text, steps_trace
 from benchtui.tui.model.step_annotations import round_of, signs_of
-from benchtui.tui.panels.case_panel import PanelMetrics, Part
+from benchtui.tui.panels.case_panel import UNSTEADY_PERCENT, PanelMetrics, Part
 from benchtui.tui.panels.histogram import Histogram
 from benchtui.tui.panels.signs import Signs
 from benchtui.tui.panels.step_axis import Axis, Scale, Spread
@@ -40,8 +41,6 @@ from benchtui.tui.table.columns import (
     HAS_VALUE,
     VALUES,
     columns_with_value,
-    rate,
-    samples_per_s,
 )
 from benchtui.tui.table.layout import Cells, TableRow
 from benchtui.tui.table.mark_words import mark_word
@@ -63,8 +62,9 @@ ROLES = {
     "failed": "bad",
 }
 """Color role of each case state."""
-UNSTEADY_PERCENT = 30.0
-"""Half-width of a typical step's interval above which its figures are no more than a guess."""
+TOKENS, NEW_TOKENS = "tokens/s", "new tokens/s"
+TOKEN_RATES = {TOKENS: "tokens_per_s", NEW_TOKENS: "new_tokens_per_s"}
+"""Metric of each rate in tokens."""
 PENDING = ("queued", "running")
 """States of cases whose metrics are still to come."""
 
@@ -133,14 +133,14 @@ class CaseRows:
         case = self._shown(case)
         stats = self.stats(case)
         if stats is None:
-            return _reported(case)
+            return _reported(case, self.rate(case), self.unit)
         return PanelMetrics(
             n=stats.n,
             p50_ms=stats.median,
             p99_ms=stats.p99,
             interval_percent=self._half_width_percent(case, stats),
-            samples_per_s=samples_per_s(case, stats),
-            unit=case.task.unit,
+            rate=self.rate(case),
+            unit=self.unit,
         )
 
     def steps_needed(self, case: CaseState) -> StepsLeft | None:
@@ -168,7 +168,7 @@ class CaseRows:
         sums = {name: self._sum(case, name, times_ms) for name, times_ms in case.measured.parts_ms.items()}
         return tuple(Part(format.clean(name), part / n, part / total) for name, part in sums.items())
 
-    def _sum(self, case: CaseState, name: str, values: array[float]) -> float:
+    def _sum(self, case: CaseState, name: str, values: array[float] | array[int]) -> float:
         """Return the sum of a column, adding only the new values of a growing one."""
         if case is not self._session.cases[case.index]:
             return sum(values)
@@ -301,11 +301,24 @@ class CaseRows:
         return frozenset(HAS_VALUE).difference(self._columns_with_values, *running)
 
     def rate(self, case: CaseState) -> float | None:
-        """Return a case's throughput in samples/s, computed without sorting its steps."""
-        if metrics := computed_metrics(case):
-            return metrics.samples_per_s
-        steps_ms = case.measured.wall_ms
-        return rate(case, len(steps_ms), self._sum(case, "", steps_ms))
+        """Return a case's rate in ``unit``, computed without sorting its steps."""
+        steps_ms, unit = case.measured.wall_ms, self.unit
+        reported = case.finished.reported if case.finished and not len(steps_ms) else None
+        if known := computed_metrics(case) or reported:
+            value: float | None = getattr(known, TOKEN_RATES.get(unit, "samples_per_s"))
+            return value
+        samples = len(steps_ms) * case.samples_per_step
+        new = (case.prepared and case.prepared.new_tokens) or 0
+        counts = {TOKENS: self._sum(case, TOKENS, case.measured.tokens), NEW_TOKENS: samples * new}
+        return per_second(counts.get(unit, samples) or None, self._sum(case, "", steps_ms))
+
+    @property
+    def unit(self) -> str:
+        """Unit of the rate that describes the session's task, as in reports: samples, tokens, or new tokens."""
+        task, cases = task_named(self._session.start.sweep.task), self._session.cases
+        if any(case.prepared and case.prepared.new_tokens for case in cases):
+            return NEW_TOKENS
+        return TOKENS if task.headline == "tokens" and any(map(_has_tokens, cases)) else task.unit
 
     def _signs_for(self, case: CaseState, stats: Distribution | None) -> Signs:
         seen = (
@@ -380,6 +393,8 @@ class CaseRows:
 
     def _metric(self, case: CaseState, key: str) -> float | None:
         """Return a case's metric by column; None before anything was measured."""
+        if key == "samples":
+            return self.rate(case)
         if key not in VALUES or (case.finished is None and not len(case.measured)):
             return None
         stats = self.stats(case)
@@ -418,7 +433,7 @@ class CaseRows:
         if self.verdicts.is_base(case):
             return ("base", "muted")
         if self.verdicts.missing_base_reason(case, case_name):
-            return ("no base", "muted")
+            return ("pending" if self.verdicts.has_pending_base(case) else "no base", "muted")
         ratio = self.verdicts.verdict(case)
         value = ratio.value if ratio else self._ratio(case)
         if value is None:
@@ -438,11 +453,16 @@ class CaseRows:
         return other / own * sizes[0] / sizes[1] if own and other and all(sizes) else None
 
 
-def _reported(case: CaseState) -> PanelMetrics | None:
+def _has_tokens(case: CaseState) -> bool:
+    metrics = computed_metrics(case) or (case.finished and case.finished.reported)
+    return bool(len(case.measured.tokens) or (metrics and metrics.tokens_per_s))
+
+
+def _reported(case: CaseState, rate: float | None, unit: str) -> PanelMetrics | None:
     reported = case.finished.reported if case.finished else None
     if reported is None:
         return None
-    return PanelMetrics(reported.steps or 0, reported.latency_mean_ms, None, None, reported.samples_per_s)
+    return PanelMetrics(reported.steps or 0, reported.latency_mean_ms, None, None, rate, unit)
 
 
 def _parts(figures: Metrics) -> tuple[Part, ...]:

@@ -99,7 +99,7 @@ class EventLog:
         if metrics is None:
             return ""
         p50 = f"{format.significant(metrics.p50_ms, self._symbols)} ms"
-        rate = f"{format.significant(metrics.samples_per_s, self._symbols)} {metrics.unit}"
+        rate = f"{format.significant(metrics.rate, self._symbols)} {metrics.unit}"
         marks = (f"{self._symbols.flag} {mark}" for mark in self._case_rows.own_marks(case))
         return ", ".join((p50, rate, *marks))
 

@@ -290,7 +290,7 @@ def _host(machine: MachineState, host: Host, symbols: Symbols, title: str) -> Ma
             make("CPU", "cpu_percent", limit=percent, write=_of_cores),
             make("memory", "memory_used_mb", limit=host.memory_mb, write=_gibibytes, judge=_memory_role),
             make("worker CPU", "worker_cpu_percent", limit=percent, write=_percent),
-            make("worker RSS", "worker_rss_mb", limit=host.memory_mb, write=_megabytes, judge=_memory_role),
+            make("worker RSS", "worker_rss_mb", limit=host.memory_mb, write=_rss, judge=_memory_role),
         ),
         readings=_cpu_readings(machine, host, symbols),
     )
@@ -386,11 +386,11 @@ def _gibibytes(value: float | None, limit: float | None, symbols: Symbols) -> st
     """Format memory with its total in units of 2**30 bytes, such as ``41/80GiB``."""
     if value is None:
         return symbols.absent
-    used_gib, total_gib = (size_mb * 1e6 / 2**30 for size_mb in (value, limit or 0.0))  # as in nvidia-smi
+    used_gib, total_gib = format.gibibytes(value), format.gibibytes(limit or 0.0)
     decimals = 1 if max(used_gib, total_gib) < 9.95 else 0
     total = f"/{total_gib:,.{decimals}f}" if limit else ""
     return f"{used_gib:,.{decimals}f}{total}GiB"
 
 
-def _megabytes(value: float | None, limit: float | None, symbols: Symbols) -> str:
-    return format.memory(value, symbols)
+def _rss(value: float | None, limit: float | None, symbols: Symbols) -> str:
+    return format.machine_memory(value, symbols)

@@ -7,7 +7,7 @@ from benchtui.sessions.events import Message
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import SIMULATED, labeled
-from benchtui.sessions.sweep import UNKNOWN, Measure, task_named
+from benchtui.sessions.sweep import UNKNOWN, Measure
 from benchtui.sessions.text.formatting import count, memory
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
@@ -31,7 +31,7 @@ from benchtui.tui.panels.histogram import Histogram
 from benchtui.tui.panels.step_band import Band
 from benchtui.tui.shell.keymap import key
 from benchtui.tui.table.case_names import case_name, config_name
-from benchtui.tui.table.columns import DEFAULT_CLUSTER_COLUMNS, DEFAULT_COLUMNS, SAMPLES_PER_S
+from benchtui.tui.table.columns import DEFAULT_CLUSTER_COLUMNS, DEFAULT_COLUMNS
 from benchtui.tui.table.layout import Rows
 from benchtui.tui.table.mark_words import merge_by_kind
 
@@ -78,7 +78,8 @@ def current_of(feed: Feed, case_rows: CaseRows, remaining: RemainingTime, case: 
     total = len(feed.session.cases)
     if case is None:
         word = "starting" if feed.running else _state(feed)
-        return Current(count(total, "case"), "", word, "muted", remark=_waiting(feed))
+        newest = tuple(format.clean(message.text) for message in feed.session.messages[-1:])
+        return Current(count(total, "case"), "", word, "muted", remark=_waiting(feed), hints=newest)
     position = f"case {case.index + 1} of {total}"
     if case.finished is not None:
         return _ended(case, case_rows, position)
@@ -104,6 +105,8 @@ def _in_round(session: Session) -> tuple[int, int, int] | None:
     return done + 1, measure.rounds, ended
 
 
+NO_CASE_YET = "no steps yet: the machine is observed before the first case"
+"""Text in place of the plot until a case starts."""
 WITHOUT_STEPS = {
     "queued": "no steps yet: waiting for earlier cases",
     "loading model": "no steps yet: the model is loading",
@@ -346,7 +349,7 @@ class View:
         """Return the step plot of the case in the heading; until it has steps, the phase in its place."""
         case = self.case(chosen)
         if case is None:
-            return Band((), (), (0, 0), 0, None)
+            return Band((), (), (0, 0), 0, None, caption=NO_CASE_YET if self._feed.running else "")
         drawn = self._with_steps(case)
         if drawn is None or not loaded():
             return Band((), (), (0, 0), 0, None, caption=READING if drawn is None else "")
@@ -414,7 +417,7 @@ class View:
             sorting=table_order.sorting,
             total=len(session.cases),
             filter=format.clean(table_order.filter),
-            unit=task_named(session.start.sweep.task).unit if session.started else SAMPLES_PER_S,
+            unit=self.case_rows.unit,
             over=self.over and self.concluded,
         )
 

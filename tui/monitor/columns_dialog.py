@@ -21,10 +21,10 @@ ABOUT = {
     "state": "progress or outcome",
     "p50": "median time of a step",
     "p99": "time exceeded by one step in a hundred",
-    "samples": "samples over the time of all measured steps",
+    "samples": "samples, or tokens of a language model, over the time of all measured steps",
     "memory": "peak on the device; on the processor, of the worker",
     "power": "mean power while measured",
-    "base": "samples/s relative to the baseline, at typical steps",
+    "base": "rate relative to the baseline, at typical steps",
     "answer": "output for the same probe, compared with the baseline's: verdict and KL divergence",
     "trace": "measured steps over time, from 0 to twice the median",
     "notes": "reason for the outcome, and caveats",
@@ -43,7 +43,6 @@ class ColumnsPage(PanelScreen[tuple[str, ...]]):
 
     DEFAULT_CSS = """
     ColumnsPage #page { height: 1fr; margin: 1 2; }
-    ColumnsPage #keys { height: 1; }
     """
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "columns",

@@ -1,25 +1,37 @@
 """Pages and dialogs opened from the Monitor: case page, columns, clipboard."""
 
+from __future__ import annotations  # the Monitor imports this module
+
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
+from benchtui.sessions.state.case import CaseState
 from benchtui.tui.case.screen import CaseScreen
+from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.monitor.clipboard import row_markdown
 from benchtui.tui.monitor.columns_dialog import ColumnsPage
-from benchtui.tui.monitor.interface import MonitorScreen
 from benchtui.tui.report.generated import report_markdown
 
+if TYPE_CHECKING:
+    from benchtui.tui.monitor.screen import Monitor
 
-def show_detail(monitor: MonitorScreen) -> None:
+
+def show_detail(monitor: Monitor) -> None:
     """Open the page of the shown case."""
     case = monitor.shown_case
     if case is None:
         monitor.show_message("no case to show yet")
-    else:
-        monitor.app.push_screen(CaseScreen(monitor.feed, case.index, monitor.symbols))
+        return
+
+    def ratio_of(case: CaseState) -> Span:
+        view = monitor.view
+        return view.case_rows.row(case.index).cells["base"] if view and case.has_result else ("", "plain")
+
+    monitor.app.push_screen(CaseScreen(monitor.feed, case.index, monitor.symbols, ratio_of))
 
 
-def show_why(monitor: MonitorScreen) -> None:
+def show_why(monitor: Monitor) -> None:
     """Open the Why page of the shown case."""
     from benchtui.tui.explain.screen import Side, WhyScreen  # imports statistics that no other page needs
 
@@ -31,7 +43,7 @@ def show_why(monitor: MonitorScreen) -> None:
         monitor.app.push_screen(WhyScreen(side, monitor.symbols))
 
 
-def show_report(monitor: MonitorScreen) -> None:
+def show_report(monitor: Monitor) -> None:
     """Open the report of the session, as it was recorded so far."""
     from benchtui.tui.report.screen import ReportScreen  # imports markdown-it, which no other page needs
 
@@ -41,7 +53,7 @@ def show_report(monitor: MonitorScreen) -> None:
     monitor.app.push_screen(screen)
 
 
-def choose_columns(monitor: MonitorScreen) -> None:
+def choose_columns(monitor: Monitor) -> None:
     """Open the column dialog; apply and save the result."""
     table_order = monitor.table_order
     if table_order is None:
@@ -56,7 +68,7 @@ def choose_columns(monitor: MonitorScreen) -> None:
     monitor.app.push_screen(ColumnsPage(table_order.columns, monitor.symbols), apply)
 
 
-def copy_row(monitor: MonitorScreen) -> None:
+def copy_row(monitor: Monitor) -> None:
     """Copy the row of the shown case to the clipboard."""
     case, view = monitor.shown_case, monitor.view
     if case is None or view is None or monitor.table_order is None:
@@ -66,18 +78,18 @@ def copy_row(monitor: MonitorScreen) -> None:
     monitor.show_message(f"case {case.index + 1} copied as Markdown")
 
 
-def copy_report(monitor: MonitorScreen) -> None:
+def copy_report(monitor: Monitor) -> None:
     """Generate the session's report in the background and copy it to the clipboard."""
     monitor.show_message("generating the report")
     monitor.run_in_thread(lambda: _copy_report(monitor), "report copied")
 
 
-def _copy_report(monitor: MonitorScreen) -> None:
+def _copy_report(monitor: Monitor) -> None:
     report = report_markdown(monitor.feed.path, monitor.feed.judging)
     monitor.app.call_from_thread(monitor.app.copy_to_clipboard, report)
 
 
-OPEN: dict[str, Callable[[MonitorScreen], None]] = {
+OPEN: dict[str, Callable[[Monitor], None]] = {
     "detail": show_detail,
     "why": show_why,
     "view": show_report,

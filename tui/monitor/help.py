@@ -24,11 +24,12 @@ def _columns(symbols: Symbols) -> Rows:
         (f"{symbols.plus_minus} %", "half the width of the typical step's 95 % interval"),
         (
             "vs base",
-            "samples/s relative to the baseline at typical steps; same verdict as in report and compare",
+            "rate relative to the baseline at typical steps; same verdict as in report and compare",
         ),
         (f"{symbols.about}1.000x", "the same: the whole 95 % interval lies within the margin (2 %)"),
         ("1.30x?", "unsure: the interval is too wide, or a caveat applies"),
         ("1.30x*", "as reported: the source kept no steps to test it with"),
+        ("pending", "the baseline has yet to be measured"),
         ("no base", "the baseline of this sequence length wasn't measured; notes say why"),
         ("accepted %", "tokens proposed by a draft that the model accepted"),
         (

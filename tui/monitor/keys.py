@@ -39,6 +39,7 @@ KEYS = keymap.table(
     *keymap.movement("case", "the upper part shows it"),
     ("enter", "detail", "open('detail')", "Case details", "of the selected case, or the one shown"),
     ("v", "report", "open('view')", "View the report", "as benchtui export shows it on a terminal"),
+    ("c", "compare", "compare", "Compare with another session", "the one that is chosen in the Library"),
     ("W", "why", "open('why')", "Why", "profile the case again, and show where the time of its step goes"),
     (
         "escape",
@@ -58,9 +59,7 @@ KEYS = keymap.table(
     ("shift+tab", "panel_before", "view('previous')", "Previous panel"),
     ("H", "histogram", "view('histogram')", "Toggle the histogram", "number of steps by step time"),
     ("space", "freeze", "freeze", "Freeze the display", "the sweep continues"),
-    ("plus,equals_sign", "faster", "pace('faster')", "Refresh more often"),
-    ("minus", "slower", "pace('slower')", "Refresh less often"),
-    ("Q", "quiet", "pace('quiet')", "Toggle quiet mode", "refresh once per second while a case is measured"),
+    ("Q", "quiet", "quiet", "Toggle quiet mode", "draw once per second while a case is measured"),
     ("D", "cost", "cost", "Show the overhead of the UI"),
     ("y", "copy_row", "open('row')", "Copy the row as markdown", "to the clipboard, over SSH too"),
     ("Y", "copy_report", "open('report')", "Copy the report as markdown"),

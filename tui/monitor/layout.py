@@ -128,9 +128,8 @@ class MonitorLayout:
             screen.query_one(f"#{name}", Frame).show_title(left, right)
 
         if screen.query_one("#small", Panel).display:
-            show(
-                "small", Compact(heading, view.current(chosen), view.machines(chosen), view.band(chosen), word)
-            )
+            pictures = view.current(chosen), view.machines(chosen), view.band(chosen)
+            show("small", Compact(heading, *pictures, view.answer(), word))
             return
         show("heading", heading)
         if self.zoomed is not None and self.zoomed != "table":
@@ -157,7 +156,7 @@ class MonitorLayout:
         table_order.show_end(view.over, view.starred)
         table = screen.query_one(CaseTable)
         rows = view.rows(table_order)
-        table.show(rows)
+        table.show_rows(rows)
         arrangement = table.arrangement()
         left, right = table_title(rows, arrangement), table_subtitle(arrangement, self._symbols)
         title("cases", left, right)

@@ -1,18 +1,23 @@
 """Text prompts of the Monitor: filter cases, add a case, export a report."""
 
+from __future__ import annotations  # the Monitor imports this module
+
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from textual.widgets import Input
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.tui.monitor.clipboard import write_report
-from benchtui.tui.monitor.interface import MonitorScreen
 from benchtui.tui.monitor.requests import EngineRequests, Request
 from benchtui.tui.widgets.completion import Completer, path_completer
 from benchtui.tui.widgets.input_field import LineInput
+
+if TYPE_CHECKING:
+    from benchtui.tui.monitor.screen import Monitor
 
 TextHandler = Callable[[str], str]
 """Handler of changed text: returns a message to show, or an empty string."""
@@ -88,7 +93,7 @@ def error_handler(
 class PromptInput(LineInput):
     """Input field of an open prompt, at the bottom of the screen."""
 
-    def __init__(self, monitor: MonitorScreen, prompt: TextPrompt) -> None:
+    def __init__(self, monitor: Monitor, prompt: TextPrompt) -> None:
         super().__init__(prompt.value)
         self._monitor = monitor
         self.prompt = prompt
@@ -129,11 +134,11 @@ class PromptInput(LineInput):
         self._monitor.draw()
 
 
-def open_prompt(monitor: MonitorScreen, what: str, requests: EngineRequests) -> None:
+def open_prompt(monitor: Monitor, what: str, requests: EngineRequests) -> None:
     """Open one of the Monitor's prompts, once there is a session."""
     if monitor.table_order is None:
         return
-    make: dict[str, Callable[[MonitorScreen], TextPrompt]] = {
+    make: dict[str, Callable[[Monitor], TextPrompt]] = {
         "filter": _filter,
         "add": partial(_add, requests),
         "export": _export,
@@ -141,19 +146,19 @@ def open_prompt(monitor: MonitorScreen, what: str, requests: EngineRequests) -> 
     show_prompt(monitor, make[what](monitor))
 
 
-def show_prompt(monitor: MonitorScreen, prompt: TextPrompt) -> None:
+def show_prompt(monitor: Monitor, prompt: TextPrompt) -> None:
     """Open a prompt, unless one is open."""
     if not monitor.query(PromptInput):
         monitor.mount(PromptInput(monitor, prompt), before="#keys")
 
 
-def refresh_prompt(monitor: MonitorScreen) -> None:
+def refresh_prompt(monitor: Monitor) -> None:
     """Refresh the message of the open prompt, if any."""
     for line in monitor.query(PromptInput):
         line.refresh_prompt()
 
 
-def cancel_prompt(monitor: MonitorScreen) -> bool:
+def cancel_prompt(monitor: Monitor) -> bool:
     """Cancel the open prompt. Return whether there was one."""
     for line in monitor.query(PromptInput):
         line.prompt.canceled()
@@ -162,14 +167,14 @@ def cancel_prompt(monitor: MonitorScreen) -> bool:
     return False
 
 
-def _close(monitor: MonitorScreen, line: PromptInput) -> None:
+def _close(monitor: Monitor, line: PromptInput) -> None:
     monitor.status_line.prompt = None
     monitor.set_focus(None)
     line.remove()
     monitor.draw()
 
 
-def _filter(monitor: MonitorScreen) -> TextPrompt:
+def _filter(monitor: Monitor) -> TextPrompt:
     table_order = monitor.table_order
 
     def apply(text: str) -> str:
@@ -189,12 +194,12 @@ def _filter(monitor: MonitorScreen) -> TextPrompt:
     )
 
 
-def _unfilter(monitor: MonitorScreen) -> None:
+def _unfilter(monitor: Monitor) -> None:
     if monitor.table_order is not None:
         monitor.table_order.filter = ""
 
 
-def _add(requests: EngineRequests, monitor: MonitorScreen) -> TextPrompt:
+def _add(requests: EngineRequests, monitor: Monitor) -> TextPrompt:
     case = monitor.shown_case
     base = case.config if case else None
 
@@ -213,7 +218,7 @@ def _add(requests: EngineRequests, monitor: MonitorScreen) -> TextPrompt:
     )
 
 
-def _export(monitor: MonitorScreen) -> TextPrompt:
+def _export(monitor: Monitor) -> TextPrompt:
     def write(path: Path) -> None:
         monitor.show_message("generating the report")
         call = partial(write_report, monitor.feed.path, path, monitor.feed.judging)

@@ -3,7 +3,6 @@
 import asyncio
 import gc
 from collections.abc import Callable
-from functools import partial
 from typing import ClassVar
 
 from textual import events
@@ -15,7 +14,6 @@ from textual.timer import Timer
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.state.case import CaseState
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.live.conclusions import LiveConclusions
 from benchtui.tui.live.feed import Clock, Feed
 from benchtui.tui.live.step_statistics import loaded
 from benchtui.tui.model.session_view import View
@@ -31,6 +29,7 @@ from benchtui.tui.shell.announcer import Announcer
 from benchtui.tui.shell.keymap import key
 from benchtui.tui.shell.navigation import (
     BackRequested,
+    ComparisonRequested,
     EditRequested,
     EngineRequested,
     ExitReason,
@@ -38,7 +37,7 @@ from benchtui.tui.shell.navigation import (
     Opened,
 )
 from benchtui.tui.shell.preferences import Preferences
-from benchtui.tui.shell.refresh_rate import Meter, RefreshRate
+from benchtui.tui.shell.refresh_rate import HZ, QUIET_HZ, Meter, RefreshRate
 from benchtui.tui.shell.terminal import TerminalHandle
 from benchtui.tui.widgets.frame import Frame
 from benchtui.tui.widgets.key_bar import KeyBar
@@ -77,10 +76,9 @@ class Monitor(PanelScreen[None]):
         self.table_order: TableOrder | None = None
         self.preferences = preferences or Preferences()
         self.session_name = name
-        self._conclusions = LiveConclusions(feed, clock)
         self._requests = EngineRequests(feed, clock)
         self._link = link
-        self._refresh_rate = RefreshRate(self.preferences.settings.hz, self.preferences.settings.quiet)
+        self._refresh_rate = RefreshRate(self.preferences.settings.quiet)
         self._timer: Timer | None = None
         self._hz = 0.0
         self._period_s = 0.0  # between two frames, once reading has caught up
@@ -189,9 +187,7 @@ class Monitor(PanelScreen[None]):
         """Send a request to the engine, usually about the shown case. ``again`` continues an ended sweep."""
         if what == "again" and not self.feed.running and self.feed.session.left:
             self.show_message("continuing the sweep")
-            self.post_message(
-                EngineRequested(continued(self.feed.path), refused=partial(self.show_message, ""))
-            )
+            self.post_message(EngineRequested(continued(self.feed.path), refused=self.show_message))
             return
         try:
             self.request(self._requests.build(what, self.shown_case))
@@ -200,14 +196,14 @@ class Monitor(PanelScreen[None]):
 
     def action_measure(self) -> None:
         """Measure what the session leaves open, and append it to the session."""
-        conclusions = None if self.feed.running else self._conclusions.newest()
+        conclusions = None if self.feed.running else self.feed.conclusions.newest()
         if conclusions is None or not conclusions.remaining:
             running = "the sweep is still running" if self.feed.running else "no measurement would decide more"
             self.show_message(running)
             return
         self.show_message("starting to measure what is open")
         start = follow_up(self.feed.path, self.feed.session, conclusions.open)
-        self.post_message(EngineRequested(start, into=self.feed.path, refused=partial(self.show_message, "")))
+        self.post_message(EngineRequested(start, into=self.feed.path, refused=self.show_message))
 
     def action_freeze(self) -> None:
         """Freeze or resume drawing; reading continues."""
@@ -250,9 +246,9 @@ class Monitor(PanelScreen[None]):
         self.panel_layout.change(self, what, "gauges" if self.feed.session.nodes else "band")
         self.draw()
 
-    def action_pace(self, what: str) -> None:
-        """Change the refresh rate: ``faster``, ``slower``, or ``quiet``."""
-        self._refresh_rate.change(what, self.feed.processors)
+    def action_quiet(self) -> None:
+        """Toggle quiet mode."""
+        self._refresh_rate.toggle(self.feed.processors)
         self.tick()
 
     def action_cost(self) -> None:
@@ -282,6 +278,10 @@ class Monitor(PanelScreen[None]):
         """Replay the recording from the beginning."""
         self.post_message(Opened(self.feed.path, self.feed.engine, replay=True))
 
+    def action_compare(self) -> None:
+        """Compare this session with another one, which is chosen in the Library."""
+        self.post_message(ComparisonRequested((self.feed.path,)))
+
     def action_edit(self) -> None:
         """Edit the sweep of this session as a new one."""
         self.post_message(EditRequested(self.feed.path))
@@ -297,7 +297,7 @@ class Monitor(PanelScreen[None]):
         self._update_view()
         if self.view is not None and self.view.case_rows.statistics.has_pending_work:
             self.run_worker(self.view.case_rows.statistics.compute_pending())
-        if self._conclusions.has_pending_work:
+        if self.feed.conclusions.has_pending_work:
             self.run_worker(self._conclude())
         self._continue_sorting()
         if not self.feed.running:
@@ -325,7 +325,6 @@ class Monitor(PanelScreen[None]):
         if not self.is_current or self._link.congested:
             return False
         self._drew_s = self._clock()
-        self._refresh_rate.cost.count_frame()
         with self.app.batch_update():
             keys = self.status_line.keys(self._frozen, self.panel_layout.zoomed is not None)
             self.query_one(KeyBar).show(keys, fixed=self.status_line.question is not None)
@@ -392,7 +391,7 @@ class Monitor(PanelScreen[None]):
         self.draw()
 
     async def _conclude(self) -> None:
-        await self._conclusions.compute_pending()
+        await self.feed.conclusions.compute_pending()
         self.draw()
 
     def _update_view(self) -> None:
@@ -401,7 +400,7 @@ class Monitor(PanelScreen[None]):
         if session.started is None:
             self.view = self.table_order = None
         elif view is None or view.session is not session:
-            newest = self._conclusions.newest
+            newest = self.feed.conclusions.newest
             self.view = View(self.feed, self.symbols, self.session_name, view, newest)
             before, self.table_order = (
                 self.table_order,
@@ -436,10 +435,8 @@ class Monitor(PanelScreen[None]):
         """Set the timer to the current refresh rate, or faster while reading."""
         hz = CATCHING_UP_HZ
         if self._complete:
-            self._refresh_rate.cost.update()
-            hz = self._refresh_rate.hz(self.feed.measuring, self.feed.processors)
+            hz = QUIET_HZ if self._quiet else HZ
             self._period_s = 1 / hz
-        self._meter.schedule_next(1 / hz)
         if hz != self._hz:
             if self._timer is not None:
                 self._timer.stop()
@@ -451,9 +448,13 @@ class Monitor(PanelScreen[None]):
         covered = self.panel_layout.zoomed not in (None, "table")  # else the table's title shows the filter
         filtered = f"/{words}" if words and covered else ""
         frozen = f"frozen: {key('monitor.freeze')}" if self._frozen else ""
-        rate = self._refresh_rate.note(self.feed.measuring, self.feed.processors) if self.feed.running else ""
+        quiet = f"quiet, {QUIET_HZ:g} Hz" if self._quiet else ""
         table_order = "" if self.table_order is None or self.table_order.complete else "sorting rows"
-        return tuple(note for note in (filtered, table_order, frozen, rate) if note)
+        return tuple(note for note in (filtered, table_order, frozen, quiet) if note)
+
+    @property
+    def _quiet(self) -> bool:
+        return self._refresh_rate.quiet(self.feed.measuring, self.feed.processors)
 
     def _stop(self, *, leave: bool = False) -> None:
         self._stop_requested, self._leaving = True, leave

@@ -1,5 +1,6 @@
 """Empty state of a session screen, while no session is open."""
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -20,7 +21,6 @@ class EmptyScreen(ViewScreen):
 
     DEFAULT_CSS = """
     EmptyScreen #page { height: 1fr; margin: 1 2; }
-    EmptyScreen #keys { height: 1; }
     """
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "nothing",
@@ -41,6 +41,10 @@ class EmptyScreen(ViewScreen):
         """Show the content."""
         self._panel("page").show("no session is open")
         self._panel("keys").show(KEYS)
+
+    def brief(self, width: int, height: int) -> Sequence[Line]:
+        """Return the hints."""
+        return _lines("no session is open", width, height, self._symbols)
 
     def action_back(self) -> None:
         """Return to the previous view."""

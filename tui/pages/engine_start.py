@@ -1,6 +1,8 @@
-"""Engine of a continued session or a follow-up: other sweeps, permissions, errors, and the end."""
+"""Start of an engine: other sweeps, permissions, errors, and the end of a follow-up."""
 
 import asyncio
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,41 +10,60 @@ from textual.app import App
 
 from benchtui.engine.client import Engine
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.permissions.needed import PermissionNeededError
+from benchtui.sessions.permissions.needed import Consent, PermissionNeededError
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.pages.follow_up import join_at_end
+from benchtui.tui.pages.other_sweep import OtherSweepScreen
 from benchtui.tui.pages.permission import PermissionScreen
-from benchtui.tui.shell.context import ANOTHER_SWEEP_RUNNING, AppContext
+from benchtui.tui.shell.context import AppContext
+from benchtui.tui.shell.key_queue import HOLDS_KEYS
 from benchtui.tui.shell.navigation import EngineRequested, Opened
 
 
 async def start_engine(app: App[Any], context: AppContext, request: EngineRequested, symbols: Symbols) -> None:
-    """Start an engine and show its session. Ask first about code and variables.
+    """Start an engine and show its session. Ask first about other sweeps, and about code and variables."""
 
-    It isn't started while another sweep is running on this machine.
-    """
-
-    def answer(yes: bool | None) -> None:
-        if yes:
-            app.post_message(EngineRequested(request.start, needed, into=request.into, refused=request.refused))
-        else:
-            request.refused()
+    def proceed() -> None:
+        app.run_worker(start_engine(app, context, request, symbols), name=HOLDS_KEYS)
 
     try:
-        if await asyncio.to_thread(context.running):
-            raise BenchtuiError(f"{ANOTHER_SWEEP_RUNNING} Start this one once it has ended.")
-        engine = await asyncio.to_thread(request.start, context, request.consent)
+        others = [] if request.wait is not None else await asyncio.to_thread(context.running)
+        if others:
+            names = [context.name_of(other.path) for other in others]
+            app.push_screen(
+                OtherSweepScreen(names, context.running, symbols), partial(_waits, request, proceed)
+            )
+            return
+        engine = await asyncio.to_thread(request.start, context, request.consent, bool(request.wait))
     except PermissionNeededError as error:
-        needed = error.consent
-        app.push_screen(PermissionScreen("this sweep", error.permissions, symbols), answer)
+        question = PermissionScreen(request.name, error.permissions, symbols)
+        app.push_screen(question, partial(_allows, request, proceed, error.consent))
     except BenchtuiError as error:
-        request.refused()
-        app.notify(clean(str(error)), markup=False)
+        request.refused(clean(str(error)))
     else:
+        request.started()
         app.post_message(Opened(engine.path, engine))
         if request.into:
-            await _join(app, engine, request.into)
+            app.run_worker(_join(app, engine, request.into))
+
+
+def _waits(request: EngineRequested, proceed: Callable[[], None], answer: bool | None) -> None:
+    """Continue with the answer to whether the sweep waits, if there is one."""
+    if answer is None:
+        request.refused("")
+    else:
+        request.wait = answer
+        proceed()
+
+
+def _allows(request: EngineRequested, proceed: Callable[[], None], consent: Consent, yes: bool | None) -> None:
+    """Continue with the user's consent, if it was given."""
+    if yes:
+        request.consent |= consent
+        proceed()
+    else:
+        request.refused("not started: its code or variables aren't allowed")
 
 
 async def _join(app: App[Any], engine: Engine, into: Path) -> None:

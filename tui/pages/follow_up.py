@@ -1,7 +1,7 @@
 """Follow-ups of a session that is over: continue it, or measure what it leaves open and append that."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,24 +10,24 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.permissions.needed import Consent
 from benchtui.sessions.state.session import Session
 from benchtui.tui.shell.context import AppContext
+from benchtui.tui.shell.navigation import StartEngine
 
 if TYPE_CHECKING:
     from benchtui.sessions.advice.open_questions import OpenQuestion
 
 POLL_S = 0.5
 """Seconds between two checks whether an engine has ended."""
-StartEngine = Callable[[AppContext, Consent], Engine]
 
 
 def continued(path: Path) -> StartEngine:
     """Return the function that resumes a session."""
-    return lambda context, consent: context.resume(path, consent)
+    return lambda context, consent, wait: context.resume(path, consent, wait)
 
 
 def follow_up(path: Path, session: Session, questions: "Sequence[OpenQuestion]") -> StartEngine:
     """Return the function that starts the missing rounds that decide a session's questions."""
 
-    def start(context: AppContext, consent: Consent) -> Engine:
+    def start(context: AppContext, consent: Consent, wait: bool) -> Engine:
         # not needed for the first paint
         from benchtui.sessions.advice.deciding_sweep import deciding_sweep, further_rounds
         from benchtui.sessions.compare.joined import require_joinable
@@ -36,7 +36,7 @@ def follow_up(path: Path, session: Session, questions: "Sequence[OpenQuestion]")
         if sweep is None:
             raise BenchtuiError("no measurement would decide what is open")
         require_joinable(path, session, sweep)
-        return context.start(further_rounds(session, sweep), consent)
+        return context.start(further_rounds(session, sweep), consent, wait)
 
     return start
 

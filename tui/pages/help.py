@@ -15,6 +15,7 @@ from benchtui.tui.drawing.styled_text import BLANK, Line, line, side_by_side
 from benchtui.tui.pages.page import Page
 from benchtui.tui.shell.keymap import TITLES, Bound, active, shown
 from benchtui.tui.widgets.input_field import TextInput
+from benchtui.tui.widgets.keys import Keys
 
 Rows = tuple[tuple[str, str], ...]
 Section = tuple[str, Rows]
@@ -39,16 +40,20 @@ def open_help(screen: Screen[Any], symbols: Symbols, sections: Callable[[Symbols
 class HelpPage(Page):
     """Help in as many columns as fit, with a search."""
 
+    DEFAULT_CSS = """
+    HelpPage #search { display: none; height: 1; border: none; padding: 0; margin: 0 2; }
+    HelpPage #search.-asked { display: block; background: $background; }
+    """
+    NAME = "help"
+
     def __init__(self, sections: Sequence[Section], symbols: Symbols) -> None:
         super().__init__(self._found, symbols)
         self._sections = sections
 
-    def compose(self) -> ComposeResult:
-        """Lay out the text, the search field, and the key bar."""
-        text, keys = super().compose()
-        yield text
+    def content(self) -> ComposeResult:
+        """Lay out the text and the search field."""
+        yield from super().content()
         yield TextInput(placeholder="search keys and words", id="search", compact=True, select_on_focus=False)
-        yield keys
 
     def on_mount(self) -> None:
         """Keep the field's cursor still: blinking costs bytes on slow links."""
@@ -78,6 +83,9 @@ class HelpPage(Page):
     def keep(self) -> None:
         """Leave the search field, and keep the results."""
         self.set_focus(None)
+
+    def _keys(self) -> Keys:
+        return (("/", "search"),)
 
     def _found(self, width: int) -> Sequence[Line]:
         text = self.query_one(Input).value

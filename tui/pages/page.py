@@ -1,68 +1,51 @@
-"""Full-screen text page: help, the differences of two sessions, or a question."""
+"""Full-screen pages of text: the base of the report and of Why, and pages of given lines such as help."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
 
-from textual import events
-from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.widget import Widget
 
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.styled_text import Line
+from benchtui.tui.pages.view_screen import ViewScreen
 from benchtui.tui.shell import keymap
-from benchtui.tui.widgets.key_bar import KeyBar
-from benchtui.tui.widgets.panel import Panel, PanelScreen, given_lines
-
-RENEW_S = 1.0
+from benchtui.tui.widgets.frame import Frame
+from benchtui.tui.widgets.keys import Keys
+from benchtui.tui.widgets.panel import Panel, given_lines
 
 Content = Callable[[int], Sequence[Line]]
 """Returns the lines for a width in cells."""
 
 
-class Page(PanelScreen[bool]):
-    """Scrollable lines, refreshed every second. The screen below keeps reading."""
+class TextScreen(ViewScreen):
+    """Lines in a frame that scroll. Unlike other views, they are shown in a terminal of any size."""
 
-    DEFAULT_CSS = """
-    Page #page { height: 1fr; margin: 1 2; }
-    Page #search { border: none; padding: 0; background: $background; }
-    Page #search { display: none; height: 1; margin: 0 2; }
-    Page #search.-asked { display: block; }
-    Page #keys { height: 1; }
-    """
-    BINDINGS: ClassVar[list[BindingType]] = keymap.table(
-        "page",
-        ("escape,q,enter,question_mark,f1", "back", "leave", "Back"),
-        ("down,j", "down", "move(1)", "Down"),
-        ("up,k", "up", "move(-1)", "Up"),
-        ("pagedown", "page_down", "move(10)", "Ten lines down"),
-        ("pageup", "page_up", "move(-10)", "Ten lines up"),
-        ("slash", "filter", "filter", "Search", "in the help"),
-        ("home,g", "first", "move(-100000)", "First line"),
-        ("end,G", "last", "move(100000)", "Last line"),
-    )
+    NAME: ClassVar[str] = ""
+    """Title of the frame."""
+    BACK: ClassVar[str] = "back"
+    """What going back means, in a word."""
 
-    def __init__(self, content: Content, symbols: Symbols) -> None:
-        super().__init__()
-        self._content = content
-        self._symbols = symbols
+    def __init__(self, symbols: Symbols) -> None:
+        super().__init__(symbols)
         self._top = 0
 
-    def compose(self) -> ComposeResult:
-        """Lay out the text and the key bar."""
-        yield Panel[Sequence[Line]](given_lines, self._symbols, id="page")
-        yield KeyBar(self._symbols)
+    def content(self) -> Iterable[Widget]:
+        """Lay out the text."""
+        page = Panel[Sequence[Line]](given_lines, self._symbols, id="page")
+        yield Frame(page, symbols=self._symbols, id="section")
 
-    def on_mount(self) -> None:
-        """Start the refresh timer."""
-        self.set_interval(RENEW_S, self._show)
+    def on_screen_resume(self) -> None:
+        """Draw, also what changed while another view covered the page."""
+        self.call_after_refresh(self.draw)
 
-    def on_resize(self, event: events.Resize) -> None:
-        """Redraw for the new size."""
-        self.call_after_refresh(self._show)
+    def brief(self, width: int, height: int) -> Sequence[Line]:
+        """Return nothing: in a tiny terminal, the text itself is shown."""
+        return ()
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Allow searching only in pages that can be searched."""
-        return action != "filter" or hasattr(self, "action_filter")
+    def text(self, width: int) -> Sequence[Line]:
+        """Return all lines for a width in cells."""
+        raise NotImplementedError
 
     def action_leave(self) -> None:
         """Return to the screen below."""
@@ -71,19 +54,54 @@ class Page(PanelScreen[bool]):
     def action_move(self, lines: int) -> None:
         """Scroll by lines."""
         self._top += lines
-        self._show()
+        self.draw()
 
-    def _show(self) -> None:
+    def action_page(self, pages: int) -> None:
+        """Scroll by pages, which overlap by a line."""
+        self.action_move(pages * max(1, self._panel("page").size.height - 1))
+
+    def draw(self) -> None:
+        """Redraw what changed."""
+        if not self.is_current:
+            return
         page = self._panel("page")
         width, height = page.size
-        lines = self._content(width)
+        lines = self.text(width)
         self._top = max(0, min(self._top, len(lines) - height))
-        page.show(lines[self._top : self._top + height])
         last = min(self._top + height, len(lines))
-        place = f" {self._top + 1} to {last} of {len(lines)} lines" if len(lines) > height > 0 else ""
-        self._panel("keys").show((*self._answers(), (self._symbols.arrows, f"scroll{place}")))
+        place = f"{self._top + 1} to {last} of {len(lines)} lines" if len(lines) > height else ""
+        with self.app.batch_update():
+            self.query_one(Frame).show_title([(self.NAME, "muted")], [(place, "muted")])
+            page.show(lines[self._top : last])
+            ends = (("?", "help"),) if self.HELP else ()
+            self._panel("keys").show(
+                (*self._keys(), (self._symbols.arrows, "scroll"), *ends, ("esc", self.BACK))
+            )
 
-    def _answers(self) -> tuple[tuple[str, str], ...]:
-        """Return the keys that do more than scroll, each with its meaning."""
-        search = (("/", "search"),) if hasattr(self, "action_filter") else ()
-        return (("esc", "back"), *search)
+    def _keys(self) -> Keys:
+        """Return the keys that do more than scroll and go back, each with its meaning."""
+        return ()
+
+
+class Page(TextScreen):
+    """Page of given lines. The screen below keeps reading."""
+
+    NAME = "decision and differences"
+    BINDINGS: ClassVar[list[BindingType]] = keymap.table(
+        "page",
+        ("escape,q,enter,question_mark,f1", "back", "leave", "Back"),
+        *keymap.scrolling(),
+        ("slash", "filter", "filter", "Search", "in the help"),
+    )
+
+    def __init__(self, content: Content, symbols: Symbols) -> None:
+        super().__init__(symbols)
+        self._content = content
+
+    def text(self, width: int) -> Sequence[Line]:
+        """Return the given lines."""
+        return self._content(width)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Allow searching only in pages that can be searched."""
+        return action != "filter" or hasattr(self, "action_filter")

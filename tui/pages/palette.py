@@ -89,7 +89,6 @@ class Palette(ChoiceScreen[Command]):
     DEFAULT_CSS = """
     Palette #field { height: 1; margin: 1 2 1 2; }
     Palette #choices { height: 1fr; margin: 0 2; }
-    Palette #keys { height: 1; }
     Palette #field { border: none; padding: 0; background: $background; }
     """
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(

@@ -13,6 +13,7 @@ from benchtui.tui.drawing.format import clean
 from benchtui.tui.drawing.styled_text import BLANK, Line, line
 from benchtui.tui.pages.page import Page
 from benchtui.tui.shell import keymap
+from benchtui.tui.widgets.keys import Keys
 
 MOST_SHOWN = 1000
 """Permissions that are listed."""
@@ -28,6 +29,7 @@ class PermissionScreen(Page):
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "permission", ("y", "yes", "allow", "Allow", "from now on, on this machine")
     )
+    NAME, BACK = "question", "don't"
     takes_earlier_keys = False
     """Keys typed before the question was there don't answer it."""
 
@@ -39,8 +41,8 @@ class PermissionScreen(Page):
         """Return yes."""
         self.dismiss(True)
 
-    def _answers(self) -> tuple[tuple[str, str], ...]:
-        return ((keymap.key("permission.yes"), "allow"), ("esc", "don't"))
+    def _keys(self) -> Keys:
+        return ((keymap.key("permission.yes"), "allow"),)
 
 
 def permission_lines(name: str, permissions: Sequence[Permission], width: int) -> list[Line]:

@@ -1,7 +1,7 @@
 """Base of the views beside the Monitor: bars around their content, and the page that explains them."""
 
-from collections.abc import Iterable
-from typing import ClassVar
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -9,14 +9,15 @@ from textual.containers import Vertical
 from textual.widget import Widget
 
 from benchtui.themes.symbols import Symbols
+from benchtui.tui.drawing.styled_text import Line
 from benchtui.tui.shell.navigation import Place
 from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.nav_bar import place_lines
-from benchtui.tui.widgets.panel import Panel, PanelScreen, small_lines
+from benchtui.tui.widgets.panel import Brief, Panel, PanelScreen, small_lines
 
 
-class ViewScreen(PanelScreen[None]):
-    """Screen with content between the navigation bar and the key bar; in a tiny terminal, with a hint."""
+class ViewScreen(PanelScreen[Any]):
+    """Screen with content between the navigation bar and the key bar; in a tiny terminal, its main lines."""
 
     PLACE: Place | None = None
     """Where the navigation bar says the user is; without it, there is no such bar."""
@@ -29,7 +30,7 @@ class ViewScreen(PanelScreen[None]):
 
     def compose(self) -> ComposeResult:
         """Lay out the bars, with the content between them."""
-        yield Panel[str](small_lines, self._symbols, id="small")
+        yield Panel[Brief](small_lines, self._symbols, id="small")
         with Vertical(classes="body"):
             if self.PLACE:
                 yield Panel[Place](place_lines, self._symbols, id="places")
@@ -42,7 +43,7 @@ class ViewScreen(PanelScreen[None]):
 
     def on_mount(self) -> None:
         """Set up the navigation bar."""
-        self._panel("small").show("")
+        self._show_brief()
         if self.PLACE:
             self._panel("places").show(self.PLACE)
 
@@ -53,6 +54,13 @@ class ViewScreen(PanelScreen[None]):
     def draw(self) -> None:
         """Redraw what changed, if the view is visible."""
         raise NotImplementedError
+
+    def brief(self, width: int, height: int) -> Sequence[Line]:
+        """Return what the view says in a terminal that is too small for it, most important first."""
+        raise NotImplementedError
+
+    def _show_brief(self) -> None:
+        self._panel("small").show(lambda *size: self.brief(*size))
 
     def action_help(self) -> None:
         """Open the help page."""

@@ -15,16 +15,15 @@ from benchtui.tui.drawing.styled_text import (
     fitting_facts,
     justify,
     line,
-    width_of,
-    wrap_facts,
 )
 from benchtui.tui.panels.header import time_left
 
+UNSTEADY_PERCENT = 30.0
+"""Half-width of a typical step's interval above which its figures are no more than a guess."""
 SHARE_WIDTH = 6
 """Cells of a share with its percent sign."""
 MIN_PART_BAR = 4
-MIN_STACKED_BAR = 12
-"""Minimum cells of a bar; names and shares are left out before it gets shorter."""
+"""Minimum cells of a part's bar."""
 
 
 class PanelMetrics(msgspec.Struct, frozen=True):
@@ -34,7 +33,7 @@ class PanelMetrics(msgspec.Struct, frozen=True):
     p50_ms: float | None
     p99_ms: float | None
     interval_percent: float | None
-    samples_per_s: float | None
+    rate: float | None
     unit: str = "samples/s"
     """Unit of the throughput."""
 
@@ -99,14 +98,20 @@ def needs_words(needed: StepsLeft, symbols: Symbols) -> str:
 
 
 def part_lines(parts: tuple[Part, ...], width: int, height: int, symbols: Symbols) -> list[Line]:
-    """Render the parts of a step: one row each if they fit, otherwise one stacked bar with a legend."""
-    if not parts or height < 1 or width < 20:
+    """Render the parts of a step in a row each; the smallest of too many are summed up in one row."""
+    if height < 1 or width < 20:
         return []
-    if height >= len(parts) and height > 1:
-        return part_table(parts, width, symbols)
-    if height == 1:
-        return [_stacked_with_legend(parts, width, symbols)]
-    return [line(*_stacked(parts, width, symbols)), *_legend(parts, width, symbols)][:height]
+    return part_table(_largest(parts, height), width, symbols)[:height]
+
+
+def _largest(parts: tuple[Part, ...], most: int) -> tuple[Part, ...]:
+    """Return the parts in order, with the smallest of too many summed up at the end."""
+    if len(parts) <= most:
+        return parts
+    kept = sorted(parts, key=lambda part: -part.share)[: max(most - 1, 1)]
+    rest = [part for part in parts if part not in kept]
+    others = Part("others", sum(part.mean_ms for part in rest), sum(part.share for part in rest))
+    return (*(part for part in parts if part in kept), others)
 
 
 def part_table(parts: tuple[Part, ...], width: int, symbols: Symbols) -> list[Line]:
@@ -168,9 +173,9 @@ def _metrics_or_hint(current: Current, width: int, symbols: Symbols) -> Line:
 
 def _metrics(metrics: PanelMetrics, symbols: Symbols) -> list[list[Span]]:
     """Return the metrics that are known, most important first."""
-    p50, p99, rate = (
-        format.significant(value, symbols) for value in (metrics.p50_ms, metrics.p99_ms, metrics.samples_per_s)
-    )
+    unsteady = (metrics.interval_percent or 0.0) > UNSTEADY_PERCENT
+    p50, p99 = (format.significant(value, symbols) for value in (metrics.p50_ms, metrics.p99_ms))
+    rate = (symbols.about if unsteady else "") + format.significant(metrics.rate, symbols, 2 if unsteady else 3)
     facts: list[list[Span]] = [[("p50 ", "muted"), (p50, "bright"), (" ms", "muted")]]
     if metrics.p99_ms is not None:
         facts.append([("p99 ", "muted"), (p99, "bright")])
@@ -180,44 +185,5 @@ def _metrics(metrics: PanelMetrics, symbols: Symbols) -> list[list[Span]]:
     return [*facts, [(rate, "bright"), (f" {metrics.unit}", "muted")]]
 
 
-def _fill(at: int, symbols: Symbols) -> str:
-    return symbols.fills[at % len(symbols.fills)]
-
-
 def _color(at: int) -> str:
     return f"line{at % LINES}"
-
-
-def _stacked(parts: tuple[Part, ...], width: int, symbols: Symbols) -> list[Span]:
-    """Draw the parts as one bar."""
-    ends = [min(round(sum(part.share for part in parts[: at + 1]) * width), width) for at in range(len(parts))]
-    sizes = [max(0, end - start) for start, end in zip([0, *ends], ends, strict=False)]
-    return [(_fill(at, symbols) * size, _color(at)) for at, size in enumerate(sizes)]
-
-
-def _stacked_with_legend(parts: tuple[Part, ...], width: int, symbols: Symbols) -> Line:
-    """Render the parts as a bar, followed by as many of their shares as fit, preferring the largest."""
-    legend: dict[int, list[Span]] = {}
-    used = MIN_STACKED_BAR
-    for at in sorted(range(len(parts)), key=lambda at: -parts[at].share):
-        entry: list[Span] = [
-            (f"  {_fill(at, symbols)} ", _color(at)),
-            (f"{parts[at].name} {100 * parts[at].share:.0f} %", "muted"),
-        ]
-        if used + width_of(entry) <= width:
-            legend[at] = entry
-            used += width_of(entry)
-    bar = _stacked(parts, width - used + MIN_STACKED_BAR, symbols)
-    return line(*bar, *(span for at in sorted(legend) for span in legend[at]))
-
-
-def _legend(parts: tuple[Part, ...], width: int, symbols: Symbols) -> list[Line]:
-    """Render each part's fill, name, time, and share, as many per line as fit."""
-    facts = [
-        [
-            (f"{_fill(at, symbols)} ", _color(at)),
-            (f"{part.name} {_part_time(part)}  {100 * part.share:.0f} %", "muted"),
-        ]
-        for at, part in enumerate(parts)
-    ]
-    return wrap_facts(facts, width)

@@ -7,6 +7,7 @@ import msgspec
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.styled_text import Line, Span, crop, wrap_facts
+from benchtui.tui.panels.answer_card import Answer, answer_lines
 from benchtui.tui.panels.case_panel import Current
 from benchtui.tui.panels.gauges import Machines, gauge_height, gauge_lines
 from benchtui.tui.panels.header import SweepHeading, percent_text, time_left
@@ -23,6 +24,8 @@ class Compact(msgspec.Struct, frozen=True):
     current: Current
     machines: Machines
     band: Band
+    answer: Answer
+    """What the sweep says; drawn once it is over."""
     word: str
     """Question or message of the screen; empty if there is none."""
 
@@ -37,6 +40,9 @@ def compact_lines(compact: Compact | str, width: int, height: int, symbols: Symb
     parts = wrap(compact.word, max(width, 1), break_on_hyphens=False)[:height]
     word = [crop([(part, "bright")], width, symbols) for part in parts]
     height -= len(word)
+    if compact.answer.over:
+        head = wrap_facts(_progress(compact), width)
+        return [*head, *answer_lines(compact.answer, width, height - len(head), symbols)][:height] + word
     drawn = width >= LEAST_WIDTH and height >= LEAST_HEIGHT
     facts = _facts(compact, symbols, readings=not drawn)
     lines = wrap_facts(facts, width)[:height]
@@ -49,18 +55,23 @@ def compact_lines(compact: Compact | str, width: int, height: int, symbols: Symb
 
 def _facts(compact: Compact, symbols: Symbols, *, readings: bool) -> list[list[Span]]:
     heading, current = compact.heading, compact.current
-    facts: list[list[Span]] = [[(heading.name, "strong")]]
-    facts.append([(f"{heading.done}/{heading.total}", "plain"), (percent_text(heading.progress), "bright")])
+    facts = _progress(compact)
     facts.append([(current.phase, current.role)])
     if current.planned:
         facts.append([(f"{current.done}/{current.planned}", "plain")])
     if (metrics := current.metrics) is not None:
         facts.append([("p50 ", "muted"), (f"{format.significant(metrics.p50_ms, symbols)} ms", "bright")])
-        facts.append([(f"{format.significant(metrics.samples_per_s, symbols)} {metrics.unit}", "plain")])
+        facts.append([(f"{format.significant(metrics.rate, symbols)} {metrics.unit}", "plain")])
     facts += [[(reading, "plain")] for reading in _readings(compact.machines)] if readings else []
-    state = time_left(heading.left, symbols) if heading.state == "running" else heading.state
-    facts += [[(state, "plain")]] if state else []
-    return [*facts, [(current.title, "muted")]]
+    left = time_left(heading.left, symbols)
+    return [*facts, *([[(left, "plain")]] if left else []), [(current.title, "muted")]]
+
+
+def _progress(compact: Compact) -> list[list[Span]]:
+    heading, answer = compact.heading, compact.answer
+    state = [[(answer.word, answer.role)]] if answer.over else []
+    percent = (percent_text(heading.progress), "bright")
+    return [[(heading.name, "strong")], [(f"{heading.done}/{heading.total}", "plain"), percent], *state]
 
 
 def _readings(machines: Machines) -> list[str]:

@@ -182,7 +182,8 @@ def _barred(gauge: Gauge, host: Machine, symbols: Symbols) -> list[Span]:
 def _worker(host: Machine) -> tuple[Span, ...]:
     """Return CPU and memory of the worker in words."""
     cpu, rss = (host.gauge(label) for label in ("worker CPU", "worker RSS"))
-    return ((f"worker {cpu.value} CPU, {rss.value} RSS", "plain"),) if cpu and rss else ()
+    read = cpu and rss and cpu.past and rss.past
+    return ((f"worker {cpu.value} CPU, {rss.value} RSS", "plain"),) if cpu and rss and read else ()
 
 
 def _lone_host(machines: Machines, width: int, symbols: Symbols) -> list[Line]:
@@ -252,9 +253,9 @@ CHARTED = (
     ),
     (("utilization", "power", "memory", "CPU", "worker CPU", "worker RSS"), 2 * CHART_ROWS),
     (("utilization", "power", "CPU"), 2 * CHART_ROWS),
-    (("CPU", "memory", "worker CPU", "worker RSS"), CHART_ROWS),
     (("utilization", "power"), CHART_ROWS),
     (("power",), CHART_ROWS),
+    (("CPU", "memory", "worker CPU", "worker RSS"), CHART_ROWS),
 )
 """Readings with a chart, and the rows that each needs: the first selection that fits is drawn."""
 

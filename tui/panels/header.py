@@ -66,10 +66,12 @@ def _notes(heading: SweepHeading, room: int) -> Line:
 
 
 def _marks(marks: tuple[str, ...], room: int, symbols: Symbols) -> str:
-    """Format the marks in full, in short words, or as a number, whichever fits; none is cut."""
+    """Format the marks in full or in short words; those that don't fit are counted, and none is cut."""
     short = tuple(map(kind_word, marks))
-    count = (f"{len(marks)} mark{'s' * (len(marks) != 1)}",)
-    forms = ("  ".join(f" {symbols.flag} {mark}" for mark in form) for form in (marks, short, count))
+    first = [
+        (*short[: shown - 1], f"{short[shown - 1]} +{len(marks) - shown}") for shown in range(1, len(marks))
+    ]
+    forms = ("  ".join(f" {symbols.flag} {mark}" for mark in form) for form in (marks, short, *reversed(first)))
     return next((form for form in forms if cell_len(form) <= room), "") if marks else ""
 
 

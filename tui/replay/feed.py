@@ -1,7 +1,6 @@
 """Replay feed: plays a recorded session like a live one, on its own clock."""
 
 from collections.abc import Callable
-from math import inf
 from pathlib import Path
 
 from benchtui.engine.client import Engine
@@ -16,6 +15,8 @@ from benchtui.tui.live.eta import RemainingTime
 from benchtui.tui.live.feed import READ_BUDGET_S, Clock, Feed
 from benchtui.tui.replay.player import Player, ReplayTarget, Start, StepAcceleration
 
+SEEK_BUDGET_S = 0.1
+"""Seconds for which a seek may keep keys waiting. Nothing is measured meanwhile."""
 GRACE_S = 0.5
 """While playing, events passed less than this many seconds ago don't count as previous."""
 
@@ -35,8 +36,6 @@ class Replay(Feed):
         self.timeline = Timeline(path)
         self.player = Player(clock, start.speed if start else 1.0)
         self._cursor = ReplayCursor(self.timeline)
-        self._scout: ReplayCursor | None = ReplayCursor(self.timeline)
-        """Goes ahead once, so that there are checkpoints to seek to; None when done."""
         self._acceleration = StepAcceleration(clock)
         self._target = start.target if start else None
         """Where to seek once the whole recording has been read."""
@@ -57,7 +56,7 @@ class Replay(Feed):
             self.player.end_at(self.timeline.end_s)
             self._seek_pending()
         self._advance(began_s)
-        while arrived and self._clock() - began_s < READ_BUDGET_S and self._read_ahead():
+        while arrived and self._clock() - began_s < READ_BUDGET_S and self.timeline.marks.find_outliers():
             pass
         self.problem = self.timeline.problem if self.over else None
         if self.over:
@@ -136,28 +135,7 @@ class Replay(Feed):
     def close(self) -> None:
         """Close the file."""
         super().close()
-        self._cursor.close()
-        self._end_scout()
         self.timeline.close()
-
-    def _read_ahead(self) -> bool:
-        """Find outliers, then keep checkpoints; return whether there was anything left to do."""
-        if self.timeline.marks.find_outliers():
-            return True
-        if self._scout is None or not self.timeline.complete:
-            return False
-        try:
-            done = self._scout.move(inf)
-        except BenchtuiError:  # the timeline reports it
-            done = True
-        if done:
-            self._end_scout()
-        return not done
-
-    def _end_scout(self) -> None:
-        if self._scout is not None:
-            self._scout.close()
-        self._scout = None
 
     def _seek_pending(self) -> None:
         try:
@@ -175,14 +153,11 @@ class Replay(Feed):
         t = self.player.position_s
         recorded = self.timeline.complete or self.timeline.end_s > t
         self.caught_up = False
-        try:
-            self._cursor.seek(t)
-            while recorded and not self.caught_up:
-                self.caught_up = self._cursor.move(t)
-                if self._clock() - began_s > 2 * READ_BUDGET_S:
-                    break
-        except BenchtuiError:  # the timeline hits the same error and reports it at the end
-            self.caught_up = True
+        self._cursor.seek(t)
+        while recorded and not self.caught_up:
+            self.caught_up = self._cursor.move(t)
+            if self._clock() - began_s > SEEK_BUDGET_S:
+                break
         self.session, self.ended = self._cursor.session, self._cursor.ended
 
 

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 from rich.cells import cell_len
 
 from benchtui.sessions.report.speedup_block import Speedup
+from benchtui.sessions.text.formatting import count
+from benchtui.sessions.text.labels import without_shared_words
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.bars import LEAST_WIDEST, RatioRange, ratio_bar
 from benchtui.tui.drawing.format import fit
@@ -20,8 +22,7 @@ LEAST_BAR, MOST_BAR = 17, 41
 def bar_lines(rows: Sequence[Speedup], width: int, symbols: Symbols) -> Iterator[Line]:
     """Render the first cases with bar, ratio, interval and verdict. The interval gives way to the names."""
     shown = [row for row in rows if row.value > 0][:MOST_BARS]
-    common = _common([row.case.split() for row in shown]) if len(shown) > 1 else []
-    names = [" ".join(word for word in row.case.split() if word not in common) for row in shown]
+    shared, names = without_shared_words([row.case for row in shown])
     texts, verdict = [row.text for row in shown], max((len(row.verdict) for row in shown), default=0)
     short = [text.partition(" (")[0] for text in texts]
     longest = max(map(cell_len, names), default=0)
@@ -36,18 +37,13 @@ def bar_lines(rows: Sequence[Speedup], width: int, symbols: Symbols) -> Iterator
         low, high = _bounds(row)
         bar = ratio_bar(RatioRange(low, high, most), size, symbols, _role(row.verdict))
         yield line(*spans, *bar, (f"  {text:<{figure}}  ", "bright"), *verdict_spans(row.verdict))
-    yield from _notes(len(rows) - len(shown), common, width)
+    yield from _notes(len(rows) - len(shown), shared, width)
 
 
-def _notes(hidden: int, common: Sequence[str], width: int) -> Iterator[Line]:
-    parts = [f"all: {' '.join(common)}" if common else "", f"{hidden:,} more cases" if hidden else ""]
+def _notes(hidden: int, shared: str, width: int) -> Iterator[Line]:
+    parts = [f"all: {shared}" if shared else "", count(hidden, "more case") if hidden else ""]
     if note := "; ".join(filter(None, parts)):
         yield from wrap_spans([(note, "muted")], width)
-
-
-def _common(names: Sequence[Sequence[str]]) -> list[str]:
-    """Return the words that all names share, in order."""
-    return [word for word in names[0] if all(word in name for name in names[1:])]
 
 
 def _bounds(row: Speedup) -> tuple[float, float]:

@@ -17,6 +17,8 @@ MOST_BLOCKS = 3
 MOST_TITLE_LINES = 3
 NARROW = 18
 """Width in cells to which a column of words shrinks before another block is begun."""
+LONGEST_WORD = 24
+"""Longest word, such as an option's value, that a column doesn't break."""
 MOST_NAMES = 3
 """Largest number of first columns that name a row."""
 
@@ -49,7 +51,7 @@ def _column(table: ReportTable, place: int, width: int) -> _Column:
     half, cells = (width - GAP) // 2, [row[place] for row in table.rows]
     title = _title_width(table.titles[place])
     most = max(map(cell_len, cells), default=0)
-    least = most if table.right[place] else min(most, max(NARROW, _longest_word(cells, NARROW)))
+    least = most if table.right[place] else min(most, max(NARROW, _longest_word(cells, LONGEST_WORD)))
     return _Column(place, min(max(least, title), half), max(most, title))
 
 
@@ -106,9 +108,7 @@ def _block(table: ReportTable, columns: Sequence[_Column], width: int, symbols: 
     yield from _row([[(table.titles[column.place], "muted")] for column in columns], widths, right, top=False)
     yield line((symbols.track * min(sum(widths) + GAP * (len(widths) - 1), width), "faint"))
     for row in table.rows:
-        yield from _row(
-            [[*verdict_spans(row[column.place], in_cell=True)] for column in columns], widths, right
-        )
+        yield from _row([[*verdict_spans(row[column.place])] for column in columns], widths, right)
 
 
 def _row(

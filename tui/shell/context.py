@@ -16,20 +16,24 @@ from benchtui.sessions.library import paths
 from benchtui.sessions.payloads import Host, MachineUsers
 from benchtui.sessions.permissions.needed import Consent
 from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
+from benchtui.sessions.stored_models.hub_cache import bundled_models
 from benchtui.sessions.sweep import Config, Sweep
 from benchtui.tui.shell.preferences import Preferences
 
 if TYPE_CHECKING:
     from benchtui.sessions.advice.find_sweep import DeviceSupport
 
-ANOTHER_SWEEP_RUNNING = "Another sweep is running on this machine; running both slows each down."
+ANOTHER_SWEEP_RUNNING = "Another sweep is running on this machine; running both slows each down"
+WAIT, START_ANYWAY = "wait, then start", "start anyway"
+"""Answers to that, by ``w`` and ``y``."""
 
 
 class AppContext(msgspec.Struct, frozen=True):
     """External dependencies of the app."""
 
-    start: Callable[[Sweep, Consent], Engine]
-    """Start an engine on a sweep with a new session file. Raises BenchtuiError."""
+    start: Callable[[Sweep, Consent, bool], Engine]
+    """Start an engine on a sweep with a new session file. If the flag is set, it waits for the sweeps that are
+    running. Raises BenchtuiError."""
     running: Callable[[], list[Engine]]
     """List the engines that respond, newest first."""
     find: Callable[[Path], Engine | None]
@@ -40,8 +44,10 @@ class AppContext(msgspec.Struct, frozen=True):
     """Return the name of a session on the command line."""
     folder: Path
     """Folder to search for sweeps."""
-    resume: Callable[[Path, Consent], Engine] = lambda path, consent: client.resume(path, consent=consent)
-    """Start an engine that resumes a session. Raises BenchtuiError."""
+    resume: Callable[[Path, Consent, bool], Engine] = lambda path, consent, wait: client.resume(
+        path, consent=consent, wait=wait
+    )
+    """Start an engine that resumes a session; it waits as with ``start``. Raises BenchtuiError."""
     preferences: Preferences = msgspec.field(default_factory=Preferences)
     """User preferences."""
     judging: VerdictSettings = SWEEP_DEFAULTS
@@ -75,14 +81,14 @@ class AppContext(msgspec.Struct, frozen=True):
             preferences=Preferences.of_user(),
             judging=judging,
             missing_device=lambda: client.find_cuda().missing_reason,
-            bundled=client.bundled_models,
+            bundled=bundled_models,
             watch=client.watch_machine,
         )
 
 
-def _start(sweep: Sweep, consent: Consent) -> Engine:
+def _start(sweep: Sweep, consent: Consent, wait: bool) -> Engine:
     path = paths.new_path(sweep.name, datetime.now().astimezone())
-    return client.start(sweep, path, consent, numbered=True)
+    return client.start(sweep, path, consent, numbered=True, wait=wait)
 
 
 def _nothing() -> None:

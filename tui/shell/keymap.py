@@ -40,10 +40,12 @@ TITLES = {
     "why": "Why",
     "report": "Report",
     "library": "Library",
+    "import": "Importing a table",
     "compare": "Compare",
     "nothing": "Monitor and Charts without an open session",
     "page": "Help and other pages",
     "permission": "Permission to run code or set variables",
+    "other_sweep": "Start while another sweep is running",
     "palette": "Command palette",
 }
 """Section titles by the first part of an action ID, in listing order."""
@@ -84,6 +86,18 @@ def movement(
         ("pageup", "page_up", "move(-10)", f"Ten {thing}s up"),
         ("home,g", "first", "move(-1000000)", f"First {thing}"),
         ("end,G", "last", "move(1000000)", f"Last {thing}"),
+    )
+
+
+def scrolling() -> tuple[tuple[str, ...], ...]:
+    """Return the rows for ``table`` of the keys that scroll a text."""
+    return (
+        ("down,j", "down", "move(1)", "Down"),
+        ("up,k", "up", "move(-1)", "Up"),
+        ("pagedown", "page_down", "page(1)", "One page down"),
+        ("pageup", "page_up", "page(-1)", "One page up"),
+        ("home,g", "first", "move(-1000000)", "First line"),
+        ("end,G", "last", "move(1000000)", "Last line"),
     )
 
 

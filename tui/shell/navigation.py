@@ -34,7 +34,7 @@ class Opened(Message):
 
 
 class ComparisonRequested(Message):
-    """Posted when sessions are chosen for comparison, the base first."""
+    """Posted when sessions are chosen for comparison, the base first. The Library asks for a second one."""
 
     def __init__(self, paths: tuple[Path, ...]) -> None:
         super().__init__()
@@ -49,33 +49,49 @@ class EditRequested(Message):
         self.source = source
 
 
+StartEngine = Callable[[AppContext, Consent, bool], Engine]
+"""Start an engine; it waits for running sweeps if the flag is set. Raises BenchtuiError."""
+
+
+def _nothing() -> None:
+    """Do nothing after a start."""
+
+
 class EngineRequested(Message):
-    """Posted when a session is to be continued, or followed by another sweep."""
+    """Posted when a sweep is to be started, or a session continued."""
 
     def __init__(
         self,
-        start: Callable[[AppContext, Consent], Engine],
+        start: StartEngine,
         consent: Consent = NO_CONSENT,
         *,
+        refused: Callable[[str], None],
+        started: Callable[[], None] = _nothing,
+        name: str = "this sweep",
         into: Path | None = None,
-        refused: Callable[[], None] = lambda: None,
+        wait: bool | None = None,
     ) -> None:
         super().__init__()
         self.start = start
-        """Starts the engine. Raises BenchtuiError."""
+        self.name = name
+        """Name of the sweep or session in a question about permissions."""
+        self.wait = wait
+        """Whether to wait for other sweeps; None until the user has been asked, if there are any."""
         self.into = into
         """Session to which that sweep is appended at its end; None if it stays one of its own."""
         self.consent = consent
         """Permissions that the user has given."""
         self.refused = refused
-        """Called if the engine isn't started after all."""
+        """Called with the reason if the engine isn't started; the reason is empty if the user went back."""
+        self.started = started
+        """Called once the engine has started."""
 
 
 class BackRequested(Message):
     """Posted when a view has nothing left to go back from: the previous view is shown."""
 
 
-How = Literal["detached", "stopped", "finished", "crashed", "closed", "lost"]
+How = Literal["detached", "stopped", "finished", "crashed", "closed", "lost", "failed"]
 
 
 class ExitReason(msgspec.Struct, frozen=True):
@@ -83,6 +99,7 @@ class ExitReason(msgspec.Struct, frozen=True):
 
     ``detached``: the sweep continues. ``stopped``: the user stopped it. ``finished``: it was complete.
     ``crashed``: its engine died. ``closed``: no sweep was running. ``lost``: the terminal is gone.
+    ``failed``: an exception ended the app.
     """
 
     how: How
@@ -90,3 +107,5 @@ class ExitReason(msgspec.Struct, frozen=True):
     """Session that was shown."""
     session: Session | None = None
     """State of that session as shown. Reading a large session again would take seconds."""
+    error: BaseException | None = None
+    """Exception that ended the app."""

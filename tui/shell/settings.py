@@ -10,7 +10,7 @@ from benchtui.sessions.files.bounded_toml import parse_toml
 from benchtui.sessions.files.input_file import read_text
 from benchtui.sessions.sanitize import quoted
 from benchtui.themes import user_themes
-from benchtui.tui.shell.refresh_rate import RATES_HZ, Quiet
+from benchtui.tui.shell.refresh_rate import Quiet
 from benchtui.tui.table.columns import KEYS, UNSORTED
 
 
@@ -18,8 +18,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Entries of ``config.toml``."""
 
     theme: str | None = None
-    hz: float | None = None
-    """Refresh rate in Hz."""
     columns: tuple[str, ...] | None = None
     """Columns of the case table, in order."""
     sort: str | None = None
@@ -82,5 +80,4 @@ def _allowed(name: str) -> tuple[str, ...]:
         "columns": KEYS,
         "sort": (*sortable, *(f"-{key}" for key in sortable)),
         "quiet": get_args(Quiet),
-        "hz": tuple(word for hz in RATES_HZ for word in (str(hz), f"{hz:g}")),
     }.get(name, ())

@@ -1,18 +1,45 @@
-"""Terminal driver for Textual that also tracks displayed content, congestion and hang-ups."""
+"""Terminal driver for Textual: no input is an error; it tracks displayed content, congestion and hang-ups."""
 
+import os
+import re
 import select
+import termios
+from codecs import getincrementaldecoder
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any, ClassVar
 
+from textual import events
+from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
+from textual.message import Message
 from textual.scrollbar import ScrollBar, ScrollBarRender
 
+from benchtui.sessions.sanitize import REPLACEMENT
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.shell.output_diff import TerminalContent
 
 PUSH_TITLE, POP_TITLE = "\x1b[22;2t", "\x1b[23;2t"
 """xterm's controls that save and restore the window title; terminals without them ignore both."""
+GIVE_BACK = "\x1b[?1000l\x1b[?1006l\x1b[?2004l\x1b[?1004l\x1b[<u\x1b[?7h\x1b[?1049l\x1b[?25h"
+"""Ends mouse reports, bracketed paste, focus reports, kitty's keys and the alternate screen."""
 GONE = select.POLLHUP | select.POLLERR | select.POLLNVAL
+READ_BYTES = 4096
+POLL_MS = 100
+"""Time between checks for an escape key, which no further byte follows, and for the end."""
+
+_COORDINATE = rb"(?:[\xc2-\xdf][\x80-\xbf]|[\x20-\xff])"
+_MOUSE = re.compile(rb"\x1b\[M" + _COORDINATE + rb"{3}")
+"""Mouse report in the encoding of X10: three bytes, which aren't UTF-8 right of column 95 or below row 95; in
+mode 1005, three characters of UTF-8. benchtui requests neither, but a terminal sends them after it was started
+again under a running app, such as tmux that is attached again."""
+_BEGUN_MOUSE = re.compile(rb"\x1b\[M" + _COORDINATE + rb"{0,2}\Z")
+_BEGUN_ESCAPE = re.compile(rb"\x1b\[?\Z")
+_IGNORED_MOUSE = b"\x1b[M!!!"
+"""Mouse report in characters, which Textual's parser ignores."""
+MOST_CELLS = 2000
+"""Maximum columns or rows of a terminal, and of a position on it. A report with more is damaged."""
 
 
 class AsciiScrollBarRender(ScrollBarRender):
@@ -27,6 +54,83 @@ def choose_scroll_bars(*, ascii_only: bool) -> None:
     ScrollBar.renderer = AsciiScrollBarRender if ascii_only else ScrollBarRender
 
 
+class InputDecoder:
+    """Decodes UTF-8 across reads. Undecodable bytes are replaced, and old mouse reports made harmless."""
+
+    def __init__(self) -> None:
+        self._utf8 = getincrementaldecoder("utf-8")("replace")
+        self._delivered = b""
+        """Begin of an escape sequence. It may be the whole escape key, and thus isn't held back."""
+        self._held = b""
+        """Begin of a mouse report, until its end arrives."""
+
+    def decode(self, data: bytes) -> str:
+        """Return the characters that end with these bytes."""
+        done = len(self._delivered)
+        whole = _MOUSE.sub(_IGNORED_MOUSE, self._delivered + self._held + data)
+        begun = _BEGUN_MOUSE.search(whole) or _BEGUN_ESCAPE.search(whole)
+        begin = begun.start() if begun else len(whole)
+        held_from = max(done, begin) if begun and begun.re is _BEGUN_MOUSE else len(whole)
+        self._delivered, self._held = whole[begin:held_from], whole[held_from:]
+        return self._utf8.decode(whole[done:held_from])
+
+
+class _Parser(XTermParser):
+    """Textual's parser, with mouse positions always in cells. Positions in pixels are never requested."""
+
+    @property
+    def mouse_pixels(self) -> bool:
+        return False
+
+    @mouse_pixels.setter
+    def mouse_pixels(self, value: bool) -> None:
+        pass
+
+
+class TerminalInput:
+    """Messages for the app, from what its terminal sends."""
+
+    def __init__(self) -> None:
+        self._decoder = InputDecoder()
+        self._parser = _Parser()
+
+    def read(self, data: bytes) -> Iterator[Message]:
+        """Yield the messages of the next bytes."""
+        for character in self._decoder.decode(data):  # so that a damaged sequence costs no key behind it
+            yield from self._sound(self._parser.feed(character))
+
+    def tick(self) -> Iterator[Message]:
+        """Yield the messages of an escape sequence that isn't continued. Call this at regular intervals."""
+        yield from self._sound(self._parser.tick())
+
+    def _sound(self, messages: Iterable[Message]) -> Iterator[Message]:
+        """Yield the messages that an intact terminal may send. A sequence that can't be parsed is dropped."""
+        try:
+            yield from filter(_is_sound, messages)
+        except (
+            ArithmeticError,
+            LookupError,
+            StopIteration,
+            TypeError,
+            ValueError,
+        ):  # such as a key beyond Unicode
+            self._parser = _Parser()
+
+
+def _is_sound(message: Message) -> bool:
+    """Return whether a message may reach the app."""
+    match message:
+        case events.Key(character=str(character)):
+            return character.isascii() or (character.isprintable() and character != REPLACEMENT)
+        case events.Resize(size=size):
+            return 0 < size.width <= MOST_CELLS and 0 < size.height <= MOST_CELLS
+        case events.MouseEvent():
+            return message.x <= MOST_CELLS and message.y <= MOST_CELLS
+        case events.CursorPosition():  # only an inline app requests it; it would move later mouse events
+            return False
+    return True
+
+
 class Terminal(LinuxDriver):
     """Textual's driver, counting bytes written and dropping output once the terminal is closed."""
 
@@ -39,9 +143,12 @@ class Terminal(LinuxDriver):
     ) -> None:
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         self.content = TerminalContent()
+        self._taken = False
+        """Whether the terminal is taken over, and not yet given back."""
 
     def start_application_mode(self) -> None:
         """Take over the terminal and save its title."""
+        self._taken = True
         super().start_application_mode()  # type: ignore[no-untyped-call]
         self.write(PUSH_TITLE)
 
@@ -49,6 +156,15 @@ class Terminal(LinuxDriver):
         """Give the terminal back with its own title."""
         self.write(POP_TITLE)
         super().stop_application_mode()
+        self._taken = False
+
+    def ensure_given_back(self) -> None:
+        """Restore the terminal if an error has kept Textual from doing so."""
+        if self._taken and not self.lost:
+            with suppress(OSError, termios.error):
+                if self.attrs_before is not None:
+                    termios.tcsetattr(self.fileno, termios.TCSANOW, self.attrs_before)
+                os.write(self.fileno, f"{POP_TITLE}{GIVE_BACK}".encode())
 
     def resume_application_mode(self) -> None:
         """Take over the terminal again; its content is unknown."""
@@ -87,10 +203,26 @@ class Terminal(LinuxDriver):
 
     def run_input_thread(self) -> None:
         """Read keys until exit. A terminal that disappears ends the thread silently."""
+        terminal_input, poll = TerminalInput(), select.poll()
+        poll.register(self.fileno, select.POLLIN)
         try:
-            super().run_input_thread()
+            while not self.exit_event.is_set():
+                ready = poll.poll(POLL_MS)
+                data = os.read(self.fileno, READ_BYTES) if ready else b""
+                if ready and not data:  # hung up: reading on would only keep the processor busy
+                    self.lost = True
+                    return
+                for message in (*terminal_input.read(data), *terminal_input.tick()):
+                    self.process_message(message)
         except OSError:
             self.lost = True
+
+    def _run_input_thread(self) -> None:
+        """Pass an exception of the thread that reads keys on to the app, which it ends."""
+        try:
+            self.run_input_thread()
+        except Exception as error:  # noqa: BLE001  (reported with its traceback)
+            self._app.call_later(self._app._handle_exception, error)
 
     def close(self) -> None:
         """Close the driver without waiting for a closed terminal."""

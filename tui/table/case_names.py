@@ -1,6 +1,7 @@
 """Case names on the screen: one spelling for the table, headings, the editor, charts and comparisons.
 
-Files and commands use ``Config.name`` and the report's labels, where an option is one word, such as ``bs=64``.
+Files and commands use ``Config.name`` and labels of the report: in the same order, one word per option, such as
+``bs=64``.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -10,7 +11,7 @@ from msgspec.structs import replace
 
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import Config
-from benchtui.sessions.sweep.options import AXES, BY_NAME, OPTIONS
+from benchtui.sessions.sweep.options import AXES, BY_NAME, IN_NAMES, OPTIONS
 
 ALWAYS = ("device", "precision", "batch_size")
 """Options that every name has."""
@@ -46,7 +47,7 @@ def config_name(config: Config, shown: Collection[str] = AXES) -> str:
     """Return a configuration's name, with the options in ``shown`` and those that every name has."""
     if config.label:
         return config.name
-    named = (option for option in AXES if config.names(option) and (option in shown or option in ALWAYS))
+    named = (option for option in IN_NAMES if config.names(option) and (option in shown or option in ALWAYS))
     words = (_word(option, getattr(config, option)) for option in named)
     return " ".join(word for word in (*words, AGAIN if config.repeat else "") if word)
 
@@ -58,14 +59,14 @@ def option_name(option: str, value: str | int) -> str:
 
 def differing(configs: Sequence[Config], *axes: str) -> list[str]:
     """Return the options that differ between configurations, except the axes; else device and precision."""
-    others = [option for option in AXES if option not in axes]
+    others = [option for option in IN_NAMES if option not in axes]
     varying = [option for option in others if len({getattr(config, option) for config in configs}) > 1]
     return varying or ["device", "precision"]
 
 
 def short_name(config: Config, options: Collection[str]) -> str:
     """Return a configuration's values of some options; defaults only if there is nothing else."""
-    values = [(option, getattr(config, option)) for option in AXES if option in options]
+    values = [(option, getattr(config, option)) for option in IN_NAMES if option in options]
     words = [word for option, value in values if (word := _word(option, value))]
     return " ".join(words or (option_name(option, value) for option, value in values if value != ""))
 
@@ -107,7 +108,7 @@ class CaseNames(msgspec.Struct, frozen=True):
         """Select a plan's options: always device, precision and batch size; labels replace all options."""
         labeled = any(config.label for config in plan)
         parts = []
-        for option in ("name",) if labeled else (*AXES, "repeat"):
+        for option in ("name",) if labeled else (*IN_NAMES, "repeat"):
             values = {_value(config, option) for config in plan}
             always = option in ALWAYS and any(config.names(option) for config in plan)
             if len(values) > 1 or always or option == "name":

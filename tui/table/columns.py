@@ -42,19 +42,6 @@ Value = Callable[[CaseState, "Distribution | None"], float | None]
 Format = Callable[[float | None, Symbols], str]
 
 
-def samples_per_s(case: CaseState, stats: Distribution | None) -> float | None:
-    """Return samples/s over all measured steps; None if samples or time are unknown."""
-    return rate(case, stats.n, stats.total) if stats else rate(case, 0, 0.0)
-
-
-def rate(case: CaseState, steps: int, total_ms: float) -> float | None:
-    """Return samples/s for a number of steps and their total time; without steps, the reported value."""
-    if not steps:
-        reported = case.finished.reported if case.finished else None
-        return reported.samples_per_s if reported else None
-    return per_second(steps * case.samples_per_step or None, total_ms)
-
-
 def p50_ms(case: CaseState, stats: Distribution | None) -> float | None:
     """Return the median measured step time; for a source without steps, the mean it reports."""
     reported = case.finished.reported if case.finished and not stats else None
@@ -121,7 +108,6 @@ CATALOGUED = {row.key: row for row in CATALOGUE if row.charted and row.key not i
 VALUES: dict[str, Value] = {
     "p50": p50_ms,
     "p99": lambda case, stats: stats.p99 if stats else None,
-    "samples": samples_per_s,
     "memory": lambda case, stats: case.peak_memory_mb,
     "power": lambda case, stats: power_w(case),
     "steps": lambda case, stats: case.steps_measured or None,

@@ -12,9 +12,7 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Input
 
-from benchtui.engine.client import Engine
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.permissions.needed import Permission
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.drawing.styled_text import Line, line
@@ -32,8 +30,6 @@ class ActionResult(msgspec.Struct, frozen=True):
     word: str
     session: Path | None = None
     """Session to select next."""
-    engine: Engine | None = None
-    """Engine that the action started on it."""
 
 
 class Confirmation(msgspec.Struct, frozen=True):
@@ -51,17 +47,7 @@ class Confirmation(msgspec.Struct, frozen=True):
         return ((self.key, self.does), ("esc", "keep"))
 
 
-class PermissionQuestion(msgspec.Struct, frozen=True):
-    """Action that needs the user's permission to run code or set variables."""
-
-    name: str
-    """Name of the session."""
-    permissions: tuple[Permission, ...]
-    work: "Work"
-    """Action to run once they are given."""
-
-
-Outcome = ActionResult | Confirmation | PermissionQuestion
+Outcome = ActionResult | Confirmation
 
 Work = Callable[[], Outcome]
 """Action run in a thread; raises BenchtuiError on failure."""
@@ -104,13 +90,6 @@ class ActionBar(Vertical):
         def __init__(self, done: ActionResult) -> None:
             super().__init__()
             self.done = done
-
-    class PermissionNeeded(Message):
-        """Posted when an action needs permissions. The screen asks, and runs the action again."""
-
-        def __init__(self, question: PermissionQuestion) -> None:
-            super().__init__()
-            self.question = question
 
     class Changed(Message):
         """Posted when the available keys change, because a question opens or closes."""
@@ -199,9 +178,6 @@ class ActionBar(Vertical):
             return
         if isinstance(done, Confirmation):
             self.confirm(done)
-        elif isinstance(done, PermissionQuestion):
-            self.show_message()
-            self.post_message(self.PermissionNeeded(done))
         else:
             self.show_message(done.word, "plain")
             self.post_message(self.Finished(done))

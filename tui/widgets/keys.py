@@ -9,12 +9,12 @@ Keys = tuple[tuple[str, str], ...]
 """Keys and what each does, at most seven."""
 
 
-ALWAYS = ("help", "quit")
+ALWAYS = ("help", "quit", "back", "leave", "don't")
 """Actions whose keys are shown at every width."""
 
 
 def key_lines(keys: Keys, width: int, height: int, symbols: Symbols) -> Sequence[Line]:
-    """Render as many keys with their actions as fit, always including help and quit."""
+    """Render as many keys with their actions as fit, always including help and those that leave."""
     remaining = [*keys]
     while len(remaining) > 1 and sum(len(key) + len(does) + 3 for key, does in remaining) > width:
         del remaining[max((at for at, (_, does) in enumerate(remaining) if does not in ALWAYS), default=-1)]

@@ -10,7 +10,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.styled_text import BLANK, Line, changes, line
+from benchtui.tui.drawing.styled_text import BLANK, Line, changes, crop
 from benchtui.tui.shell.output_diff import SpanCompositor
 from benchtui.tui.widgets import role_styles
 
@@ -137,9 +137,11 @@ def given_lines(lines: Sequence[Line], width: int, height: int, symbols: Symbols
     return lines
 
 
-def small_lines(snapshot: str, width: int, height: int, symbols: Symbols) -> list[Line]:
-    """Render the terminal's size and the minimum size."""
-    return [
-        line(("terminal too small", "strong")),
-        line((f"{width} by {height}; 60 by 20 needed", "muted")),
-    ]
+Brief = Callable[[int, int], Sequence[Line]]
+"""Returns the most important lines of a page for a width and a height in cells."""
+
+
+def small_lines(brief: Brief, width: int, height: int, symbols: Symbols) -> list[Line]:
+    """Render the most important lines of a page, and below them the size from which all of it is shown."""
+    lines = [crop(drawn, width, symbols) for drawn in brief(width, height - 1)[: height - 1]] if height else []
+    return [*lines, crop([("60 by 20 shows all", "muted")], width, symbols)]

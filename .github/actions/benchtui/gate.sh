@@ -48,19 +48,13 @@ if [[ -n ${FAIL_ON_ALL-} ]]; then gate+=(--fail-on-all "$FAIL_ON_ALL"); fi
 if [[ -n ${RESOLVE-} ]]; then gate+=(--resolve "$RESOLVE"); fi
 if [[ $on_unsure == true ]]; then gate+=(--fail-on-unsure); fi
 status=0
-benchtui compare --format md -o "$folder/comparison.md" "${gate[@]}" -- "$base" "$session" 2>"$folder/lines" || status=$?
+benchtui compare --format github -o "$folder/summary.md" "${gate[@]}" -- "$base" "$session" 2>"$folder/lines" || status=$?
 cat "$folder/lines" >&2
-if ((status > 1)) || [[ ! -s $folder/comparison.md ]]; then
+if ((status > 1)) || [[ ! -s $folder/summary.md ]]; then
     sed 's/^/    /' "$folder/lines" >>"$summary"
     exit 2
 fi
 if ((status == 0)); then verdict=pass; else verdict=fail; fi
-{
-    echo "**Gate: $verdict**"
-    echo
-    sed 's/^/- /' "$folder/lines"
-    echo
-    head -c "$most_bytes" "$folder/comparison.md"
-} >>"$summary"
+cat "$folder/summary.md" >>"$summary"
 echo "verdict=$verdict" >>"$outputs"
 exit "$status"

@@ -13,11 +13,12 @@ from benchtui.engine.executor import Execution, Executor, ExecutorContext
 from benchtui.engine.files.versions import file_changes
 from benchtui.engine.job import Job
 from benchtui.engine.supervisor.explain.queue import Explanations
-from benchtui.engine.supervisor.resume import read_for, require_permission
+from benchtui.engine.supervisor.resume import enter_folder, read_for, require_permission
 from benchtui.engine.supervisor.text_limits import cut_long_texts, mask_secrets
 from benchtui.sessions.compare.environment_diff import changes
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Explained, NodeLost, Telemetry
+from benchtui.sessions.explain.cases import usual_ms
 from benchtui.sessions.explain.selection import require_explainable
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.state.case import CaseState
@@ -43,6 +44,7 @@ class RecordedExplanations:
         self._journal = Journal(path, resumed=True)
         try:
             self._session = read_for("explain", path)
+            enter_folder(self._session)
             cases = [require_explainable(self._session, index) for index in options.cases]
             self._require_here(path, cases)
             self._changed = self._changes(path)
@@ -97,6 +99,7 @@ class RecordedExplanations:
             zero_s=self._zero_s,
             scratch=f"explain-{case.index}",
             explain=True,
+            usual_ms=usual_ms(case),
             trace=traces[place] if place < len(traces) else "",
         )
         return self._executor.start(job, None)

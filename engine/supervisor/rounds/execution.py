@@ -7,8 +7,8 @@ from msgspec.structs import replace
 from benchtui.engine.executor import Execution
 from benchtui.engine.supervisor.case_queue import ScheduledRound
 from benchtui.engine.supervisor.rounds.policy import Retry, Rounds
-from benchtui.engine.supervisor.waits.waits import Wait, Waits
-from benchtui.sessions.errors import BenchtuiError, OutOfFilesError
+from benchtui.engine.supervisor.waits.waits import Wait, Waits, message_about
+from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import (
     AnyEvent,
     CaseFinished,
@@ -17,16 +17,11 @@ from benchtui.sessions.events import (
     CaseStarted,
     Message,
     Outcome,
-    Waiting,
 )
 from benchtui.sessions.payloads import Environment
 
 Launch = Callable[[ScheduledRound], Execution]
 """Starts the process of a case; raises BenchtuiError if that fails."""
-
-SHORTAGE_PAUSES_S = (1.0, 5.0, 25.0)
-"""Pauses in seconds after a process couldn't be started for lack of file descriptors.
-After one more attempt the case fails."""
 
 
 class RoundRun:
@@ -55,10 +50,8 @@ class RoundRun:
         self._disturbed: CaseFinished | None = None
         """End of the previous attempt. It counts unless another attempt starts."""
         self._attempt = 0
-        self._shortages = 0
-        """Number of failures in this round to start a process for lack of file descriptors."""
-        self._last = scheduled.partner is not None
-        """Whether this attempt is the last one, even if it is disturbed. One of two by turns has only one."""
+        self._last = scheduled.turns is not None
+        """Whether this attempt is the last one, even if it is disturbed. One by turns has only one."""
         self._due_s = 0.0
 
     @property
@@ -104,13 +97,12 @@ class RoundRun:
                 return
             self._end_wait(now_s)
             if not met:
-                text = f"stopped waiting for {wait.what} after {wait.most_s:.0f} s; {self._go_on(wait)}"
-                yield self._message(text, now_s)
+                yield wait.timed_out(self.scheduled, self._go_on(wait), now_s)
         if self.ended:
             return
         if not (wait and not wait.for_quiet):
             self._wait = self._waits.cooling(self.scheduled, now_s)
-        yield from self._announce(self._wait, now_s) if self._wait else self._begin(now_s)
+        yield from self._wait.announced(self.scheduled) if self._wait else self._begin(now_s)
 
     def _go_on(self, wait: Wait) -> str:
         """Continue after a wait that timed out; return how. Without quiet, the disturbed measurement counts."""
@@ -118,19 +110,6 @@ class RoundRun:
             return "measuring anyway"
         self.ended = self._disturbed
         return "the disturbed measurement counts"
-
-    def _announce(self, wait: Wait, now_s: float, reason: str = "") -> Iterator[AnyEvent]:
-        """Record what the case waits for, and because of whom."""
-        text = f"waiting for {wait.what}"
-        before = f"{reason}; " if reason else ""
-        yield self._message(f"{before}{text}, at most {wait.most_s:.0f} s", now_s)
-        yield Waiting(
-            t=now_s,
-            case=self.scheduled.case.index,
-            round=self.scheduled.round,
-            reason=f"{text}: {reason.removeprefix('disturbed: ')}" if reason else text,
-            most_s=round(wait.most_s, 3),
-        )
 
     def _end_wait(self, now_s: float) -> None:
         wait, self._wait = self._wait, None
@@ -154,22 +133,11 @@ class RoundRun:
         yield CaseStarted(t=now_s, case=case.index, round=round_index, config=case.config, pid=pid, node=node)
 
     def _not_started(self, error: BenchtuiError, now_s: float) -> Iterator[Message]:
-        """Wait for file descriptors, or end the round: with the disturbed measurement, if there is one."""
-        if isinstance(error, OutOfFilesError) and self._shortages < len(SHORTAGE_PAUSES_S):
-            yield self._postpone(error, now_s)
-            return
+        """End the round: with the disturbed measurement, if there is one."""
         if self._disturbed:
             text = f"{self.scheduled.case.name}: not remeasured, the disturbed measurement counts: {error}"
             yield Message(t=now_s, level="warning", text=text)
         self.ended = self._disturbed or self._end("failed", str(error), now_s)
-
-    def _postpone(self, shortage: OutOfFilesError, now_s: float) -> Message:
-        """Schedule another attempt; return the message that announces it."""
-        pause_s = SHORTAGE_PAUSES_S[self._shortages]
-        self._shortages += 1
-        self._due_s = now_s + pause_s
-        text = f"{self.scheduled.case.name}: {shortage}; retrying in {pause_s:g} s"
-        return Message(t=now_s, level="warning", text=text)
 
     def _end(self, outcome: Outcome, reason: str, now_s: float) -> CaseFinished:
         return CaseFinished(t=now_s, case=self.scheduled.case.index, outcome=outcome, reason=reason)
@@ -186,15 +154,13 @@ class RoundRun:
             yield from self._wait_for_quiet(retry, end.environment or Environment(), now_s)
             return
         self._due_s = now_s + retry.pause_s
-        yield self._message(f"{retry.reason}; remeasuring in {retry.pause_s:g} s", now_s)
+        yield message_about(self.scheduled, f"{retry.reason}; remeasuring in {retry.pause_s:g} s", now_s)
 
     def _wait_for_quiet(self, retry: Retry, seen: Environment, now_s: float) -> Iterator[AnyEvent]:
         self._wait = self._waits.quiet(self.scheduled, seen, now_s)
         if self._wait:
-            yield from self._announce(self._wait, now_s, retry.reason)
+            yield from self._wait.announced(self.scheduled, retry.reason)
             return
         self.ended = self._disturbed
-        yield self._message(f"{retry.reason}; no time is left to wait for quiet", now_s)
-
-    def _message(self, text: str, now_s: float) -> Message:
-        return Message(t=now_s, level="info", text=f"{self.scheduled.case.name}: {text}")
+        text = f"{retry.reason}; no time is left to wait for quiet"
+        yield message_about(self.scheduled, text, now_s)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from benchtui.engine.supervisor.session_writer import SessionLog
 from benchtui.sessions.advice.open_questions import OpenQuestion
-from benchtui.sessions.advice.race import RacePlan, Settled, cost, plan_rounds
+from benchtui.sessions.advice.race import OUT_OF_BUDGET, RacePlan, Settled, cost, plan_rounds
 from benchtui.sessions.events import RoundsPlanned, SettledCase
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import summarize
@@ -15,7 +15,6 @@ from benchtui.sessions.text.race import settled_reason
 
 MOST_QUESTIONS = 5
 """Maximum number of open questions that a message names."""
-OUT_OF_BUDGET = "the budget is spent"
 
 
 class FurtherPlan(NamedTuple):
@@ -75,7 +74,7 @@ class FurtherRounds:
             spent_s=round(session.budget_spent_s, 3),
             budget_s=round(session.budget_s, 3),
             settled=tuple(map(_settled_case, plan.settled)),
-            by_turns=plan.by_turns and len(rounds) == 2,
+            by_turns=plan.by_turns and len(rounds) > 1,
         )
         return FurtherPlan(dropped, looks, event, ended, tuple(_summary(plan, event, ended)))
 
@@ -94,6 +93,8 @@ def _end(plan: RacePlan, *, spent: bool) -> str:
 
 
 def _summary(plan: RacePlan, event: RoundsPlanned, ended: str) -> Iterator[str]:
+    if late := sum(reason == OUT_OF_BUDGET for _, reason in plan.dropped):
+        yield f"not measured: {count(late, 'case')}, because {OUT_OF_BUDGET}"
     yield f"no further rounds: {ended} (spent {event.spent_s:.0f} s of {event.budget_s:.0f} s)"
     for question in plan.questions[:MOST_QUESTIONS]:
         yield f"stays open: {_question(question)}"
@@ -104,6 +105,8 @@ def _summary(plan: RacePlan, event: RoundsPlanned, ended: str) -> Iterator[str]:
 def _question(question: OpenQuestion) -> str:
     names = " or ".join(case.name for case in question.cases[:2])
     more = cost(question)
-    if more is None or not more.rounds:
+    if more is None:
         return f"{names}, which more rounds don't decide"
+    if not more.rounds:
+        return f"{names}, whose rounds other processes disturbed"
     return f"{names}, which about {count(more.rounds, 'more round')} ({more.seconds:.0f} s) would decide"

@@ -6,14 +6,15 @@ leaves lengthens a sweep by no more than a third and one limit. A wait for a coo
 since the user asked for one before every case.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from math import inf
 
 import msgspec
 
 from benchtui.engine.executor import Node
 from benchtui.engine.supervisor.case_queue import ScheduledRound
 from benchtui.engine.supervisor.waits.machine_loads import QUIET_S, MachineLoads
-from benchtui.sessions.events import CasePrepared
+from benchtui.sessions.events import CasePrepared, Message, Waiting
 from benchtui.sessions.payloads import Environment
 from benchtui.sessions.stats.disturbance import IDLE_GPU_PERCENT, gpu_sharers, is_noisy
 from benchtui.sessions.sweep import Run
@@ -43,12 +44,39 @@ class Wait(msgspec.Struct, frozen=True):
         """Return the seconds until the next check."""
         return max(0.0, min(CHECK_S, self.began_s + self.most_s - now_s))
 
+    def announced(self, scheduled: ScheduledRound, reason: str = "") -> Iterator[Message | Waiting]:
+        """Yield the events that say what a case waits for, and because of whom."""
+        text = f"waiting for {self.what}"
+        before = f"{reason}; " if reason else ""
+        yield message_about(scheduled, f"{before}{text}, at most {self.most_s:.0f} s", self.began_s)
+        yield Waiting(
+            t=self.began_s,
+            case=scheduled.case.index,
+            round=scheduled.round,
+            reason=f"{text}: {reason.removeprefix('disturbed: ')}" if reason else text,
+            most_s=round(self.most_s, 3),
+        )
+
+    def timed_out(self, scheduled: ScheduledRound, consequence: str, now_s: float) -> Message:
+        """Return the message that the wait is over, though what it was for hasn't come."""
+        text = f"stopped waiting for {self.what} after {self.most_s:.0f} s; {consequence}"
+        return message_about(scheduled, text, now_s)
+
+
+def message_about(scheduled: ScheduledRound, text: str, now_s: float) -> Message:
+    """Return a message about the round of a case."""
+    return Message(t=now_s, level="info", text=f"{scheduled.case.name}: {text}")
+
 
 class Waits:
     """Waits of all cases of an engine."""
 
-    def __init__(self, rules: Run, nodes: Sequence[Node], loads: MachineLoads, began_s: float) -> None:
+    def __init__(
+        self, rules: Run, nodes: Sequence[Node], loads: MachineLoads, began_s: float, until_s: float = inf
+    ) -> None:
+        """``until_s`` is the session time at which a search ends, and with it all waits for quiet."""
         self._rules = rules
+        self._until_s = until_s
         self._hosts = {node.name: node.host for node in nodes}
         self._loads = loads
         self._began_s = began_s
@@ -67,6 +95,7 @@ class Waits:
         """Return the wait after a measurement next to neighbors; None if all time for waits is used up."""
         limit_s = self._rules.wait_for_quiet_s or 0.0
         left_s = limit_s + SHARE_OF_SESSION * (now_s - self._began_s) - self._spent_s
+        left_s = min(left_s, self._until_s - now_s)
         if left_s <= QUIET_S:
             return None
 

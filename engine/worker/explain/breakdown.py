@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from benchtui.engine.worker.explain import costs
-from benchtui.engine.worker.explain.families import family_of, family_of_work, is_overhead
+from benchtui.engine.worker.explain.families import family_of, family_of_work, is_overhead, is_recomputed
 from benchtui.engine.worker.explain.host_timeline import LONG_GAP_NS, HostTimeline
 from benchtui.engine.worker.explain.recording import ProfiledEvent
 from benchtui.sessions.errors import BenchtuiError
@@ -31,6 +31,7 @@ class Breakdown(NamedTuple):
     busy_ms: float | None = None
     idle_ms: Mapping[str, float] = {}
     launching_ms: float | None = None
+    recomputed_ms: float = 0.0
 
 
 class _Key(NamedTuple):
@@ -95,7 +96,7 @@ def break_down(events: Sequence[ProfiledEvent], host: HostTimeline, *, on_gpu: b
         return _of_gpu(events, host)
     steps = len(host.steps)
     kernels, spent, counts = _Kernels(steps), Counter[FamilyName](), Counter[FamilyName]()
-    long_ns, keys = 0, dict[int, _Key]()
+    long_ns, recomputed_ns, keys = 0, 0, dict[int, _Key]()
     for begin_ns, end_ns, owner in host.segments:
         family = _gap_family(host, begin_ns) if owner is None else _host_family(host, owner)
         spent[family] += end_ns - begin_ns
@@ -107,12 +108,14 @@ def break_down(events: Sequence[ProfiledEvent], host: HostTimeline, *, on_gpu: b
                 keys[owner] = kernels.add(event.name, family, event, False)
                 counts[family] += host.is_called(owner)
             kernels.spend(keys[owner], end_ns - begin_ns)
+            recomputed_ns += (end_ns - begin_ns) * is_recomputed(host.names_from(owner))
     _move_waiting(spent, long_ns, host.asleep_ms, steps)
     return Breakdown(
         step_ms=_ms(host.span_ns, steps),
         families=_families(spent, counts, steps),
         kernels=kernels.longest(),
         launches=round(sum(counts.values()) / steps, 3),
+        recomputed_ms=_ms(recomputed_ns, steps),
     )
 
 
@@ -135,6 +138,7 @@ def _of_gpu(events: Sequence[ProfiledEvent], host: HostTimeline) -> Breakdown:
         busy_ms=_ms(sum(gpu_time.spent.values()), steps),
         idle_ms={family: _ms(time_ns, steps) for family, time_ns in waiting.items() if time_ns},
         launching_ms=_ms(sum(event.end_ns - event.begin_ns for event in calls), steps),
+        recomputed_ms=_ms(gpu_time.recomputed_ns, steps),
     )
 
 
@@ -146,13 +150,13 @@ class _Launchers:
         self._places = {event.id: index for index, event in enumerate(host.events) if event.id}
         self._others = {event.id: event for event in events if event.id and not event.on_gpu}
 
-    def of(self, work: ProfiledEvent) -> tuple[FamilyName, ProfiledEvent | None]:
-        """Return the family of a kernel or copy on the GPU, and the operator that launched it."""
+    def of(self, work: ProfiledEvent) -> tuple[FamilyName, ProfiledEvent | None, bool]:
+        """Return the family of a kernel or copy on the GPU, its operator, and whether that is recomputed."""
         operator, place = self._others.get(work.launched_by), self._places.get(work.launched_by)
         around: tuple[str, ...] = (operator.name,) if operator else ()
         if place is not None:
-            around = (self._host.events[place].name, *self._host.names_around(place))
-        return family_of_work(work.name, around), operator
+            around = tuple(self._host.names_from(place))
+        return family_of_work(work.name, around), operator, is_recomputed(around)
 
 
 class _GpuTime:
@@ -163,6 +167,7 @@ class _GpuTime:
         self.kernels = kernels
         self.spent, self.counts = Counter[FamilyName](), Counter[FamilyName]()
         self.idle: list[tuple[int, int]] = []
+        self.recomputed_ns = 0
 
     def add(self, work: Sequence[ProfiledEvent], block: ProfiledEvent) -> None:
         """Add the work within a block of steps. ``work`` is ordered by start time."""
@@ -170,13 +175,14 @@ class _GpuTime:
         for kernel in work:
             if kernel.end_ns <= block.begin_ns or kernel.begin_ns >= block.end_ns:
                 continue
-            family, operator = self._launchers.of(kernel)
+            family, operator, recomputed = self._launchers.of(kernel)
             self.counts[family] += 1
             if kernel.begin_ns > reached_ns:
                 self.idle.append((reached_ns, kernel.begin_ns))
             end_ns = min(kernel.end_ns, block.end_ns)
             time_ns = max(0, end_ns - max(kernel.begin_ns, reached_ns))
             self.spent[family] += time_ns
+            self.recomputed_ns += time_ns * recomputed
             self.kernels.spend(self.kernels.add(kernel.name, family, operator, True), time_ns)
             reached_ns = max(reached_ns, end_ns)
         if block.end_ns > reached_ns:

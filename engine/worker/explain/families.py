@@ -66,6 +66,25 @@ _around = tuple((re.compile(pattern), family) for pattern, family in _AROUND)
 _names = tuple((re.compile(pattern, re.IGNORECASE), family) for pattern, family in _NAMES)
 
 
+_FORWARD = re.compile(
+    r"aten::(linear|conv[123]d|convolution|embedding|(layer|batch|group|instance|rms)_norm|softmax|dropout"
+    r"|scaled_dot_product_attention|relu|gelu|silu|tanh|sigmoid|einsum|matmul)"
+)
+"""Operators that modules call; the formulas of a backward pass call others."""
+BACKWARD = "autograd::engine::evaluate_function: "
+"""Prefix of the annotation around an operator's backward pass."""
+
+
+def is_recomputed(names: Iterable[str]) -> bool:
+    """Return whether an event belongs to a forward pass within a backward pass. ``names``: innermost first."""
+    of_forward = False
+    for name in names:
+        if name.startswith(BACKWARD):
+            return of_forward
+        of_forward = of_forward or _FORWARD.fullmatch(name) is not None
+    return False
+
+
 def is_overhead(name: str) -> bool:
     """Return whether an event is an annotation around operators, whose own time is overhead."""
     return name.startswith(OVERHEAD_PREFIXES)

@@ -82,6 +82,11 @@ class HostTimeline:
             yield self.events[parent].name
             parent = self.parents[parent]
 
+    def names_from(self, index: int) -> Iterator[str]:
+        """Yield the name of an event, and those of the events that enclose it."""
+        yield self.events[index].name
+        yield from self.names_around(index)
+
     def is_called(self, index: int) -> bool:
         """Return whether an event is an operator that isn't called by another operator."""
         return is_operator(self.events[index].name) and not any(map(is_operator, self._called_within(index)))

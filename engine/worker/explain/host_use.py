@@ -123,16 +123,16 @@ class HostWatch:
         self._stretches.append(_Stretch(steps, (clocks, ended), (others, self._others())))
 
     def use(self) -> HostUse:
-        """Return means per step; of waits, which a disturbed step lengthens, the median over stretches."""
-        delays_s = [stretch.delay_s for stretch in self._stretches if stretch.delay_s is not None]
+        """Return means per step over the usual stretches; of waits, the median over these."""
+        delays_s = [stretch.delay_s for stretch in self._usual if stretch.delay_s is not None]
         threads = tuple(self._threads())
         busy_ms = self._mean_ms(lambda clocks: clocks.busy_s)
         main_ms = self._mean_ms(lambda clocks: clocks.main_s)
         python_ms = sum(thread.cpu_ms for thread in threads)
         return HostUse(
-            step_ms=_ms(median(stretch.step_s for stretch in self._stretches)),
+            step_ms=self._mean_ms(lambda clocks: clocks.at_s),
             cpu_ms=main_ms,
-            asleep_ms=_ms(median(stretch.asleep_s for stretch in self._stretches)),
+            asleep_ms=_ms(median(stretch.asleep_s for stretch in self._usual)),
             delay_ms=_ms(median(delays_s)) if delays_s else None,
             user_ms=self._mean_ms(lambda clocks: clocks.usage.ru_utime),
             kernel_ms=self._mean_ms(lambda clocks: clocks.usage.ru_stime),
@@ -151,21 +151,28 @@ class HostWatch:
         )
 
     @property
+    def _usual(self) -> list[_Stretch]:
+        """The half of the stretches whose steps are closest to the median: the others were disturbed."""
+        usual_s = median(stretch.step_s for stretch in self._stretches)
+        nearest = sorted(self._stretches, key=lambda stretch: abs(stretch.step_s - usual_s))
+        return nearest[: (len(nearest) + 1) // 2]
+
+    @property
     def _steps(self) -> int:
-        return sum(stretch.steps for stretch in self._stretches)
+        return sum(stretch.steps for stretch in self._usual)
 
     def _mean(self, value: Callable[[_Clocks], float]) -> float:
-        return max(0.0, sum(stretch.total(value) for stretch in self._stretches) / self._steps)
+        return max(0.0, sum(stretch.total(value) for stretch in self._usual) / self._steps)
 
     def _mean_ms(self, value: Callable[[_Clocks], float]) -> float:
         return _ms(self._mean(value))
 
     def _each_ms(self, total_s: Callable[[_Stretch], float]) -> float:
-        return _ms(max(0.0, sum(map(total_s, self._stretches)) / self._steps))
+        return _ms(max(0.0, sum(map(total_s, self._usual)) / self._steps))
 
     def _others_ms(self, own_ms: float) -> float | None:
         """Return the CPU time of other processes. The kernel counts processors in ticks of 10 ms."""
-        spans = [[others.processors_s for others in stretch.others] for stretch in self._stretches]
+        spans = [[others.processors_s for others in stretch.others] for stretch in self._usual]
         known_s = [after - before for before, after in spans if before is not None and after is not None]
         children_ms = self._each_ms(lambda stretch: stretch.children_s)
         return max(0.0, _ms(sum(known_s) / self._steps) - own_ms - children_ms) if known_s else None
@@ -187,7 +194,7 @@ class HostWatch:
             delay_s=_delay_s(self._thread),
             huge_pages=_huge_pages(),
             collecting_s=self._collecting_s,
-            main_kernel_s=resource.getrusage(resource.RUSAGE_THREAD).ru_stime,
+            main_kernel_s=thread_kernel_s(),
             usage=resource.getrusage(resource.RUSAGE_SELF),
             main_s=time.thread_time(),
             at_s=time.perf_counter(),
@@ -211,6 +218,11 @@ class HostWatch:
             self._begin_s = time.perf_counter()
         else:
             self._collecting_s += time.perf_counter() - self._begin_s
+
+
+def thread_kernel_s() -> float:
+    """Return the CPU time of this thread in the kernel."""
+    return resource.getrusage(resource.RUSAGE_THREAD).ru_stime
 
 
 def _thread_numbers() -> list[int]:

@@ -3,6 +3,7 @@
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from math import log as logarithm
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
@@ -18,12 +19,12 @@ from benchtui.engine.telemetry.processors import usable_processors
 from benchtui.engine.worker.explain.breakdown import TOKENIZER_PART, Breakdown, break_down
 from benchtui.engine.worker.explain.compiler_log import CompilerLog
 from benchtui.engine.worker.explain.denormals import with_denormals
+from benchtui.engine.worker.explain.diagnostics import diagnostic_modes
 from benchtui.engine.worker.explain.host_timeline import HostTimeline
-from benchtui.engine.worker.explain.host_use import HostWatch
+from benchtui.engine.worker.explain.host_use import HostWatch, thread_kernel_s
 from benchtui.engine.worker.explain.memory_kinds import memory_kinds
 from benchtui.engine.worker.explain.recording import BLOCK, LAP, STEP, ProfiledEvent, read_events
 from benchtui.engine.worker.explain.sampling import Sampler
-from benchtui.engine.worker.explain.timeline import timeline
 from benchtui.engine.worker.torch_info import transformers_version
 from benchtui.engine.workloads.base import Workload
 from benchtui.sessions.profiles import MemoryKinds, Place, StepProfile
@@ -34,10 +35,16 @@ STEPS_S = 8.0
 """Maximum seconds for all plain steps. Fewer are run if they are long."""
 BLOCK_STEPS = 3
 """Steps of a turn in throughput mode, in which the device isn't synchronized between them."""
+PROFILED_S, MOST_PROFILED = 0.03, 10
+"""Seconds of profiled steps in a turn, since the first ones find cold caches, and their maximum number."""
 PLAIN_S, MOST_PLAIN = 0.06, 40
 """Minimum seconds of plain steps in a turn, since the kernel counts in ticks, and their maximum number."""
 SAMPLED_S, MOST_SAMPLED = 0.3, 300
 """Minimum seconds of sampled steps, of which at least one runs, and maximum number."""
+NEAR, LENGTHENED = 1.15, 1.5
+"""Ratios of plain to usual steps, and of profiled to plain ones, beyond which all turns are repeated."""
+REPEATED_S, PAUSE_S = 4.0, 1.0
+"""Seconds after which turns aren't repeated, and the pause before, in which a machine may change its speed."""
 MOST_EVENTS = 60_000
 """Maximum number of events to read from the profiler. Each takes about 50 microseconds."""
 SCHEDSTAT = Path("/proc/thread-self/schedstat")
@@ -74,23 +81,30 @@ class _Turns:
     def __init__(self, workload: Workload, device: Device, *, throughput: bool) -> None:
         self._workload, self._device = workload, device
         self._block = BLOCK_STEPS if throughput else 1
+        self._blocks = 1
+        """Blocks of a turn."""
         self.watch, self.sleep = HostWatch(), _Sleep()
         self.plain: list[StepTime] = []
         self.events: list[ProfiledEvent] = []
         self._profilers: list[Any] = []
+        self._user_s = 0.0
+        """CPU time of this thread outside of the kernel in all profiled blocks."""
 
     def run(self) -> None:
         """Run one plain step and one profiled step to see how many of each are affordable, then all turns."""
         step_s = max(1e-6, self._time(1)[0].wall_ms / 1000)
         rounds = max(1, min(ROUNDS, int(STEPS_S / step_s / self._block)))
-        affordable = MOST_EVENTS // max(1, len(self._profile(1, 0, _Sleep())) * self._block)
+        affordable = MOST_EVENTS // max(1, len(self._profile(0, _Sleep())) * self._block)
         self._profilers.clear()
+        self._user_s = 0.0
         plain = min(MOST_PLAIN, max(self._block, int(PLAIN_S / step_s)))
+        if self._block == 1:
+            self._blocks = max(1, min(MOST_PROFILED, int(PROFILED_S / step_s), affordable // rounds))
         for turn in range(rounds):
             with self.watch.stretch(plain):
                 self.plain += self._time(plain)
-            if turn < max(1, affordable):
-                self.events += self._profile(self._block, turn, self.sleep)
+            if turn < max(1, affordable // self._blocks):
+                self.events += self._profile(turn, self.sleep)
 
     @property
     def plain_ms(self) -> float:
@@ -102,11 +116,28 @@ class _Turns:
         """Time of a block of steps without the profiler."""
         return self.plain_ms * 1e6 * self._block
 
+    @property
+    def added_user_ms(self) -> float:
+        """CPU time outside of the kernel that profiling adds to a step of this thread."""
+        steps, plain = len(self._profilers) * self._blocks * self._block, self.watch.use()
+        return max(0.0, 1000 * self._user_s / steps - (plain.cpu_ms - plain.main_kernel_ms))
+
+    def distance(self, usual_ms: tuple[float, float] | None) -> float:
+        """Return by how much the plain steps differ from the usual ones, and the profiled ones from these.
+
+        Both as logarithms of a ratio, beyond what isn't worth a repetition.
+        """
+        least_ms, most_ms = usual_ms or (self.plain_ms, self.plain_ms)
+        blocks = (event.end_ns - event.begin_ns for event in self.events if event.name == BLOCK)
+        ratios = self.plain_ms / most_ms, least_ms / self.plain_ms
+        lengthened = median(blocks) / self.block_ns
+        return max(0.0, logarithm(max(ratios) / NEAR)) + max(0.0, logarithm(lengthened / LENGTHENED))
+
     def export_trace(self, host: HostTimeline, file: str) -> None:
         """Write the trace of the turn whose time is closest to that of plain steps."""
         spans = [event for event in self.events if event.name == BLOCK]
         nearest = min(host.blocks, key=lambda block: abs(block.end_ns - block.begin_ns - self.block_ns))
-        self._profilers[spans.index(nearest)].export_chrome_trace(file)
+        self._profilers[spans.index(nearest) // self._blocks].export_chrome_trace(file)
 
     def _time(self, steps: int) -> list[StepTime]:
         """Run steps as in a measurement."""
@@ -116,8 +147,8 @@ class _Turns:
             rows = [self._device.time(self._workload.step) for _ in range(steps)]
         return [step_time for step_time, _ in rows]
 
-    def _profile(self, steps: int, turn: int, sleep: _Sleep) -> list[ProfiledEvent]:
-        """Run steps under the profiler. The device is synchronized at both ends.
+    def _profile(self, turn: int, sleep: _Sleep) -> list[ProfiledEvent]:
+        """Run the blocks of a turn under the profiler. The device is synchronized at both ends of each.
 
         A step before them, which doesn't count, wakes the threads that slept while the profiler started.
         """
@@ -127,32 +158,42 @@ class _Turns:
         with _profiler(self._device) as profiler:
             self._workload.step(no_lap)
             synchronize()
-            with record_function(BLOCK):
-                for _ in range(steps):
-                    with record_function(STEP):
-                        sleep.begin_step()
-                        self._workload.step(lap)
-                        sleep.end_part("")
-                synchronize()
+            before_s = _thread_user_s()
+            for _ in range(self._blocks):
+                with record_function(BLOCK):
+                    for _ in range(self._block):
+                        with record_function(STEP):
+                            sleep.begin_step()
+                            self._workload.step(lap)
+                            sleep.end_part("")
+                    synchronize()
+            self._user_s += _thread_user_s() - before_s
         self._profilers.append(profiler)
         return read_events(profiler, turn)
 
 
 def profile_step(
-    workload: Workload, device: Device, log: CompilerLog, *, throughput: bool, trace: str
+    workload: Workload,
+    device: Device,
+    log: CompilerLog,
+    *,
+    throughput: bool,
+    usual_ms: tuple[float, float] | None,
+    trace: str,
 ) -> StepProfile:
-    """Profile the step of a warmed-up case. ``trace`` is the file for the profiler's trace; empty for none.
+    """Profile the step of a warmed-up case, as far as possible while it takes as long as it did when measured.
 
-    Raises BenchtuiError if the profiler recorded no work.
+    ``usual_ms`` is the range of the measured steps, None if unknown. ``trace`` is the file for the profiler's
+    trace; empty for none. Raises BenchtuiError if the profiler recorded no work.
     """
     workload.begin_measuring()
-    turns = _Turns(workload, device, throughput=throughput)
-    turns.run()
+    turns = _usual_turns(lambda: _Turns(workload, device, throughput=throughput), usual_ms)
     host = HostTimeline(turns.events, turns.sleep.ms, turns.block_ns)
     on_gpu = device.torch_device.type != "cpu"
     breakdown = break_down(turns.events, host, on_gpu=on_gpu)
     if trace:
         turns.export_trace(host, trace)
+    diagnostics = diagnostic_modes()
     compiler = log.graph_breaks(), log.recompiles()  # those of the steps below aren't the case's
     places = _places(workload, turns.plain_ms / 1000)
     kernels = breakdown.kernels if on_gpu else with_denormals(breakdown.kernels, lambda: workload.step(no_lap))
@@ -162,12 +203,26 @@ def profile_step(
         kernels=kernels,
         places=places,
         filled_ms=round(host.filled_ms, 6),
+        added_user_ms=round(turns.added_user_ms, 6),
+        diagnostics=diagnostics,
         graph_breaks=compiler[0],
         recompiles=compiler[1],
         memory=memory,
-        timeline=timeline(turns.events, host),
         absent={"memory": reason} if reason else {},
     )
+
+
+def _usual_turns(make: Callable[[], _Turns], usual_ms: tuple[float, float] | None) -> _Turns:
+    """Run turns; again while their steps differ from the usual ones. Return those that differ least."""
+    begin_s = time.monotonic()
+    nearest: _Turns | None = None
+    while True:
+        turns = make()
+        turns.run()
+        nearest = min((one for one in (nearest, turns) if one), key=lambda one: one.distance(usual_ms))
+        if not nearest.distance(usual_ms) or time.monotonic() - begin_s > REPEATED_S:
+            return nearest
+        time.sleep(PAUSE_S)
 
 
 def _profile(breakdown: Breakdown, turns: _Turns, steps: int) -> StepProfile:
@@ -187,6 +242,7 @@ def _profile(breakdown: Breakdown, turns: _Turns, steps: int) -> StepProfile:
         busy_ms=breakdown.busy_ms,
         idle_ms=dict(breakdown.idle_ms),
         launching_ms=breakdown.launching_ms,
+        recomputed_ms=breakdown.recomputed_ms,
         threads=torch.get_num_threads(),
         processors=len(processors) if processors else None,
         busy_cpus=round((use.user_ms + use.kernel_ms) / max(use.step_ms, 1e-6), 3),
@@ -256,6 +312,10 @@ def _memory(workload: Workload, device: Device) -> tuple[MemoryKinds, str | None
         lambda: memory_kinds(lambda: workload.step(no_lap), device.torch_device, workload.kv_cache_mb),
     )
     return (MemoryKinds(), kinds) if isinstance(kinds, str) else (kinds, None)
+
+
+def _thread_user_s() -> float:
+    return time.thread_time() - thread_kernel_s()
 
 
 def _clocks_ns() -> tuple[int, int, int]:

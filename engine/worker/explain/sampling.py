@@ -4,6 +4,7 @@ import ctypes
 import linecache
 import os
 import platform
+import socket
 import sys
 import sysconfig
 import threading
@@ -11,9 +12,10 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import takewhile
 from pathlib import Path
 from types import FrameType
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from benchtui.engine.telemetry.processors import THREADS
 from benchtui.sessions.profiles import Activity, Place
@@ -23,27 +25,35 @@ SWITCH_S = 0.0005
 """Time after which the main thread passes Python's lock on while a sample is wanted."""
 MOST_PLACES = 12
 MOST_CHARS = 100
-_OWN = str(Path(__file__).parents[2])
-_INSTALLED = (sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), "<")
+_OWN, _CALLER = str(Path(__file__).parents[2]), str(Path(__file__).parent)
+"""Folders of the engine, and of the code that calls the step."""
+END = "the end of the step"
+"""Place of a thread that has returned from the step, such as one that frees its result."""
+_INSTALLED = (sysconfig.get_path("stdlib"), "<")
+_PACKAGES = ("/site-packages/", "/dist-packages/")
+"""Folders of installed packages, also of those outside of this environment."""
 
-_CALLS: dict[str, dict[Activity, tuple[int, ...]]] = {
+_CALLS: dict[str, dict[Activity | Literal["descriptor"], tuple[int, ...]]] = {
     "x86_64": {
         "sleep": (35, 230),
         "lock": (202, 73),
         "process": (61, 247),
         "events": (7, 271, 23, 270, 232, 281),
-        "file": (0, 17, 19, 1, 18, 20, 74, 75, 45, 47, 44, 46, 42, 43, 288),
+        "descriptor": (0, 17, 19, 1, 18, 20, 74, 75, 45, 47, 44, 46, 42, 43, 288),
+        "file": (2, 257, 437, 3, 76, 77, 82, 264, 316, 87, 263, 285, 4, 5, 6, 262, 332, 217, 26),
     },
     "aarch64": {
         "sleep": (101, 115),
         "lock": (98, 32),
         "process": (95, 260),
         "events": (72, 73, 22),
-        "file": (63, 67, 65, 64, 68, 66, 82, 83, 207, 212, 206, 211, 203, 202, 242),
+        "descriptor": (63, 67, 65, 64, 68, 66, 82, 83, 207, 212, 206, 211, 203, 202, 242),
+        "file": (56, 437, 57, 45, 46, 38, 276, 35, 47, 79, 80, 291, 61, 227),
     },
 }
-"""Numbers of Linux's system calls that sleep, by processor: sleeps, locks, waits for children, for events, and
-those with a file descriptor, which tells files, pipes and sockets apart."""
+"""Numbers of Linux's system calls that sleep, by processor: sleeps, locks, waits for children, for events,
+those with a file descriptor, which tells files, pipes and sockets apart, and those that open, close, truncate,
+rename, delete, allocate or look up files."""
 _ACTIVITIES = {
     str(number): activity
     for activity, numbers in _CALLS.get(platform.machine(), {}).items()
@@ -145,25 +155,41 @@ def _activity(call: list[str], late_s: float) -> Activity:
     activity = _ACTIVITIES.get(call[0], "wait")
     if activity == "lock" and int(call[1], 16) - _RUNTIME_AT in range(RUNTIME_BYTES):
         return "python"
-    return _of_descriptor(call) if activity == "file" else activity
+    return _of_descriptor(call) if activity == "descriptor" else activity
 
 
 def _of_descriptor(call: list[str]) -> Activity:
     """Return what a file descriptor, the call's first argument, is of."""
     try:
-        target = str(Path(f"/proc/self/fd/{int(call[1], 16)}").readlink())
+        number = int(call[1], 16)
+        target = str(Path(f"/proc/self/fd/{number}").readlink())
+        if target.startswith("socket:") and _is_local(number):
+            return "pipe"
     except (OSError, ValueError, IndexError):
         return "wait"
     kinds: dict[str, Activity] = {"pipe:": "pipe", "socket:": "network", "anon_inode:": "events"}
     return next((kind for prefix, kind in kinds.items() if target.startswith(prefix)), "file")
 
 
+def _is_local(number: int) -> bool:
+    """Return whether a socket connects processes of this machine, such as a DataLoader and its workers."""
+    with socket.socket(fileno=os.dup(number)) as duplicate:
+        return duplicate.family == socket.AF_UNIX
+
+
 def _sample(frame: FrameType, activity: Activity) -> _Sample:
-    frames = [one for one in _outward(frame) if not one.f_code.co_filename.startswith(_OWN)] or [frame]
-    shown = next((one for one in frames if not one.f_code.co_filename.startswith(_INSTALLED)), frames[0])
+    inside = list(takewhile(lambda one: not one.f_code.co_filename.startswith(_CALLER), _outward(frame)))
+    if not inside:
+        return _Sample(END, 0, "", activity)
+    frames = [one for one in inside if not one.f_code.co_filename.startswith(_OWN)] or inside
+    shown = next((one for one in frames if not _is_installed(one.f_code.co_filename)), frames[0])
     inner = frames[0]
     within = "" if inner is shown else f"{Path(inner.f_code.co_filename).name} {inner.f_code.co_name}"
     return _Sample(shown.f_code.co_filename, shown.f_lineno, within, activity)
+
+
+def _is_installed(file: str) -> bool:
+    return file.startswith(_INSTALLED) or any(folder in file for folder in _PACKAGES)
 
 
 def _outward(frame: FrameType | None) -> Iterator[FrameType]:
@@ -175,7 +201,7 @@ def _outward(frame: FrameType | None) -> Iterator[FrameType]:
 def _place(sample: _Sample, share: float) -> Place:
     code = linecache.getline(sample.file, sample.line).strip()
     return Place(
-        where=f"{Path(sample.file).name}:{sample.line}",
+        where=f"{Path(sample.file).name}:{sample.line}" if sample.line else sample.file,
         code=code[:MOST_CHARS],
         within=sample.within,
         activity=sample.activity,

@@ -1,7 +1,6 @@
 """Batches of token ids, tokenized from texts or drawn at random."""
 
 from collections.abc import Iterator
-from fnmatch import fnmatch
 from itertools import cycle, islice
 from pathlib import Path
 from time import monotonic
@@ -18,6 +17,7 @@ from benchtui.engine.models import loading
 from benchtui.engine.workloads.inputs.datasets import load_texts
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import Data
+from benchtui.sessions.stored_models.measurable import NO_TOKENIZER, has_tokenizer
 from benchtui.sessions.sweep import SYNTHETIC, Config
 
 Side = Literal["left", "right"]
@@ -28,9 +28,6 @@ _PADDINGS = {"max": "max_length", "longest": "longest", "packed": False}
 """Values of the tokenizer's argument ``padding``."""
 ROWS = 256
 """Rows of random tokens, or the batch size if that is larger."""
-
-_NO_TOKENIZERS = ("config.json", "generation_config.json", "*.safetensors*", "*.bin*", "*.md", ".*")
-"""Files of a model folder that don't belong to a tokenizer."""
 
 
 class Batch(msgspec.Struct, frozen=True):
@@ -177,7 +174,7 @@ def _draw_step(batches: Batches, count: int) -> tuple[list[Batch], int]:
 
 def _tokenizer(location: loading.ModelLocation, side: Side) -> tuple[Any, int]:
     """Load the tokenizer; return it with the number of threads that it uses for a batch."""
-    if location.source != "hub" and not _tokenizer_file_candidates(Path(location.path)):
+    if location.source != "hub" and not has_tokenizer(Path(location.path)):
         raise _no_tokenizer(location)
     tokenizer = loading.load(
         "tokenizer",
@@ -196,11 +193,5 @@ def _tokenizer(location: loading.ModelLocation, side: Side) -> tuple[Any, int]:
     return tokenizer, threads
 
 
-def _tokenizer_file_candidates(folder: Path) -> list[str]:
-    """Return the files of a model folder other than configuration and weights."""
-    names = (file.name for file in folder.iterdir())
-    return [name for name in names if not any(fnmatch(name, pattern) for pattern in _NO_TOKENIZERS)]
-
-
 def _no_tokenizer(location: loading.ModelLocation) -> BenchtuiError:
-    return BenchtuiError(f"model {location.name!r} has no tokenizer; {loading.NO_TOKENIZER}")
+    return BenchtuiError(f"model {location.name!r} has no tokenizer; {NO_TOKENIZER}")

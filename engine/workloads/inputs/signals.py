@@ -11,13 +11,13 @@ from transformers import AutoFeatureExtractor
 
 # transformers 5.17 itself exports a placeholder for this class that requires torchvision
 from transformers.models.auto.image_processing_auto import AutoImageProcessor
-from transformers.utils import IMAGE_PROCESSOR_NAME, PROCESSOR_NAME
 
 from benchtui.engine.devices.base import Lap
 from benchtui.engine.models import loading
 from benchtui.engine.workloads.inputs.batches import Batch
 from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
 from benchtui.sessions.payloads import Data
+from benchtui.sessions.stored_models.measurable import PROCESSORS
 from benchtui.sessions.sweep import SYNTHETIC
 
 KEPT = 16
@@ -27,7 +27,6 @@ RAW_SIZE = (480, 640)
 USUAL_SIZE = 224
 """Height and width of an image if the configuration has no size."""
 CHANNELS = 3
-_PROCESSOR_FILES = (IMAGE_PROCESSOR_NAME, PROCESSOR_NAME)
 
 Samples = NDArray[Any]
 Process = Callable[[list[Samples]], dict[str, torch.Tensor]]
@@ -135,12 +134,13 @@ def _image_processor(location: loading.ModelLocation) -> tuple[Any, str]:
     try:
         return loading.load("image processor", location, AutoImageProcessor.from_pretrained), ""
     except BenchtuiError as error:
-        files = (loading.optional_file(location, name) for name in _PROCESSOR_FILES)
+        files = (loading.optional_file(location, name) for name in PROCESSORS)
         return None, str(error) if any(files) else "the model has no image processor"
 
 
 def _image_shape(config: Any) -> tuple[int, int, int]:  # noqa: ANN401  (a configuration of transformers)
     """Return the height, width and channels of images according to a configuration."""
+    config = getattr(config, "vision_config", None) or config
     size = getattr(config, "image_size", None) or USUAL_SIZE
     height, width = (size, size) if isinstance(size, int) else tuple(size)[:2]
     return height, width, getattr(config, "num_channels", CHANNELS)

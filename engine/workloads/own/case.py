@@ -59,6 +59,12 @@ class ParametersRead(Mapping[str, "Scalar"]):
         self._read.add(name)
         return self._values[name]
 
+    def get(self, name: str, default: Any = None) -> Any:  # noqa: ANN401  (as in Mapping)
+        """Return a parameter, or a default if the sweep doesn't have it."""
+        if name not in self._values:
+            return default
+        return self[name]
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
 

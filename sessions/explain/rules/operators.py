@@ -1,11 +1,12 @@
 """Rules about operators: their families, their inputs, the compiler, and the limits of the device."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 
 from benchtui.sessions.analysis.roofline import UNFUSED
 from benchtui.sessions.explain.cases import ExplainedCase
 from benchtui.sessions.explain.finding import SHARE, Finding, ms_text, of_step, percent_text, timed
-from benchtui.sessions.explain.rules.host import kernel_ms, page_faults, preempted
+from benchtui.sessions.explain.rules.host import at_place, kernel_ms, page_faults, preempted
 from benchtui.sessions.profiles import KernelTime
 from benchtui.sessions.text.formatting import count, number
 
@@ -87,6 +88,43 @@ def gathering(case: ExplainedCase) -> Finding | None:
         " order of their indices, at a fraction of its rate: index once, sort the indices, or use slices."
     )
     return timed(case, "gather", sentence, "high", ms)
+
+
+def recomputing(case: ExplainedCase) -> Finding | None:
+    """Find a forward pass that the backward pass computes again, because its activations weren't kept."""
+    ms = case.profile.recomputed_ms
+    if not case.takes(ms, SHARE):
+        return None
+    sentence = (
+        "The backward pass computes the forward pass again (activation checkpointing), for"
+        f" {of_step(case, ms)}: without that, activations take more memory. If there is enough, turn it off, or"
+        " recompute fewer layers."
+    )
+    on = case.case.config.activation_checkpointing == "on"
+    return timed(
+        case, "recomputing", sentence, "high", ms, remedy={"activation_checkpointing": "off"} if on else None
+    )
+
+
+def one_operator(case: ExplainedCase) -> Finding | None:
+    """Find one operator of no known family that takes much of a step."""
+    times = defaultdict[str, float](float)
+    for kernel in case.profile.kernels:
+        if kernel.family == "other":
+            times[kernel.operator or kernel.name] += kernel.ms
+    if not times:
+        return None
+    name, ms = max(times.items(), key=lambda item: item[1])
+    if not case.takes(ms, 2 * SHARE):
+        return None
+    longest = next(kernel for kernel in case.profile.kernels if name in (kernel.operator, kernel.name))
+    shape = f" on {longest.shape}" if longest.shape else ""
+    native = [place for place in case.profile.places if place.activity == "native" and place.share >= SHARE]
+    sentence = (
+        f"{name}{shape} alone takes {of_step(case, ms)}, {longest.count:,.0f} times per step{at_place(native)}:"
+        " call it less often or on less, or compute its result ahead of the step."
+    )
+    return timed(case, "one operator", sentence, "medium", ms)
 
 
 def double_precision(case: ExplainedCase) -> Finding | None:

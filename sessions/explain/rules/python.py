@@ -13,40 +13,16 @@ from benchtui.sessions.explain.finding import (
     timed,
 )
 from benchtui.sessions.explain.rules.host import OPERATORS, at_place, kernel_ms, mostly, reading, system_calls
-from benchtui.sessions.profiles import KernelTime
-from benchtui.sessions.text.formatting import count, number
+from benchtui.sessions.text.formatting import count, listed, number
 
-SMALL_KERNEL_US = 50.0
-"""Maximum time of an operator whose call may take longer than its work."""
 MANY_CALLS = 50
-"""Minimum number of calls of an operator with the same shape that suggests a loop."""
+"""Minimum number of values read in a step that is worth a sentence."""
 MANY_OPERATORS = 200
 """Minimum number of operators per step whose calls are worth counting."""
 CALL_US = 3.0
 """Time to call an operator of torch from Python, whatever it computes."""
-SMALL_FLOPS = 2e6
-"""Maximum number of operations of a small matrix product."""
 ITEMS = ("aten::item", "aten::_local_scalar_dense", "aten::is_nonzero", "aten::equal")
 """Operators that give Python a number: ``.item()``, ``float(x)``, ``if x:``."""
-
-
-def python_loop(case: ExplainedCase) -> Finding | None:
-    """Find many calls of one small operator, which one call on larger inputs could replace."""
-    small = [kernel for kernel in case.profile.kernels if _is_small(kernel)]
-    if not small:
-        return None
-    worst = max(small, key=lambda kernel: kernel.count)
-    each_us = 1000 * worst.ms / worst.count
-    ms = _with_gaps(case, worst.ms, worst.count)
-    if not case.takes(ms, SHARE):
-        return None
-    shape = f" on {worst.shape}" if worst.shape else ""
-    sentence = (
-        f"{worst.name} runs {worst.count:,.0f} times per step{shape}, {number(each_us)} µs each: calling it"
-        f" takes about as long as its work. Including its share of the gaps between operators, that is"
-        f" {ms_text(ms)}; a single batched call could replace them."
-    )
-    return timed(case, "Python loop", sentence, "medium", ms)
 
 
 def items(case: ExplainedCase) -> Finding | None:
@@ -55,7 +31,8 @@ def items(case: ExplainedCase) -> Finding | None:
     calls = max((kernel.count for kernel in read), default=0.0)
     if calls < MANY_CALLS:
         return None
-    ms = _with_gaps(case, sum(kernel.ms for kernel in read), calls)
+    gaps_ms = min(1.0, calls / max(case.profile.launches, 1.0)) * case.ms("python")
+    ms = sum(kernel.ms for kernel in read) + gaps_ms
     if case.lengthened:
         ms = min(1.0, calls * CALL_US / 1000 / case.profile.plain_ms) * case.profile.step_ms
     if not case.takes(ms, SHARE):
@@ -73,7 +50,7 @@ def many_operators(case: ExplainedCase) -> Finding | None:
     profile = case.profile
     if profile.busy_ms is not None or profile.launches < MANY_OPERATORS:
         return None
-    if items(case) or (python_loop(case) and not case.lengthened):
+    if items(case):
         return None
     each_us = 1000 * profile.plain_ms / profile.launches
     share = min(1.0, CALL_US / each_us) if each_us else 0.0
@@ -84,12 +61,26 @@ def many_operators(case: ExplainedCase) -> Finding | None:
     sentence = (
         f"{ceil(profile.launches):,} operators are called from Python per step of {ms_text(profile.plain_ms)}"
         f" without the profiler, such as {most.name}{shape} ({most.count:,.0f} times): {number(each_us)} µs"
-        " each. A call alone takes 1 to 3 µs, whatever it computes: fewer calls on larger tensors, or"
-        " compile=default, save most of that."
+        " each. A call alone takes 1 to 3 µs, whatever it computes: a batched call in place of a loop, fewer"
+        " calls on larger tensors, or compile=default, save most of that."
     )
     return timed(
         case, "many operators", sentence, "medium", share * profile.step_ms, remedy={"compile": "default"}
     )
+
+
+def diagnosing(case: ExplainedCase) -> Finding | None:
+    """Find modes for debugging that are on. What they cost is within the time of Python and its calls."""
+    modes = case.profile.diagnostics
+    if not modes:
+        return None
+    sentence = (
+        f"The step runs with {listed(list(modes))}, which slows it: turn that off for measuring and in"
+        " production."
+    )
+    if case.differs:
+        return Finding("diagnostics", sentence, "high")
+    return timed(case, "diagnostics", sentence, "high", case.ms("python", "other"))
 
 
 def collecting(case: ExplainedCase) -> Finding | None:
@@ -109,8 +100,8 @@ def native_code(case: ExplainedCase) -> Finding | None:
     """Find native code outside of torch: it runs without Python's lock while torch runs no operator."""
     gaps_ms = unexplained_gaps_ms(case)
     native = [place for place in case.profile.places if place.activity == "native"]
-    share = sum(place.share for place in native) - case.share(*OPERATORS)
-    ms = min(gaps_ms, share * case.profile.step_ms)
+    native_ms = sum(place.share for place in native) * case.profile.plain_ms
+    ms = min(gaps_ms, native_ms - case.ms(*OPERATORS))
     if case.profile.busy_ms is not None or not case.takes(ms, 2 * SHARE) or ms < gaps_ms / 2:
         return None
     calls = system_calls(case)
@@ -144,17 +135,16 @@ def unexplained_gaps_ms(case: ExplainedCase) -> float:
     collecting_ms = in_profile(case, host.collecting_ms) if host else 0.0
     allocating_ms = case.ms("python", "copy", "elementwise", "gather", "other")
     in_kernel_ms = kernel_ms(case) * (1.0 if reading(case) else case.ms("python") / max(allocating_ms, 1e-9))
-    calls = (finding for rule in (python_loop, items) if (finding := rule(case)))
+    calls = (finding for rule in (many_operators, items) if (finding := rule(case)))
     called_ms = max((finding.ms or 0.0 for finding in calls), default=0.0)
-    return max(0.0, case.ms("python") - collecting_ms - in_kernel_ms - called_ms)
+    return max(0.0, _plain_gaps_ms(case) - collecting_ms - in_kernel_ms - called_ms)
 
 
-def _with_gaps(case: ExplainedCase, ms: float, calls: float) -> float:
-    """Add a share of the gaps between operators to the time of some calls."""
-    return ms + min(1.0, calls / max(case.profile.launches, 1.0)) * case.ms("python")
+def _plain_gaps_ms(case: ExplainedCase) -> float:
+    """Return the time without an operator that a plain step can have.
 
-
-def _is_small(kernel: KernelTime) -> bool:
-    if kernel.count < MANY_CALLS or 1000 * kernel.ms / kernel.count > SMALL_KERNEL_US:
-        return False
-    return kernel.flops is not None and kernel.flops / kernel.count <= SMALL_FLOPS
+    Operators leave no more of it, and its thread doesn't run longer than its CPU time.
+    """
+    profile, gaps_ms = case.profile, case.ms("python")
+    ran_ms = in_profile(case, profile.host.cpu_ms) if profile.host else gaps_ms
+    return max(0.0, min(gaps_ms, profile.plain_ms - (profile.step_ms - gaps_ms), ran_ms))

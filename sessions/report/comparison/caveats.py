@@ -28,12 +28,8 @@ def caveats(compared: SessionComparison) -> list[Remark]:
         for note in notes(side.session, side.results, varying):
             by_remark.setdefault(note, []).append(letter)
     shared = [Remark(f"{note.lead} ({listed(letters)})", note.text) for note, letters in by_remark.items()]
-    return [*_same_record(compared), *shared, *unpaired(compared)]
-
-
-def unpaired(compared: SessionComparison) -> list[Remark]:
-    """Return the cases that weren't measured in both sessions of a pair, with the reason."""
-    return [remark for against in compared.against for remark in _unpaired(against)]
+    unpaired = (remark for against in compared.against for remark in _unpaired(against))
+    return [*_same_record(compared), *shared, *unpaired]
 
 
 def _same_record(compared: SessionComparison) -> Iterator[Remark]:

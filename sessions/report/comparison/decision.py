@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from benchtui.sessions.advice.objectives import SPEED_NEEDS, Need, Objective, cost_metrics
-from benchtui.sessions.advice.optimal import ahead_by, decide, longer_tail, total_cost
+from benchtui.sessions.advice.optimal import ahead_by, decide, total_cost
 from benchtui.sessions.compare.align import (
     LETTERS,
     ComparedSession,
@@ -13,7 +13,7 @@ from benchtui.sessions.compare.align import (
     SessionComparison,
     widened_between_sessions,
 )
-from benchtui.sessions.report.comparison.naming import base_name, lettered, new_name
+from benchtui.sessions.report.comparison.naming import base_name, label, lettered, new_name, several
 from benchtui.sessions.report.overview.choices import OPTIMA
 from benchtui.sessions.stats.results import Result, by_work, varied
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
@@ -22,10 +22,10 @@ from benchtui.sessions.text.formatting import count, listed, ratio_span, ratio_t
 from benchtui.sessions.text.glossary import Phrase
 from benchtui.sessions.text.labels import case_label
 from benchtui.sessions.text.tables import Column, Table, table
-from benchtui.sessions.text.wording import doubt_phrase, figure, lead_confidence, ratio_cell
+from benchtui.sessions.text.wording import figure, kind_of_doubt, ratio_cell, verdict_cell
 
 NEEDS: tuple[Need, ...] = ("throughput", "latency", "memory", "energy")
-MOST_SENTENCES = 3
+MOST_SETUPS = 3
 MOST_WORKS = 3
 """Number of works up to which needs other than speed have rows."""
 
@@ -53,77 +53,81 @@ class Choice(msgspec.Struct, frozen=True):
 
 
 def sentences(compared: SessionComparison) -> list[str]:
-    """Sum up each pair of sessions, and say what would decide the rest."""
-    sums = [setup_sentence(against) for against in compared.against]
-    if len(sums) > MOST_SENTENCES:
-        rest = count(len(sums) - MOST_SENTENCES + 1, "more session")
-        return [*sums[: MOST_SENTENCES - 1], f"{rest} follow below."]
-    return [*sums, *filter(None, [_to_decide(compared)])]
+    """Sum up each pair of sessions, and say which cases are open and what would decide them."""
+    shown = compared.against[:MOST_SETUPS]
+    rest = len(compared.against) - len(shown)
+    return [
+        *map(setup_sentence, shown),
+        *filter(None, map(_open_sentence, shown)),
+        *([f"{count(rest, 'more session')} below."] if rest else []),
+    ]
 
 
 def setup_sentence(against: PairwiseComparison) -> str:
-    """Sum up a pair of sessions: the geometric mean of all cases with its verdict, and which one to run."""
+    """Sum up a pair of sessions: which one to run, the geometric mean of all cases, and a count by verdict."""
     base, new = base_name(against), new_name(against)
-    whole = against.overall
+    whole, amount = against.overall, len(against.compared)
     if whole is None:
         why = "has a time in both" if against.compared else "was measured in both"
         return f"{new} can't be compared with {base}: no case {why}."
     ratio = whole.ratio
-    span = ratio_span(ratio.low, ratio.high, ratio.value)
-    interval, reason = f" ({span})" if span else "", doubt_phrase(ratio)
-    verdict = f"{ratio.verdict.name}: {reason}" if reason else ratio.verdict.name
-    over = count(whole.cases, "case")
-    sum_ = f"{new} is {ratio_text(ratio.value)} × as fast as {base} over {over}{interval}, {verdict}"
-    if against.count(Verdict.FASTER) and against.count(Verdict.SLOWER):
-        return f"It depends on the case: {_counts(against)}; {sum_}."
-    return f"{_advice(against, ratio)}: {sum_}."
+    interval = ratio_span(ratio.low, ratio.high, ratio.value)
+    over = count(amount, "case") if whole.cases == amount else f"{whole.cases:,} of {count(amount, 'case')}"
+    parts = (
+        f"{_advice(against, ratio)}: {new} is {ratio_text(ratio.value)} × as fast as {base} over {over}",
+        f" ({interval})" if interval else "",
+        f", {verdict_cell(ratio)}",
+        "" if against.count(ratio.verdict) == amount else f"; {_counts(against)}",
+    )
+    return f"{''.join(parts)}."
 
 
 def _advice(against: PairwiseComparison, ratio: Ratio) -> str:
-    """Say which session to run."""
+    """Say which session to run, or as much as is known."""
     better = f"{Phrase.RUN} {against.new_letter}" if ratio.value > 1 else f"Keep {LETTERS[0]}"
+    faster, slower, same = map(against.count, (Verdict.FASTER, Verdict.SLOWER, Verdict.SAME))
     match ratio.verdict:
+        case _ if faster and slower:
+            return "It depends on the case"
         case Verdict.FASTER | Verdict.SLOWER:
             return better
         case Verdict.SAME:
             return f"{Phrase.RUN} either"
         case Verdict.REPORTED:
-            return f"{better}, {Phrase.AS_REPORTED.partition(';')[0]}"
+            return f"{better}, {Phrase.AS_REPORTED}"
+        case _ if faster or slower or same:
+            return Phrase.IN_PART.capitalize()
         case _:
             return Phrase.UNDECIDED.capitalize()
 
 
-def _to_decide(compared: SessionComparison) -> str | None:
-    """Say what would decide the unsure cases; None if nothing would."""
-    ratios = [
-        row.ratio
-        for against in compared.against
-        for row in against.compared
-        if row.ratio and row.verdict is Verdict.UNSURE
-    ]
-    wanted = [ratio.next_rounds for ratio in ratios if ratio.next_rounds]
-    if not wanted:
+def _open_sentence(against: PairwiseComparison) -> str | None:
+    """Name the unsure cases by their reasons, with what would decide them; None if all are decided."""
+    names: dict[str, list[str]] = {}
+    rounds = [0]
+    for row in against.compared:
+        if row.ratio and row.verdict is Verdict.UNSURE:
+            names.setdefault(kind_of_doubt(row.ratio) or "", []).append(label(against, row.case))
+            rounds.append(row.ratio.next_rounds or 0)
+    if not names:
         return None
-    cases, rounds = count(len(wanted), "unsure case"), count(max(wanted), "round")
-    return f"{Phrase.TO_DECIDE.capitalize()} {cases}, measure the sessions again with {rounds}."
+    reasons = "; ".join(f"{why} ({several(cases)})" for why, cases in names.items())
+    how = (
+        f"with {count(max(rounds), 'round')}" if max(rounds) else "",
+        "on an idle machine" if Phrase.OUTSIDE in names else "",
+    )
+    again = ", ".join(filter(None, how))
+    needed = f"{Phrase.TO_DECIDE}, measure the sessions again {again}" if again else Phrase.NOTHING_DECIDES
+    open_cases = count(sum(map(len, names.values())), "case")
+    return f"{open_cases} open: {reasons}; {needed}."
 
 
 def _counts(against: PairwiseComparison) -> str:
     return listed([f"{amount:,} {verdict.name}" for verdict in Verdict if (amount := against.count(verdict))])
 
 
-def tally(against: PairwiseComparison) -> str:
-    """Count the cases of a pair by verdict, and those that the new session lost."""
-    rows = against.compared
-    if not rows:
-        return "No case was measured in both."
-    lost = sum(row.lost for row in against.rows)
-    more = f" {count(lost, 'case')} measured in A and not in {against.new_letter}." if lost else ""
-    return f"{count(len(rows), 'case')} compared, {_counts(against)}.{more}"
-
-
 def choices(compared: SessionComparison) -> list[Choice]:
-    """Return the best session for each need and work that at least two sessions measured."""
+    """Return the best session for each need and work for which the sessions' best cases aren't one pair."""
     configs = (case.config for side in compared.sides for case in side.session.cases)
     works = by_work(result for side in compared.sides for result in side.results)
     in_need = [option.name for option in OPTIONS if option.work and len(works) > 1]
@@ -133,9 +137,18 @@ def choices(compared: SessionComparison) -> list[Choice]:
         for work in works:
             where = str(work) if len(works) > 1 else ""
             candidates = list(_candidates(compared.sides, Objective(need, work=work)))
-            if len(candidates) > 1 and _comparable(need, candidates):
+            if len(candidates) > 1 and _comparable(need, candidates) and not _is_row(compared, candidates):
                 chosen.append(_choice(need, where, candidates, varying))
     return chosen
+
+
+def _is_row(compared: SessionComparison, candidates: Sequence[Candidate]) -> bool:
+    """Return whether the candidates of two sessions are a pair, which is a row of the cases already."""
+    best = [candidate.result.case.index for candidate in candidates]
+    pairs = (row.pair for against in compared.against for row in against.compared if row.pair)
+    return len(compared.sides) == len(best) and any(
+        [pair.base.case.index, pair.new.case.index] == best for pair in pairs
+    )
 
 
 def choice_table(chosen: Sequence[Choice]) -> Table | None:
@@ -176,10 +189,6 @@ def _ahead(need: Need, base: Candidate, new: Candidate) -> Ratio:
     return widened_between_sessions(ahead, one, other)
 
 
-def _confidence(choice: Choice) -> str:
-    return lead_confidence(choice.ahead, longer_tail(choice.best.result, choice.next.result, choice.need))
-
-
 def _named(choice: Choice, candidate: Candidate) -> str:
     name = case_label(candidate.result.config, choice.varying)
     return f"{candidate.letter}: {name}, {figure(candidate.result, choice.need)}"
@@ -190,5 +199,4 @@ _COLUMNS: tuple[Column[Choice], ...] = (
     Column("Run", lambda choice: _named(choice, choice.best), right=False),
     Column("Next best session", lambda choice: _named(choice, choice.next), right=False),
     Column("Ahead by (95% interval)", lambda choice: ratio_cell(choice.ahead), right=False),
-    Column("Confidence", _confidence, right=False),
 )

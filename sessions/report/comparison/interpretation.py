@@ -13,7 +13,6 @@ from benchtui.sessions.stats.verdicts import Ratio
 from benchtui.sessions.text.formatting import listed, memory, number, ratio_text, span, time_ms
 from benchtui.sessions.text.glossary import Phrase
 from benchtui.sessions.text.tables import Column, Table, table
-from benchtui.sessions.text.wording import headline_rate
 
 OTHER_WEIGHTS = "not compared: random weights of another version of benchtui"
 
@@ -34,7 +33,6 @@ class QuantityRow(msgspec.Struct, frozen=True, kw_only=True):
     """Smallest and largest ratio."""
     most: str | None = None
     """Case with the largest ratio."""
-    note: str | None = None
 
 
 def interpretation(compared: SessionComparison) -> Table | None:
@@ -86,7 +84,7 @@ def _rated(
         row,
         ratio=ratio_text(geometric_mean(values)),
         spread=None if ends[0] == ends[1] else span(*ends),
-        most=place(against, largest),
+        most=place(against, largest) if ends[0] != ends[1] or len(rated) == 1 else None,
     )
 
 
@@ -109,7 +107,7 @@ def _step(results: Sequence[Result]) -> str | None:
 
 
 def _rate(results: Sequence[Result]) -> str | None:
-    rates = [headline_rate(result) for result in results]
+    rates = [result.headline_rate for result in results]
     units = {unit for rate, unit in rates if rate}
     text = _range([rate for rate, _ in rates if rate], number)
     return text and f"{text} {listed(sorted(units))}"
@@ -123,18 +121,20 @@ def _memory(against: PairwiseComparison, pairs: Pairs) -> QuantityRow:
     ratios = [
         (pair.new.case.peak_memory_mb or 0.0) / (pair.base.case.peak_memory_mb or 1.0) for _, pair in both
     ]
-    words = [listed([_KINDS[is_cpu] for is_cpu in sorted(kind)]) for kind in kinds]
+    shown = [_peaks(side) for side in (base, new)]
+    if both and not comparable:
+        words = [listed([_KINDS[is_cpu] for is_cpu in sorted(kind)]) for kind in kinds]
+        shown = [f"{peaks} {word}" for peaks, word in zip(shown, words, strict=True)]
     return QuantityRow(
         session=against.new_letter,
         quantity="Peak memory",
-        base=_peaks(base),
-        new=_peaks(new),
-        ratio=_range(ratios, ratio_text) if comparable else None,
-        note=None if comparable or not both else f"{Phrase.NOT_COMPARABLE}: {words[0]}, {words[1]}",
+        base=shown[0],
+        new=shown[1],
+        ratio=_range(ratios, ratio_text) if comparable else Phrase.NOT_COMPARABLE if both else None,
     )
 
 
-_KINDS = {True: "the worker's memory", False: "the GPU's memory"}
+_KINDS = {True: "of the worker", False: "on the GPU"}
 
 
 def _peaks(results: Sequence[Result]) -> str | None:
@@ -150,7 +150,7 @@ def _power(against: PairwiseComparison, pairs: Pairs) -> QuantityRow:
         quantity="Mean power",
         base=_watts(base),
         new=_watts(new),
-        note=f"{Phrase.NOT_COMPARABLE}: processor, GPU" if unlike else None,
+        ratio=Phrase.NOT_COMPARABLE if unlike else None,
     )
 
 
@@ -169,5 +169,4 @@ _COLUMNS: tuple[Column[QuantityRow], ...] = (
     Column("Against A (×)", lambda row: row.ratio),
     Column("Least to most (×)", lambda row: row.spread),
     Column("Most at", lambda row: row.most, right=False),
-    Column("Note", lambda row: row.note, right=False),
 )

@@ -17,7 +17,7 @@ BOTH = 2
 def side_by_side(compared: SessionComparison) -> Table:
     """Return a row for each fact about model, machine, software and task, and a column for each session."""
     facts_by_side = [dict(_facts(side.session)) for side in compared.sides]
-    titles = ("", *_titles(compared))
+    titles = ("Fact", *_titles(compared))
     rows = (
         (label, *(side_facts.get(label) for side_facts in facts_by_side))
         for label in dict.fromkeys(label for side_facts in facts_by_side for label in side_facts)
@@ -43,7 +43,7 @@ def _known(text: str) -> str | None:
 
 def differing(compared: SessionComparison) -> Table | None:
     """Return a row for each difference, with each session's value. None if nothing differs."""
-    titles = ("", "What", *_titles(compared))
+    titles = ("Kind", "What", *_titles(compared))
     rows = tuple((row.group, row.what, *row.values) for row in compared.differences)
     return Table(titles, (False,) * len(titles), rows) if rows else None
 

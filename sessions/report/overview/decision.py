@@ -8,6 +8,7 @@ import msgspec
 
 from benchtui.sessions.advice.conclusion import Conclusion, remaining
 from benchtui.sessions.advice.objectives import SPEED_NEEDS
+from benchtui.sessions.report.content import Items, Section, items, section
 from benchtui.sessions.report.overview.choices import BRIEF, Choices, choice_table, has_several_works, others
 from benchtui.sessions.state.case import STATE_WORDS
 from benchtui.sessions.state.session import Session
@@ -19,13 +20,12 @@ from benchtui.sessions.text.conclusion import (
     certainty_so_far,
     choice_row,
     cost_text,
-    headline_figure,
     nothing_measured,
 )
 from benchtui.sessions.text.formatting import capitalized, listed, memory, number, signed_percent
 from benchtui.sessions.text.glossary import Phrase
 from benchtui.sessions.text.labels import brief_labels, case_label, measured_amount
-from benchtui.sessions.text.tables import Column, Table, table
+from benchtui.sessions.text.tables import Column, table
 from benchtui.sessions.text.wording import (
     MILLION,
     SECONDS_AN_HOUR,
@@ -34,6 +34,7 @@ from benchtui.sessions.text.wording import (
     changing_text,
     compile_time,
     cost_of_a_million,
+    figure,
     memory_change,
     sentences,
     unverified_note,
@@ -58,31 +59,25 @@ class WorkRow(msgspec.Struct, frozen=True):
     """Cost of a million samples."""
 
 
-class DecisionSection(msgspec.Struct, frozen=True):
-    """Contents of the section."""
-
-    answers: tuple[Remark, ...]
-    works: Table | None
-    notes: str
-    """What all choices for speed share, and their baselines."""
-    others: Table | None
-    """Choices for other objectives, where they are other cases."""
-
-
 def decision(
     session: Session, made: Choices, varying: tuple[str, ...], per_hour: float | None = None
-) -> DecisionSection:
-    """Return the case to run for each work. Without a choice, the answer is the reason."""
+) -> tuple[Section | None, Section | None]:
+    """Return the case to run for each work, and other objectives that choose another case.
+
+    Without a choice, the answer is the reason.
+    """
     several = has_several_works(made)
-    works = [option.name for option in OPTIONS if option.work and several]
-    named = [option for option in varying if option not in works]
+    in_works = [option.name for option in OPTIONS if option.work and several]
+    named = [option for option in varying if option not in in_works]
     first = _first(made)
     shared, rows = _work_rows(made, named, per_hour, several=several)
-    return DecisionSection(
-        answers=tuple(_answers(session, first, named)) or (_nothing(session),),
-        works=table(_COLUMNS, rows),
-        notes=sentences(f"Every choice: {shared}" if shared else None, f"Baseline: {_baselines(first, named)}"),
-        others=choice_table(others(made), partial(case_label, varied=named), BRIEF, several=several),
+    works = table(_COLUMNS, rows)
+    notes = sentences(f"Every choice: {shared}" if shared else None, f"Baseline: {_baselines(first, named)}")
+    rest = choice_table(others(made), partial(case_label, varied=named), BRIEF, several=several)
+    answers = items(_answers(session, first, named)) or _nothing(session)
+    return (
+        section("Decision", answers, works, works and notes),
+        section("Other objectives", rest),
     )
 
 
@@ -103,9 +98,9 @@ def _first(made: Choices) -> dict[Work, Conclusion]:
     return first
 
 
-def _nothing(session: Session) -> Remark:
+def _nothing(session: Session) -> Items | None:
     measured = any(case.has_result for case in session.cases)
-    return Remark("Nothing to decide", f"{NO_CHOICE if measured else nothing_measured(session)}.")
+    return items([("Nothing to decide", f"{NO_CHOICE if measured else nothing_measured(session)}.")])
 
 
 def _answers(session: Session, first: dict[Work, Conclusion], named: Sequence[str]) -> Iterator[Remark]:
@@ -118,7 +113,7 @@ def _answers(session: Session, first: dict[Work, Conclusion], named: Sequence[st
         where = f" at {work}" if len(first) > 1 else ""
         row = choice_row(conclusion, partial(case_label, varied=named))
         if conclusion.decided:
-            yield Remark(f"{Phrase.RUN}{where}", f"{_case_text(row, conclusion)}; {row.confidence}.")
+            yield Remark(f"{Phrase.RUN}{where}", f"{_case_text(row, conclusion)}{_certainty(row)}.")
         else:
             rival = f"; next best {row.next_best}: {row.ahead}" if row.next_best else ""
             more = None if blank else _to_decide(session, [conclusion])
@@ -144,6 +139,12 @@ def _case_text(row: ChoiceRow, conclusion: Conclusion) -> str:
         suspect and f"{suspect}: check them before you use it",
     )
     return ", ".join(part for part in parts if part)
+
+
+def _certainty(row: ChoiceRow) -> str:
+    """Say how certain a choice is, unless the verdict against its baseline says that it is reported."""
+    reported = row.confidence == Phrase.AS_REPORTED and Phrase.REPORTED in (row.against_baseline or "")
+    return "" if reported else f"; {row.confidence}"
 
 
 def _against(row: ChoiceRow) -> str | None:
@@ -207,7 +208,7 @@ def _baselines(first: dict[Work, Conclusion], named: Sequence[str]) -> str:
     for work, conclusion in first.items():
         where = f" at {work}" if len(first) > 1 else ""
         base = conclusion.baseline
-        known = base and f"{headline_figure(base, conclusion.choice)}{where}"
+        known = base and f"{figure(base, conclusion.choice.objective.need)}{where}"
         label = case_label(base.config, named) if base else f"none: {conclusion.no_baseline}"
         figures.setdefault(label, []).append(known or where.strip())
     return "; ".join(f"{label} ({listed(known)})" if any(known) else label for label, known in figures.items())
@@ -227,7 +228,7 @@ def _memory(paid: Conclusion) -> str | None:
     best, base = paid.best, paid.baseline
     change = memory_change(best, base) if base and base is not best else None
     shown = memory(best.case.peak_memory_mb)
-    return shown if change is None else f"{shown} ({signed_percent(change, 0)} %)"
+    return f"{shown} ({signed_percent(change, 0)} %)" if change and round(change, 2) else shown
 
 
 def _accuracy(paid: Conclusion) -> str | None:

@@ -6,6 +6,7 @@ from itertools import groupby, pairwise
 
 import msgspec
 
+from benchtui.sessions.report.content import Section, section
 from benchtui.sessions.report.sections.gains import matched_by, pair_counts
 from benchtui.sessions.stats.ratios import Comparison, break_even_steps, comparison
 from benchtui.sessions.stats.results import Result, Series, series
@@ -15,7 +16,7 @@ from benchtui.sessions.sweep.options import AXES
 from benchtui.sessions.text.formatting import capitalized, listed, number, ratio_text, signed_percent, span
 from benchtui.sessions.text.glossary import Phrase
 from benchtui.sessions.text.labels import pair_applied
-from benchtui.sessions.text.tables import Column, Table, table
+from benchtui.sessions.text.tables import Column, table
 
 NAMES = {"cache": "KV cache", "compile": "compiling"}
 """Options whose name in a sentence differs from that in a sweep."""
@@ -64,16 +65,17 @@ def _largest(effects: Sequence[Effect]) -> list[Effect]:
     return [effects[place] for place in sorted(kept)]
 
 
-def effect_table(effects: Sequence[Effect]) -> Table | None:
-    """Return a row for each effect."""
-    return table(_COLUMNS, effects)
+def options_section(results: Sequence[Result], chosen: Recommended) -> Section | None:
+    """Return a row for each effect, after the option with the largest established one."""
+    effects = option_effects(results, chosen)
+    return section("What each option brings", table(_COLUMNS, effects), lead=_ranking(effects))
 
 
-def ranking(effects: Sequence[Effect]) -> str | None:
-    """Name the option with the largest established effect; None if none is established."""
+def _ranking(effects: Sequence[Effect]) -> str:
+    """Name the option with the largest established effect; empty if none is established."""
     most = max(effects, key=lambda effect: effect.factor, default=None)
     if most is None or most.factor <= 1:
-        return None
+        return ""
     name = capitalized(_name(most.option))
     return f"{name} matters most for throughput, by a factor of up to {ratio_text(most.factor)}."
 
@@ -95,10 +97,10 @@ def _is_established(pair: Comparison, option: str) -> bool:
     return verdict_word(pair, option) in (Verdict.FASTER, Verdict.SLOWER)
 
 
-def verdict_word(pair: Comparison, option: str) -> str:
+def verdict_word(pair: Comparison, option: str) -> Verdict | Phrase:
     """Return the verdict on a pair, or why it can't be attributed to the option."""
     if pair_counts(pair, option):
-        return str(pair.verdict)
+        return pair.verdict
     return Phrase.NOT_APPLIED if pair_applied(pair, option) is False else Phrase.NOT_VERIFIED
 
 
@@ -179,8 +181,9 @@ def _time_per_sample(effect: Effect) -> str | None:
 
 
 def _tally(effect: Effect) -> str:
-    words = Counter(verdict_word(pair, effect.option) for pair in effect.pairs)
-    return listed([f"{amount:,} {word}" for word, amount in words.items()])
+    words = (verdict_word(pair, effect.option) for pair in effect.pairs)
+    tally = Counter(word.name if isinstance(word, Verdict) else str(word) for word in words)
+    return listed([f"{amount:,} {word}" for word, amount in tally.items()])
 
 
 def _break_even(effect: Effect) -> str | None:

@@ -9,25 +9,23 @@ from benchtui.sessions.analysis.roofline import Limit
 from benchtui.sessions.metrics.quantity import CaseData
 from benchtui.sessions.metrics.view import short
 from benchtui.sessions.metrics.views import RESULTS
+from benchtui.sessions.report.content import Section, items, section
+from benchtui.sessions.report.overview.choices import Choices
+from benchtui.sessions.report.overview.remarks import remarks
 from benchtui.sessions.report.sections.gains import OPTION_TITLES
 from benchtui.sessions.report.sections.roofline import Row as LimitRow
 from benchtui.sessions.report.sections.roofline import utilization, utilization_title
-from benchtui.sessions.state.case import CaseState, outcome
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import SIMULATED
 from benchtui.sessions.stats.disturbance import mark_kind
 from benchtui.sessions.stats.results import Result, by_work, task_of, varied
 from benchtui.sessions.sweep.options import OPTIONS
 from benchtui.sessions.text.formatting import MB_PER_GB, TERA, count, in_sentence, number, percent
-from benchtui.sessions.text.labels import case_name
 from benchtui.sessions.text.quantities import column, columns
 from benchtui.sessions.text.tables import Column, Table, in_unit, narrowed, selected, table
-from benchtui.sessions.text.wording import headline_rate
 
 MOST_ROWS = 10
 """Maximum number of rows of a short report. All cases are in the full report."""
-MOST_OUTCOMES = 8
-"""Maximum number of remarks on cases that weren't measured. All of them are in the full report."""
 DROPPED = (
     "Limited by",
     "MFU",
@@ -56,39 +54,39 @@ class Row(msgspec.Struct, frozen=True):
     mfu: str | None
 
 
-class ResultsSection(msgspec.Struct, frozen=True):
-    """Contents of the section."""
-
-    table: Table | None
-    note: str
-    """Values shared by all rows, and rows that are left out."""
-
-
 def results_section(
     session: Session,
     results: Sequence[Result],
     limits: Sequence[LimitRow],
-    named: Collection[int] = (),
+    made: Choices,
     *,
     full: bool,
-) -> ResultsSection:
-    """Return a row for each case. A short report has the cases in ``named`` and the fastest of each work."""
-    shown = results if full else _fastest(results, named)
+) -> Section | None:
+    """Return a row for each case. A short report has those of the choices and the fastest of each work."""
+    shown = results if full else _fastest(results, _named(made))
     rows = list(_rows(session, shown, results, limits))
     own = _own(rows, _keys(results), utilization_title(session))
     figures = columns(RESULTS, _data, own)
     whole = table(in_unit(figures, task_of(shown)), rows, lambda row: row.result.metrics.samples_per_s)
+    varying = varied(case.config for case in session.cases)
+    others = items(("", text) for text in remarks(session, results, varying))
     if whole is None:
-        return ResultsSection(None, "")
+        return section("Results", others)
     trimmed, same = without_equal(whole, 0)
-    remarks = (
+    notes = (
         f"All rows: {', '.join(same)}." if same else None,
         f"{len(shown):,} of {count(len(results), 'case')}, the fastest of each workload."
         if len(shown) < len(results)
         else None,
     )
     drawn = trimmed if full else narrowed(trimmed, DROPPED)
-    return ResultsSection(drawn, " ".join(filter(None, remarks)))
+    return section("Results", drawn, " ".join(filter(None, notes)), others)
+
+
+def _named(made: Choices) -> set[int]:
+    """Return the indices of the chosen cases and their baselines."""
+    chosen = [conclusion for by_work in made.values() for conclusion in by_work.values()]
+    return {row.case.index for work in chosen for row in (work.best, work.baseline) if row}
 
 
 def _fastest(results: Sequence[Result], named: Collection[int]) -> list[Result]:
@@ -102,26 +100,6 @@ def _fastest(results: Sequence[Result], named: Collection[int]) -> list[Result]:
     first = sorted(results, key=lambda row: (row.case.index not in named, ranks[row.case.index]))
     kept = {row.case.index for row in first[:MOST_ROWS]}
     return [row for row in results if row.case.index in kept]
-
-
-def unmeasured(session: Session, varying: Collection[str]) -> list[str]:
-    """Count the cases that weren't measured, by outcome and reason."""
-    cases_by_reason: dict[tuple[str, str], list[CaseState]] = {}
-    for case in session.cases:
-        if not case.has_result:
-            cases_by_reason.setdefault((outcome(case), _reason(case)), []).append(case)
-    named = {key: case_name(cases[0].config, varying) for key, cases in cases_by_reason.items()}
-    return [_unmeasured(*key, len(cases), named[key]) for key, cases in cases_by_reason.items()][:MOST_OUTCOMES]
-
-
-def _unmeasured(ended: str, reason: str, cases: int, first: str) -> str:
-    names = first if cases == 1 else f"such as {first}"
-    why = reason.removeprefix(ended).lstrip(" :")  # the reason may begin with the outcome
-    return f"{count(cases, 'case')} {ended} ({names}){f': {why}' if why else ''}."
-
-
-def _reason(case: CaseState) -> str:
-    return (case.finished.reason if case.finished else None) or ""
 
 
 def _rows(
@@ -218,7 +196,7 @@ def _in_unit(row: Row, unit: str) -> str | None:
 
 
 def _token_rate(row: Row) -> tuple[float | None, str]:
-    rate, unit = headline_rate(row.result)
+    rate, unit = row.result.headline_rate
     return row.result.token_rate if unit == row.result.metrics.task.unit else (rate, unit)
 
 

@@ -8,6 +8,7 @@ import msgspec
 from benchtui.sessions.metrics.quantity import CaseData
 from benchtui.sessions.metrics.views import ANSWERS
 from benchtui.sessions.payloads import CANT_TELL, AnswerComparison
+from benchtui.sessions.report.content import Section, section
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baselines
 from benchtui.sessions.stats.ratios import throughput_ratio
@@ -16,7 +17,7 @@ from benchtui.sessions.text.answers import EARLIER_WEIGHTS, has_random_weights
 from benchtui.sessions.text.formatting import count, listed, ratio_text
 from benchtui.sessions.text.labels import case_name
 from benchtui.sessions.text.quantities import columns
-from benchtui.sessions.text.tables import Column, Table, narrowed, table
+from benchtui.sessions.text.tables import Column, narrowed, table
 from benchtui.sessions.text.wording import MOST_NAMES
 
 INTRODUCTION = (
@@ -36,13 +37,6 @@ FIGURES_OF_LOGITS = ("answer_kl_mean", "answer_kl_p99", "answer_largest_differen
 """Quantities that say nothing about a trained model if the weights are random."""
 
 
-class AnswersSection(msgspec.Struct, frozen=True):
-    """Contents of the section."""
-
-    sentences: tuple[str, ...]
-    table: Table | None
-
-
 class Row(msgspec.Struct, frozen=True):
     """A case whose answer was compared."""
 
@@ -56,7 +50,7 @@ class Row(msgspec.Struct, frozen=True):
     """Case whose comparison it shares; None if it answered itself."""
 
 
-def answers(session: Session, results: Sequence[Result], varying: Collection[str]) -> AnswersSection | None:
+def answers(session: Session, results: Sequence[Result], varying: Collection[str]) -> Section | None:
     """Return the section; None unless the answer of some case was compared."""
     compared = [result for result in results if result.case.comparison and result.case.comparison.verdict]
     if not compared:
@@ -70,15 +64,16 @@ def answers(session: Session, results: Sequence[Result], varying: Collection[str
         SHARED if any(row.shared for row in rows) else "",
         *_random_weights(session),
     )
-    sentences = [
-        " ".join(filter(None, introduction)),
-        *_shortened(results),
-        *_absent(results),
-    ]
     view = ANSWERS.leaving_out(*FIGURES_OF_LOGITS) if random else ANSWERS
     figures = columns(view, lambda row: CaseData.of(row.result), {"label": (case,)} | _OWN)
     whole = table(figures, rows)
-    return AnswersSection(tuple(sentences), whole and narrowed(whole, ("Answer of",)))
+    return section(
+        "What the speed costs",
+        " ".join(filter(None, introduction)),
+        *_shortened(results),
+        *_absent(results),
+        whole and narrowed(whole, ("Answer of",)),
+    )
 
 
 def _rows(session: Session, results: Sequence[Result], varying: Collection[str]) -> list[Row]:

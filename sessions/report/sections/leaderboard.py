@@ -1,23 +1,23 @@
 """Leaderboard: measured cases by throughput, compared with the baseline, and the cost of a million samples."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from benchtui.sessions.metrics.quantity import CaseData
 from benchtui.sessions.metrics.views import RANKED
-from benchtui.sessions.report.sections.gains import Block
+from benchtui.sessions.report.content import Section, section
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.baseline import baseline_of, explain_missing_baseline
+from benchtui.sessions.stats.baseline import baseline_of
 from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import Result, by_work, task_of
 from benchtui.sessions.stats.verdicts import Ratio
 from benchtui.sessions.sweep import Work
-from benchtui.sessions.text.formatting import capitalized, number, signed_percent, span
+from benchtui.sessions.text.formatting import number, signed_percent, span
 from benchtui.sessions.text.labels import case_label
 from benchtui.sessions.text.quantities import columns
 from benchtui.sessions.text.tables import Column, in_unit, table
-from benchtui.sessions.text.wording import cost_of_a_million, headline_rate, memory_change, verdict_cell
+from benchtui.sessions.text.wording import cost_of_a_million, memory_change, verdict_cell
 
 
 class RankedCase(msgspec.Struct, frozen=True):
@@ -34,26 +34,16 @@ class RankedCase(msgspec.Struct, frozen=True):
 
 def leaderboard(
     session: Session, results: Sequence[Result], varying: tuple[str, ...], per_hour: float | None
-) -> list[Block]:
-    """Return a block for each work with at least two cases that have a throughput."""
-    blocks = []
+) -> Iterator[Section | None]:
+    """Yield a table for each work with at least two cases that have a throughput."""
     for work, rows in by_work(results).items():
         rated = [row for row in rows if row.metrics.samples_per_s]
         ranked = sorted(rated, key=_rate, reverse=True)
-        named = session.start.sweep.measure.baseline
-        base = baseline_of(rows[0].config, rows, named)
+        base = baseline_of(rows[0].config, rows, session.start.sweep.measure.baseline)
         places = [_ranked_case(rank, row, base, varying, per_hour) for rank, row in enumerate(ranked, 1)]
         own = _OWN | {"headline": _headline(ranked)}
         figures = in_unit(columns(RANKED, lambda place: CaseData.of(place.result), own), task_of(ranked))
-        shown = table(figures, places) if len(places) > 1 else None
-        if shown:
-            lead = (
-                _baseline_note(base, varying)
-                if base
-                else f"{explain_missing_baseline(rows[0].config, session.cases, named)}."
-            )
-            blocks.append(Block(_title(work, rows), capitalized(lead), shown))
-    return blocks
+        yield section(_title(work, rows), table(figures, places) if len(places) > 1 else None)
 
 
 def _title(work: Work, rows: Sequence[Result]) -> str:
@@ -64,12 +54,12 @@ def _title(work: Work, rows: Sequence[Result]) -> str:
 
 def _rate(row: Result) -> float:
     """Return the rate to rank by: tokens of a language model, else samples."""
-    return headline_rate(row)[0] or 0.0
+    return row.headline_rate[0] or 0.0
 
 
 def _headline(rows: Sequence[Result]) -> tuple[Column[RankedCase], ...]:
     """Return the column of the token rate that ranks the cases, or of all tokens if samples rank them."""
-    unit = headline_rate(rows[0])[1] if rows else task_of(rows).unit
+    unit = rows[0].headline_rate[1] if rows else task_of(rows).unit
     if unit == task_of(rows).unit:
         return (Column("Tokens/s", lambda place: number(place.result.metrics.tokens_per_s)),)
     return (Column(f"{unit[:1].upper()}{unit[1:]}", lambda place: number(_rate(place.result))),)
@@ -80,13 +70,6 @@ def _ranked_case(
 ) -> RankedCase:
     ratio = throughput_ratio(baseline, row) if baseline and baseline is not row else None
     return RankedCase(rank, row, baseline, ratio, varying, per_hour)
-
-
-def _baseline_note(base: Result, varying: tuple[str, ...]) -> str:
-    """Describe the baseline that the cases are compared with."""
-    name, rate = case_label(base.config, varying), number(base.metrics.samples_per_s)
-    task = base.metrics.task
-    return f"Against {name}, {rate} {task.unit}; ratios are of typical steps, per {task.one_sample}."
 
 
 def _change(place: RankedCase) -> str | None:

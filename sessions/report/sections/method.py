@@ -1,6 +1,5 @@
 """Measurement method as labeled facts, and requested versus applied options."""
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
@@ -8,18 +7,15 @@ from itertools import combinations
 from benchtui.sessions.analysis.applied_options import has_no_part, was_applied
 from benchtui.sessions.analysis.roofline import context_power_w
 from benchtui.sessions.compare.system_facts import Fact, facts
-from benchtui.sessions.estimates.stop_limits import CHECK_MS, LEAST_STEPS, NOISY_MS
 from benchtui.sessions.payloads import Data, Effective
 from benchtui.sessions.sanitize import visible
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import simulation_source
 from benchtui.sessions.stats.noise import Noise, kind_of, pairs_by_turns
-from benchtui.sessions.stats.quantiles import LEAST_FOR_P90, LEAST_FOR_P99
 from benchtui.sessions.stats.ratios import latency_ratio
 from benchtui.sessions.stats.results import Result, aa_pair, series_key, varied
 from benchtui.sessions.stats.sampling import LEAST_ROUNDS
-from benchtui.sessions.stats.verdicts import MIN_EFFECT
 from benchtui.sessions.sweep import SYNTHETIC, TASKS, UNKNOWN, Measure, Sweep, custom_task, task_named
 from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, READ_BACK
 from benchtui.sessions.text.formatting import count, listed, number, percent, percentage, signed_percent
@@ -39,9 +35,8 @@ def method(session: Session, results: Sequence[Result]) -> tuple[Fact, ...]:
         ("Task", sweep.task),
         ("Text" if task_named(session.start.sweep.task).texts else "Input", _texts(session)),
         *(_timing(session, cases, noise) if cases else (("Timing", _imported_note(session)),)),
-        ("Warm-up", _warm_up(session)),
-        ("Stop rule", _stop_rule(sweep.measure, _minimum(sweep, lambda rules: rules.min_time_s))),
-        ("Measuring ended by", _tally(_ending(case.finished.stop) for case in cases if case.finished)),
+        ("Settings", _settings(sweep)),
+        ("Warm-up ended by", _tally(case.finished.warmup_stop for case in cases if case.finished)),
         ("Rounds", _rounds(session, results)),
         ("Noise floor", _noise_floor(session, noise)),
         ("Environment variables", ", ".join(f"{name}={text}" for name, text in sweep.env.items()) or None),
@@ -154,8 +149,9 @@ _SYNCHRONIZED = {
         " a step within a block ends when the next one begins on the GPU"
     ),
 }
+NOT_A_RULE = ("baseline", "explain")
+"""Entries of ``measure`` that say nothing about how a case is timed."""
 PINNED = "; inputs and results are copied through pinned memory"
-RESERVED = "; reserved memory includes what loading and warm-up left in torch's cache"
 
 
 def _timing(
@@ -169,15 +165,12 @@ def _timing(
         ("A step", _step(cases)),
         ("Compilation", _compilation(cases)),
         ("Measured steps", f"n = {least:,}" if least == most else f"n = {least:,} to {most:,}"),
-        (
-            "Throughput",
-            "all samples over the time of all measured steps; tokens/s counts real tokens, no padding",
-        ),
         ("Intervals", _intervals(measure)),
-        ("Percentiles", f"p90 from {LEAST_FOR_P90} steps on, p99 from {LEAST_FOR_P99} on"),
-        ("Ratios", _ratios(measure, noise)),
-        ("Verdicts", _verdicts(session, noise)),
-        ("Memory", f"peaks while a case was measured{_reserved(cases)}; MB are 10⁶ bytes{_graphs(cases)}"),
+        ("Spread between processes", _spreads(noise) if noise else None),
+        (
+            "Equivalence margin",
+            f"{100 * max((kind.margin for kind in noise.values()), default=session.same_within):.2g}%",
+        ),
     )
 
 
@@ -194,33 +187,13 @@ def _intervals(rules: Measure) -> str:
     return f"95%, from the steps of one process (order statistics); other processes may fall outside{few}"
 
 
-def _ratios(rules: Measure, noise: dict[str, Noise]) -> str:
-    """Describe what is compared, and what the intervals of the ratios cover."""
-    head = "of typical steps (the median, over rounds), per sample, with a 95% interval"
-    if rules.rounds >= LEAST_ROUNDS or rules.rounds_auto:
-        rounds = "the rounds" if rules.rounds_auto else f"{rules.rounds:,} rounds"
-        return (
-            f"{head} by Student's t over {rounds}, with variances that a session's cases share:"
-            " steps and fresh processes, but not sessions"
-        )
-    spreads = listed(
-        [f"{100 * kind_noise.between:.2g}% on {kind}{_from(kind_noise)}" for kind, kind_noise in noise.items()]
+def _spreads(noise: dict[str, Noise]) -> str:
+    """Return the standard deviation of fresh processes on each kind of device."""
+    spreads = (
+        f"{100 * spread.between:.2g}% on {kind}{'' if spread.known else ' (assumed: too little was repeated)'}"
+        for kind, spread in noise.items()
     )
-    return f"{head}: steps within a process; fresh processes by their standard deviation, {spreads}"
-
-
-def _from(noise: Noise) -> str:
-    return "" if noise.known else " (assumed: too little was repeated)"
-
-
-def _verdicts(session: Session, noise: dict[str, Noise]) -> str:
-    """Describe the rule that gives a ratio its verdict."""
-    within = max((kind_noise.margin for kind_noise in noise.values()), default=session.same_within)
-    return (
-        f"faster or slower: the whole 99% interval lies beyond {100 * MIN_EFFECT:g}%, for typical steps and for"
-        f" the first quartile; same: the whole 95% interval lies within {100 * within:.2g}%; unsure:"
-        " anything else"
-    )
+    return listed(list(spreads))
 
 
 def _pins(sweep: Sweep, cases: list[CaseState]) -> bool:
@@ -228,17 +201,6 @@ def _pins(sweep: Sweep, cases: list[CaseState]) -> bool:
     on_gpu = any(case.config.device != "cpu" for case in cases)
     pins = sweep.task in TASKS and task_named(sweep.task).pins
     return on_gpu and pins and sweep.measure.mode == "throughput"
-
-
-def _reserved(cases: list[CaseState]) -> str:
-    readings = (case.finished.memory for case in cases if case.finished and case.finished.memory)
-    return RESERVED if any(memory.peak_reserved_mb is not None for memory in readings) else ""
-
-
-def _graphs(cases: list[CaseState]) -> str:
-    if not any(case.config.uses_cuda_graphs for case in cases):
-        return ""
-    return "; for CUDA graphs, the memory that torch's allocator reserved, since it sees no tensors of them"
 
 
 def _step(cases: list[CaseState]) -> str:
@@ -308,21 +270,16 @@ def _text(data: Data) -> str:
     return f"{data.dataset} ({', '.join(fact for fact in facts if fact)})"
 
 
-def _warm_up(session: Session) -> str:
-    measure = session.start.sweep.measure
-    minimum = _minimum(session.start.sweep, lambda rules: rules.min_warmup_s)
-    if not measure.warmup_auto:
-        return f"{count(measure.warmup, 'step')}{minimum} a case, not counted"
-    ended = _tally(case.finished.warmup_stop for case in session.cases if case.finished)
-    return f"until steps are stable{minimum}, not counted{f': {ended}' if ended else ''}"
-
-
-def _minimum(sweep: Sweep, minimum_s: Callable[[Measure], float | None]) -> str:
-    """Describe a minimum time, and whether it applies to GPUs only. Empty if it applies to no case."""
-    times_s = [minimum_s(sweep.measure.for_device(device)) for device in sweep.axes.device]
-    longest_s = max((time_s or 0.0 for time_s in times_s), default=0.0)
-    only = "" if minimum_s(sweep.measure) else " on a GPU"
-    return f" and at least {longest_s:g} s{only}" if longest_s else ""
+def _settings(sweep: Sweep) -> str:
+    """List the rules of measuring by their names in a sweep: those of a GPU if there is one."""
+    device = next((device for device in sweep.axes.device if device != "cpu"), "cpu")
+    rules = sweep.measure.for_device(device)
+    values = {name: getattr(rules, name) for name in rules.__struct_fields__ if name not in NOT_A_RULE}
+    return ", ".join(
+        name if value is True else f"{name} = {value:g}" if isinstance(value, float) else f"{name} = {value}"
+        for name, value in values.items()
+        if value
+    )
 
 
 def _rounds(session: Session, results: Sequence[Result]) -> str | None:
@@ -339,13 +296,12 @@ def _rounds(session: Session, results: Sequence[Result]) -> str | None:
 
 
 def _by_turns(results: Sequence[Result]) -> str:
-    """Name the cases that were compared by turns; empty if there are none."""
-    compared = [
-        f"{one.name} and {other.name} ({len(pairs)})"
-        for one, other in combinations(results, 2)
-        if (pairs := pairs_by_turns(one, other))
-    ]
-    return f"; by turns: {', '.join(compared)}" if compared else ""
+    """Count the pairs of cases that were compared by turns, and their rounds; empty if there are none."""
+    rounds = sorted(len(pairs) for pair in combinations(results, 2) if (pairs := pairs_by_turns(*pair)))
+    if not rounds:
+        return ""
+    least = "" if rounds[0] == rounds[-1] else f"{rounds[0]:,} to "
+    return f"; {count(len(rounds), 'pair')} of cases by turns, {least}{count(rounds[-1], 'round')} each"
 
 
 def _noise_floor(session: Session, noise: dict[str, Noise]) -> str | None:
@@ -371,39 +327,11 @@ def _idle(session: Session) -> str | None:
     return f"{devices}, over {number(idle.window_s, 1)} s before the first case{with_context}; not subtracted"
 
 
-def _stop_rule(measure: Measure, minimum: str) -> str:
-    steps = count(measure.iterations, "step")
-    until = measure.until_percent
-    limit = measure.max_time_s
-    if measure.until_error:
-        rule = (
-            "the error of the median is within the spread between processes, after at least"
-            f" {LEAST_STEPS} steps and {CHECK_MS / 1000:g} s, or within twice that from {NOISY_MS / 1000:g} s"
-            f" on; at most {steps}, or {NOISY_MS / 1000:g} s if that is longer"
-        )
-    elif measure.until_auto:
-        rule = f"the spread is narrow enough or settled, after at least {steps}"
-    elif until is None:
-        rule = steps
-    else:
-        rule = f"the interval is within {until:g}% of the median, after at least {steps}"
-    longest = "" if limit is None else f", or {number(limit, 0)} s"
-    return f"{rule}{minimum}{longest}; a case may take {number(measure.timeout_s, 0)} s, including loading"
-
-
 def _energy(cases: Iterable[CaseState]) -> str | None:
     readings = [case.finished.energy for case in cases if case.finished and case.finished.energy]
     sources = _tally(f"from {energy.source}" for energy in readings if energy.source)
     reasons = _tally(f"absent: {energy.absent}" for energy in readings if energy.absent)
     return "; ".join(part for part in (sources, reasons) if part) or None
-
-
-def _ending(stop: str | None) -> str | None:
-    """Return why measuring ended, without the number of steps, which differs in every case."""
-    if stop is None:
-        return None
-    by_time = re.fullmatch(r"\d+ steps, for at least (.+ s)", stop)
-    return f"the minimum time of {by_time[1]}" if by_time else re.sub(r",? after \d+ steps$", "", stop)
 
 
 def _tally(words: Iterable[str | None]) -> str | None:

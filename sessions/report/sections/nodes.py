@@ -2,10 +2,9 @@
 
 from collections.abc import Collection, Iterable
 
-import msgspec
-
 from benchtui.sessions.analysis.roofline import context_power_w
 from benchtui.sessions.compare.system_facts import Fact, affinity_facts, facts, machine_facts
+from benchtui.sessions.report.content import Section, items, section
 from benchtui.sessions.state.machine import NodeState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.text.formatting import count, number
@@ -15,16 +14,9 @@ ALWAYS_DIFFERENT = ("Host",)
 """Facts that differ between any two machines."""
 
 
-class System(msgspec.Struct, frozen=True):
-    """Heading and facts of one node."""
-
-    title: str
-    facts: tuple[Fact, ...]
-
-
-def systems(session: Session) -> list[System]:
-    """Return every node, in the order of joining."""
-    return [System(name, _facts(session, node)) for name, node in session.nodes.items()]
+def systems(session: Session) -> list[Section | None]:
+    """Return the facts of every node, in the order of joining."""
+    return [section(f"Node {name}", items(_facts(session, node))) for name, node in session.nodes.items()]
 
 
 def unlike(session: Session, names: Collection[str | None]) -> list[str]:

@@ -1,15 +1,14 @@
-"""Tables of single cases: performance, scaling, parts of a step, and all planned cases."""
+"""Tables of cases: performance, scaling, parts of a step, and all planned cases."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from benchtui.sessions.analysis.scaling import Scaling, Step, scaling
+from benchtui.sessions.analysis.scaling import Step, scaling
 from benchtui.sessions.metrics.quantity import CaseData
 from benchtui.sessions.metrics.views import EVERY_CASE, PERFORMANCE
-from benchtui.sessions.report.sections.gains import Block
 from benchtui.sessions.state.case import CaseState, outcome
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import computed_metrics, outliers_of
-from benchtui.sessions.stats.results import Result, series, series_key, task_of
+from benchtui.sessions.stats.results import Result, series, task_of
 from benchtui.sessions.text.formatting import (
     count,
     number,
@@ -17,7 +16,7 @@ from benchtui.sessions.text.formatting import (
     ratio_text,
     time_ms,
 )
-from benchtui.sessions.text.labels import series_title
+from benchtui.sessions.text.labels import case_label
 from benchtui.sessions.text.quantities import columns
 from benchtui.sessions.text.tables import Column, Table, in_unit, table
 from benchtui.sessions.text.wording import verdict_cell
@@ -26,43 +25,16 @@ LEAST_SHARE = 0.00005
 """Minimum share of a step. A smaller share would be shown as zero."""
 
 
-def performance(session: Session, results: Sequence[Result], varying: Sequence[str]) -> list[Block]:
-    """Return a block for each series. Its lead lists the planned batch sizes without a row, with the reason.
-
-    Cases named by another tool share a block, because their batch sizes are unknown.
-    """
-    labeled = any(result.config.label for result in results)
-    lead = _CASE if labeled else _BATCH_SIZE
-    figures = in_unit(columns(PERFORMANCE, CaseData.of, {"batch size": (lead,)}), task_of(results))
-    if labeled:
-        named = table(figures, results)
-        return [Block("Cases", None, named)] if named else []
-    shown = ((batch_series, table(figures, batch_series.results)) for batch_series in series(results))
-    missing: dict[tuple[object, ...], list[CaseState]] = {}
-    for case in session.cases:
-        if not case.has_result:
-            missing.setdefault(series_key(case.config), []).append(case)
-    return [
-        Block(
-            series_title(batch_series.config, varying),
-            _unmeasured(missing.get(series_key(batch_series.config), [])),
-            rows,
-        )
-        for batch_series, rows in shown
-        if rows
-    ]
+def performance(results: Sequence[Result]) -> Table | None:
+    """Return the step times, rates, memory and power of each case."""
+    return table(in_unit(columns(PERFORMANCE, CaseData.of), task_of(results)), results)
 
 
-def scalings(results: Sequence[Result], varying: Sequence[str]) -> list[Block]:
-    """Return a block for each series with at least two batch sizes."""
-    scaled_series = [scaled for batch_series in series(results) if (scaled := scaling(batch_series))]
-    figures = in_unit(_SCALING, task_of(results))
-    shown = ((growth, table(figures, growth.steps)) for growth in scaled_series)
-    return [
-        Block(series_title(growth.series.config, varying), _summary(growth), rows)
-        for growth, rows in shown
-        if rows
-    ]
+def scalings(results: Sequence[Result], varying: Collection[str]) -> Table | None:
+    """Return the throughput of each case relative to the smallest batch of its series, if it has several."""
+    steps = (step for batch_series in series(results) for step in scaling(batch_series))
+    case: Column[Step] = Column("Case", lambda step: case_label(step.result.config, varying), right=False)
+    return table((case, *in_unit(_SCALING, task_of(results))), steps)
 
 
 def parts(results: Sequence[Result]) -> Table | None:
@@ -85,24 +57,6 @@ def every_case(session: Session) -> Table | None:
 
 def _data(case: CaseState) -> CaseData:
     return CaseData(case, computed_metrics(case))
-
-
-def _unmeasured(missing: Sequence[CaseState]) -> str | None:
-    sizes = [f"{case.config.batch_size:,} ({outcome(case)})" for case in missing]
-    return f"Not measured: batch size {', '.join(sizes)}." if sizes else None
-
-
-def _summary(scaled: Scaling) -> str:
-    first, last, peak = scaled.steps[0], scaled.steps[-1], scaled.peak
-    return (
-        f"Batch size {_size(first.result)} to {_size(last.result)}: {number(last.against_linear)} × "
-        f"the throughput, {number(last.per_item_relative)} × the throughput per item; "
-        f"highest throughput at batch size {_size(peak.result)}."
-    )
-
-
-def _size(result: Result) -> str:
-    return f"{result.config.batch_size:,}"
 
 
 def _part(name: str) -> tuple[Column[Result], Column[Result]]:
@@ -140,9 +94,7 @@ def _graphs(case: CaseState) -> str | None:
 
 
 _CASE: Column[Result] = Column("Case", lambda result: result.name, right=False)
-_BATCH_SIZE: Column[Result] = Column("Batch size", _size)
 _SCALING: tuple[Column[Step], ...] = (
-    Column("Batch size", lambda step: _size(step.result)),
     Column("Throughput (samples/s)", lambda step: number(step.result.metrics.samples_per_s)),
     Column("Throughput per item (samples/s)", lambda step: number(step.per_item)),
     Column("Per item, relative to first batch size", lambda step: number(step.per_item_relative)),

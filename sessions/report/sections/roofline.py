@@ -1,13 +1,8 @@
 """Roofline section: how close each case comes to its device's limits, and what limits it."""
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from benchtui.sessions.analysis.roofline import (
-    LEAST_BUSY,
-    LEAST_SHARE,
-    OVER,
-    Bound,
     Limit,
     counts_recomputation,
     limit,
@@ -19,23 +14,15 @@ from benchtui.sessions.events import Peaks
 from benchtui.sessions.metrics.catalogue import quantity
 from benchtui.sessions.metrics.quantity import CaseData
 from benchtui.sessions.payloads import StepCost
-from benchtui.sessions.report.sections.gains import Block
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.results import Result, varied
-from benchtui.sessions.text.formatting import GIGA, TERA, capitalized, count, listed, number, percent
-from benchtui.sessions.text.labels import case_name
+from benchtui.sessions.stats.results import Result
+from benchtui.sessions.text.formatting import GIGA, TERA, count, number, percent
 from benchtui.sessions.text.quantities import column
-from benchtui.sessions.text.tables import Column, table
+from benchtui.sessions.text.tables import Column, Table, table
 
 Row = tuple[Result, Limit]
 
-BOUND_NAMES: dict[Bound, str] = {
-    "arithmetic": "arithmetic",
-    "memory": "memory bandwidth",
-    "host": "the host",
-}
-RATE_NAMES = {"flops": "the measured peak", "bytes": "the measured bandwidth"}
-"""Names of the peak rates in sentences."""
+LIMITS = "How close each case comes to the device's measured peaks, and what limits it."
 
 
 def limits_by_case(session: Session, results: Sequence[Result]) -> list[Row]:
@@ -44,87 +31,23 @@ def limits_by_case(session: Session, results: Sequence[Result]) -> list[Row]:
     return [(result, case_limit) for result in results if (case_limit := limit(result.case, peaks))]
 
 
-def limits_summary(rows: Sequence[Row], varying: Collection[str]) -> str | None:
-    """Summarize the limits of the cases, the highest share of the peak, and the unsound peaks.
-
-    None if no case's peak was measured.
-    """
-    tally = Counter(case_limit.bound for _, case_limit in rows if case_limit.bound)
-    of = f"of {count(len(rows), 'case')}"
-    bounds = [f"{BOUND_NAMES[bound]} limits {amount:,} {of}" for bound, amount in tally.most_common()]
-    parts = (listed(bounds), _nearest(rows, varying), *_unsound(rows))
-    return " ".join(f"{capitalized(part)}." for part in parts if part) or None
-
-
 def utilization(session: Session, row: Row) -> str | None:
     """Format the MFU of a case, or its HFU if recomputed operations count."""
     result, case_limit = row
     return percent(model_flops_utilization(case_limit, result.config, session.gpu_name(result.case)))
 
 
-def limits(session: Session, results: Sequence[Result]) -> Block | None:
-    """Return a row for each case whose operations were counted, with a summary. None if there are none."""
-    case_limits = limits_by_case(session, results)
-    rows = table((*_COLUMNS[:5], _utilization(session), *_COLUMNS[5:]), case_limits)
-    summary = limits_summary(case_limits, varied(result.config for result in results))
-    return Block("Limits", summary, rows) if rows else None
+def limits(session: Session, results: Sequence[Result]) -> Table | None:
+    """Return a row for each case whose operations were counted."""
+    return table((*_COLUMNS[:5], _utilization(session), *_COLUMNS[5:]), limits_by_case(session, results))
 
 
-def limit_method(session: Session) -> tuple[Fact, ...]:
-    """Explain the metrics of this section, and how each peak was measured."""
+def limit_facts(session: Session, results: Sequence[Result]) -> tuple[Fact, ...]:
+    """Return how each peak was measured."""
+    peaks_of_devices = sound_peaks([result.case for result in results], session.peaks)
     return facts(
-        (
-            "Operations",
-            "of matrix products, convolutions and attention (causal attention as computed), counted by torch in"
-            " a separate step, with a batch of median width",
-        ),
-        (
-            "Bytes",
-            "of that step if every operation read its inputs from memory and wrote its outputs there: an"
-            " upper bound, since caches and fused operations save some; weights are read at every use",
-        ),
-        (
-            "Share of the measured peak",
-            "the rate at the median step, over the sustained rate of matrix products or of copies",
-        ),
-        (
-            "MFU",
-            "operations of the median step over the peak of the GPU's data sheet, dense; HFU if recomputed"
-            " operations count: with activation checkpointing, and in training with fused attention, whose"
-            " backward pass computes the scores again",
-        ),
-        ("Host", "time until the host has enqueued a step on the GPU, including waits inside the step"),
-        (
-            "Limited by",
-            f"the host if the device is busy for less than {LEAST_BUSY:.0%} of a step; otherwise arithmetic or"
-            f" memory, whichever is closer to its peak, if it reaches at least {LEAST_SHARE:.0%} of it",
-        ),
-        *((f"Peaks of {_name(peaks)}{_since(session, peaks)}", _peaks(peaks)) for peaks in session.peaks),
+        *((f"Peaks of {_name(peaks)}{_since(session, peaks)}", _peaks(peaks)) for peaks in peaks_of_devices)
     )
-
-
-def _nearest(rows: Sequence[Row], varying: Collection[str]) -> str | None:
-    """Name the case with the largest share of the peak FLOP/s. None if no share is known."""
-    shares = [
-        (case_limit.shares.arithmetic, result)
-        for result, case_limit in rows
-        if case_limit.shares.arithmetic is not None
-    ]
-    if not shares:
-        return None
-    share, result = max(shares, key=lambda row: row[0])
-    name = case_name(result.config, varying)
-    return f"the highest share of the measured peak FLOP/s is {percent(share)} % ({name})"
-
-
-def _unsound(rows: Sequence[Row]) -> Iterator[str]:
-    """Name the peak rates that a case exceeded. No share of such a rate is shown."""
-    measured = [case_limit.peaks for _, case_limit in rows if case_limit.peaks]
-    for rate, what in RATE_NAMES.items():
-        peaks = list(dict.fromkeys(_name(rates) for rates in measured if rates.absent.get(rate) == OVER))
-        if peaks:
-            named = f"no share of {what} is given for {listed(peaks)}"
-            yield f"{named}: a case exceeded it, so it was measured too low"
 
 
 def _name(peaks: Peaks) -> str:

@@ -1,10 +1,10 @@
-"""Steadiness tables: jitter, disturbed cases and anomalies."""
+"""Disturbed cases, and anomalies."""
 
 from collections.abc import Callable, Sequence
 
 from benchtui.sessions.analysis.anomalies import COUNTED, Anomaly, Kind, anomalies
 from benchtui.sessions.metrics.quantity import CaseData
-from benchtui.sessions.metrics.views import DISTURBED, JITTER
+from benchtui.sessions.metrics.views import DISTURBED
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.disturbance import KINDS, mark_kind
@@ -22,13 +22,6 @@ from benchtui.sessions.text.tables import Column, Table, table
 
 MOST_ANOMALIES = 10
 """Maximum number of anomalies in a short report."""
-
-
-def jitter(results: Sequence[Result]) -> Table | None:
-    """Return the spread of each case's steps, absolute and relative to the step time."""
-    return table(
-        columns(JITTER, CaseData.of), [row for row in results if row.metrics.latency_ms.std is not None]
-    )
 
 
 def disturbed(session: Session) -> Table | None:

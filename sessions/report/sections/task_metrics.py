@@ -2,15 +2,14 @@
 
 from collections.abc import Callable, Collection, Sequence
 
-import msgspec
-
 from benchtui.sessions.metrics.quantity import CaseData
 from benchtui.sessions.metrics.views import TASKS
+from benchtui.sessions.report.content import Section, section
 from benchtui.sessions.stats.results import Result, task_of
 from benchtui.sessions.text.formatting import capitalized, loss, number, time_ms
 from benchtui.sessions.text.labels import case_name
 from benchtui.sessions.text.quantities import columns
-from benchtui.sessions.text.tables import Column, Table, in_unit, table
+from benchtui.sessions.text.tables import Column, in_unit, table
 
 Columns = tuple[Column[Result], ...]
 
@@ -19,16 +18,7 @@ def _case(varying: Collection[str]) -> Column[Result]:
     return Column("Case", lambda row: case_name(row.config, varying), right=False)
 
 
-class TaskSection(msgspec.Struct, frozen=True):
-    """A section with the metrics of one task."""
-
-    title: str
-    lead: str | None
-    """A sentence about how to read the table."""
-    table: Table
-
-
-def task_sections(results: Sequence[Result], task: str, varying: Collection[str]) -> list[TaskSection]:
+def task_sections(results: Sequence[Result], task: str, varying: Collection[str]) -> list[Section | None]:
     """Return the sections of a session's task; empty for a task without specific metrics.
 
     Imported sessions use different task names, so generation is recognized by its new tokens.
@@ -42,7 +32,8 @@ def task_sections(results: Sequence[Result], task: str, varying: Collection[str]
     rows = {"generate": generates, "serve": results}.get(task, measured)
     own = {"label": (_case(varying),)} | _OWN | _OWN_OF_TASK.get(task, {})
     shown = table(in_unit(columns(TASKS[task], CaseData.of, own), task_of(rows)), rows)
-    return [TaskSection(*_TITLES[task], shown)] if shown and len(shown.titles) > 1 else []
+    title, lead = _TITLES[task]
+    return [section(title, shown, lead=lead)] if shown and len(shown.titles) > 1 else []
 
 
 def _part(name: str) -> Column[Result]:
@@ -109,16 +100,16 @@ _OWN_OF_TASK: dict[str, dict[str, Columns]] = {
         "shape": (Column("Clip", _data("shape"), right=False),),
     },
 }
-_TITLES: dict[str, tuple[str, str | None]] = {
-    "generate": ("Generation", None),
+_TITLES: dict[str, tuple[str, str]] = {
+    "generate": ("Generation", ""),
     "serve-batch": (
         "Serving",
         "Times of single requests, all submitted at the start of a step. The time to the first token includes"
         " the wait in the queue.",
     ),
     "serve": ("Serving", "Times of single requests, as the imported source reports them."),
-    "embed": ("Embeddings", None),
-    "image": ("Images", None),
+    "embed": ("Embeddings", ""),
+    "image": ("Images", ""),
     "speech": (
         "Speech",
         "Seconds of audio that are processed in a second; the real-time factor is the inverse.",

@@ -21,10 +21,11 @@ import click
 
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
+from benchtui.sessions.stored_models.hub_cache import bundled_models
 
 BIN = Path(sys.executable).parent
 ENGINE = Path(__file__).parents[3] / "engine"
-ARCHITECTURE = ENGINE / "models" / "architectures" / "distilbert-base-uncased-finetuned-sst-2-english"
+ARCHITECTURE = bundled_models()["distilbert-base-uncased-finetuned-sst-2-english"]
 SMALL = {"dim": 256, "hidden_dim": 1024, "n_heads": 4, "n_layers": 2}
 STEPS = 10
 

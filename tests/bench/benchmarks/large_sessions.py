@@ -239,9 +239,6 @@ else:
     while not timeline.complete:
         timeline.read()
     found = {"index s": time.perf_counter() - began}
-    ahead = ReplayCursor(timeline)
-    while not ahead.move(timeline.end_s):
-        pass
     cursor, chance, took = ReplayCursor(timeline), random.Random(2), []
     for _ in range(seeks):
         t = chance.uniform(0, timeline.end_s)

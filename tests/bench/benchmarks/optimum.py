@@ -16,7 +16,9 @@ from pathlib import Path
 from time import perf_counter
 
 import click
-from plain_loop import ARCHITECTURE, BIN, ENGINE, loop_command
+from plain_loop import ARCHITECTURE, BIN, loop_command
+
+from benchtui.sessions.stored_models.hub_cache import bundled_models
 
 BATCHES, LENGTH, WARMUP, STEPS = (1, 4, 8), 128, 5, 20
 
@@ -145,7 +147,7 @@ def main(environment: Path, pairs: int) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder, session, script = (Path(scratch) / name for name in ("model", "session.json", "theirs.py"))
         script.write_text(THEIRS)
-        source = ENGINE / "models" / "architectures" / ARCHITECTURE
+        source = bundled_models()[ARCHITECTURE]
         subprocess.run([sys.executable, "-c", SAVE, source, folder], capture_output=True, check=True)
         walls, tables = [], []
         for pair in range(pairs):

@@ -20,9 +20,10 @@ import numpy as np
 from timed_step import CASES
 
 from benchtui.engine.event_loop import EventLoop
-from benchtui.engine.job import Job, Partner
+from benchtui.engine.job import Job, TurnOrder
 from benchtui.engine.node.runner import NodeRunner, NodeSettings
 from benchtui.sessions.events import CaseFinished, Steps
+from benchtui.sessions.payloads import CaseRound
 from benchtui.sessions.stats.distribution import median, slices_of
 from benchtui.sessions.stats.noise import Spread
 from benchtui.sessions.stats.ratios import estimate_by_turns
@@ -41,10 +42,11 @@ def paired_round(node: NodeRunner, sweep: Sweep, lengths: tuple[int, int]) -> tu
     """Return the ratio of two cases in a pair of fresh processes, and that of their medians alone."""
     runs = {}
     for case in (0, 1):
-        turns = Partner(case=1 - case, round=0, first=case == 0)
+        rounds = tuple(CaseRound(case=each, round=0) for each in (0, 1))
+        turns = TurnOrder(rounds=rounds, place=case)
         config = Config(device="cpu", threads=1, sequence_length=lengths[case])
         runs[case] = node.start(
-            Job(case=case, config=config, sweep=sweep, zero_s=0.0, scratch="s", partner=turns)
+            Job(case=case, config=config, sweep=sweep, zero_s=0.0, scratch="s", turns=turns)
         )
     times: dict[int, list[float]] = {0: [], 1: []}
     ends: dict[int, CaseFinished] = {}
@@ -105,7 +107,7 @@ def judge(rows: Sequence[tuple[int, float, float, float]]) -> None:
             words: Counter[str] = Counter()
             for _ in range(DRAWS):
                 drawn = [Statistic(float(np.exp(row[1])), row[2]) for row in dice.sample(own, rounds)]
-                estimate = estimate_by_turns(drawn, Spread())
+                estimate = estimate_by_turns(drawn, Spread(), Spread())
                 bounds = estimate.bounds() if estimate else None
                 words[Ratio(1.0, bounds, same_within=0.02).verdict.value if bounds else "-"] += 1
             shares = " ".join(f"{word} {100 * amount / DRAWS:.0f}" for word, amount in sorted(words.items()))

@@ -14,6 +14,8 @@ import click
 import pexpect
 from turns import PlainLoop, alternate_with_sweep, print_ratios, ratio
 
+from benchtui.sessions.stored_models.hub_cache import bundled_models
+
 BIN = Path(sys.executable).parent
 ARCHITECTURE = "distilbert-base-uncased-finetuned-sst-2-english"
 ENGINE = Path(__file__).parents[3] / "engine"
@@ -53,7 +55,7 @@ def run(batch: int, length: int, steps: int) -> tuple[float, str]:
     with tempfile.TemporaryDirectory() as folder:
         session = Path(folder) / "session.json"
         plain = PlainLoop(
-            loop_command(sys.executable, ENGINE / "models" / "architectures" / ARCHITECTURE, batch, length, 0),
+            loop_command(sys.executable, bundled_models()[ARCHITECTURE], batch, length, 0),
             Path(folder) / "plain.txt",
         )
         settings = {

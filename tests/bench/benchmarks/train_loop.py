@@ -21,13 +21,14 @@ from time import perf_counter
 import click
 import msgspec
 import torch
-from plain_loop import BIN, ENGINE, WARMUP, measured_ms
+from plain_loop import BIN, WARMUP, measured_ms
 from turns import PlainLoop, alternate, alternate_with_sweep, print_ratios, ratio
 
 from benchtui.engine.devices.cpu import Cpu
 from benchtui.engine.worker.timed_loop import Recorder
 from benchtui.engine.workloads.lm_train import LmTrain
 from benchtui.sessions.stats.distribution import distribution
+from benchtui.sessions.stored_models.hub_cache import bundled_models
 from benchtui.sessions.sweep import Config, Sweep
 
 TURNS = 10
@@ -58,7 +59,7 @@ for step in range(sys.maxsize):
 
 def make_model(folder: Path, layers: int, vocabulary: int) -> None:
     """GPT-2 with fewer layers and a smaller vocabulary, as a folder that holds no weights."""
-    config = json.loads((ENGINE / "models" / "architectures" / "gpt2" / "config.json").read_text())
+    config = json.loads((bundled_models()["gpt2"] / "config.json").read_text())
     config |= {"n_layer": layers, "vocab_size": vocabulary, "bos_token_id": 0, "eos_token_id": 0}
     (folder / "config.json").write_text(json.dumps(config))
 

@@ -8,28 +8,10 @@ import re
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import torch
-from plants import Made, Step, work
-
-PLANTS: dict[str, Any] = {}
-EXPECTED: dict[str, str] = {}
-
-
-def plant(expected: str) -> Any:
-    """Register a plant under its function's name."""
-
-    def register(made: Any) -> Any:
-        PLANTS[made.__name__], EXPECTED[made.__name__] = made, expected
-        return made
-
-    return register
-
-
-def make(case: Any) -> Made:
-    """Prepare the plant that the case names."""
-    return Made(PLANTS[str(case.parameters["plant"])]())
+from plants import Step, plant, work
+from plants import make as make  # the task of its sweep
 
 
 def triangle(limit: int) -> int:

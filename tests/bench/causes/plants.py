@@ -73,20 +73,22 @@ def sleep() -> Step:
 
 @plant("sleeping: lock|other threads")
 def lock() -> Step:
-    some, held = work(), threading.Lock()
+    """Wait for a lock under which another thread writes what the step before has left."""
+    some, held, written = work(512), threading.Lock(), queue.Queue[int]()
 
-    def hold() -> None:
+    def write() -> None:
         while True:
+            written.get()
             with held:
                 time.sleep(0.01)
-            time.sleep(0.00005)
 
     def step() -> None:
+        written.put(1)
         some()
         with held:
             pass
 
-    threading.Thread(target=hold, daemon=True).start()
+    threading.Thread(target=write, daemon=True).start()
     return step
 
 
@@ -128,7 +130,7 @@ def double() -> Step:
     return lambda: [x @ x for _ in range(4)]
 
 
-@plant("Python loop|many operators")
+@plant("many operators")
 def loop_of_products() -> Step:
     x = torch.randn(8, 8)
     return lambda: [x @ x for _ in range(1500)]
@@ -142,8 +144,8 @@ def transposed_copies() -> Step:
 
 @plant("copies")
 def casts() -> Step:
-    x, y = torch.randn(160, 160), torch.randn(100, 100)
-    return lambda: ([y @ y for _ in range(4)], [x.half().float() for _ in range(60)])
+    x, y, half = torch.randn(160, 160), torch.randn(100, 100), torch.empty(160, 160, dtype=torch.half)
+    return lambda: ([y @ y for _ in range(4)], [x.copy_(half.copy_(x)) for _ in range(60)])
 
 
 @plant("few threads")
@@ -278,7 +280,8 @@ def strided() -> Step:
 @plant("sleeping: network|sleeping: process or the network")
 def slow_server() -> Step:
     """Wait for an answer over a socket."""
-    some, (client, server) = work(), socket.socketpair()
+    some, listening = work(), socket.create_server(("127.0.0.1", 0))
+    client, (server, _) = socket.create_connection(listening.getsockname()), listening.accept()
 
     def serve() -> None:
         while server.recv(1):
@@ -317,9 +320,9 @@ def compression() -> Step:
     return lambda: (some(), zlib.compress(text, 6))
 
 
-@plant("kernel time")
+@plant("kernel time|Python gaps: os.stat")
 def many_stats() -> Step:
-    """Make thousands of small system calls."""
+    """Make thousands of small system calls, of which the kernel takes a third and Python the rest."""
     some = work()
     return lambda: (some(), [os.stat("/proc/self/status") for _ in range(8_000)])
 
@@ -384,12 +387,14 @@ def sound_products() -> Step:
 
 @plant("")
 def sound_convolution() -> Step:
+    """Convolve small images: larger outputs would be mapped and cleared again by the kernel in each step."""
     net = torch.nn.Conv2d(32, 64, 3, padding=1)
-    x = torch.randn(8, 32, 48, 48)
+    x = torch.randn(1, 32, 20, 20)
 
     def step() -> None:
         with torch.inference_mode():
-            net(x)
+            for _ in range(16):
+                net(x)
 
     return step
 

@@ -46,6 +46,10 @@ SETUPS: dict[str, tuple[str, str]] = {
     "logits mapped again": ("page faults", _sweep("lm-forward", "batch_size = 4")),
     "training mapped again": ("page faults", _sweep("lm-train", "sequence_length = 32")),
     "tensors mapped again": ("page faults", _own("parameters = {plant = ['fresh']}\nthreads = 2")),
+    "convolution mapped again": (
+        "page faults",
+        _own("parameters = {plant = ['convolution']}\nthreads = 2"),
+    ),
     "elementwise": ("unfused", _sweep("classify", "batch_size = 4", SMALL)),
     "eager attention": (
         "unfused attention",
@@ -63,14 +67,14 @@ SETUPS: dict[str, tuple[str, str]] = {
 
 
 class Slow(Dataset[torch.Tensor]):
-    """Samples that take 4 ms of a worker's time each."""
+    """Samples that take a few ms of a worker's time each."""
 
     def __len__(self) -> int:
         return 1 << 20
 
     def __getitem__(self, index: int) -> torch.Tensor:
         values = torch.full((64,), float(index))
-        for _ in range(400):
+        for _ in range(1500):
             values = values.sin()
         return values
 
@@ -82,6 +86,7 @@ class Step:
 
     def __init__(self, case: Any) -> None:
         self._square = torch.randn(384, 384)
+        self._images, self._filters = torch.randn(8, 32, 48, 48), torch.randn(64, 32, 3, 3)
         self.step = getattr(self, f"_{case.parameters['plant']}")
         workers = int(case.parameters.get("num_workers", 0))
         self._rows = iter(DataLoader(Slow(), batch_size=4, num_workers=workers))
@@ -93,6 +98,9 @@ class Step:
     def _fresh(self) -> None:
         self._products()
         torch.zeros(12_000_000).add_(1)
+
+    def _convolution(self) -> None:
+        torch.nn.functional.conv2d(self._images, self._filters, padding=1)
 
     def _loader(self) -> None:
         next(self._rows)

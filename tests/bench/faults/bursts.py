@@ -99,6 +99,7 @@ def _moves(model: Model, dice: random.Random) -> Iterator[Callable[[], Burst]]:
     if model.top:
         if model.top == "case":
             yield lambda: _section(model)
+            yield lambda: _push(model, "W", "why")
         return
     yield lambda: _push(model, "?", "help")
     yield from _moves_of_place(model, dice)
@@ -112,18 +113,28 @@ def _moves_of_place(model: Model, dice: random.Random) -> Iterator[Callable[[], 
         for key in ("o", "w", "enter"):
             yield lambda key=key: _ask(model, key, dice, within="open" if key == "o" else "")
     elif model.place == "library":
-        yield lambda: _filter(model, dice)
-        yield lambda: _open(model, dice.choice(SESSIONS))
-        for key in "mwEi" if model.filters["library"] in ("", *SESSIONS) else "i":
-            yield lambda key=key: _ask(model, key, dice)
+        yield from _moves_of_library(model, dice)
     elif model.place in ("monitor", "charts") and model.session:
         yield lambda: _filter(model, dice)
         if not model.filters[model.place] and not (model.replay and model.place == "monitor"):
             yield lambda: _push(model, "enter", "case")
+            if model.place == "monitor":
+                yield lambda: _push(model, "W", "why")
     if model.place == "monitor" and model.session:
         yield lambda: _push(model, "C", "columns")
+        yield lambda: _push(model, "v", "report")
         yield lambda: _ask(model, "E", dice)
         yield lambda: _ask(model, "ctrl+g", dice) if model.replay else _replay(model)
+
+
+def _moves_of_library(model: Model, dice: random.Random) -> Iterator[Callable[[], Burst]]:
+    yield lambda: _filter(model, dice)
+    yield lambda: _open(model, dice.choice(SESSIONS))
+    selected = model.filters["library"] in ("", *SESSIONS)
+    for key in "mwEi" if selected else "i":
+        yield lambda key=key: _ask(model, key, dice)
+    if selected:
+        yield lambda: _push(model, "v", "report")
 
 
 def _text(dice: random.Random) -> str:
@@ -149,7 +160,8 @@ def _escape(model: Model) -> Burst:
 
 def _push(model: Model, key: str, page: str) -> Burst:
     model.overlays[model.place].append(page)
-    model.section[model.place] = 0
+    if page == "case":
+        model.section[model.place] = 0
     return [key]
 
 
@@ -205,6 +217,8 @@ def wrong(model: Model, text: str) -> str:
         "": f"{PLACES.index(model.place)} {model.place.capitalize()}",
         "help": "/ search",
         "columns": "Columns   the first ones",
+        "report": "─ report ",
+        "why": "─ why ",
         "zoom": "▸0 Home",
         "open": "open:",
         "case": f"▸{SECTIONS[model.section[model.place]].capitalize()}",

@@ -32,7 +32,7 @@ LOADED = (
     "matplotlib.font_manager",
 )
 """Modules that commands need; loaded once, so that a call costs a fork."""
-PATIENCE_S = 120.0
+PATIENCE_S = 240.0
 
 
 class Forked:

@@ -76,8 +76,11 @@ class Shape:
     """Whether the batch size is looked for."""
 
     def whole(self, case: CaseState) -> int:
-        """Return the steps of a case that has ended."""
-        return self.steps * (self.rounds or len(case.ends))
+        """Return the steps of a case that has ended. A round by turns has as many as it took."""
+        if self.rounds:
+            return self.steps * self.rounds
+        ends = enumerate(case.ends)
+        return sum(case.measured.of_round(number) if end.turns else self.steps for number, end in ends)
 
 
 Launch = Callable[[Path, Shape], int]
@@ -104,16 +107,26 @@ class Left:
     """What must not be."""
 
 
+def at_once(_path: Path) -> bool:
+    """Whether an engine has been started."""
+    return True
+
+
 def kill_at(
-    at_s: float, path: Path, launch: Launch, shape: Shape, victim: str = "engine", measuring: bool = False
+    at_s: float,
+    path: Path,
+    launch: Launch,
+    shape: Shape,
+    victim: str = "engine",
+    since: Callable[[Path], bool] = at_once,
 ) -> Left:
     """Start an engine, kill it or one of its processes after so long, and look at what is left.
 
-    With ``measuring`` the time counts from its first step on.
+    The time counts from when ``since`` is true of the session's path.
     """
     pid = launch(path, shape)
     engine = psutil.Process(pid)
-    while measuring and not Path(f"{path}.steps").exists() and _lives(engine):
+    while not since(path) and _lives(engine):
         time.sleep(0.01)
     time.sleep(at_s)
     chosen = engine if victim == "engine" else _chosen(engine, victim)
@@ -125,6 +138,18 @@ def kill_at(
     if not _gone(below, pid):
         faults = (*faults, "a process stayed behind")
     return _left(at_s, path, killed_s, faults, shape, victim)
+
+
+def first_step(path: Path) -> bool:
+    """Whether a case has been measured for a step."""
+    return Path(f"{path}.steps").exists()
+
+
+def further_round(path: Path) -> bool:
+    """Whether a case has begun its second round."""
+    return first_step(path) and any(
+        isinstance(event, CaseStarted) and event.round for event in read(path).events
+    )
 
 
 def resume(path: Path, go_on: Resume, shape: Shape) -> tuple[str, ...]:
@@ -292,8 +317,8 @@ def main() -> int:
         os.environ["BENCHTUI_RUNTIME_DIR"] = f"{folder}/run"
 
         def kill(number: int, at_s: float) -> Left:
-            path, measuring = Path(folder, f"s{number}.json"), number % 4 > 0
-            left = kill_at(at_s, path, launch, shape, options.victim, measuring)
+            path, since = Path(folder, f"s{number}.json"), first_step if number % 4 else at_once
+            left = kill_at(at_s, path, launch, shape, options.victim, since)
             if options.resume and left.state == "cut off":
                 left = replace(left, faults=(*left.faults, *resume(path, go_on, shape)))
             return _told(left)

@@ -36,8 +36,8 @@ from benchtui.engine.line_protocol import send
 from benchtui.engine.node import worker_processes
 from benchtui.engine.node.agent import serve
 from benchtui.engine.node.runner import NodeRunner
-from benchtui.engine.supervisor.rounds import execution
 from benchtui.engine.worker import isolation
+from benchtui.engine.worker.turns import Pipes
 from benchtui.sessions import timestamps
 from benchtui.sessions.events import AnyEvent, CaseFinished, CasePrepared, Phase, Runtime, Steps
 from benchtui.sessions.payloads import Model
@@ -53,8 +53,6 @@ CLOCK = "BENCHTUI_TEST_CLOCK"
 """Set to ``back``, the wall clock runs backwards by a day a call."""
 KINDS = "BENCHTUI_TEST_KINDS"
 """Kinds of the nodes of a played cluster, joined by commas; each node is a station of its own process."""
-PAUSES = "BENCHTUI_TEST_PAUSES"
-"""Pauses after a process couldn't be started for want of files, in seconds, joined by commas."""
 SILENT = "BENCHTUI_TEST_SILENT"
 """Seconds after which a station that is silent is lost."""
 
@@ -181,9 +179,9 @@ def _leave_an_orphan(way: str) -> None:
     os.kill(os.getpid(), signal.SIGKILL) if way == "kill" else os._exit(3)
 
 
-def run_worker(job: bytes, events: Connection, stderr: Connection, partner: Connection | None) -> None:
+def run_worker(job: bytes, events: Connection, stderr: Connection, pipes: Pipes | None) -> None:
     """Take the place of the worker that imports torch. Light cases take no turns."""
-    assert partner is None
+    assert pipes is None
     isolation.isolate()
     os.dup2(stderr.fileno(), 2)
     _Case(msgspec.json.decode(job, type=Job), events).run()
@@ -233,8 +231,6 @@ def main() -> int:
     engine_main.LocalExecutor = lambda: LocalExecutor(LightProcesses())  # type: ignore[assignment, misc]
     engine_main._serve_node = lambda: serve(NodeRunner(LightProcesses()))
     remote_node.SILENCE_LIMIT_S = float(os.environ.get(SILENT, remote_node.SILENCE_LIMIT_S))
-    if pauses := os.environ.get(PAUSES):
-        execution.SHORTAGE_PAUSES_S = tuple(map(float, pauses.split(",")))
     if os.environ.get(KINDS):
         engine_main._executor = cluster  # type: ignore[assignment]
     if room := os.environ.get(ROOM):

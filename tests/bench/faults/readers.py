@@ -4,7 +4,6 @@ import csv
 import io
 import random
 from collections.abc import Callable, Iterable
-from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -18,7 +17,6 @@ from benchtui.sessions.analysis.roofline import limit
 from benchtui.sessions.compare.align import ComparedSession, compare_sessions
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.estimates.history import HistoryEstimator
-from benchtui.sessions.estimates.stored_weights import stored_parameters
 from benchtui.sessions.export import case_export, dataframe, step_export
 from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.journal import reader
@@ -26,7 +24,6 @@ from benchtui.sessions.library import operations, paths, summaries
 from benchtui.sessions.plots import style
 from benchtui.sessions.plots.render import PLOTS, _drawn
 from benchtui.sessions.plots.spec import Plan, plot_data
-from benchtui.sessions.replay import loading
 from benchtui.sessions.replay.timeline import ReplayCursor, Timeline
 from benchtui.sessions.report import compare
 from benchtui.sessions.report.compare_json import as_json as comparison_as_json
@@ -35,6 +32,7 @@ from benchtui.sessions.report.html import report_page
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.stats.evidence import summarize
+from benchtui.sessions.stored_models.stored_weights import stored_parameters
 from benchtui.sessions.sweep import MOST_CASES, cases, toml_writer
 from benchtui.sessions.sweep.toml_reader import load_sweep, parse_sweep, validate_config
 from benchtui.themes import symbols, user_themes
@@ -165,7 +163,7 @@ def _figures(path: Path, dice: random.Random) -> None:
 
 
 def _steps(path: Path, _dice: random.Random) -> None:
-    recorded = step_export.load_steps(path)
+    recorded = Session.load(path)
     rows, objects = io.BytesIO(), io.BytesIO()
     step_export.write_csv(recorded, rows)
     step_export.write_json(recorded, objects)
@@ -203,12 +201,12 @@ def _replay(path: Path, dice: random.Random, seeks: int = 4) -> None:
     try:
         while not timeline.complete:
             timeline.read()
-        with closing(ReplayCursor(timeline)) as telling:
-            for _ in range(seeks):
-                moment = timeline.end_s * dice.random()
-                telling.seek(moment)
-                while not telling.move(moment):
-                    pass
+        telling = ReplayCursor(timeline)
+        for _ in range(seeks):
+            moment = timeline.end_s * dice.random()
+            telling.seek(moment)
+            while not telling.move(moment):
+                pass
     finally:
         timeline.close()
 
@@ -238,7 +236,7 @@ def _precedents(path: Path, _dice: random.Random) -> None:
 
 def _whole(path: Path, _dice: random.Random) -> None:
     reader.read(path)
-    loading.load(path)
+    Session.load(path)
 
 
 def _screen(path: Path, dice: random.Random) -> None:

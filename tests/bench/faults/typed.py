@@ -21,19 +21,6 @@ from msgspec import inspect
 
 from benchtui import themes
 from benchtui.sessions.events import AnyEvent
-from benchtui.sessions.importers.formats import (
-    batch_sweep,
-    benchmark_v2,
-    hyperfine,
-    llama_bench,
-    nvbench,
-    optimum_benchmark,
-    pyperf,
-    pytest_benchmark,
-    torch_benchmark,
-    training_csv,
-)
-from benchtui.sessions.importers.formats.serving import aiperf, guidellm, vllm_bench
 from benchtui.sessions.sweep import TASKS, Sweep, toml_reader
 from benchtui.sessions.sweep.entries import FIELDS
 from benchtui.sessions.sweep.options import ATTENTIONS, COMPILE_MODES, PADDINGS, PRECISIONS
@@ -165,6 +152,10 @@ class Draw:
                 return [self.vary(each, item) for each, item in zip(kind.item_types, value, strict=False)]
             case inspect.DictType() if isinstance(value, dict):
                 return {key: self.vary(kind.value_type, each) for key, each in value.items()}
+            case inspect.AnyType() if isinstance(value, dict):
+                return {key: self.vary(kind, each) for key, each in value.items()}
+            case inspect.AnyType() if isinstance(value, list):
+                return [self.vary(kind, each) for each in value]
         return value
 
     def fresh(self, kind: inspect.Type) -> Any:
@@ -340,24 +331,6 @@ def theme(dice: random.Random) -> bytes:
     return _toml_file({"dark": dice.random() < 0.5, "ansi": ansi, "colors": colors})
 
 
-class _OptimumBenchmark(msgspec.Struct):
-    """A benchmark whose targets have a type."""
-
-    report: dict[str, optimum_benchmark._Target]
-    config: optimum_benchmark._Configuration | None = None
-
-
-def _joined(*kinds: type[msgspec.Struct]) -> type[msgspec.Struct]:
-    """A record with the fields of several, which share a line of a file."""
-    fields = {field.name: field for kind in kinds for field in msgspec.structs.fields(kind)}
-    optional = [(name, each.type, None) for name, each in fields.items() if not each.required]
-    required = [(name, each.type) for name, each in fields.items() if each.required]
-    return msgspec.defstruct("_Flat", [*required, *optional], kw_only=True)
-
-
-_Flat = _joined(batch_sweep._Line, batch_sweep._Statistics)
-
-
 NESTED = (
     b'{"device":"cuda:0","batch_size":8,"mixed_precision":true,"model":"m","max_length":128,"iterations":5,'
     b'"metrics":{"latency_ms_mean":15.4,"throughput_mean":517.7,"latency_ms_std":1.0},'
@@ -388,30 +361,28 @@ def _csv_file(rows: Iterable[dict[str, Any]]) -> bytes:
     return written.getvalue().encode("utf-8", "surrogatepass")
 
 
-IMPORTS: tuple[tuple[type, bytes, Callable[[Any], bytes]], ...] = (
-    (_OptimumBenchmark, corpus.IMPORTS[0], _json),
-    (training_csv._TimedRun, corpus.IMPORTS[1], _csv_file),
-    (hyperfine._Export, corpus.IMPORTS[2], _json),
-    (llama_bench._Test, corpus.IMPORTS[3], _json),
-    (_Flat, corpus.IMPORTS[4], _json_lines),
-    (batch_sweep._Nested, NESTED, _json_lines),
-    (training_csv._LoopRun, corpus.IMPORTS[5], _csv_file),
-    (pyperf._Suite, corpus.fixture("pyperf.json"), _json),
-    (pytest_benchmark._File, corpus.fixture("pytest-benchmark.json"), _json),
-    (torch_benchmark._Measurement, corpus.fixture("torch-benchmark.json"), _json),
-    (benchmark_v2._Result, BENCHMARK_V2, _json_lines),
-    (nvbench._File, corpus.fixture("nvbench.json"), _json),
-    (guidellm._File, corpus.fixture("guidellm.json"), _json),
-    (aiperf._File, corpus.fixture("aiperf.json"), _json),
-    (vllm_bench._Result, corpus.fixture("vllm-bench.jsonl"), _json_lines),
+MAPPED = (
+    *("hyperfine", "pyperf", "pytest-benchmark", "torch-benchmark", "guidellm", "aiperf", "nvbench"),
+    "optimum-benchmark",
 )
-"""The record of each tool's results, results that are good, and how they are written."""
+"""Tools with a JSON file among the fixtures."""
+IMPORTS: tuple[tuple[bytes, Callable[[Any], bytes]], ...] = (
+    (corpus.IMPORTS[1], _csv_file),
+    (corpus.IMPORTS[3], _json),
+    (corpus.IMPORTS[4], _json_lines),
+    (NESTED, _json_lines),
+    (corpus.IMPORTS[5], _csv_file),
+    (BENCHMARK_V2, _json_lines),
+    *((corpus.fixture(f"{tool}.json"), _json) for tool in MAPPED),
+    (corpus.fixture("vllm-bench.jsonl"), _json_lines),
+)
+"""Good results of each tool, and how they are written. A map reads them, so that a value may have any type."""
 
 
 def results(dice: random.Random) -> bytes:
     """Results of another tool, of the right types."""
     draw, place = Draw.of(dice), dice.randrange(len(IMPORTS))
-    kind, _, write = IMPORTS[place]
+    kind, write = dict[str, Any], IMPORTS[place][1]
     value = _corpus_imports()[place]
     if not isinstance(value, list):
         return write(draw.record(described(kind), value))
@@ -423,7 +394,7 @@ def results(dice: random.Random) -> bytes:
 @cache
 def _corpus_imports() -> list[Any]:
     found: list[Any] = []
-    for _, data, write in IMPORTS:
+    for data, write in IMPORTS:
         if write is _csv_file:
             found.append(list(csv.DictReader(io.StringIO(data.decode()))))
         elif write is _json_lines:

@@ -46,9 +46,18 @@ MODULES: dict[str, tuple[str, ...]] = {
         "tests/sessions/stats/test_sampling.py",
         "tests/sessions/stats/test_distribution.py",
     ),
-    "sessions/stats/noise.py": ("tests/sessions/stats/test_noise.py",),
+    "sessions/stats/noise.py": (
+        "tests/sessions/stats/test_noise.py",
+        "tests/sessions/stats/test_noise_by_turns.py",
+    ),
     "sessions/stats/baseline.py": ("tests/sessions/stats/test_baseline.py",),
     "sessions/stats/evidence.py": ("tests/sessions/stats/test_evidence.py",),
+    "sessions/advice/race.py": ("tests/sessions/advice/test_race.py", "tests/sessions/advice/test_turns.py"),
+    "sessions/advice/turns.py": ("tests/sessions/advice/test_turns.py",),
+    "sessions/advice/elimination.py": ("tests/sessions/advice/test_race.py",),
+    "engine/worker/turns.py": ("tests/engine/worker/test_turns.py",),
+    "engine/supervisor/waits/waits.py": ("tests/engine/supervisor/waits/test_waits.py",),
+    "engine/supervisor/rounds/between_turns.py": ("tests/engine/supervisor/waits/test_waits.py",),
 }
 """Modules of the package, each with the tests that must kill its mutants."""
 

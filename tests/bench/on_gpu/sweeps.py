@@ -60,7 +60,7 @@ def distilbert(findings: Findings) -> Path:
 
 def _changed(bundled: str, name: str, changes: dict[str, int]) -> Path:
     folder = Path(gettempdir()) / name
-    shutil.copytree(ROOT / "engine" / "models" / "architectures" / bundled, folder, dirs_exist_ok=True)
+    shutil.copytree(ROOT / "sessions" / "stored_models" / "architectures" / bundled, folder, dirs_exist_ok=True)
     config = json.loads((folder / "config.json").read_text("utf-8")) | changes
     (folder / "config.json").write_text(json.dumps(config), "utf-8")
     return folder

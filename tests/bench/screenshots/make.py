@@ -1,18 +1,24 @@
 """Make the pictures of README and docs: pages of the app over bundled sessions, dark and light."""
 
 import asyncio
+import dataclasses
+import os
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, chdir
 from dataclasses import dataclass
 from pathlib import Path
 
 from explained import explained
 from msgspec.structs import replace
 from pictured import until_unchanged
+from played_machine import PlayedMachine, add_model
 from simulated.make_demo import write_demo
+from textual.pilot import Pilot
 
 from benchtui.engine.client import Engine
+from benchtui.sessions.advice.find_sweep import DeviceSupport
 from benchtui.sessions.events import CaseFinished, CaseStarted, SessionFinished, SessionStarted, Steps
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.library.paths import demo_path
@@ -21,14 +27,22 @@ from benchtui.sessions.sweep import Axes, Sweep, cases
 from benchtui.tui.app import BenchtuiApp
 from benchtui.tui.live import step_statistics
 from benchtui.tui.shell.context import AppContext
-from benchtui.tui.shell.navigation import ComparisonRequested
+from benchtui.tui.shell.navigation import ComparisonRequested, ExitReason
 from benchtui.tui.shell.preferences import Preferences
 from benchtui.tui.shell.settings import Settings
 
 TARGET = Path(__file__).parents[3] / "docs" / "pictures"
-SIZE = (120, 40)
+SIZE, NARROW = (120, 40), (60, 24)
+"""Terminals of the pictures for a wide page, and for a phone."""
 MOMENT = 0.9
 """Share of the session's events shown in the picture of the Monitor."""
+GPUS = 4
+MODELS = {
+    "meta-llama/Llama-3.2-1B": "LlamaForCausalLM",
+    "org/own-encoder": "BertModel",
+    "sentence-transformers/all-MiniLM-L6-v2": "BertModel",
+}
+"""Models on Home, with their architectures."""
 THEMES = {"": "benchtui-dark", "-light": "benchtui-light"}
 
 
@@ -53,6 +67,8 @@ class Picture:
     compared: bool = False
     """Whether two sessions are compared."""
     size: tuple[int, int] = SIZE
+    hostname: str = "vm"
+    """By default the host of the bundled session that was measured, from which the editor's estimates learn."""
 
 
 def running(folder: Path) -> tuple[Path, Engine]:
@@ -83,43 +99,70 @@ def with_profiles(folder: Path) -> tuple[Path, None]:
     return path, None
 
 
-PICTURES = (
+PAGES = (
     Picture("monitor", open=running),
     Picture("charts", ("3", "right", "right", "right")),
     Picture("case", ("enter",)),
     Picture("compare", compared=True),
     Picture("editor", keys=("1",), open=lambda folder: (None, None)),
+)
+PICTURES = (
+    Picture("home", open=lambda folder: (None, None), hostname="gpu-box"),
+    Picture("end"),
+    *PAGES,
+    *(dataclasses.replace(page, name=f"{page.name}-narrow", size=NARROW) for page in PAGES),
     Picture("why-80", ("g", "W"), with_profiles, size=(80, 24)),
     Picture("why-120", ("g", "W", "b"), with_profiles),
     Picture("why-200", ("g", "W"), with_profiles, size=(200, 50)),
 )
 
 
-async def draw(picture: Picture, theme: str, folder: Path) -> str:
-    """Open the app, press the keys of a picture, and return the screen as an SVG."""
+@asynccontextmanager
+async def shown(
+    session: Path | None,
+    engine: Engine | None,
+    theme: str,
+    folder: Path,
+    size: tuple[int, int] = SIZE,
+    hostname: str = "gpu-box",
+) -> AsyncIterator[Pilot[ExitReason]]:
+    """Run the app over a session, on a machine of four played GPUs with three models, in a scratch folder."""
     step_statistics.load()  # the app does it in a thread, after its first frame
-    session, engine = picture.open(folder)
     context = replace(
         AppContext.here(),
         running=list,
         recorded=list,
+        bundled=dict,
         folder=folder,
+        hostname=hostname,
+        watch=PlayedMachine(GPUS).watch,
+        device_support=lambda: DeviceSupport(device="cuda:0", processors=96),
         missing_device=lambda: "",
         preferences=Preferences(Settings(quiet="off")),  # a loaded machine would lower the rate
     )
-    app = BenchtuiApp(context, session, engine, theme=theme, clock=lambda: 0.0)
-    async with app.run_test(size=picture.size) as pilot:
-        await until_unchanged(pilot)
+    with chdir(folder):
+        for model, architecture in MODELS.items():
+            add_model(Path("hub"), model, architecture)
+        os.environ["HF_HUB_CACHE"] = "hub"
+        app = BenchtuiApp(context, session, engine, theme=theme, clock=lambda: 0.0)
+        async with app.run_test(size=size) as pilot:
+            await until_unchanged(pilot)
+            yield pilot
+
+
+async def draw(picture: Picture, theme: str, folder: Path) -> str:
+    """Open the app, press the keys of a picture, and return the screen as an SVG."""
+    async with shown(*picture.open(folder), theme, folder, picture.size, picture.hostname) as pilot:
         if picture.compared:
             paths = tuple(folder / f"{name}.json" for name in ("before", "after"))
             for seed, path in enumerate(paths, 1):
                 write_demo(path, seed=seed)
-            app.post_message(ComparisonRequested(paths))
+            pilot.app.post_message(ComparisonRequested(paths))
             await until_unchanged(pilot)
         for key in picture.keys:
             await pilot.press(key)
             await until_unchanged(pilot)
-        return app.export_screenshot(title="benchtui")
+        return pilot.app.export_screenshot(title="benchtui")
 
 
 def main() -> int:

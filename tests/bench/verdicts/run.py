@@ -16,6 +16,7 @@ import numpy as np
 import welch
 from msgspec.structs import replace
 from worlds import (
+    JITTER,
     PACED,
     WORLDS,
     World,
@@ -45,7 +46,9 @@ ROUNDS = (1, 3, 5)
 CASES = (2, 4, 8, 16)
 SESSION = Session()
 SWITCHING = World("switching pace")
-"""Name of the machine that changes its pace; its cases are drawn differently."""
+"""Machine that changes its pace; its cases are drawn differently."""
+SWITCHING_PACED = tuple(World(f"switching, {world.name}", slow_pace=world.slow_pace) for world in PACED)
+"""The same, with processes at two paces."""
 T = TypeVar("T")
 
 
@@ -62,8 +65,10 @@ class Cell:
     common: float | None = None
     """Share of the variance that two cases in turns have in common; None for a sweep."""
     by_turns: bool | None = None
-    """Whether two cases take turns on a machine that changes its pace, or alternate on it; None for others."""
+    """Whether cases take turns on a machine that changes its pace, or two alternate on it; None for others."""
     steps: int = 40
+    jitter: float = JITTER
+    """Variation of the steps of cases that take turns."""
     missing: float = 0.0
     """Probability that a round after the first is missing."""
 
@@ -72,7 +77,8 @@ class Cell:
         """Name of the row."""
         kind = f"{self.cases:2} cases" if self.common is None else f"turns, {100 * self.common:.0f}% common"
         if self.by_turns is not None:
-            kind = "two cases by turns" if self.by_turns else "two cases alternating"
+            kind = f"{self.cases} cases by turns" if self.by_turns else "two cases alternating"
+        kind += f", jitter {100 * self.jitter:.0f}%" if self.jitter != JITTER else ""
         more = f"{', holes' if self.missing else ''}{', recorded' if self.recorded else ''}"
         return f"{self.world.name:14} {100 * self.spread:3.1f}%  {self.rounds} x {self.steps:2}  {kind}{more}"
 
@@ -143,8 +149,11 @@ def judge(cell: Cell, sessions: int, seed: int = 1, former: bool = True) -> tupl
 
 def _drawn(cell: Cell, dice: np.random.Generator) -> list[tuple[Sample, ...]]:
     if cell.by_turns is not None:
-        draw = draw_by_turns if cell.by_turns else draw_alone
-        return draw(dice, cell.rounds, cell.steps, cell.spread)
+        if cell.by_turns:
+            return draw_by_turns(
+                cell.world, dice, cell.rounds, cell.steps, cell.spread, cell.cases, cell.jitter
+            )
+        return draw_alone(dice, cell.rounds, cell.steps, cell.spread)
     if cell.common is not None:
         return draw_turns(dice, cell.rounds, cell.steps, cell.spread, cell.common)
     return draw_session(cell.world, dice, cell.cases, cell.rounds, cell.steps, cell.spread, cell.missing)
@@ -214,11 +223,22 @@ def every_cell() -> Iterator[Cell]:
     yield Cell(WORLDS[0], 0.02, 3, 8)
     yield Cell(WORLDS[0], 0.02, 5, 8)
     yield Cell(WORLDS[0], 0.02, 5, 16)
+    for common, recorded in product((0.14, 0.43, 0.66), (False, True)):
+        yield Cell(WORLDS[0], 0.02, 6, 2, recorded, common)
+    yield from cells_by_turns()
+
+
+def cells_by_turns() -> Iterator[Cell]:
+    """Yield the kinds of sessions on a machine that changes its pace."""
     for rounds, spread in product((4, 6, 8, 12), (0.005, 0.015)):  # a round takes as long by turns or alone
         yield Cell(SWITCHING, spread, rounds, 2, by_turns=True)
         yield Cell(SWITCHING, spread, rounds, 2, by_turns=False, steps=120)
-    for common, recorded in product((0.14, 0.43, 0.66), (False, True)):
-        yield Cell(WORLDS[0], 0.02, 6, 2, recorded, common)
+    for cases, rounds, spread in product((3, 4), (3, 4, 6), (0.005, 0.015)):
+        yield Cell(SWITCHING, spread, rounds, cases, by_turns=True)
+    for cases, rounds in product((2, 3, 4), (3, 4, 6)):  # long steps: few turns, which vary more
+        yield Cell(SWITCHING, 0.005, rounds, cases, by_turns=True, steps=12, jitter=0.06)
+    for world, rounds, cases in product(SWITCHING_PACED, (3, 4, 6), (2, 4)):
+        yield Cell(world, 0.005, rounds, cases, by_turns=True)
 
 
 HEAD = f"{'':56}  false  S5 | cov95 cov99  case |   3   5  10  20 | SAME"

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from benchtui.sessions.payloads import Turns
+from benchtui.sessions.payloads import CaseRound, Turns
 from benchtui.sessions.stats.distribution import median, sample, slices_of
 from benchtui.sessions.stats.noise import Spread
 from benchtui.sessions.stats.sampling import Sample, Slices, Statistic
@@ -21,6 +21,8 @@ from benchtui.sessions.stats.sampling import Sample, Slices, Statistic
 TYPICAL_MS = 10.0
 PACE = log(1.33)
 """Distance of the two paces that processes of one case were measured at."""
+JITTER = 0.03
+"""Standard deviation of the steps of a process on a machine that changes its pace."""
 RECORDED = 15
 """Cases of two rounds each in the earlier sessions of a machine that has any."""
 Random = np.random.Generator
@@ -139,14 +141,14 @@ class SwitchingMachine:
         self._dice = dice
         self._now_s = self._until_s = self._pace = 0.0
 
-    def run(self, offset: float, n: int) -> list[float]:
+    def run(self, offset: float, n: int, jitter: float = JITTER) -> list[float]:
         """Run steps of a process, and return their times in ms."""
         times = []
-        for jitter in 0.03 * self._dice.standard_normal(n):
+        for own in jitter * self._dice.standard_normal(n):
             if self._now_s >= self._until_s:
                 self._pace = 0.19 * self._dice.standard_normal()
                 self._until_s = self._now_s + self._dice.uniform(1, 5)
-            times.append(TYPICAL_MS * float(np.exp(offset + self._pace + jitter)))
+            times.append(TYPICAL_MS * float(np.exp(offset + self._pace + own)))
             self._now_s += times[-1] / 1000
         return times
 
@@ -167,20 +169,27 @@ def draw_alone(dice: Random, rounds: int, n: int, spread: float) -> list[tuple[S
     return [tuple(side) for side in drawn]
 
 
-def draw_by_turns(dice: Random, rounds: int, slices: int, spread: float) -> list[tuple[Sample, ...]]:
-    """Draw two equal cases that take turns of two steps on such a machine, after one that isn't recorded."""
+def draw_by_turns(
+    world: World, dice: Random, rounds: int, slices: int, spread: float, cases: int, jitter: float = JITTER
+) -> list[tuple[Sample, ...]]:
+    """Draw equal cases that take turns of two steps on such a machine, after one that isn't recorded.
+
+    With another ``jitter`` than usual, the steps of the first case vary twice as much.
+    """
+    jitters = [2 * jitter if not place and jitter != JITTER else jitter for place in range(cases)]
     machine = SwitchingMachine(dice)
-    drawn: tuple[list[Sample], list[Sample]] = ([], [])
+    drawn: list[list[Sample]] = [[] for _ in range(cases)]
     for number in range(rounds):
-        offsets = spread * dice.standard_normal(2)
-        times: tuple[list[float], list[float]] = ([], [])
+        offsets = spread * dice.standard_normal(cases) + PACE * (dice.random(cases) < world.slow_pace)
+        times: list[list[float]] = [[] for _ in range(cases)]
         for _ in offsets:
             machine.load()
         for _ in range(slices):
-            for steps, offset in zip(times, offsets, strict=True):
-                steps += machine.run(offset, 3)[1:]
+            for steps, offset, own in zip(times, offsets, jitters, strict=True):
+                steps += machine.run(offset, 3, own)[1:]
         for place, steps in enumerate(times):
-            turns = Turns(case=1 - place, round=number, slice_steps=2)
+            first, *others = (CaseRound(case=case, round=number) for case in range(cases) if case != place)
+            turns = Turns(case=first.case, round=number, slice_steps=2, others=tuple(others))
             if summary := sample(steps):
                 drawn[place].append(replace(summary, slices=slices_of(steps, turns, number)))
     return [tuple(side) for side in drawn]

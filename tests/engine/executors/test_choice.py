@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from benchtui.engine import client, doctor, versions
+from benchtui.engine import client, doctor
 from benchtui.engine.__main__ import _executor
+from benchtui.engine.doctor import Check
 from benchtui.engine.executors.local import LocalExecutor
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.files import extras
 from benchtui.sessions.sweep import Run, Sweep
 
 
@@ -38,8 +40,9 @@ def test_missing_ray_creates_no_session(home: Path, tiny_sweep: Callable[..., Sw
 
 
 def test_missing_packages_name_the_extra_and_create_no_session(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(versions, "find_spec", lambda name: None if name == "torch" else find_spec(name))
+    monkeypatch.setattr(extras, "find_spec", lambda name: None if name == "torch" else find_spec(name))
     expected = r"^running a sweep needs torch, not installed here; run: pip install 'benchtui\[run\]'$"
     with pytest.raises(BenchtuiError, match=expected):
         _executor(Sweep(name="a", model="gpt2"))
-    assert doctor._query_torch() == expected[1:-1].replace("\\", "")
+    reason = expected[1:-1].replace("\\", "")
+    assert doctor._query_torch() == Check("torch", "missing", f"{reason}; sessions can be read without it")

@@ -148,7 +148,7 @@ def test_retrying_after_nothing_was_measured_allows_a_mended_step(
 def test_files_of_a_model_with_nothing_left_to_run_do_not_matter(stage: Begin, tmp_path: Path) -> None:
     folder = tmp_path / "a"
     folder.mkdir()
-    sweep = stage(axes=Axes(model=(str(folder), "b")))
+    sweep = stage(dataset="synthetic", axes=Axes(model=(str(folder), "b")))
     sweep.finish(0, files={"config.json": "a" * 16})
     left = ResumableSession(sweep.cut(), ResumeOptions(anyway=True))
     assert left.resumed(Host()).files == ()

@@ -1,7 +1,5 @@
 """The bundled architectures load as transformers folders, without weights: DistilBERT for SST-2, and GPT-2."""
 
-from pathlib import Path
-
 import pytest
 import torch
 from transformers import (
@@ -12,14 +10,9 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 
-import benchtui.engine
+from benchtui.sessions.stored_models.hub_cache import bundled_models
 
-FOLDER = (
-    Path(benchtui.engine.__file__).parent
-    / "models"
-    / "architectures"
-    / "distilbert-base-uncased-finetuned-sst-2-english"
-)
+FOLDER = bundled_models()["distilbert-base-uncased-finetuned-sst-2-english"]
 
 
 @pytest.fixture(scope="module")

@@ -23,6 +23,24 @@ def test_tf32_rounding_is_detected_from_a_product(
     assert precision.rounds_to_tf32(torch.device("cpu")) is None
 
 
+@pytest.mark.parametrize(
+    ("name", "device", "native", "marks"),
+    [
+        ("fp16", "cpu", False, ("fp16 is emulated: the processor has no instructions for it",)),
+        ("amp-bf16", "cpu", False, ("bf16 is emulated: the processor has no instructions for it",)),
+        ("fp16", "cpu", True, ()),
+        ("fp16", "cpu", None, ()),
+        ("fp32", "cpu", False, ()),
+        ("fp16", "cuda:0", False, ()),
+    ],
+)
+def test_emulated_precision_is_marked(
+    monkeypatch: pytest.MonkeyPatch, name: str, device: str, native: bool | None, marks: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr(precision, "has_instructions", lambda dtype: native)
+    assert precision.emulation_marks(name, torch.device(device)) == marks
+
+
 SETTINGS = """
 import sys, torch
 from benchtui.engine.models.precision import set_tf32

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from benchtui.engine.job import PeaksReport
 from benchtui.engine.node.preflight import IdleAndTorchTask, PeaksTask, neighbor_warning, thread_warning
 from benchtui.sessions.analysis.roofline import PeakKey
-from benchtui.sessions.errors import OutOfFilesError
+from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Idle, Message, Peaks, Runtime
 from benchtui.sessions.payloads import Neighbor
 
@@ -20,10 +20,10 @@ class Short:
     """Processes that can't be started."""
 
     def query_torch(self) -> Any:
-        raise OutOfFilesError(WHY)
+        raise BenchtuiError(WHY)
 
     def measure_peaks(self, key: PeakKey, *, idle_first: bool) -> Any:
-        raise OutOfFilesError(WHY)
+        raise BenchtuiError(WHY)
 
 
 @pytest.fixture

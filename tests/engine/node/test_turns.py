@@ -1,4 +1,4 @@
-"""Two real workers that take turns, and what remains when one of them fails."""
+"""Real workers that take turns, and what remains when one of them fails."""
 
 from collections.abc import Callable, Iterator
 from itertools import pairwise
@@ -9,10 +9,10 @@ import pytest
 
 from benchtui.engine.event_loop import EventLoop
 from benchtui.engine.executor import Execution
-from benchtui.engine.job import Job, Partner
+from benchtui.engine.job import Job, TurnOrder
 from benchtui.engine.node.runner import NodeRunner, NodeSettings
 from benchtui.sessions.events import CaseFinished, Steps
-from benchtui.sessions.payloads import Turns
+from benchtui.sessions.payloads import CaseRound
 from benchtui.sessions.sweep import Sweep, cases
 
 BODY = """
@@ -36,16 +36,18 @@ def node() -> Iterator[NodeRunner]:
     runner.close()
 
 
-def run_both(node: NodeRunner, sweep: Sweep) -> tuple[list[CaseFinished], dict[int, int]]:
-    """Return the ends of two cases that take turns, and the measured steps of each."""
-    plan, runs, steps = cases(sweep), [], {0: 0, 1: 0}
-    for case, partner in ((0, 1), (1, 0)):
-        turns = Partner(case=partner, round=3, first=case == 0)
-        job = Job(case=case, config=plan[case].config, sweep=sweep, zero_s=0.0, scratch="s", partner=turns)
+def run_all(node: NodeRunner, sweep: Sweep) -> tuple[list[CaseFinished], list[int]]:
+    """Return the ends of all cases, which take turns, and the measured steps of each."""
+    plan, runs = cases(sweep), []
+    steps = [0] * len(plan)
+    rounds = tuple(CaseRound(case=case.index, round=3) for case in plan)
+    for place, case in enumerate(plan):
+        turns = TurnOrder(rounds=rounds, place=place)
+        job = Job(case=place, config=case.config, sweep=sweep, zero_s=0.0, scratch="s", turns=turns)
         runs.append(node.start(job))
     ends: dict[int, CaseFinished] = {}
     loop = EventLoop()
-    while len(ends) < 2:
+    while len(ends) < len(plan):
         waiting: list[Execution] = [run for case, run in enumerate(runs) if case not in ends]
         loop.wait([source for run in waiting for source in run.sources], min(run.left_s for run in waiting))
         for event in (event for run in waiting for event in run.collect(node.now_s())):
@@ -53,30 +55,37 @@ def run_both(node: NodeRunner, sweep: Sweep) -> tuple[list[CaseFinished], dict[i
                 steps[event.case] += len(event.wall_ms)
             if isinstance(event, CaseFinished):
                 ends[event.case] = event
-    return [ends[0], ends[1]], steps
+    return [ends[case] for case in sorted(ends)], steps
 
 
-def test_two_processes_are_measured_by_turns(
-    node: NodeRunner, own: Callable[..., Sweep], tmp_path: Path
+@pytest.mark.parametrize("precisions", ["fp32,bf16", "fp32,bf16,tf32"])
+def test_processes_are_measured_by_turns(
+    node: NodeRunner, own: Callable[..., Sweep], tmp_path: Path, precisions: str
 ) -> None:
-    ends, steps = run_both(node, own(BODY, "precision=fp32,bf16", "iterations=5"))
-    assert [end.outcome for end in ends] == ["ok", "ok"], [end.reason for end in ends]
-    for end, partner in zip(ends, (1, 0), strict=True):
+    ends, steps = run_all(node, own(BODY, f"precision={precisions}", "iterations=5"))
+    assert {end.outcome for end in ends} == {"ok"}, [end.reason for end in ends]
+    for case, end in enumerate(ends):
         assert end.turns and end.measured_s and end.environment and end.energy and end.memory
-        assert (end.turns.case, end.turns.round) == (partner, 3)
+        assert end.turns.partners == {other: 3 for other in range(len(ends)) if other != case}
         assert end.environment.beside == 0 and end.energy.energy_j is None
         assert end.memory.peak_rss_mb
-    slices = [steps[case] / end.turns.slice_steps for case, end in enumerate(ends) if end.turns]
-    assert slices[0] == slices[1] > 10
+    slices = {amount / end.turns.slice_steps for amount, end in zip(steps, ends, strict=True) if end.turns}
+    assert max(slices) - min(slices) <= 1 and min(slices) > 10
     log = (tmp_path / "log").read_text().split()
     switches = sum(one != other for one, other in pairwise(log))
-    assert switches >= 2 * slices[0] - 1
+    assert switches >= len(ends) * min(slices) - 1
     spans = [end.measured_s for end in ends if end.measured_s]
-    assert spans[0][0] < spans[1][1] and spans[1][0] < spans[0][1], "at the same time"
+    assert max(begin_s for begin_s, _ in spans) < min(end_s for _, end_s in spans), "at the same time"
 
 
 def test_failure_of_one_lets_the_other_end(node: NodeRunner, own: Callable[..., Sweep]) -> None:
-    ends, steps = run_both(node, own(BODY, "precision=fp32,fp16", "iterations=5"))
+    ends, steps = run_all(node, own(BODY, "precision=fp32,fp16", "iterations=5"))
     assert [end.outcome for end in ends] == ["ok", "failed"]
     assert steps[0] > 5 and steps[1] == 0
-    assert isinstance(ends[0].turns, Turns)
+    assert ends[0].turns is None
+
+
+def test_failure_of_one_of_three_lets_the_others_end(node: NodeRunner, own: Callable[..., Sweep]) -> None:
+    ends, steps = run_all(node, own(BODY, "precision=fp32,fp16,bf16", "iterations=5"))
+    assert [end.outcome for end in ends] == ["ok", "failed", "ok"]
+    assert min(steps[0], steps[2]) > 5

@@ -1,13 +1,15 @@
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from by_turns import HandMade
 
-from benchtui.engine.job import Partner
+from benchtui.engine.job import TurnOrder
 from benchtui.engine.supervisor import case_queue as queue_module
 from benchtui.engine.supervisor.case_queue import Queue
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import RoundsPlanned
+from benchtui.sessions.payloads import CaseRound
 from benchtui.sessions.sweep import Axes, Config, Measure, Run, Sweep
 
 BOTH = ("cuda:0", "cuda:1")
@@ -152,13 +154,13 @@ def test_as_large_as_excludes_cases_with_a_measured_round() -> None:
     assert queue.as_large_as(0) == []
 
 
-def by_turns() -> Queue:
-    """Three cases with a first round each, of which two have a further one by turns."""
+def by_turns(cases: Sequence[int] = (2, 0)) -> Queue:
+    """Three cases with a first round each, of which some have a further one by turns."""
     plan = Sweep(name="s", model="m", axes=Axes(batch_size=(1, 2, 3)), measure=Measure(rounds_auto=True))
     queue = Queue(plan)
     while turn := queue.next():
         queue.ended(turn.case.index, "ok")
-    queue.plan_further([2, 0], by_turns=True)
+    queue.plan_further(cases, by_turns=True)
     return queue
 
 
@@ -166,33 +168,48 @@ def test_two_cases_that_take_turns_start_together() -> None:
     queue = by_turns()
     first, second = queue.next(), queue.next()
     assert first and second and queue.next() is None
-    assert (first.case.index, first.partner) == (2, Partner(case=0, round=1, first=True))
-    assert (second.case.index, second.partner) == (0, Partner(case=2, round=1, first=False))
+    rounds = (CaseRound(case=2, round=1), CaseRound(case=0, round=1))
+    assert (first.case.index, first.turns) == (2, TurnOrder(rounds=rounds, place=0))
+    assert (second.case.index, second.turns) == (0, TurnOrder(rounds=rounds, place=1))
     queue.ended(2, "ok")
     queue.ended(0, "ok")
     queue.plan_further([2, 0])
     alone = queue.next()
-    assert alone and alone.partner is None and queue.next() is None
+    assert alone and alone.turns is None and queue.next() is None
 
 
 def test_case_whose_partner_is_gone_runs_alone() -> None:
     queue = by_turns()
     queue.drop([2])
     alone = queue.next()
-    assert alone and alone.case.index == 0 and alone.partner is None
+    assert alone and alone.case.index == 0 and alone.turns is None
 
 
-def test_pair_that_was_cut_off_is_measured_again_as_a_whole() -> None:
+def test_three_cases_that_take_turns_start_together() -> None:
+    queue = by_turns([1, 2, 0])
+    started = [queue.next() for _ in range(4)]
+    assert [(each.case.index, each.turns and each.turns.place) for each in started if each] == [
+        (1, 0),
+        (2, 1),
+        (0, 2),
+    ]
+
+
+def test_no_case_joins_turns_from_which_one_is_gone() -> None:
+    queue = by_turns([1, 2, 0])
+    assert queue.next()
+    queue.drop([2])
+    assert queue.next() is None
+
+
+def test_turns_that_were_cut_off_is_measured_again_as_a_whole() -> None:
     made = HandMade(10.0, 10.5).alone(0, 1)
     plan = RoundsPlanned(t=9.0, cases=(1, 0), open_questions=1, spent_s=0.0, budget_s=60.0, by_turns=True)
     made.session.apply(plan)
     queue = Queue(made.session.start.sweep)
     queue.restore(made.session)
     turns = queue.next(), queue.next()
-    assert [(turn.case.index, turn.partner and turn.partner.first) for turn in turns if turn] == [
-        (1, True),
-        (0, False),
-    ]
+    assert [(turn.case.index, turn.turns and turn.turns.place) for turn in turns if turn] == [(1, 0), (0, 1)]
     made.alone(1)
     queue.restore(made.session)
     assert not queue.pending and pending_plans(queue) == [0, 1]

@@ -123,6 +123,12 @@ def test_case_commands_require_case_numbers(sweep: Any, verb: str) -> None:
         ask(sweep, verb)
 
 
+def test_stop_by_a_time_limit_is_recorded_as_one(sweep: Any) -> None:
+    execute(Command(command="stop", cause="a time limit (SIGUSR1)"), sweep.scheduler)
+    with pytest.raises(BenchtuiError, match=r"^the sweep is stopping: stopped by a time limit \(SIGUSR1\)$"):
+        execute(Command(command="pause"), sweep.scheduler)
+
+
 def test_stopping_sweep_accepts_only_stop(sweep: Any) -> None:
     execute(Command(command="stop"), sweep.scheduler)
     for verb in ("pause", "continue", "skip", "drop", "add", "order", "again"):

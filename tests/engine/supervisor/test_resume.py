@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+from msgspec.structs import replace
 
 from benchtui.engine.control import ResumeOptions
-from benchtui.engine.supervisor.resume import ResumableSession, read_for
+from benchtui.engine.supervisor.resume import ResumableSession, enter_folder, read_for
 from benchtui.sessions.errors import BenchtuiError, NothingToResumeError
 from benchtui.sessions.events import CaseStarted, Continued, OrderChanged, Outcome, Runtime, SessionStarted
 from benchtui.sessions.journal.reader import read
@@ -276,3 +277,18 @@ def test_error_names_file_and_purpose_once(tmp_path: Path, purpose: Literal["res
         read_for(purpose, path)
     assert str(error.value).startswith(f"{path}: can't {purpose}: line 2: ")
     assert str(error.value).count(str(path)) == 1
+
+
+def test_recorded_folder_is_entered_if_it_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "models").mkdir()
+    session = Session.load(demo_path(CPU_DEMO))
+    for folder, entered in (
+        (None, tmp_path),
+        (str(tmp_path / "gone"), tmp_path),
+        ("a\0b", tmp_path),
+        (str(tmp_path / "models"), tmp_path / "models"),
+    ):
+        session.started = replace(session.start, folder=folder)
+        enter_folder(session)
+        assert Path.cwd() == entered

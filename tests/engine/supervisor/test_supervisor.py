@@ -3,6 +3,8 @@ from typing import Any
 
 import pytest
 
+from benchtui.engine import client
+from benchtui.engine.client import Engine
 from benchtui.engine.executor import Node
 from benchtui.engine.supervisor.supervisor import Supervisor
 from benchtui.sessions.errors import BenchtuiError
@@ -46,3 +48,26 @@ def test_file_without_events_is_removed_if_the_session_cannot_begin(
     with pytest.raises(BenchtuiError, match=r"^no$"):
         Supervisor("some-id", Sweep(name="s", model="m"), home / "s.json", cluster)
     assert (cluster.closed, list(home.rglob("s.json"))) == (1, [])
+
+
+def test_waiting_sweep_begins_once_those_before_it_have_ended(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checks = iter((True, True, False))
+    monkeypatch.setattr(Engine, "alive", lambda engine: next(checks, False))
+    monkeypatch.setattr("benchtui.engine.supervisor.supervisor.OTHERS_CHECK_S", 0.0)
+    monkeypatch.setattr(
+        "benchtui.engine.event_loop.EventLoop.catch_signals", lambda *_: None
+    )  # of this process
+    monkeypatch.setattr(client, "running", lambda: [Engine("other", home / "quick-77.json", 1)])
+    cluster: Any = Cluster()
+    begun: list[bool] = []
+    cluster.open = lambda context: begun.append(next(checks, None) is None)
+    cluster.prepare = lambda: (_ for _ in ()).throw(BenchtuiError("far enough"))
+    supervisor = Supervisor("some-id", Sweep(name="s", model="m"), home / "s.json", cluster, wait=True)
+    with pytest.raises(BenchtuiError, match="far enough"):
+        supervisor.run()
+    assert begun == [True]
+    log = (home / "s.json").read_text()
+    assert "waiting until another sweep on this machine has ended: quick-77" in log
+    assert "may disturb this one" not in log

@@ -65,6 +65,21 @@ def causal_mask_ignored(workload: Any) -> None:
     workload.answer = wrong
 
 
+def wrong_softmax_scale(workload: Any) -> None:
+    """A kernel that scales the scores by 10% too little, which random weights hardly notice."""
+    kernel, answer = torch.nn.functional.scaled_dot_product_attention, workload.answer
+
+    def wrong(step_s: float) -> Any:
+        def scaled(q: Any, k: Any, v: Any, **options: Any) -> Any:
+            return kernel(q, k, v, **options | {"scale": 0.9 * q.shape[-1] ** -0.5})
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(torch.nn.functional, "scaled_dot_product_attention", scaled)
+            return answer(step_s)
+
+    workload.answer = wrong
+
+
 def wrong_scale(workload: Any) -> None:
     """The attention of one layer is scaled by 5% too much."""
     layer = workload._network.get_submodule(f"{LAYER}.attn")
@@ -107,6 +122,7 @@ def wrong(compared: AnswerComparison) -> bool:
     [
         *((task, plant) for task in TASKS for plant in (causal_mask_ignored, wrong_scale, dropout_on)),
         (INFERENCE, int4_layer),
+        (INFERENCE, wrong_softmax_scale),
     ],
 )
 def test_fault_of_the_forward_pass_is_found(sweep: Make, compare: Any, task: str, plant: Plant) -> None:

@@ -25,7 +25,7 @@ from benchtui.sessions.sweep import Config, Sweep, cases
 def test_allocated_peak_is_absent_if_cuda_graphs_were_recorded(
     mode: str, recorded: int | None, allocated_mb: float | None
 ) -> None:
-    job: Any = SimpleNamespace(config=Config(device="cuda:0", compile=mode))
+    job: Any = SimpleNamespace(config=Config(device="cuda:0", compile=mode), turns=None)
     device: Any = SimpleNamespace(memory_peaks=lambda: Memory(peak_allocated_mb=9.0, peak_reserved_mb=20.0))
     workload: Any = SimpleNamespace(kv_cache_mb=None)
     compiling = Compiling(graphs=1, graph_breaks=0, recompiles=0, cuda_graphs=recorded)

@@ -1,21 +1,31 @@
 """Workers that take turns: here threads, whose steps are only noted down."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Sequence
 from math import ceil
 from multiprocessing import Pipe
-from multiprocessing.connection import Connection
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from benchtui.engine.devices.base import StepTime
-from benchtui.engine.job import Partner
+from benchtui.engine.job import TurnOrder
+from benchtui.engine.worker import timed_loop
+from benchtui.engine.worker.environment import EnvironmentProbe
 from benchtui.engine.worker.timed_loop import MeasuredPhase, Recorder, measure
-from benchtui.engine.worker.turns import LEAD_IN_MS, SLICE_MS, SLICES, Turns, slice_steps
+from benchtui.engine.worker.turns import (
+    LEAD_IN_MS,
+    LEAST_SLICES,
+    SLICE_MS,
+    SLICES,
+    Pipes,
+    Turns,
+    slice_steps,
+)
 from benchtui.engine.workloads.base import StepCounts
 from benchtui.sessions.events import Steps
+from benchtui.sessions.payloads import CaseRound
 from benchtui.sessions.sweep import Measure
 
 PATIENT_S = 30.0
@@ -24,10 +34,10 @@ PATIENT_S = 30.0
 class Worker:
     """Worker whose steps take a given time by its own clock, and note its name."""
 
-    def __init__(self, name: str, step_ms: float, pipe: Connection, log: list[str], rules: Measure) -> None:
+    def __init__(self, name: str, step_ms: float, turns: Turns, log: list[str], rules: Measure) -> None:
         self.events: list[Steps] = []
         self.phase: MeasuredPhase | None = None
-        self._turns = Turns(Partner(case=0, round=1, first=name == "a"), pipe, PATIENT_S)
+        self.turns = turns
         self._device: Any = SimpleNamespace(
             time=lambda step: (StepTime(step_ms, None, {}), step(None)), reset_memory_peaks=lambda: None
         )
@@ -39,23 +49,37 @@ class Worker:
 
     def _run(self) -> None:
         record = Recorder(0, "measure", self.events.append, lambda: 1.0)
-        self.phase = measure(self._workload, self._device, self._rules, record, turns=self._turns)
+        self.phase = measure(self._workload, self._device, self._rules, record, turns=self.turns)
 
     @property
     def steps(self) -> int:
         return sum(len(event.wall_ms) for event in self.events)
 
 
-def run(step_ms: tuple[float, float], rules: tuple[Measure, Measure]) -> tuple[Worker, Worker, list[str]]:
+def around(workers: int, timeout_s: float = PATIENT_S, missing: int | None = None) -> list[Turns]:
+    """Return the turns of several workers, case 10 and so on. A missing one has ended before its first turn."""
+    ends = [Pipe(duplex=False) for _ in range(workers)]
+    rounds = tuple(CaseRound(case=10 + place, round=place) for place in range(workers))
+    pipes = [Pipes(ends[place - 1][0], ends[place][1]) for place in range(workers)]
+    if missing is not None:
+        pipes[missing].close()
+    return [
+        Turns(TurnOrder(rounds=rounds, place=place), pipes[place], timeout_s)
+        for place in range(workers)
+        if place != missing
+    ]
+
+
+def run(step_ms: Sequence[float], rules: Sequence[Measure]) -> tuple[list[Worker], list[str]]:
     log: list[str] = []
-    ends = Pipe()
-    one, other = (Worker(*each, log, rule) for *each, rule in zip("ab", step_ms, ends, rules, strict=True))
-    for worker in (one, other):
+    turns = around(len(step_ms))
+    workers = [Worker(*each) for each in zip("abcd", step_ms, turns, [log] * 4, rules, strict=False)]
+    for worker in workers:
         worker.thread.start()
-    for worker in (one, other):
+    for worker in workers:
         worker.thread.join(PATIENT_S)
         assert not worker.thread.is_alive()
-    return one, other, log
+    return workers, log
 
 
 def runs_of(log: list[str]) -> list[tuple[str, int]]:
@@ -67,40 +91,89 @@ def runs_of(log: list[str]) -> list[tuple[str, int]]:
 
 
 def test_two_workers_run_slices_of_the_same_duration_in_turns() -> None:
-    one, other, log = run((2.5, 5.0), (Measure(iterations=3), Measure(iterations=3)))
+    (one, other), log = run((2.5, 5.0), [Measure(iterations=3)] * 2)
     assert one.phase and other.phase
     assert (one.phase.slice_steps, other.phase.slice_steps) == (4, 2)
     assert (one.steps, other.steps) == (4 * SLICES, 2 * SLICES)
     rows = runs_of(log)
     assert [name for name, _ in rows] == ["a", "b"] * SLICES
     assert {amount for name, amount in rows[2:] if name == "a"} == {4 + ceil(LEAD_IN_MS / 2.5)}
-    assert one.phase.stop == f"{SLICES} turns of 4 steps; 3 steps"
+    assert one.phase.stop == f"{SLICES} turns of 4 steps"
 
 
-def test_worker_with_enough_goes_on_until_its_partner_has_enough() -> None:
-    rules = Measure(iterations=3), Measure(iterations=10 * SLICES)
-    one, other, _ = run((SLICE_MS, SLICE_MS), rules)
-    assert (one.steps, other.steps) == (10 * SLICES, 10 * SLICES)
+def test_measurement_of_each_worker_begins_with_its_first_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    log: list[str] = []
+    probe = timed_loop.EnvironmentProbe
+
+    def begin() -> EnvironmentProbe:
+        log.append("begins")
+        return probe()
+
+    monkeypatch.setattr(timed_loop, "EnvironmentProbe", begin)
+    one, other = around(2)
+    late = Worker("b", SLICE_MS, other, log, Measure(iterations=3))
+    late.thread.start()
+    first = Worker("a", SLICE_MS, one, log, Measure(iterations=3))
+    first.thread.start()
+    for worker in (first, late):
+        worker.thread.join(PATIENT_S)
+    assert log[:2] == ["begins", "a"]
+    assert log.index("begins", 1) == log.index("b") - 1
 
 
-@pytest.mark.parametrize("name", ["a", "b"])
-@pytest.mark.parametrize("end", [lambda pipe: pipe.close(), lambda pipe: pipe.send_bytes(b"")])
-def test_worker_goes_on_alone_when_its_partner_ends(end: Callable[[Connection], None], name: str) -> None:
-    pipe, partner = Pipe()
-    worker = Worker(name, 5.0, pipe, [], Measure(iterations=3))
-    end(partner)
+@pytest.mark.parametrize("workers", [3, 4])
+def test_several_workers_run_one_after_another(workers: int) -> None:
+    found, log = run([SLICE_MS] * workers, [Measure(iterations=3)] * workers)
+    assert [name for name, _ in runs_of(log)] == list("abcd"[:workers]) * SLICES
+    for place, worker in enumerate(found):
+        taken = worker.turns.taken(1)
+        assert taken and taken.partners == {10 + each: each for each in range(workers) if each != place}
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_workers_with_enough_go_on_until_the_last_one_has_enough(place: int) -> None:
+    rules = [Measure(iterations=3, max_time_s=0.0)] * 3
+    rules[place] = Measure(iterations=3)
+    found, _ = run([SLICE_MS] * 3, rules)
+    assert [worker.steps for worker in found][: place + 1] == [SLICES] * (place + 1)
+    assert all(worker.steps in (SLICES - 1, SLICES) and worker.turns.taken(1) for worker in found)
+
+
+def test_time_of_all_limits_the_turns_whatever_the_sweep_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timed_loop, "TURNS_S", 0.0)
+    found, _ = run([SLICE_MS] * 2, [Measure(iterations=500), Measure(iterations=3)])
+    assert [worker.steps for worker in found] == [LEAST_SLICES, LEAST_SLICES]
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_worker_goes_on_alone_when_its_partner_ends(place: int) -> None:
+    (turns,) = around(2, missing=1 - place)
+    worker = Worker("a", 5.0, turns, [], Measure(iterations=3))
     worker.thread.start()
     worker.thread.join(PATIENT_S)
     assert worker.steps == 2 * SLICES
+    assert worker.turns.taken(2) is None
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_others_go_on_when_one_of_three_ends(place: int) -> None:
+    turns = around(3, missing=place)
+    workers = [Worker("a", 5.0, each, [], Measure(iterations=3)) for each in turns]
+    for worker in workers:
+        worker.thread.start()
+    for worker in workers:
+        worker.thread.join(PATIENT_S)
+        assert worker.steps == 2 * SLICES
+    assert None in [worker.turns.taken(2) for worker in workers]
 
 
 def test_partner_that_hangs_is_no_longer_waited_for() -> None:
-    pipe, _silent = Pipe()
-    turns = Turns(Partner(case=0, round=0, first=False), pipe, most_wait_s=0.0)
+    _, turns = around(2, timeout_s=0.0)
     turns.wait()
-    assert turns.partner_has_enough
+    assert turns.others_have_enough
     turns.pass_on()
     turns.wait()
+    assert turns.taken(1) is None
 
 
 def test_long_steps_are_one_turn_each() -> None:

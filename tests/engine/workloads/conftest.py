@@ -13,7 +13,7 @@ from benchtui.engine.workloads.registry import make_workload
 from benchtui.sessions.sweep import cases
 from benchtui.sessions.sweep.toml_reader import parse_sweep
 
-ARCHITECTURES = Path(__file__).parents[3] / "engine" / "models" / "architectures"
+ARCHITECTURES = Path(__file__).parents[3] / "sessions" / "stored_models" / "architectures"
 TINY = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
 
 

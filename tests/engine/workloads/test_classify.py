@@ -195,7 +195,7 @@ def test_missing_pretrained_weights_are_named(
     body.save_pretrained(tmp_path)
     for name in ("vocab.txt", "tokenizer_config.json"):
         (tmp_path / name).write_bytes((tiny_model / name).read_bytes())
-    workload = make(tiny_sweep(f"model={tmp_path}", "weights=pretrained"))
+    workload = make(tiny_sweep(f"model={tmp_path}", "weights=pretrained", "task=classify"))
     missing = "classifier.bias, classifier.weight, pre_classifier.bias, pre_classifier.weight"
     assert workload.marks == (f"random weights for {missing}: not in the checkpoint", "sample text")
     loaded = workload._network.distilbert.embeddings.word_embeddings.weight
@@ -205,3 +205,14 @@ def test_missing_pretrained_weights_are_named(
 def test_folder_without_a_model_gives_a_clear_error(tiny_sweep: Callable[..., Sweep], tmp_path: Path) -> None:
     with pytest.raises(BenchtuiError, match=r"model '.*': can't load the configuration from the folder: "):
         make(tiny_sweep(f"model={tmp_path}"))
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_model_without_a_padding_token_pads_several_texts_with_its_last_one(
+    lm_sweep: Callable[..., Sweep], rows: int
+) -> None:
+    workload = make(lm_sweep("task=classify", f"batch_size={rows}"))
+    workload.step(lambda part: None)
+    marked = "no padding token configured: the end-of-text token pads" in workload.marks
+    assert marked == (rows > 1)
+    assert workload._network.config.pad_token_id == (102 if rows > 1 else None)

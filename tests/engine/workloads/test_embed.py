@@ -9,8 +9,10 @@ import torch
 
 from benchtui.engine.models.loading import ModelLocation
 from benchtui.engine.workloads.embed import POOLING_FILE, pool, stated_pooling
-from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
+from benchtui.sessions.stored_models import measurable
 
+SMALL = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
 HIDDEN = torch.arange(24.0).reshape(2, 4, 3)
 MASK = torch.tensor([[1, 1, 0, 0], [1, 1, 1, 1]])
 
@@ -110,3 +112,23 @@ def test_stated_pooling_is_read_back_unless_another_is_requested(
     options = ("sequence_length=8", "dataset=synthetic")
     assert made("embed", folder, *options).effective.others["pooling"] == "cls"
     assert made("embed", folder, "pooling=mean", *options).effective.others["pooling"] == "mean"
+
+
+def test_text_part_of_a_model_of_texts_and_images_is_measured(made: Callable[..., Any], tmp_path: Path) -> None:
+    vision = {**SMALL, "image_size": 32, "patch_size": 16}
+    text = {**SMALL, "vocab_size": 64, "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}
+    config = {"model_type": "clip", "projection_dim": 16, "text_config": text, "vision_config": vision}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    workload = made("embed", tmp_path, "dataset=synthetic", "sequence_length=8", "batch_size=2")
+    assert workload.answer(0.0).values.shape == (16, 32)
+    assert "only the text part of CLIPModel" in workload.marks
+
+
+def test_unknown_type_without_hidden_states_of_texts_is_skipped(
+    made: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measurable, "_words", dict)
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "dpr", **SMALL, "vocab_size": 64}))
+    workload = made("embed", tmp_path, "dataset=synthetic", "sequence_length=8")
+    with pytest.raises(CaseSkippedError, match="DPRQuestionEncoder returns no hidden states of texts"):
+        workload.answer(0.0)

@@ -1,12 +1,15 @@
+import json
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
 import transformers
 from msgspec.structs import replace
 
+from benchtui.engine.devices.base import no_lap
 from benchtui.engine.devices.registry import open_device
 from benchtui.engine.models import compilation
 from benchtui.engine.workloads.generate import Generate, cache_mb
@@ -123,9 +126,9 @@ def test_cache_layers_without_keys_add_nothing() -> None:
 
 
 def test_prompt_and_new_tokens_must_fit_the_model(generate: Callable[..., Generate]) -> None:
-    with pytest.raises(CaseSkippedError, match=r"sequence_length 60 and 5 new tokens: .* supports at most 64"):
-        generate("sequence_length=60", "new_tokens=5")
-    assert generate("sequence_length=59", "new_tokens=5").new_tokens == 5
+    with pytest.raises(CaseSkippedError, match=r"sequence_length 61 and 5 new tokens: .* supports at most 64"):
+        generate("sequence_length=61", "new_tokens=5")
+    assert generate("sequence_length=60", "new_tokens=5").new_tokens == 5
 
 
 def tokens_of(workload: Generate, lap: Callable[[str], None] = lambda part: None) -> torch.Tensor:
@@ -274,3 +277,19 @@ def test_a_case_with_a_draft_answers_with_it(
 def test_a_draft_model_needs_real_weights(generate: Callable[..., Generate]) -> None:
     with pytest.raises(CaseSkippedError, match="a model as draft needs trained weights"):
         generate("draft=other-model", "batch_size=1")
+
+
+def test_state_of_a_model_without_keys_and_values_is_fed_back(made: Callable[..., Any], tmp_path: Path) -> None:
+    small = {"hidden_size": 32, "num_hidden_layers": 2, "state_size": 8, "vocab_size": 64}
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "mamba", **small}))
+    workload = made("generate", tmp_path, "dataset=synthetic", "sequence_length=8", "new_tokens=6")
+    tell_prompts_apart(workload)
+    tokens = prompts = workload._next(no_lap)[1]["input_ids"]
+    with torch.inference_mode():
+        for _ in range(6):  # without a state, over the whole text again
+            logits = workload._network(input_ids=tokens, use_cache=False).logits
+            tokens = torch.cat((tokens, logits[:, -1:].argmax(-1)), 1)
+        generated, _ = workload._generate(prompts, None, no_lap)
+    assert torch.equal(generated, tokens[:, prompts.shape[1] :])
+    assert len(generated.unique()) > 1
+    assert workload.count(workload.step(no_lap)).tokens == 8 + 6

@@ -1,3 +1,4 @@
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -63,3 +64,16 @@ def test_samples_wrap_around_and_start_again(made: Callable[..., Any], tiny_vit:
     assert torch.equal(second[4:], first[:8])  # of 16 images
     batches.rewind()
     assert torch.equal(batches.draw(lambda part: None).inputs["pixel_values"], first)
+
+
+def test_image_size_of_a_model_of_texts_and_images_is_that_of_its_images(
+    made: Callable[..., Any], tmp_path: Path
+) -> None:
+    small = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
+    vision = {**small, "image_size": 48, "patch_size": 16, "projection_dim": 16}
+    text = {**small, "vocab_size": 64, "projection_dim": 16}
+    config = {"model_type": "clip", "projection_dim": 16, "vision_config": vision, "text_config": text}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    workload = made("image", tmp_path, "batch_size=2")
+    assert workload.data.shape == "48 x 48 x 3"
+    workload.step(lambda part: None)

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from benchtui.engine.job import THROUGHPUT_BLOCK
-from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
+from benchtui.sessions.errors import CaseSkippedError
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
@@ -82,11 +82,3 @@ def test_what_a_model_can_not_do_is_skipped(
     folder = request.getfixturevalue(model)
     with pytest.raises(CaseSkippedError, match=reason):
         made("speech", folder, *options)
-
-
-def test_model_without_feature_extractor_is_one_clear_line(
-    made: Callable[..., Any], tiny_wav2vec2: Path
-) -> None:
-    (tiny_wav2vec2 / "preprocessor_config.json").unlink()
-    with pytest.raises(BenchtuiError, match="can't load the feature extractor from the folder"):
-        made("speech", tiny_wav2vec2, "audio_seconds=1")

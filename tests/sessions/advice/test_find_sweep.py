@@ -19,8 +19,11 @@ CPU = DeviceSupport(device="cpu", processors=8)
 GPU = DeviceSupport(device="cuda:0", flash=True)
 
 
-def request(**fields: Any) -> FindRequest:
-    return FindRequest(**{"model": "org/model", "task": "embed", "within_s": 900.0, "find": Find()} | fields)
+def request(task: str = "embed", overrides: tuple[str, ...] = (), **fields: Any) -> FindRequest:
+    settings = (f"task={task}", *overrides)
+    return FindRequest(
+        **{"model": "org/model", "within_s": 900.0, "find": Find(), "overrides": settings} | fields
+    )
 
 
 def test_search_tries_what_a_processor_supports() -> None:
@@ -75,6 +78,11 @@ def test_rounds_are_short_unless_a_p99_is_limited() -> None:
     assert find_sweep(request(find=Find(max_p99_ms=9.0)), CPU).measure.iterations == LEAST_FOR_P99
 
 
+@pytest.mark.parametrize(("within_s", "wait_s"), [(1.0, 0.1), (300.0, 30.0), (900.0, 60.0)])
+def test_search_waits_for_quiet_for_a_part_of_its_time(within_s: float, wait_s: float) -> None:
+    assert find_sweep(request(within_s=within_s), CPU).run.wait_for_quiet_s == wait_s
+
+
 def test_entries_of_the_user_win() -> None:
     settings = ("precision=bf16", "sequence_length=64", "iterations=9", "weights=random")
     sweep = find_sweep(request(overrides=settings), CPU)
@@ -93,6 +101,10 @@ def test_hostile_model_is_only_a_name() -> None:
     name = 'x"\n[env]\nLD_PRELOAD = "a.so"\n#'
     sweep = find_sweep(request(model=name), CPU)
     assert (sweep.model, sweep.env) == (name, {})
+
+
+def test_options_to_vary_may_have_the_names_of_libraries() -> None:
+    assert parse_vary("dtype,attn_implementation,bs") == ("precision", "attention", "batch_size")
 
 
 def test_options_to_vary_are_named() -> None:

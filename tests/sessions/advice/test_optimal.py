@@ -6,13 +6,22 @@ from msgspec import structs
 
 from benchtui.sessions.advice.constraints import VERDICTS, Constraints
 from benchtui.sessions.advice.objectives import NEEDS, Need, Objective, cost_metrics, job_ms
-from benchtui.sessions.advice.optimal import ahead_by, decide, front, single_case_sweep, works
+from benchtui.sessions.advice.optimal import (
+    Decision,
+    Rival,
+    ahead_by,
+    decide,
+    front,
+    single_case_sweep,
+    works,
+)
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import Energy, Memory, Model, Reported
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import measured
-from benchtui.sessions.stats.verdicts import Doubt, Verdict
+from benchtui.sessions.stats.sampling import Bounds
+from benchtui.sessions.stats.verdicts import Doubt, Ratio, Verdict
 from benchtui.sessions.sweep import Config, Sweep, Work, cases
 from benchtui.sessions.sweep.toml_reader import load_sweep, parse_sweep
 from benchtui.sessions.sweep.toml_writer import toml_of
@@ -491,6 +500,17 @@ def test_factor_as_reported_leaves_no_product_clear(bench: Any) -> None:
     decision = decide(bench.session(*reported), Objective("balanced"))
     assert (decision.verdict, decision.clear) == (Verdict.REPORTED, False)
     assert {rival.ratio.verdict for rival in decision.unsure} == {Verdict.REPORTED}
+
+
+def test_choice_far_ahead_of_what_sources_reported_is_established(bench: Any) -> None:
+    """A case far behind by its source is no open question, but the lead on it isn't measured either."""
+    best, other, far = bench.results(bench.case(1, 10.0), bench.case(1, 12.0, threads=2), bench.case(2, 90.0))
+    ahead = Ratio(1.2, Bounds(1.2, 1.19, 1.21, 1.18, 1.22))
+    rivals = [Rival(far, Ratio(value, reported=True)) for value in (8.0, 1.001)]
+    decisions = [Decision(Objective(), best, other, ahead, unsure=(rival,)) for rival in rivals]
+    assert [decision.contenders == () for decision in decisions] == [True, False]
+    assert [decision.established for decision in decisions] == [True, False]
+    assert not any(decision.clear for decision in decisions)
 
 
 def test_product_keeps_the_reasons_of_its_factors(bench: Any) -> None:

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
+from benchtui.sessions.advice.conclusion import conclude, questions_of
+from benchtui.sessions.advice.deciding_sweep import deciding_sweep
 from benchtui.sessions.advice.open_questions import open_questions
-from benchtui.sessions.advice.race import cost, plan_rounds
+from benchtui.sessions.advice.race import OUT_OF_BUDGET, cost, plan_rounds
 from benchtui.sessions.events import (
     Answered,
     CaseFinished,
@@ -137,11 +139,11 @@ def test_plan_fits_the_budget_but_for_its_last_round() -> None:
     assert len(plan.rounds) == 3
 
 
-def test_budget_defaults_to_a_minute_more_than_the_first_pass() -> None:
+def test_budget_defaults_to_two_minutes_more_than_the_first_pass() -> None:
     session = session_of((10.0,), (10.1,), spread=0.03, find=Find())
-    session.now_s = 63.9
+    session.now_s = 123.9
     assert plan_rounds(session).rounds
-    session.now_s = 64.0
+    session.now_s = 124.0
     assert plan_rounds(session).rounds == ()
 
 
@@ -219,8 +221,11 @@ def test_search_drops_a_combination_of_slow_options() -> None:
     assert case == 3 and reason == "its options make it about 3.6x worse than the best"
     near = plan_rounds(session_of((10.0,), (9.0,), (9.5,), (), configs=configs, find=Find()))
     assert near.dropped == () and near.rounds == (3,)
-    unknown = session_of((10.0,), (20.0,), (18.0,), (), configs=configs, find=Find(), spread=None)
-    assert plan_rounds(unknown).dropped == ()
+    unknown = [
+        session_of((10.0,), *[(time,) for time in times], (), configs=configs, find=Find(), spread=None)
+        for times in ((20.0, 18.0), (13.0, 12.0))
+    ]
+    assert [bool(plan_rounds(session).dropped) for session in unknown] == [True, False], "two paces"
 
 
 def test_search_drops_larger_batches_of_one_that_ran_out_of_memory() -> None:
@@ -244,9 +249,29 @@ def test_search_excludes_other_answers_unless_any_is_accepted() -> None:
         assert (plan.ended, [each.against for each in plan.settled]) == ("every question is decided", [best])
 
 
+def test_search_asks_only_for_the_best_case_and_its_gain() -> None:
+    cases = [(20.0,), (10.0,), *[(10.0 + 0.5 * place,) for place in range(1, 13)]]
+    session = session_of(*cases, spread=None, find=Find())
+    questions = questions_of(session)
+    rivals = [each for each in questions if "verdict" not in each.about]
+    assert [each.about for each in questions if each not in rivals] == [("verdict",)]
+    assert 4 < len(rivals) < 10, "the better half of those that may be the best"
+    assert all(session.cases[1] in each.cases for each in questions)
+    assert conclude(session).open == questions
+
+
+def test_search_decides_by_more_rounds_of_as_many_steps() -> None:
+    noisy = [8.0, 9.0, 10.0, 11.0, 12.0, 13.0]
+    session = session_of((20.0,), (noisy,), (noisy,), find=Find())
+    questions = questions_of(session)
+    assert any(each.remedy and each.remedy.steps for each in questions)
+    sweep = deciding_sweep(session, questions)
+    assert sweep and sweep.measure.iterations == session.start.sweep.measure.iterations
+
+
 def test_search_drops_what_no_budget_is_left_for() -> None:
     plan = plan_rounds(session_of((10.0,), (9.0,), (), find=Find(), budget_s=4.0))
-    assert plan.dropped == ((2, "the budget is spent"),) and plan.ended == "the budget is spent"
+    assert plan.dropped == ((2, OUT_OF_BUDGET),) and plan.ended == OUT_OF_BUDGET
 
 
 def test_search_looks_twice_at_a_rival_that_may_have_run_at_a_slower_pace() -> None:

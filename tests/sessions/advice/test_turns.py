@@ -1,6 +1,6 @@
-"""Which open questions are decided by two cases that take turns."""
+"""Which open questions are decided by cases that take turns."""
 
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 import pytest
@@ -12,6 +12,7 @@ from benchtui.sessions.advice.open_questions import open_questions
 from benchtui.sessions.advice.optimal import decide
 from benchtui.sessions.advice.race import cost, plan_rounds
 from benchtui.sessions.payloads import ProcessSpread
+from benchtui.sessions.stats.ratios import comparison
 from benchtui.sessions.stats.results import measured
 from benchtui.sessions.stats.verdicts import Verdict
 from benchtui.sessions.sweep import Find
@@ -28,6 +29,59 @@ def test_close_cases_take_turns_until_they_are_decided() -> None:
     assert plan.ended == "every question is decided"
     assert 4 <= len(firsts) <= 10
     assert all(one != other for one, other in pairwise(firsts)), "each has the first turn"
+
+
+def test_cases_of_one_work_take_turns_together() -> None:
+    made, waves = HandMade(10.0, 11.0, 13.0).alone(0, 1, 2), []
+    while (plan := plan_rounds(made.session)).rounds:
+        assert plan.by_turns
+        waves.append(set(plan.rounds))
+        made.by_turns(*plan.rounds)
+    assert plan.ended == "every question is decided"
+    assert waves[:3] == [{0, 1, 2}] * 3 and len(waves) <= 6
+    ratios = [
+        ratio
+        for one, other in combinations(measured(made.session), 2)
+        if (ratio := comparison(one, other).ratio)
+    ]
+    assert len(ratios) == 3 and all(ratio.by_turns for ratio in ratios)
+
+
+def test_at_most_four_cases_take_turns() -> None:
+    made = HandMade(10.0, 10.1, 10.2, 10.3, 10.4).alone(0, 1, 2, 3, 4)
+    assert len(plan_rounds(made.session).rounds) == 4
+
+
+def test_cases_of_other_works_take_turns_of_their_own() -> None:
+    lengths = (16, 16, 64, 64)
+    made = HandMade(10.0, 10.2, 30.0, 30.2, lengths=lengths, budget_s=60.0).alone(0, 1, 2, 3)
+    waves = []
+    while (plan := plan_rounds(made.session)).rounds:
+        waves.append(frozenset(plan.rounds))
+        made.by_turns(*plan.rounds)
+    assert set(waves) == {frozenset({0, 1}), frozenset({2, 3})}
+
+
+def test_a_begun_comparison_is_decided_before_the_next_one_begins() -> None:
+    made = HandMade(10.0, 11.0, 13.0, memory_mb=3000.0).alone(0, 1, 2)
+    pairs: list[frozenset[int]] = []
+    while len(pairs) < 8:
+        plan = plan_rounds(made.session)
+        assert plan.by_turns
+        pairs.append(frozenset(plan.rounds))
+        made.by_turns(*plan.rounds)
+    switches = sum(one != other for one, other in pairwise(pairs))
+    assert len(set(pairs)) > 1 and switches == len(set(pairs)) - 1
+    assert pairs.count(pairs[0]) >= 4
+
+
+def test_rest_of_the_budget_goes_to_one_comparison_if_none_can_be_decided() -> None:
+    made = HandMade(10.0, 10.1, 10.2, budget_s=12.0).alone(0, 1, 2)
+    pairs = set()
+    while (plan := plan_rounds(made.session)).rounds:
+        pairs.add(frozenset(plan.rounds))
+        made.by_turns(*plan.rounds)
+    assert len(pairs) == 1 and plan.ended == "the budget is spent"
 
 
 def test_equal_cases_take_turns_until_they_are_the_same() -> None:

@@ -5,7 +5,8 @@ import pytest
 
 from benchtui.sessions.compare.align import ComparedSession, PairwiseComparison, compare_sessions
 from benchtui.sessions.compare.overall import overall
-from benchtui.sessions.payloads import Environment
+from benchtui.sessions.payloads import Environment, Reported
+from benchtui.sessions.report.comparison.decision import setup_sentence
 from benchtui.sessions.stats.quantiles import student_t_quantile
 from benchtui.sessions.stats.verdicts import Doubt, Verdict
 
@@ -70,3 +71,30 @@ def test_disturbed_cases_are_left_out_while_there_are_enough_others(bench: Any) 
 
 def test_of_nothing_there_is_no_mean() -> None:
     assert overall([], []) is None
+
+
+def test_cases_without_an_interval_are_left_out_while_there_are_enough_others(bench: Any) -> None:
+    short = bench.case(9, [90.0, 91.0])
+    cases = [*(bench.steady(size, 10.0 * size) for size in range(1, 5)), short]
+    sides = [ComparedSession.of(name, bench.session(*cases)) for name in ("old", "new")]
+    against = compare_sessions(sides).against[0]
+    assert against.count(Verdict.SAME) == 4 and against.count(Verdict.UNSURE) == 1
+    found = against.overall
+    assert found is not None and (found.cases, found.disturbed, found.unbounded) == (4, 0, 1)
+    assert found.ratio.verdict is Verdict.SAME
+    assert setup_sentence(against).startswith(
+        "Run either: B (new) is 1.000 × as fast as A (old) over 4 of 5 cases ("
+    )
+    assert setup_sentence(against).endswith("), SAME; 4 SAME and 1 UNSURE.")
+
+
+def test_mean_of_reported_ratios_is_reported(bench: Any) -> None:
+    def session(factor: float) -> Any:
+        figures = [Reported(latency_mean_ms=10.0 * factor, samples_per_s=100.0 / factor)] * 2
+        return bench.session(
+            *(bench.case(size, outcome="ok", end={"reported": each}) for size, each in enumerate(figures, 1))
+        )
+
+    sides = [ComparedSession.of(name, session(factor)) for name, factor in (("old", 2.0), ("new", 1.0))]
+    found = compare_sessions(sides).against[0].overall
+    assert found is not None and found.ratio.verdict is Verdict.REPORTED

@@ -79,16 +79,13 @@ def test_equal_steps_have_no_explanation(pair: Any) -> None:
 
 def test_what_the_profiler_and_the_machine_changed_is_said(make_profile: Any) -> None:
     profile = make_profile({"matmul": 30.0}, plain_ms=20.0)
-    case = ExplainedCase(CaseState(0, Config(device="cpu")), profile, 10.0, changed=("Python: 3.11 → 3.12",))
+    case = ExplainedCase(CaseState(0, Config(device="cpu")), profile, 16.0, changed=("Python: 3.11 → 3.12",))
     slowed, drifted, changed = profiling_notes(case)
     assert slowed.startswith("Profiling lengthened the step by 50%: 30.0 ms instead of 20.0 ms.")
-    assert "100% longer than the measured 10.0 ms" in drifted
+    assert "25% longer than the measured 16.0 ms" in drifted
     assert changed == "Changed since the case was measured: Python: 3.11 → 3.12."
-    close = ExplainedCase(
-        CaseState(0, Config(device="cpu")), make_profile({"matmul": 8.8}, plain_ms=10.0), 11.0
-    )
-    (apart,) = profiling_notes(close)
-    assert apart == "The profiled step took 8.80 ms, 20% shorter than the measured 11.0 ms."
+    another = ExplainedCase(case.case, profile, 10.0)  # the first sentence of the page says that
+    assert not any("than the measured" in note for note in profiling_notes(another))
     near = ExplainedCase(CaseState(0, Config(device="cpu")), make_profile({"matmul": 10.5}, plain_ms=10.0), 9.9)
     assert list(profiling_notes(near)) == []
 

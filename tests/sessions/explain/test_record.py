@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from benchtui.sessions.events import Explained
+from benchtui.sessions.events import Explained, Peaks
 from benchtui.sessions.explain.as_json import case_json, explained_json
-from benchtui.sessions.explain.cases import explained_cases
+from benchtui.sessions.explain.cases import explained_case, explained_cases
 from benchtui.sessions.explain.difference import difference
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.replay.timeline import ReplayCursor, Timeline
@@ -69,7 +69,6 @@ def test_replay_has_a_profile_from_its_moment_on(bench: Any, make_profile: Any, 
             pass
         assert (cursor.session.cases[0].explained is not None) is known
     assert timeline.whole.cases[0].explained is not None
-    cursor.close()
     timeline.close()
 
 
@@ -82,3 +81,20 @@ def test_json_has_findings_and_the_difference(bench: Any, make_profile: Any) -> 
     assert found["cases"][0]["profile"]["families"] == [{"family": "matmul", "ms": 10.0, "launches": 10.0}]
     parts = [part["new_ms"] - part["base_ms"] for part in found["difference"]["families"]]
     assert abs(sum(parts) + found["difference"]["remainder_ms"] - found["difference"]["measured_gap_ms"]) < 1e-9
+
+
+def test_profile_is_compared_with_the_peaks_of_its_time(bench: Any, make_profile: Any, tmp_path: Path) -> None:
+    """Trial rounds measured the peaks again, next to a neighbor; the case ended after them."""
+    path = tmp_path / "session.json"
+    write(path, bench.events(bench.case(1, 10.0), bench.case(2, 12.0)))
+    session = Session.load(path)
+    case = session.cases[1]
+    case.explained = msgspec.structs.replace(explained(make_profile, 1), t=0.6)
+    before, later = (
+        Peaks(t=t, device=case.config.device, precision=case.config.precision, flops_per_s=flops_per_s)
+        for t, flops_per_s in ((0.5, 3e11), (0.8, 1e11))
+    )
+    of_profile = explained_case(session, case, (before, later))
+    assert of_profile is not None and of_profile.peaks == before
+    of_later = explained_case(session, case, (later,))
+    assert of_later is not None and of_later.peaks == later

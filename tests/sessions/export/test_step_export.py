@@ -13,6 +13,7 @@ from benchtui.sessions.events import AnyEvent, CaseRepeated, SessionFinished, St
 from benchtui.sessions.export import parquet, step_export
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import RequestTimes
+from benchtui.sessions.state.session import Session
 
 
 def steps_of(case: int, wall_ms: list[float], **more: Any) -> Steps:
@@ -36,21 +37,21 @@ def recorded(bench: Any, tmp_path: Path) -> Any:
 
 def as_csv(path: Path) -> list[dict[str, str]]:
     out = io.BytesIO()
-    step_export.write_csv(step_export.load_steps(path), out)
+    step_export.write_csv(Session.load(path), out)
     return list(csv.DictReader(out.getvalue().decode().splitlines()))
 
 
 def as_json(path: Path) -> Any:
     out = io.BytesIO()
-    step_export.write_json(step_export.load_steps(path), out)
+    step_export.write_json(Session.load(path), out)
     return json.loads(out.getvalue())
 
 
 def two_parts(recorded: Any) -> Path:
     found: Path = recorded(
         steps_of(0, [50.0], phase="warmup", parts_ms={"forward": [40.0]}),
-        steps_of(0, [10.0, 11.5], parts_ms={"forward": [8.0, 9.0]}, tokens=[5, 6]),
-        steps_of(0, [12.0], parts_ms={"forward": [8.5]}, loss=[None]),
+        steps_of(0, [10.0, 11.5], parts_ms={"forward": [8.0, 9.0]}, tokens=[5, 6], loss=[0.5, 0.25]),
+        steps_of(0, [12.0], parts_ms={"forward": [8.5]}, tokens=[7], loss=[None]),
         steps_of(1, [1.0], round=1, parts_ms={"100%, \n": [0.5]}, device_ms=[0.25], host_ms=[0.125]),
     )
     return found
@@ -68,7 +69,7 @@ def test_steps_are_numbered_within_case_round_and_phase(recorded: Any) -> None:
     ]
     assert [row["part_forward_ms"] for row in found] == ["40.0", "8.0", "9.0", "8.5", ""]
     assert [row["part_100%,_ms"] for row in found] == ["", "", "", "", "0.5"]
-    assert [row["tokens"] for row in found] == ["", "5", "6", "", ""]
+    assert [row["tokens"] for row in found] == ["", "5", "6", "7", ""]
 
 
 def test_json_rows_match_their_schema(recorded: Any) -> None:
@@ -76,14 +77,14 @@ def test_json_rows_match_their_schema(recorded: Any) -> None:
     jsonschema.validate(found, msgspec.json.schema(list[step_export.StepRow]))
     assert [row["wall_ms"] for row in found] == [50.0, 10.0, 11.5, 12.0, 1.0]
     assert found[2]["parts_ms"] == {"forward": 9.0}
-    assert (found[3]["loss"], found[3]["tokens"]) == (None, None)
+    assert (found[2]["loss"], found[3]["loss"], found[0]["tokens"]) == (0.25, None, None)
     assert (found[4]["parts_ms"], found[4]["device_ms"]) == ({"100%,": 0.5}, 0.25)
     assert (found[0]["host_ms"], found[4]["host_ms"]) == (None, 0.125)
 
 
 def test_parquet_has_the_rows_of_the_csv(recorded: Any, tmp_path: Path) -> None:
     pytest.importorskip("pyarrow.parquet")
-    step_export.write_parquet(step_export.load_steps(two_parts(recorded)), tmp_path / "s.parquet", ())
+    step_export.write_parquet(Session.load(two_parts(recorded)), tmp_path / "s.parquet", ())
     table = parquet.import_pyarrow().parquet.read_table(tmp_path / "s.parquet")
     assert table.column("wall_ms").to_pylist() == [50.0, 10.0, 11.5, 12.0, 1.0]
     assert table.column("part_forward_ms").to_pylist() == [40.0, 8.0, 9.0, 8.5, None]
@@ -95,7 +96,7 @@ def test_steps_that_were_measured_again_are_omitted(recorded: Any) -> None:
         steps_of(0, [2.0], round=1),
         steps_of(1, [7.0], round=1),
         CaseRepeated(t=2.0, case=0, round=1, reason="throttled", pause_s=0.0),
-        steps_of(0, [3.0, 4.0], round=1),
+        steps_of(0, [3.0, 4.0], round=1, t=3.0),
     )
     found = [(row["case"], row["round"], row["step"], row["wall_ms"]) for row in as_csv(path)]
     assert found == [
@@ -127,36 +128,6 @@ def test_reformatted_or_cut_off_file_gives_the_same_steps(recorded: Any, tmp_pat
         assert as_csv(tmp_path / name) == wanted, name
 
 
-def test_chunks_of_any_size_give_the_same_steps(recorded: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = two_parts(recorded)
-    wanted = as_csv(path)
-    for size in (1, 7, 100):
-        monkeypatch.setattr(step_export, "CHUNK_BYTES", size)
-        assert as_csv(path) == wanted
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("", "not a session file"),
-        ("[\n]\n", "not a session file"),
-        ('[\n{"event":"message","t":0,"level":"info","text":"x"}\n]\n', "not a session file"),
-        ("hello\n", "not a session event"),
-    ],
-)
-def test_file_that_is_not_a_session_is_rejected(text: str, said: str, tmp_path: Path) -> None:
-    (tmp_path / "no.json").write_text(text)
-    with pytest.raises(BenchtuiError, match=said):
-        step_export.load_steps(tmp_path / "no.json")
-
-
-def test_newer_session_is_rejected_with_both_versions(recorded: Any) -> None:
-    path = recorded(steps_of(0, [1.0]))
-    path.write_text(path.read_text().replace('"schema":3', '"schema":9'))
-    with pytest.raises(BenchtuiError, match="written with schema 9, but this version reads up to schema 3"):
-        step_export.load_steps(path)
-
-
 @pytest.mark.parametrize(
     "column",
     [
@@ -167,7 +138,7 @@ def test_newer_session_is_rejected_with_both_versions(recorded: Any) -> None:
 def test_columns_of_different_lengths_are_rejected(recorded: Any, column: dict[str, Any]) -> None:
     path = recorded(steps_of(0, [1.0, 2.0], **column))
     with pytest.raises(BenchtuiError, match=r"s\.json: case 0, steps at 1 s: columns differ in length"):
-        step_export.load_steps(path)
+        Session.load(path)
 
 
 def test_non_finite_loss_is_missing(recorded: Any) -> None:

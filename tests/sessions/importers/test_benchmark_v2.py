@@ -72,7 +72,8 @@ def test_generations_and_their_parts_are_those_of_the_file(imported: Any, tmp_pa
     assert (session.start.sweep.task, session.start.sweep.model) == ("generate", "some/model")
     assert session.runtime.torch == "2.9.0"
     assert session.start.host.gpus[0].memory_mb == pytest.approx(22 * 2**30 / 1e6)
-    assert [message.text for message in session.messages[1:]] == ["measured at commit abc123 of transformers"]
+    assert session.start.host.packages == {"commit": "abc123 of main"}
+    assert session.messages[1:] == []
 
 
 def test_lines_uploaded_to_the_hub_are_read_alike(imported: Any) -> None:
@@ -87,7 +88,7 @@ def test_lines_uploaded_to_the_hub_are_read_alike(imported: Any) -> None:
 
 def test_options_that_a_session_lacks_are_in_the_name(imported: Any) -> None:
     (case,) = imported({"5ae0": changed(kernelize=True, continuous_batching=True)}).cases
-    assert case.name.endswith("sdpa-math compile=default bs=2 seq=128 new=5 kernelized continuous batching")
+    assert "continuous_batching=on kernelize=on" in case.name
 
 
 def test_configuration_without_a_generation_failed(imported: Any) -> None:
@@ -104,15 +105,17 @@ def test_unknown_fields_are_named_once(imported: Any) -> None:
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        ({"5ae0": changed(batch_size=0)}, "source: 5ae0: config.batch_size 0: expected `int` >= 1"),
         ({"5ae0": {"metadata": {}, "config": CONFIG}}, "looks like benchmark-v2, but lacks measurements"),
-        (
-            f"{json.dumps(RESULT)}\n{json.dumps(changed(batch_size='two'))}",
-            "line 2: config.batch_size 'two': expected `int`, got `str`",
-        ),
     ],
 )
 def test_malformed_file_is_reported_with_its_place(imported: Any, content: object, expected: str) -> None:
     with pytest.raises(BenchtuiError) as caught:
         imported(content)
     assert expected in str(caught.value)
+
+
+def test_number_that_is_none_is_unknown_with_a_remark(imported: Any) -> None:
+    session = imported(f"{json.dumps(RESULT)}\n{json.dumps(changed(batch_size='two'))}")
+    assert len(session.cases) == 2
+    remark = "config.batch_size 'two' isn't a positive whole number; imported as unknown"
+    assert remark in [message.text for message in session.messages]

@@ -71,7 +71,7 @@ def torch_benchmark() -> dict[str, list[float]]:
 def optimum_benchmark() -> dict[str, list[float]]:
     report = content("optimum-benchmark-generate.json")
     times = zip(report["prefill"]["latency"]["values"], report["decode"]["latency"]["values"], strict=True)
-    return {"generate bs=2": [1000 * sum(pair) for pair in times]}
+    return {"generate bs=2 new=5": [1000 * sum(pair) for pair in times]}
 
 
 SOURCES = {
@@ -149,11 +149,6 @@ def test_percentiles_agree_with_those_of_optimum_benchmark(imported: Any) -> Non
     assert row.time_per_output_token_p50_ms == pytest.approx(1000 * report["decode"]["latency"]["p50"] / 4)
     assert session.start.sweep.task == "generate"
     assert session.cases[0].samples_per_step == 2
-    once_ms = [1000 * time_s for time_s in report["per_token"]["latency"]["values"][-14:]]
-    assert (
-        f"report.per_token (14 latencies, each once of 27 in the file, median {median(once_ms):.3g} ms,"
-        in session.messages[-1].text
-    )
 
 
 def test_pyperf_processes_are_rounds_and_calibration_is_left_out(imported: Any) -> None:
@@ -164,7 +159,6 @@ def test_pyperf_processes_are_rounds_and_calibration_is_left_out(imported: Any) 
     assert session.start.host.packages == {"pyperf": "2.10.0"}
     loops = "a step is the mean of 8,192 to 16,384 runs of the benchmarked code; percentiles are of these means"
     assert session.messages[1].text == loops
-    assert session.messages[2].text.startswith("ignored fields: ")
     assert "**Nothing to decide**: no two measured cases do the same work." in markdown(session)
 
 

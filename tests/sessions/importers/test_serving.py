@@ -99,7 +99,9 @@ def test_figures_are_those_of_guidellm(imported: Any) -> None:
     assert session.start.host.packages == {"guidellm": "0.8.1"}
     assert session.start.sweep.model == "mock-model"
     (section,) = task_sections(measured(session), "serve", ())
-    assert section.table.titles[1:3] == ("First token, p50 (ms)", "First token, p90 (ms)")
+    assert section is not None
+    (shown,) = section.tables()
+    assert shown.titles[1:3] == ("First token, p50 (ms)", "First token, p90 (ms)")
 
 
 def test_figures_are_those_of_aiperf(imported: Any) -> None:
@@ -187,16 +189,9 @@ def test_report_has_the_times_of_requests_and_calls_no_run_length_a_latency(impo
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        (VLLM | {"duration": 0}, "duration 0: expected `float` > 0"),
-        (VLLM | {"mean_ttft_ms": "fast"}, "mean_ttft_ms 'fast': expected `float | null`, got `str`"),
         (
             {"model_id": "m", "duration": 1, "completed": 1},
             "looks like vllm-bench, but lacks request_throughput",
-        ),
-        ({"benchmarks": [{"metrics": {}}]}, "looks like guidellm, but lacks duration"),
-        (
-            {"benchmarks": [{"metrics": {"request_totals": {}, "request_latency": 1}, "duration": 1}]},
-            "benchmarks[0].metrics.request_latency 1: expected `object`, got `int`",
         ),
         (
             {
@@ -204,7 +199,7 @@ def test_report_has_the_times_of_requests_and_calls_no_run_length_a_latency(impo
                 "request_count": {"unit": "requests", "avg": 1},
                 "benchmark_duration": {"unit": "sec", "avg": 1},
             },
-            "request_latency.unit 's': invalid enum value 's'",
+            "its request_latency.unit is s, not ms",
         ),
         ({"request_latency": {}, "request_count": {}}, "looks like aiperf, but lacks benchmark_duration"),
     ],

@@ -123,9 +123,9 @@ def test_session_is_the_same_whichever_decoder_reads_its_lines(path: Path) -> No
 @pytest.mark.parametrize("write", [steps_format.write_json, steps_format.write_csv])
 def test_exported_steps_are_the_same_with_either_decoder(path: Path, write: Any) -> None:
     usual, long_lines = io.BytesIO(), io.BytesIO()
-    write(steps_format.load_steps(path), usual)
+    write(Session.load(path), usual)
     with mock.patch.object(reader, "LONG_LINE", 0):
-        write(steps_format.load_steps(path), long_lines)
+        write(Session.load(path), long_lines)
     assert usual.getvalue().count(b"\n") > 50 and long_lines.getvalue() == usual.getvalue()
 
 

@@ -60,5 +60,4 @@ def test_demo_can_be_replayed_to_any_moment(path: Path) -> None:
     assert done[3] == len(timeline.whole.cases) and done[1] <= done[2] <= done[0]
     starts = path.read_text().count('"event":"case_started"')
     assert sum(mark.kind == "begin" for mark in timeline.marks.all) == starts >= len(timeline.whole.cases)
-    telling.close()
     timeline.close()

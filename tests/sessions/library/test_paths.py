@@ -1,5 +1,6 @@
 import os
 import re
+import shutil
 import stat
 from datetime import datetime
 from pathlib import Path
@@ -41,6 +42,23 @@ def record(bench: Any) -> Any:
         return path
 
     return write
+
+
+def test_session_elsewhere_is_known_until_it_is_moved(record: Any, tmp_path: Path) -> None:
+    inside = record("inside.json", id="in")
+    elsewhere = record("elsewhere.json", id="out").rename(tmp_path / "elsewhere.json")
+    for path in (inside, elsewhere, elsewhere):
+        library.remember(path)
+    assert {entry.path for entry in library.known()} == {inside, elsewhere}
+    assert [entry.path for entry in library.entries()] == [inside]
+    elsewhere.rename(tmp_path / "moved.json")
+    assert [entry.path for entry in library.known()] == [inside]
+
+
+def test_session_that_the_library_has_as_well_is_known_once(record: Any, tmp_path: Path) -> None:
+    inside = record("inside.json")
+    library.remember(Path(shutil.copy(inside, tmp_path / "copy.json")))
+    assert [entry.path for entry in library.known()] == [inside]
 
 
 def test_library_folder_is_created_for_its_owner_only(home: Path) -> None:

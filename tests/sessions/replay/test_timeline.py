@@ -43,9 +43,9 @@ MODEL = Model(name="m")
 
 @pytest.fixture
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read files of a few lines in many pieces."""
+    """Read and apply files of a few lines in many pieces."""
     monkeypatch.setattr(under_test, "BATCH_BYTES", 200)
-    monkeypatch.setattr(under_test, "CHECKPOINT_BYTES", 500)
+    monkeypatch.setattr(under_test, "BATCH_EVENTS", 2)
 
 
 def write_session(path: Path, events: list[AnyEvent]) -> Path:
@@ -237,10 +237,8 @@ def test_seeking_equals_applying_all_events_up_to_the_moment(
     tmp_path: Path, events: list[AnyEvent], data: st.DataObject
 ) -> None:
     moments = st.one_of(st.sampled_from([event.t for event in events]), st.floats(-1, events[-1].t + 1))
-    with (
-        closing(read(write_session(tmp_path / "s.json", events))) as timeline,
-        closing(ReplayCursor(timeline)) as telling,
-    ):
+    with closing(read(write_session(tmp_path / "s.json", events))) as timeline:
+        telling = ReplayCursor(timeline)
         for t in data.draw(st.lists(moments, min_size=1, max_size=8)):
             session = go(telling, t)
             assert session_values(session) == session_values(applied_up_to(events, t))
@@ -273,20 +271,6 @@ def test_ended_case_is_the_same_object_at_every_moment(long: Any) -> None:
     running = go(telling, 10.0).cases[0]
     assert running is not whole and len(running.measured) == 11
     assert go(telling, 450.0).cases[0] is whole
-    telling.close()
-
-
-@pytest.mark.usefixtures("small_pieces")
-def test_going_back_reads_on_from_the_checkpoint_before_the_moment(long: Any) -> None:
-    events, timeline = long
-    with closing(ReplayCursor(timeline)) as first, closing(ReplayCursor(timeline)) as telling:
-        go(first, 1000.0)
-        kept = [checkpoint.session.now_s for checkpoint in timeline.checkpoints]
-        assert kept == sorted(kept) and len(kept) > 20
-        for t in (700.0, 300.0, 990.0, 2.0):  # forward, too
-            telling.seek(t)
-            assert telling.session.now_s == max((0.0, *(now_s for now_s in kept if now_s <= t)))
-            assert session_values(go(telling, t)) == session_values(applied_up_to(events, t))
 
 
 @pytest.mark.usefixtures("small_pieces")
@@ -302,7 +286,6 @@ def test_restarted_cases_that_never_started_stay_as_planned(tmp_path: Path) -> N
     for t in (42.0, 10.0, 2.0, 0.5, 30.0):
         assert session_values(go(telling, t)) == session_values(applied_up_to(events, t))
         assert [case.state for case in telling.session.cases[1:]] == ["queued", "queued"]
-    telling.close()
     timeline.close()
 
 
@@ -313,7 +296,6 @@ def test_moving_on_keeps_the_session_and_going_back_replaces_it(long: Any) -> No
     before = go(telling, 950.0)
     assert go(telling, 951.0) is before
     assert go(telling, 3.0) is not before and len(before.cases[1].measured) == 400
-    telling.close()
 
 
 def test_stepping_moves_between_recorded_moments(long: Any) -> None:
@@ -339,7 +321,6 @@ def test_events_appended_later_are_read(tmp_path: Path, long: Any) -> None:
         timeline.read()
     assert timeline.end_s == 1000.0
     assert go(telling, 2000.0).finished is not None
-    telling.close()
     timeline.close()
 
 
@@ -353,10 +334,7 @@ def test_broken_line_ends_the_timeline_with_a_message(tmp_path: Path, long: Any)
     assert timeline.problem is not None and "line 52" in timeline.problem
     telling = ReplayCursor(timeline)
     assert len(go(telling, 20.0).cases[0].measured) == 21
-    with pytest.raises(BenchtuiError, match="line 52"):
-        go(telling, 2000.0)
-    assert len(telling.session.cases[0].measured) == 47
-    telling.close()
+    assert len(go(telling, 2000.0).cases[0].measured) == 47
     timeline.close()
 
 

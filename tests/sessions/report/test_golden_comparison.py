@@ -9,7 +9,6 @@ import json
 import os
 from collections import defaultdict
 from collections.abc import Callable
-from functools import partial
 from math import exp, log
 from pathlib import Path
 from statistics import fmean, median
@@ -23,7 +22,6 @@ from benchtui.sessions.export import step_export
 from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.plots.render import render_comparison
 from benchtui.sessions.report.compare import markdown, report
-from benchtui.sessions.report.document import render
 from benchtui.sessions.report.html import page
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import summarize
@@ -149,7 +147,7 @@ def test_tables_are_valid_and_have_no_empty_column(named: tuple[str, SessionComp
 def typical_ms(path: Path) -> dict[tuple[int, int], float]:
     """Return the typical step by tokens and batch size, computed from ``export --steps`` alone."""
     out = io.BytesIO()
-    step_export.write_csv(step_export.load_steps(path), out)
+    step_export.write_csv(Session.load(path), out)
     found: dict[int, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for row in csv.DictReader(io.StringIO(out.getvalue().decode())):
         if row["phase"] == "measure":
@@ -198,7 +196,7 @@ def test_page_holds_the_document_and_its_plots(
 ) -> None:
     compared = made(tmp_path)
     plots, skipped = render_comparison(compared)
-    text = "".join(page(partial(render, report(compared)), plots, skipped))
+    text = "".join(page(report(compared), plots, skipped))
     assert [plot.name for plot in plots] == ["throughput", "latency", "ratios"] and not skipped
     assert text.count("<figure") == 3
     for heading in ("Decision", "Interpretation", "Cases", "Systems", "What differs", "Limitations"):

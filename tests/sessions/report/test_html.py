@@ -9,9 +9,12 @@ from typing import Any
 
 import pytest
 
+from benchtui.sessions.compare.align import ComparedSession, compare_sessions
 from benchtui.sessions.events import Message
 from benchtui.sessions.payloads import Model
 from benchtui.sessions.plots.render import RenderedPlot, render_plots
+from benchtui.sessions.report import compare
+from benchtui.sessions.report.content import Section
 from benchtui.sessions.report.document import markdown, report
 from benchtui.sessions.report.html import page, report_page
 from benchtui.sessions.state.session import Session
@@ -35,6 +38,10 @@ class Elements(HTMLParser):
         self.open: list[str] = []
         self.titled: list[str] = []
         """Elements with a title inside."""
+        self.controls: list[tuple[dict[str, str | None], bool]] = []
+        """Fields of forms, and whether each is in a label."""
+        self.texts: dict[str, list[str]] = {}
+        """Texts of elements by their tag."""
         self.feed(text)
         self.close()
 
@@ -42,6 +49,9 @@ class Elements(HTMLParser):
         self.found.append((tag, dict(attrs)))
         if tag == "title":
             self.titled.append(self.open[-1])
+        if tag in ("input", "select"):
+            self.controls.append((dict(attrs), "label" in self.open))
+        self.texts.setdefault(tag, []).append("")
         if tag not in VOID:
             self.open.append(tag)
 
@@ -52,6 +62,8 @@ class Elements(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
+        for tag in {*self.open}:
+            self.texts[tag][-1] += data
         if not {"script", "style"} & set(self.open):
             self.text += data
 
@@ -146,6 +158,45 @@ def test_boxes_of_tables_have_different_names(evil: Elements) -> None:
     assert len(names) == len(evil.tags("table")) == len(set(names)) > 5
 
 
+def compared_page(bench: Any) -> str:
+    sides = [ComparedSession.of(name, session_of(bench, name)) for name in ("a", "b")]
+    return "".join(page(compare.report(compare_sessions(sides)), open_sections=compare.OPEN_SECTIONS))
+
+
+@pytest.mark.parametrize("compares", [False, True])
+def test_page_follows_the_rules_of_accessibility_that_need_no_browser(bench: Any, compares: bool) -> None:
+    session = session_of(bench, "tiny")
+    whole = "".join(report_page(report(session, full=True), *render_plots(session)))
+    found = Elements(compared_page(bench) if compares else whole)
+    (root,) = found.tags("html")
+    assert root["lang"] == "en"
+    assert len(found.tags("main")) == len(found.tags("h1")) == len(found.tags("header")) == 1
+    assert found.texts["title"][0].strip()
+    assert found.controls and all(labeled for _, labeled in found.controls)
+    for tag in ("th", "button", "a", "summary", "h2", "h3", "option"):
+        assert all(text.strip() for text in found.texts.get(tag, [])), f"{tag} without a name"
+    assert all(heading["scope"] in ("col", "row") for heading in found.tags("th"))
+    ids = [attributes["id"] for _, attributes in found.found if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    boxes = [each for each in found.tags("div") if each.get("role") == "region"]
+    assert all(box["tabindex"] == "0" and box["aria-label"] for box in boxes)
+    assert all(nav["aria-label"] for nav in found.tags("nav"))
+    assert found.tags("pre") and all(code["tabindex"] == "0" for code in found.tags("pre"))
+    (viewport,) = [each["content"] for each in found.tags("meta") if each.get("name") == "viewport"]
+    assert viewport and "user-scalable" not in viewport and "maximum-scale" not in viewport
+    assert not [each for _, each in found.found if (each.get("tabindex") or "0") not in ("0", "-1")]
+
+
+def test_page_can_be_printed_and_has_a_light_and_a_dark_scheme(bench: Any) -> None:
+    text = "".join(report_page(report(session_of(bench, "tiny"))))
+    assert "@media print {" in text and "@page { size: A4" in text
+    assert '<meta name="color-scheme" content="light dark">' in text
+    assert [each for each in Elements(text).texts["option"]] == ["auto", "light", "dark"]
+    colors = re.findall(r"--([\w-]+): light-dark\((#\w+), (#\w+)\)", text)
+    assert len(colors) > 10 and all(light != dark for _, light, dark in colors)
+    assert ":focus-visible { outline: 2px" in text
+
+
 def test_first_figure_stands_before_the_first_table(bench: Any) -> None:
     session = session_of(bench, "tiny")
     found = "".join(report_page(report(session), *render_plots(session)))
@@ -154,17 +205,18 @@ def test_first_figure_stands_before_the_first_table(bench: Any) -> None:
 
 def test_words_in_the_first_column_name_their_row(bench: Any) -> None:
     shown = Table(("Case", "ms"), (False, True), (("a <b>", "1"), (None, "2")))
-    found = "".join(page(lambda table: f"# t\n\n## One\n\n{table(shown)}\n"))
+    found = "".join(page(Section("t", (Section("One", (shown,)),))))
     assert re.findall(r'<th scope="row"[^>]*>(.*?)</th>', found) == ["a &lt;b&gt;", "–"]
     numbers = Table(("n", "ms"), (True, True), (("1", "2"),))
-    assert 'scope="row"' not in "".join(page(lambda table: f"# t\n\n{table(numbers)}\n"))
+    assert 'scope="row"' not in "".join(page(Section("t", (numbers,))))
 
 
 def test_rows_are_cards_at_the_width_that_the_script_asks_for() -> None:
-    found = "".join(page(lambda _: "# x\n"))
+    found = "".join(page(Section("x", ())))
     (width,) = re.findall(r'NARROW = "(\(max-width: \d+rem\))"', found)
     cards = found.partition(f"@media screen and {width} {{")[2].partition("\n}")[0]
     assert "attr(data-label)" in cards
+    assert ".cards thead:not(:has(button)) { display: none; }" in cards  # a row without cells is an error
     assert "display: block" in cards
 
 
@@ -176,9 +228,15 @@ def test_sections_after_the_results_are_collapsed(bench: Any) -> None:
     assert len(headings) > 4
 
 
+def test_comparison_collapses_what_follows_its_caveats(bench: Any) -> None:
+    headings = re.findall(r"(<summary>)?<h2[^>]*>(.*?)</h2>", compared_page(bench))
+    closed = [title for summary, title in headings if summary]
+    assert closed == ["Systems", "How to reproduce", "Limitations"]
+
+
 def test_document_without_a_choice_of_sections_is_open() -> None:
     shown = Table(("a",), (True,), (("1",),))
-    found = "".join(page(lambda table: f"# A <b>\n\n## One\n\n{table(shown)}\n\n## Two\n\n<i>x</i>\n"))
+    found = "".join(page(Section("A <b>", (Section("One", (shown,)), Section("Two", ("<i>x</i>",))))))
     elements = Elements(found)
     assert "<title>A &lt;b&gt;</title>" in found
     assert not elements.tags("details")
@@ -208,7 +266,7 @@ def contrast(one: str, other: str) -> float:
 @pytest.mark.parametrize("ink", ["ink", "faint", "accent"])
 @pytest.mark.parametrize("paper", ["paper", "shade"])
 def test_text_has_enough_contrast(ink: str, paper: str, scheme: int) -> None:
-    found = "".join(page(lambda _: "# x\n"))
+    found = "".join(page(Section("x", ())))
     colors = {name: pair for name, *pair in re.findall(r"--([\w-]+): light-dark\((#\w+), (#\w+)\)", found)}
     assert contrast(colors[ink][scheme], colors[paper][scheme]) >= 4.5
 
@@ -224,7 +282,7 @@ def test_plots_use_the_colors_of_the_page(bench: Any) -> None:
 def test_name_that_reads_like_a_color_is_kept_in_a_plot() -> None:
     svg = b'<svg viewBox="0 0 1 1"><g><title>case #0072b2</title><path style="fill: #0072b2"/></g></svg>'
     plot = RenderedPlot("speedup", "Decision", "Speedup", "", svg, None)
-    text = "".join(page(lambda table: "# t\n\n## Decision\n\na\n", [plot]))
+    text = "".join(page(Section("t", (Section("Decision", ("a",)),)), [plot]))
     assert "<title>case #0072b2</title>" in text
     assert 'style="fill: var(--series-0)"' in text
 

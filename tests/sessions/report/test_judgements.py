@@ -186,8 +186,7 @@ def test_table_shows_the_interval_of_the_plot(bench: Any, read: Any) -> None:
     plan = curves.throughput(plot_data(session))
     assert isinstance(plan, Plan)
     (line,) = drawn(plan)
-    (section,) = read(full_report(session)).under("Performance metrics")
-    intervals = section.columns("95% interval (samples/s)")
+    intervals = read(full_report(session))["Performance metrics"].columns("95% interval (samples/s)")
     assert intervals == [[f"{number(point.low)} to {number(point.high)}"] for point in line.points]
 
 
@@ -208,8 +207,7 @@ def test_an_interval_wider_than_the_median_has_no_number(bench: Any, read: Any) 
     session = bench.session(bench.case(1, 10.0, rounds=rounds), sweep=swept(rounds=3))
     report = read(full_report(session))
     assert report["Results"].columns("± 95% (%)") == [["over 100"]]
-    (performance,) = report.under("Performance metrics")
-    assert performance.columns("± 95% interval (%)") == [["over 100"]]
+    assert report["Performance metrics"].columns("± 95% interval (%)") == [["over 100"]]
 
 
 PEAKS = Peaks(t=0.1, device="cpu", precision="fp32", flops_per_s=1e11, bytes_per_s=1e10)
@@ -220,14 +218,14 @@ def counted(bench: Any, size: int, gflop: float, gb: float = 0.1, weights_gb: fl
     return bench.case(size, 100.0, end={"work": work})
 
 
-def test_nearest_case_to_the_peak_is_chosen_whatever_its_bound(bench: Any, read: Any) -> None:
+def test_case_below_a_quarter_of_both_peaks_has_a_share_but_no_bound(bench: Any, read: Any) -> None:
     """The case with 20% is below a quarter of both peaks, so it has no bound."""
     session = bench.session(
         counted(bench, 1, gflop=0.6, gb=0.5, weights_gb=0.4), counted(bench, 2, gflop=2.0), more=[PEAKS]
     )
     section = read(full_report(session))["Limits"]
     assert section.columns("Limited by") == [["memory"], ["–"]]
-    assert "The highest share of the measured peak FLOP/s is 20.0 % (cpu fp32 bs=2)." in (section.text)
+    assert section.columns("Share of the measured peak (%)") == [["6.00"], ["20.0"]]
 
 
 def test_peak_exceeded_by_one_case_is_used_for_none(bench: Any, read: Any) -> None:
@@ -236,8 +234,7 @@ def test_peak_exceeded_by_one_case_is_used_for_none(bench: Any, read: Any) -> No
     assert "Share of the measured peak (%)" not in section.tables[0][0]
     assert "150" not in " ".join(cell for row in section.tables[0][1:] for cell in row[-4:])
     assert "arithmetic" not in {cell for row in section.tables[0] for cell in row}
-    assert "a case exceeded" in section.text and "products" in section.text
-    assert "The highest share" not in section.text
+    assert "Peaks of cpu fp32: no TFLOP/s: exceeded by a case" in section.text
 
 
 def test_whole_table_has_one_baseline(bench: Any, read: Any) -> None:
@@ -249,7 +246,7 @@ def test_whole_table_has_one_baseline(bench: Any, read: Any) -> None:
     ]
     session = bench.session(*cases, sweep=swept(Baseline(batch_size=8)))
     section = read(full_report(session))["Ranked, 128 tokens"]
-    assert section.text.startswith("Against cuda:0 fp32 bs=8, 800 samples/s; ")
+    assert "Baseline: cuda:0 fp32 bs=8 (800 samples/s)." in markdown(session)
     changes = section.columns("Case", "Against the baseline (%)")
     assert changes == [
         ["cuda:0 amp-fp16 bs=16", "+122"],
@@ -259,7 +256,6 @@ def test_whole_table_has_one_baseline(bench: Any, read: Any) -> None:
     ]
     session.judge_by(VerdictSettings(Baseline(precision="amp-fp16")))
     again = read(full_report(session))["Ranked, 128 tokens"]
-    assert again.text.startswith("Against cuda:0 amp-fp16 bs=8, 889 samples/s; ")
     assert again.columns("Verdict")[2] == ["the baseline"]
 
 
@@ -291,7 +287,6 @@ def test_cases_of_different_lengths_are_never_compared(
     document = read(full_report(two_lengths(bench, first)))
     reason = f"he baseline, cpu fp32 compile=off bs=1 seq=32, {why}."
     ranked = document["Ranked, 32 tokens"]
-    assert ranked.text == f"T{reason}"
     assert "Against the baseline (%)" not in ranked.tables[0][0]
     assert f"none: t{reason.removesuffix('.')}" in document["Decision"].text
     assert document.need("Maximum throughput, 32 tokens")["Against the baseline"] == "–"
@@ -311,8 +306,8 @@ def test_rows_with_intervals_are_not_reported_as_lacking_them(bench: Any, read: 
         for size, ms in ((1, 10.0), (2, 15.0))
     ]
     row = read(full_report(bench.session(*without))).need("Maximum throughput")
-    assert row["Confidence"] == "as reported; the source kept no steps"
-    assert row["Ahead of it by"].endswith("reported: the source kept no steps")
+    assert row["Confidence"] == "as reported"
+    assert row["Ahead of it by"].endswith("REPORTED: the source kept no steps")
 
 
 def test_shorter_median_with_a_longer_tail_is_not_clearly_ahead(bench: Any, read: Any) -> None:
@@ -381,7 +376,7 @@ def test_energy_is_compared_over_rounds_only(bench: Any, read: Any) -> None:
         for precision, joules in (("fp32", 60.0), ("fp16", 30.0))
     ]
     least = read(full_report(bench.session(*cases))).need("Least energy per sample")
-    assert least["Ahead of it by"].endswith("unsure: no interval")
+    assert least["Ahead of it by"].endswith("UNSURE: no interval")
 
 
 def test_what_a_source_reports_decides_without_a_tie_of_more_than_the_margin(tmp_path: Path, read: Any) -> None:

@@ -139,12 +139,18 @@ def test_drawn_report_has_no_problems(seed: int) -> None:
     assert problems(markdown(session)) + problems(markdown(session, full=True)) == []
 
 
+def without_sweep(report: str) -> str:
+    """Leave out the sweep of a report: it states every entry, for a program rather than a reader."""
+    return re.sub(r"^```toml\n.*?^```\n", "", report, flags=re.MULTILINE | re.DOTALL)
+
+
 def test_report_of_eight_cases_has_at_most_120_lines(reports: list[str]) -> None:
     measured = int(re.search(r"Measured: (\d+) of", reports[0], re.MULTILINE)[1])  # type: ignore[index]
     explained = re.search(r"^## Where a step's time goes$.*?(?=^## )", reports[0], re.MULTILINE | re.DOTALL)
     of_profiles = len(explained[0].splitlines()) if explained else 0
+    text = without_sweep(reports[0])
     assert of_profiles <= MOST_LINES_OF_PROFILES
-    assert len(reports[0].splitlines()) - of_profiles <= MOST_LINES + max(measured - 8, 0)
+    assert len(text.splitlines()) - of_profiles <= MOST_LINES + max(measured - 8, 0)
 
 
 def test_nothing_that_all_rows_share_is_in_each(reports: list[str]) -> None:

@@ -1,5 +1,6 @@
 """The sweep in the report can be run again, and none of its text is markup."""
 
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -7,12 +8,15 @@ import pytest
 from msgspec import structs
 
 from benchtui.sessions.importers import registry, session_writer
-from benchtui.sessions.payloads import Host
-from benchtui.sessions.report.document import markdown
-from benchtui.sessions.report.reproduce import recipe
+from benchtui.sessions.payloads import Host, Model
+from benchtui.sessions.report.document import markdown, report
+from benchtui.sessions.report.html import report_page
+from benchtui.sessions.report.reproduce import ids_in_report, recipe
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import summarize
-from benchtui.sessions.sweep.toml_reader import load_sweep, parse_sweep
+from benchtui.sessions.sweep import Sweep
+from benchtui.sessions.sweep.toml_reader import load_sweep, parse_sweep, preset_names
+from benchtui.sessions.sweep.toml_writer import toml_of
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 HOSTILE = "</td><script>alert(1)</script> ```\n``` `x` \\ \" ' # [a](b) | é"
@@ -41,7 +45,8 @@ def test_sweep_that_cannot_be_written_is_named_with_its_reason(bench: Any, read:
 def test_raw_data_of_a_session_is_named(bench: Any, read: Any) -> None:
     session = bench.session(bench.case(1, 10.0))
     facts = read(markdown(session))["How to reproduce"].paragraphs
-    assert f"Raw data: every step of session {session.start.id}: benchtui export SESSION --steps" in facts
+    named = f"Raw data: every step of session {session.start.id}: benchtui export SESSION --steps; code "
+    assert any(fact.startswith(named) for fact in facts)
 
 
 def test_commit_of_benchtui_is_named(bench: Any, read: Any) -> None:
@@ -68,3 +73,63 @@ def test_imported_session_names_its_file_and_how_to_get_its_figures(tmp_path: Pa
         assert text.endswith(
             f"can't rerun it. Raw data: {name}; {kept} without rounding: benchtui export SESSION {export}"
         )
+
+
+def test_sweep_of_a_report_states_what_its_task_uses(bench: Any, read: Any) -> None:
+    text = toml_of_report(bench.session(bench.case(1, 10.0), sweep=load_sweep("quick", [])), read)
+    stated = tomllib.loads(text)
+    assert {"device", "precision", "compile", "threads", "padding"} <= set(stated["axes"])
+    assert {"warmup", "iterations", "rounds", "timeout", "caches", "peaks"} <= set(stated["measure"])
+    assert (stated["weights"], stated["dataset"]) == ("random", "sample")
+    assert not {"train", "generate"} & set(stated)
+
+
+@pytest.mark.parametrize("name", [*preset_names(), "own_step.py:make_step"])
+def test_whole_sweep_has_the_same_meaning(name: str) -> None:
+    own = f'task = "{name}"\n[axes]\nthreads = [1, 2]\n'
+    sweep = parse_sweep(own, "f") if ":" in name else load_sweep(name, [])
+    assert parse_sweep(toml_of(sweep, whole=True), "f", default_name=sweep.name) == sweep
+
+
+def test_sweep_of_a_report_names_its_session_revision_and_digests(bench: Any, read: Any) -> None:
+    model = Model(name="org/mine", source="hub", revision="0a1b2c")
+    case = bench.case(1, 10.0, model=model, prepared={"files": {"weights": "0123456789abcdef"}})
+    text = toml_of_report(bench.session(case, sweep=Sweep(name="s", model="org/mine")), read)
+    assert text.splitlines()[:3] == [
+        "# session abc",
+        "# revision of org/mine: 0a1b2c",
+        "# digest of weights of org/mine: 01234567",
+    ]
+    assert tomllib.loads(text)["model"] == "org/mine"
+
+
+def test_sweep_of_a_report_has_absolute_paths(bench: Any, read: Any) -> None:
+    model = Model(name="./mine", source="folder")
+    case = bench.case(1, 10.0, model=model, prepared={"files": {"dataset": "0123456789abcdef"}})
+    session = bench.session(case, sweep=Sweep(name="s", model="./mine", dataset="texts.txt"))
+    session.started = structs.replace(session.start, folder="/work")
+    stated = tomllib.loads(toml_of_report(session, read))
+    assert (stated["model"], stated["dataset"]) == ("/work/./mine", "/work/texts.txt")
+    own = structs.replace(session.start.sweep, task="step.py:make", model="step.py:make", dataset="sample")
+    session.started = structs.replace(session.start, sweep=own)
+    stated = tomllib.loads(toml_of_report(session, read))
+    assert (stated["task"], "model" in stated) == ("/work/step.py:make", False)
+
+
+def test_session_of_a_report_survives_pasting(bench: Any) -> None:
+    session = bench.session(bench.case(1, 10.0))
+    for text in (markdown(session), "".join(report_page(report(session)))):
+        assert ids_in_report(text) == ids_in_report("> " + text.replace("\n", "\r\n> ")) == ["abc"]
+
+
+def test_report_of_two_sessions_names_neither(bench: Any) -> None:
+    assert ids_in_report("# session a1\n# session b2\n") == ["a1", "b2"]
+    assert ids_in_report("no report") == []
+
+
+def toml_of_report(session: Session, read: Any) -> str:
+    """Return the sweep in the report of a session."""
+    fences = [
+        token for token in read(markdown(session)).tokens if token.type == "fence" and token.info == "toml"
+    ]
+    return str(fences[0].content)

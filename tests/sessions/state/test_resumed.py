@@ -182,9 +182,8 @@ def test_resume_ends_a_pause_and_keeps_the_original_machine_facts(bench: Any) ->
 def test_resume_by_a_newer_version_is_rejected(bench: Any, tmp_path: Path) -> None:
     made = bench.events(bench.case(1), finished=None)
     path = write_session(tmp_path / "s.json", [*made, resumed(5.0, 0, schema=9)])
-    for read in (Session.load, steps_format.load_steps):
-        with pytest.raises(BenchtuiError, match="written with schema 9, but this version reads up to schema 3"):
-            read(path)
+    with pytest.raises(BenchtuiError, match="written with schema 9, but this version reads up to schema 3"):
+        Session.load(path)
 
 
 def test_resume_of_missing_cases_is_rejected(bench: Any) -> None:
@@ -194,7 +193,7 @@ def test_resume_of_missing_cases_is_rejected(bench: Any) -> None:
 
 def test_exported_steps_exclude_discarded_ones(whole: list[AnyEvent], tmp_path: Path) -> None:
     out = io.BytesIO()
-    steps_format.write_csv(steps_format.load_steps(write_session(tmp_path / "s.json", whole)), out)
+    steps_format.write_csv(Session.load(write_session(tmp_path / "s.json", whole)), out)
     rows = list(csv.DictReader(out.getvalue().decode().splitlines()))
     assert [(row["case"], row["step"], row["wall_ms"]) for row in rows] == [
         ("0", "0", "10.0"),
@@ -218,8 +217,9 @@ def test_exported_steps_include_finished_rounds(bench: Any, tmp_path: Path) -> N
         steps(0, 7.0, 2.0, round_index=1),
         end(0, 8.0),
     ]
-    found = steps_format.load_steps(write_session(tmp_path / "s.json", [*made, *events]))
-    assert [(batch.steps.round, batch.steps.wall_ms) for batch in found.batches()] == [(0, [1.0]), (1, [2.0])]
+    session = Session.load(write_session(tmp_path / "s.json", [*made, *events]))
+    rounds = [(block.columns["round"], block.columns["wall_ms"]) for block in steps_format.blocks(session)]
+    assert rounds == [([0], [1.0]), ([1], [2.0])]
 
 
 def test_summary_counts_a_resumed_session_as_one(bench: Any, tmp_path: Path) -> None:

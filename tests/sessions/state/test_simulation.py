@@ -51,7 +51,7 @@ def record(bench: Any, tmp_path: Path) -> Callable[..., Path]:
 
 def step_text(path: Path, write: Callable[..., None]) -> str:
     out = io.BytesIO()
-    write(step_export.load_steps(path), out)
+    write(Session.load(path), out)
     return out.getvalue().decode()
 
 
@@ -123,7 +123,7 @@ def test_every_row_of_an_export_says_simulated(record: Callable[..., Path]) -> N
 def test_parquet_and_table_say_simulated(record: Callable[..., Path], tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     path = record(SIMULATED_BY)
-    step_export.write_parquet(step_export.load_steps(path), tmp_path / "steps.parquet", ())
+    step_export.write_parquet(Session.load(path), tmp_path / "steps.parquet", ())
     assert set(parquet.read_table(tmp_path / "steps.parquet")["simulated"].to_pylist()) == {"SIMULATED"}
     case_export.write_parquet(Session.load(path), tmp_path / "cases.parquet", ())
     marks = parquet.read_table(tmp_path / "cases.parquet")["marks"].to_pylist()

@@ -201,3 +201,9 @@ def test_the_margin_grows_with_the_floor_up_to_a_limit(
 
 def test_the_reader_has_the_margin_he_wants() -> None:
     assert cpu(same_within=0.1).same_within == cpu(same_within=0.1).margin == 0.1
+
+
+def test_shared_spread_is_known_no_better_than_that_of_the_session() -> None:
+    pool = Spread(1e-4, 12.0)
+    assert Spread(4e-4, 2.0).shared_with(pool) == Spread(pytest.approx(2.2e-4), 5.0)
+    assert Spread(4e-4, 9.0).shared_with(pool).freedom == 12.0

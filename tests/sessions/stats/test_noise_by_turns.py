@@ -4,9 +4,10 @@ import pytest
 from by_turns import SLICE_STEPS, SLICES, HandMade
 
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.noise import pairs_by_turns, spread_by_turns
-from benchtui.sessions.stats.ratios import latency_ratio
+from benchtui.sessions.stats.noise import Spread, between, pairs_by_turns, spread_by_turns, spread_of_pairs
+from benchtui.sessions.stats.ratios import estimate_by_turns, latency_ratio
 from benchtui.sessions.stats.results import measured
+from benchtui.sessions.stats.sampling import Statistic
 from benchtui.sessions.stats.verdicts import Doubt, Ratio, Verdict
 
 
@@ -51,6 +52,24 @@ def test_three_pairs_suffice_where_others_measured_the_spread() -> None:
     rows = measured(made.session)
     assert rows[0].noise.by_turns == spread_by_turns(rows)["cpu"]
     assert rows[0].noise.by_turns.freedom == 2 + 6
+
+
+def test_pairs_share_their_spread_as_soon_as_six_repeats_know_it() -> None:
+    ratios, others = [Statistic(1.05), Statistic(1.05), Statistic(1.07), Statistic(1.07)], Spread(4e-4, 3.0)
+    own = between(ratios)
+    few, enough = (estimate_by_turns(ratios, Spread(4e-4, freedom), others) for freedom in (5.9, 6.0))
+    assert few and few.own == (Spread(pytest.approx(1e-4), 3.0),), "the larger one"
+    shared = 0.6 * 4e-4 + 0.4 * own.variance
+    assert enough and enough.own == (Spread(pytest.approx(shared / 4), 6.0),)
+    paced = estimate_by_turns(ratios, Spread(0.071**2, 20.0), others)
+    assert paced and paced.own == (Spread(pytest.approx(0.071**2 / 4), 3.0),)
+
+
+def test_turns_that_vary_limit_the_error_of_ratios_that_agree() -> None:
+    agreeing = [Statistic(1.05, 0.06)] * 4
+    estimate = estimate_by_turns(agreeing, Spread(1e-4, 20.0), Spread(1e-4, 17.0))
+    assert estimate and estimate.own[0].variance == pytest.approx(0.5 * 0.06**2 / 4)
+    assert spread_of_pairs(agreeing, []).variance == 0.0, "what all pairs show"
 
 
 def test_only_rounds_that_both_have_are_pairs() -> None:

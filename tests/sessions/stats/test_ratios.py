@@ -1189,7 +1189,7 @@ def test_a_difference_in_turns_shares_its_variance_with_the_machine() -> None:
     logs = [log(one / other) for one, other in DRIFT]
     variance = shared(2 * 0.02**2, spread(*logs)) / 6
     found = latency(*in_turns(*DRIFT, noise=known))
-    assert found.bounds == near(by_t(sum(logs) / 6, sqrt(variance), 12.5))
+    assert found.bounds == near(by_t(sum(logs) / 6, sqrt(variance), 12.0))
     paces = Noise(Spread(0.2**2, 12.0))
     assert latency(*in_turns(*DRIFT, noise=paces)).bounds == latency(*in_turns(*DRIFT)).bounds
 

@@ -61,17 +61,17 @@ def test_six_turns_find_five_percent_at_a_spread_of_two(simulation: Any) -> None
     assert judged(simulation, "lognormal", 0.02, 6, 2, 100, common=0.43).power(0.05) >= 75
 
 
-def by_turns(simulation: Any, rounds: int, sessions: int, *, turns: bool = True) -> Any:
+def by_turns(simulation: Any, rounds: int, sessions: int, *, turns: bool = True, cases: int = 2) -> Any:
     steps = 40 if turns else 120
-    cell = simulation.Cell(simulation.SWITCHING, 0.01, rounds, 2, by_turns=turns, steps=steps)
+    cell = simulation.Cell(simulation.SWITCHING, 0.01, rounds, cases, by_turns=turns, steps=steps)
     return simulation.judge(cell, sessions, former=False)[0]
 
 
-@pytest.mark.parametrize("rounds", [4, 6])
+@pytest.mark.parametrize(("rounds", "cases"), [(4, 2), (6, 2), (5, 4)])
 def test_turns_on_a_machine_that_changes_its_pace_call_no_equal_cases_different(
-    simulation: Any, rounds: int
+    simulation: Any, rounds: int, cases: int
 ) -> None:
-    found = by_turns(simulation, rounds, 200)
+    found = by_turns(simulation, rounds, 400 // cases, cases=cases)
     assert found.false <= 1.5
     assert found.coverage[0] >= 90, "three standard errors of 200 sessions below 95"
     assert found.same(0.05) == 0

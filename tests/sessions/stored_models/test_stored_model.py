@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions.stored_models.proposal import proposal_of
+from benchtui.sessions.estimates.proposal import proposal_of
 from benchtui.sessions.stored_models.stored_model import (
     ModelShape,
     StoredModel,

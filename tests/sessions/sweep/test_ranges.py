@@ -3,7 +3,7 @@ import re
 import pytest
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.sweep.ranges import MOST_VALUES, nearest, one_of, whole_numbers, words
+from benchtui.sessions.sweep.ranges import MOST_VALUES, Words, nearest, one_of, whole_numbers, words
 
 
 @pytest.mark.parametrize(
@@ -118,11 +118,11 @@ def test_what_is_no_text_is_refused(value: object) -> None:
 
 def test_number_that_no_quotes_would_allow_is_answered_with_what_is_allowed() -> None:
     with pytest.raises(BenchtuiError, match=r"^precision: '3' is not recognized; allowed: a$"):
-        words(3, "precision", one_of(["a"]))
+        words(3, "precision", one_of(Words(("a",))))
 
 
 def test_an_unknown_word_is_answered_with_the_nearest_and_the_known() -> None:
-    check = one_of(["fp32", "amp-fp16"])
+    check = one_of(Words(("fp32", "amp-fp16")))
     assert check("fp32", "precision") == "fp32"
     with pytest.raises(BenchtuiError) as caught:
         check("amp_fp16", "precision")

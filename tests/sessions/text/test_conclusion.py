@@ -12,7 +12,6 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Axes, Baseline, Config, Measure, Sweep
 from benchtui.sessions.text.conclusion import (
     about_time,
-    certainty,
     facts,
     headline,
     nothing_measured,
@@ -38,8 +37,9 @@ def test_decided_session_says_what_to_run_and_against_whom(bench: Any) -> None:
     work = only(session)
     assert work.decided and headline(work, name).startswith("run fp32 bs 4: 200 samples/s")
     said = dict(facts(work, name))
-    assert said["baseline"] == "2.00 × (2.00 to 2.00), faster: fp32 bs 1, 100 samples/s"
-    assert said["confidence"].startswith("clearly ahead of the next: fp32 bs 8, 160 samples/s, 1.25 × (")
+    assert said["baseline"] == "fp32 bs 1, 100 samples/s: 2.00 × (2.00 to 2.00), FASTER"
+    assert said["confidence"] == "clearly ahead of the next"
+    assert said["next best"].startswith("fp32 bs 8, 160 samples/s: 1.25 × (")
     assert said["latency"] == "fp32 bs 1, 10.0 ms, clearly ahead of the next"
     assert open_text(conclude(session)) == "nothing: every verdict is decided"
 
@@ -48,9 +48,9 @@ def test_tie_names_the_case_that_the_simpler_one_was_chosen_over(bench: Any) -> 
     session = bench.session(bench.steady(1, 10.0), bench.steady(1, 9.99, compile="default"))
     work = only(session)
     assert work.decided and work.best.config.compile == "off"
-    assert "indistinguishable from 1 other; simpler than fp32 bs 1, 100 samples/s, 0.999 ×" in certainty(
-        work, name
-    )
+    said = dict(facts(work, name))
+    assert said["confidence"] == "indistinguishable from 1 other"
+    assert said["next best"].startswith("fp32 bs 1, 100 samples/s: 0.999 ×")
 
 
 def test_open_lead_is_said_first_with_what_would_decide_it(bench: Any) -> None:
@@ -66,7 +66,7 @@ def test_open_lead_is_said_first_with_what_would_decide_it(bench: Any) -> None:
 def test_lead_that_is_not_established_is_bounded(bench: Any) -> None:
     work = only(bench.session(bench.case(1, 10.0), bench.case(2, 19.0), sweep=sweep((1, 2))))
     assert work.decided and headline(work, name).startswith("run fp32 bs 1: 100 samples/s")
-    assert "indistinguishable from 1 other, within 13 % of the best; simpler than" in certainty(work, name)
+    assert dict(facts(work, name))["confidence"] == "indistinguishable from 1 other, within 13 % of the best"
 
 
 def test_cost_of_the_open_questions_follows_from_the_measured_steps(bench: Any) -> None:
@@ -81,8 +81,8 @@ def test_missing_baseline_is_named_with_its_reason(bench: Any) -> None:
     plan = sweep((1, 2), baseline=Baseline(batch_size=1))
     session = bench.session(bench.case(1, outcome="oom"), bench.steady(2, 10.0), sweep=plan)
     work = only(session)
-    assert dict(facts(work, name))["baseline"].startswith("none: the baseline")
-    assert certainty(work, name) == "the only case"
+    said = dict(facts(work, name))
+    assert said["baseline"].startswith("none (the baseline") and said["confidence"] == "the only case"
 
 
 def test_imported_session_is_as_reported(bench: Any) -> None:
@@ -91,7 +91,7 @@ def test_imported_session_is_as_reported(bench: Any) -> None:
         for size, ms, rate in ((1, 10.0, 100.0), (2, 10.0, 200.0))
     ]
     work = only(bench.session(*made))
-    assert certainty(work, name).startswith("as reported; the source kept no steps: ")
+    assert dict(facts(work, name))["confidence"] == "as reported"
 
 
 def test_constraint_that_excludes_all_leaves_no_conclusion(bench: Any) -> None:

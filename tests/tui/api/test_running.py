@@ -21,6 +21,7 @@ def test_run_returns_the_session_and_prints_progress(
         "dataset": "synthetic",
         "axes": {"device": "cpu", "sequence_length": 8, "batch_size": [1, 2]},
         "measure": {"warmup": 1, "iterations": 3, "peaks": False, "answers": False},
+        "run": {"wait_for_quiet": "off"},
     }
     session = benchtui.run(sweep, output=home / "out.json")
     assert session.path == home / "out.json"

@@ -175,7 +175,7 @@ async def test_a_running_case_is_updated(story: Any, engine: Any, opened: Any) -
         await press(seen, "enter")
         assert "10, 1 sample each" in seen.text
         story.steps(0, [10.0] * 15)
-        seen.app._feed.poll()
+        seen.app.views.feed.poll()
         await settle(seen)
         assert "25, 1 sample each" in seen.text
 
@@ -211,3 +211,17 @@ async def test_session_text_cannot_control_the_terminal(story: Any, engine: Any,
         for _ in SECTIONS:
             assert "\x1b" not in seen.text and "\x07" not in seen.text
             await press(seen, "tab")
+
+
+async def test_the_heading_has_the_verdict_and_the_page_begins_with_what_decides(
+    story: Any, opened: Any
+) -> None:
+    story.begin(rounds=3).case(0, 10.0, rounds=3).case(1, 11.0, rounds=3, stop="20 steps").end()
+    for keys in (("enter",), ("3", "right", "enter")):
+        async with opened(story.path) as seen:
+            await press(seen, *keys)
+            lines = [row.strip("│ ") for row in seen.text.splitlines()]
+            assert "bs 2" in lines[0] and "1.82x base" in lines[0]
+            assert [row.split()[0] for row in lines[3:8]] == ["Figures", "p50", "samples/s", "interval", "p90"]
+            await press(seen, "N")
+            assert seen.text.splitlines()[0].split("ok")[1].split()[:1] == ["base"]

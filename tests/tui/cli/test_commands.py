@@ -54,7 +54,8 @@ def test_listing_commands_imports_none_of_them() -> None:
 def test_command_completion_imports_no_command() -> None:
     found = app.shell_complete(click.Context(app), "re")
     assert [(item.value, item.help) for item in found if item.help] == [
-        ("replay", "Replay a recorded session.")
+        ("replay", "Replay a recorded session."),
+        ("reproduce", "Run a session again, and compare the results."),
     ]
 
 

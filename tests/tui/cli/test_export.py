@@ -67,7 +67,7 @@ def test_comparison_is_exported_with_its_figures(session: Path, tmp_path: Path) 
 
 def test_report_names_the_figures_that_are_left_out(session: Path, tmp_path: Path) -> None:
     done = export(session, "--figures", tmp_path / "figures", "-o", tmp_path / "report.md")
-    last = (tmp_path / "report.md").read_text().splitlines()[-1]
+    last = " ".join((tmp_path / "report.md").read_text().split("\n\n")[-1].split())
     assert last.replace("\\", "") == f"Figures left out: {done.stderr.strip().partition(': ')[2]}."
 
 
@@ -98,7 +98,7 @@ def test_html_embeds_its_plots_and_also_writes_them_if_requested(session: Path, 
 
 def test_steps_are_written_to_standard_output_or_a_file(session: Path, tmp_path: Path) -> None:
     done = export(session, "--steps", "--format", "csv")
-    assert done.stdout.startswith("case,round,phase,step,wall_ms,")
+    assert done.stdout.startswith("case,case_name,round,phase,step,wall_ms,")
     export(session, "--steps", "--format", "csv", "-o", tmp_path / "steps.csv")
     assert (tmp_path / "steps.csv").read_bytes() == done.stdout_bytes
 
@@ -106,22 +106,12 @@ def test_steps_are_written_to_standard_output_or_a_file(session: Path, tmp_path:
 def test_trace_is_written_to_standard_output_or_a_compressed_file(session: Path, tmp_path: Path) -> None:
     done = export(session, "--format", "trace")
     events = json.loads(done.stdout)["traceEvents"]
-    assert {"case", "queue"} & {each.get("cat") for each in events}
+    assert "case" in {event.get("cat") for event in events}
     export(session, "--format", "trace", "-o", tmp_path / "trace.json.gz")
     written = (tmp_path / "trace.json.gz").read_bytes()
     assert gzip.decompress(written) == done.stdout_bytes
     export(session, "--format", "trace", "-o", tmp_path / "again.gz")
     assert (tmp_path / "again.gz").read_bytes() == written, "no time stamp and no name"
-
-
-def test_trace_merges_steps_beyond_a_limit() -> None:
-    recorded = FIXTURE.parent / "recorded" / "classify.json"
-    facts, events = (
-        json.loads(export(recorded, "--format", "trace", "--max-steps", 10).stdout)[name]
-        for name in ("otherData", "traceEvents")
-    )
-    assert facts["steps per slice"] > 1
-    assert "steps" in {each.get("name") for each in events}
 
 
 @pytest.mark.parametrize("form", ["bmf", "gab", "gab-throughput"])
@@ -178,8 +168,6 @@ def test_failed_export_keeps_the_previous_file(tmp_path: Path) -> None:
         (("other.json", "--baseline", "precision=fp32"), "--baseline: with several sessions, name one of them"),
         (("--format", "trace", "--figures", "x"), "--figures can't be combined with --format trace"),
         (("--format", "trace", "--steps"), "--steps can't be exported with --format trace"),
-        (("--format", "csv", "--max-steps", "5"), "--max-steps applies only to --format trace"),
-        (("--format", "trace", "--max-steps", "0"), "0 is not in the range x>=1"),
         (("-o", "nowhere/report.md"), "nowhere/report.md: can't be written: No such file"),
         (("--format", "parquet", "-o", "nowhere/r.parquet"), "nowhere/r.parquet: can't be written"),
         (("--format", "csv", "--figures", "s.json/x"), "s.json/x: can't create the folder for the figures"),

@@ -23,6 +23,12 @@ def test_plan_of_a_search_is_printed_as_a_sweep(tiny_model: Path) -> None:
     assert (sweep.find.min_samples_per_s, sweep.find.steps, sweep.find.answers) == (10.0, 1000, "close")
 
 
+def test_lowest_cost_is_the_highest_throughput(tiny_model: Path) -> None:
+    printed = find(tiny_model, "--device", "cpu", "--objective", "cost", "--print-toml")
+    sweep = parse_sweep(printed.stdout, "printed")
+    assert sweep.find is not None and sweep.find.objective == "throughput"
+
+
 def test_options_to_vary_may_be_chosen(tiny_model: Path) -> None:
     printed = find(tiny_model, "--device", "cpu", "--vary", "batch_size", "--print-toml")
     assert parse_sweep(printed.stdout, "printed").axes.count == 7

@@ -59,6 +59,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "pause": ("pause", "--json"),
     "plan": ("plan", "quick", "--set", "device=cpu", "--json"),
     "replay": ("replay", "old", "--json"),
+    "reproduce": ("reproduce", "old", "--json"),
     "run": ("run", "quick", "--json"),
     "sessions": ("sessions", "--json"),
     "sessions-add": ("sessions", "add", str(FIXTURES / "quick-cpu.json"), "--json"),

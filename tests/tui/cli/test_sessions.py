@@ -36,20 +36,47 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(app, arguments, standalone_mode=False)
 
 
+def test_session_written_elsewhere_is_listed_by_its_path(recorded: Any, tmp_path: Path) -> None:
+    recorded()
+    elsewhere = tmp_path / "elsewhere.json"
+    elsewhere.write_text((paths.folder() / "new.json").read_text().replace('"id":"story"', '"id":"other"'))
+    (paths.folder() / "new.json").unlink()
+    paths.remember(elsewhere)
+    assert {row["name"] for row in json.loads(run("sessions", "--json").stdout)} == {"old", str(elsewhere)}
+    elsewhere.unlink()
+    assert [row["name"] for row in json.loads(run("sessions", "--json").stdout)] == ["old"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("# Notes", "neither a session nor a Markdown or HTML report of one"),
+        ('```toml\n# session 1a2b\nname = "s"\n```', "session 1a2b isn't on this machine"),
+        ("# session 1a2b\n# session 3c4d\n", "of 2 sessions (1a2b, 3c4d); name one of them"),
+    ],
+)
+def test_report_without_its_session_is_not_run_again(
+    home: Path, tmp_path: Path, text: str, message: str
+) -> None:
+    (tmp_path / "report.md").write_text(text)
+    assert message in str(run("reproduce", str(tmp_path / "report.md")).exception)
+
+
+def test_imported_session_is_not_run_again(home: Path) -> None:
+    assert "only a session that benchtui ran can be run again" in str(run("reproduce", "demo").exception)
+
+
 def test_comparison_is_printed_in_columns(recorded: Any) -> None:
     recorded(2.0)
     done = run("compare", "old", "new")
     assert done.exit_code == 0
-    assert done.stdout.startswith("A  base  old  box  Test GPU")
+    assert done.stdout.startswith("A (base): old. Measured on ")
     assert "Neither session says which software it ran on" in done.stdout
     assert "relative to A: above 1, it is faster" in done.stdout
     row = next(line for line in done.stdout.splitlines() if line.startswith("  cuda:0 fp32 bs=1"))
     assert row.split()[3:6] == ["10.0", "20.0", "0.500"]
     assert "SLOWER" in row
-    assert "B (new) against A (old): 2 cases compared, 2 SLOWER." in done.stdout
-    assert done.stdout.splitlines()[-1].startswith(
-        "Keep A: B (new) is 0.500 × as fast as A (old) over 2 cases ("
-    )
+    assert "\nDecision:\nKeep A: B (new) is 0.500 × as fast as A (old) over 2 cases (" in done.stdout
 
 
 def test_baseline_names_the_session_to_compare_with(recorded: Any) -> None:
@@ -185,6 +212,8 @@ def test_session_of_the_library_is_opened_by_its_name(recorded: Any, monkeypatch
     assert "--theme" in run("old", "--help").output
     assert "these begin with it: old" in str(run("ol").exception)
     assert "no such file, preset or command" in str(run("xyzzy").exception)
+    assert str(run("version").exception) == "version: an option, not a command: benchtui --version"
+    assert "no such file or folder; a model is a folder with its config.json" in str(run("./nosuch").exception)
 
 
 def test_model_is_opened_on_home(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

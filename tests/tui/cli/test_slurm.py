@@ -24,7 +24,9 @@ exit 1
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a working folder that contains a sweep."""
-    (tmp_path / "own.toml").write_text('name = "mine"\nmodel = "none"\n[axes]\nbatch_size = [1, 2]\n')
+    (tmp_path / "own.toml").write_text(
+        'name = "mine"\nmodel = "none"\nweights = "random"\n[axes]\nbatch_size = [1, 2]\n'
+    )
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -56,6 +58,36 @@ def test_script_uses_the_absolute_path_of_a_sweep_file(folder: Path) -> None:
     assert wanted in lines
 
 
+def test_models_to_download_are_named(folder: Path) -> None:
+    done = run("own.toml", "--set", "weights=pretrained")
+    assert "model not in the cache of the hub: will be downloaded" in done.stderr
+    assert "run `hf download` here before" in done.stderr
+
+
+def test_a_model_is_measured_like_by_run(folder: Path) -> None:
+    (folder / "mine").mkdir()
+    (folder / "mine" / "config.json").write_text("{}")
+    assert f'    benchtui run {folder}/mine --output "$session" &' in run("./mine").stdout.splitlines()
+    assert '    benchtui run org/name --output "$session" &' in run("org/name").stdout.splitlines()
+
+
+def test_script_carries_the_cache_of_the_hub(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_CACHE", str(folder / "hub cache"))
+    missing = run("quick", "--set", "weights=pretrained").stdout
+    assert f"export HF_HUB_CACHE='{folder}/hub cache'\n" in missing
+    assert "# Not everything is in it: " in missing
+    repository = folder / "hub cache" / "models--org--name"
+    (repository / "snapshots" / "0a1b").mkdir(parents=True)
+    (repository / "snapshots" / "0a1b" / "config.json").write_text("{}")
+    (repository / "refs").mkdir()
+    (repository / "refs" / "main").write_text("0a1b")
+    words = ("--set", "model=org/name", "--set", "weights=pretrained", "--set", "task=classify")
+    cached = run("quick", *words).stdout
+    assert f"export HF_HUB_CACHE='{folder}/hub cache' HF_HUB_OFFLINE=1\n" in cached
+    assert "HF_HUB" not in run("quick").stdout
+    assert "HF_HUB_OFFLINE" not in run("quick", *words, "--set", "dataset=org/texts").stdout
+
+
 def test_options_of_sbatch_follow_in_its_own_names(folder: Path) -> None:
     named = ("-p", "gpu", "-A", "physics", "-q", "high", "-C", "a100&ib", "-t", "90m", "--gpus", "a100:2")
     lines = run("quick", *named, "--sbatch", "--mem=64G").stdout.splitlines()
@@ -83,7 +115,7 @@ def test_script_uses_the_environment_of_the_running_command(folder: Path, comman
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("quik",), "quik: no such file or preset (did you mean 'quick'?)"),
+        (("quik",), "quik: no such file, preset or command (did you mean 'quick'?)"),
         (("own.toml", "--set", "batch_size=0"), "own.toml: axes.batch_size: 0 is not a whole number"),
         (("quick", "--time", "1m"), "--time: '1m' is less than 3m, which the job needs to stop"),
         (("quick", "--sbatch", "mem"), "--sbatch: 'mem' is not an sbatch option"),

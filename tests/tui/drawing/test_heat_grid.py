@@ -88,3 +88,10 @@ def test_each_cell_gives_its_case_at_its_position() -> None:
         assert found >= 8
     for outside in ((0, 0), (2, 2), (40, 1), (40, 11), (89, 9)):
         assert map_case_at(made(), outside, (90, 12), UNICODE) is None
+
+
+def test_cells_grow_to_fill_a_tall_panel() -> None:
+    heatmap = made()
+    for height, tall in ((12, 4), (44, 8)):
+        shown = [map_case_at(heatmap, (10, y), (196, height), UNICODE) for y in range(height)]
+        assert shown.count(10_001) == tall

@@ -68,7 +68,7 @@ async def test_code_of_a_file_is_asked_about_and_typed_code_is_not(
 ) -> None:
     given: list[Consent] = []
 
-    def start(sweep: Sweep, consent: Consent) -> Any:
+    def start(sweep: Sweep, consent: Consent, wait: bool) -> Any:
         given.append(consent)
         missing = tuple(each for each in needed_permissions(sweep) if each.key not in consent)
         if missing:

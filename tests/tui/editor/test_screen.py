@@ -105,11 +105,6 @@ async def test_essential_content_is_visible_at_every_size(opened: Any, size: tup
         assert all(len(line) <= size[0] for line in seen.text.splitlines())
 
 
-async def test_too_small_terminal_shows_a_message(opened: Any) -> None:
-    async with opened(size=(50, 18)) as seen:
-        assert "terminal too small" in seen.text
-
-
 async def test_cursor_moves_between_rows(opened: Any) -> None:
     async with opened() as seen:
         await seen.press("j")
@@ -199,6 +194,9 @@ async def test_single_value_entry_cycles_through_its_values(opened: Any) -> None
         await seen.press("right")
         assert sweep_of(seen).weights == "random"
         await go_to(seen, "task")
+        await seen.press("left")
+        assert line_of(seen, "task").split()[:3] == ["▸", "task", "✓auto"]
+        assert sweep_of(seen).task == "classify"
         await seen.press("left")
         assert sweep_of(seen).task == "speech"
         assert sweep_of(seen).axes.sequence_length == (0,)
@@ -332,7 +330,7 @@ async def test_s_starts_the_sweep_and_opens_the_monitor(
 ) -> None:
     started: list[Sweep] = []
 
-    def start(sweep: Sweep, consent: Consent) -> Any:
+    def start(sweep: Sweep, consent: Consent, wait: bool) -> Any:
         started.append(sweep)
         story.begin()
         return engine
@@ -369,27 +367,33 @@ async def test_sweep_with_only_skipped_cases_is_not_started(opened: Any) -> None
         assert hint(seen).startswith("nothing to measure")
 
 
+@pytest.mark.parametrize("answer", ["w", "y", ""], ids=["wait", "anyway", "the other ends"])
 async def test_starting_a_second_sweep_asks_first(
-    app_context: AppContext, opened: Any, story: Any, engine: Any
+    app_context: AppContext, opened: Any, story: Any, engine: Any, answer: str
 ) -> None:
     story.begin()
+    waits: list[bool] = []
     started: list[Sweep] = []
 
-    def start(sweep: Sweep, consent: Consent) -> Any:
+    def start(sweep: Sweep, consent: Consent, wait: bool) -> Any:
         started.append(sweep)
+        waits.append(wait)
         return engine
 
-    async with opened(app_context=replace(app_context, start=start, running=lambda: [engine])) as seen:
+    running = [engine]
+    async with opened(app_context=replace(app_context, start=start, running=lambda: running)) as seen:
         await until(seen, lambda: "trial is running on this machine: 2 opens it" in seen.panel("title")[0])
         await seen.press("r")
-        await until(seen, lambda: "running both slows each down" in hint(seen))
+        await until(seen, lambda: "running both slows each down" in seen.text)
+        assert "w: wait, then start" in seen.text and "y: start anyway" in seen.text
         await seen.press("j", "space", "escape")
         assert not started and sweep_of(seen) == load_sweep("quick")
+        assert "starting" not in hint(seen)
         await seen.press("r")
-        await until(seen, lambda: "running both slows each down" in hint(seen))
-        await seen.press("y")
+        await until(seen, lambda: "running both slows each down" in seen.text)
+        await seen.press(answer) if answer else running.clear()
         await until(seen, lambda: isinstance(seen.app.screen, Monitor))
-        assert len(started) == 1
+        assert (len(started), waits) == (1, [answer == "w"])
 
 
 async def test_running_sweep_can_be_opened_by_key(
@@ -733,7 +737,7 @@ async def test_tab_completes_the_model_and_does_not_accept_it(opened: Any, tmp_p
 async def test_missing_model_is_red_and_does_not_start(app_context: AppContext, opened: Any) -> None:
     started: list[Sweep] = []
 
-    def start(sweep: Sweep, consent: Consent) -> Any:
+    def start(sweep: Sweep, consent: Consent, wait: bool) -> Any:
         started.append(sweep)
 
     async with opened(app_context=replace(app_context, start=start)) as seen:

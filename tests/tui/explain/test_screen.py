@@ -21,6 +21,7 @@ from benchtui.sessions.permissions.needed import (
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.sweep.plan import included_configs
+from benchtui.tui.explain.lines import _COLORS
 from benchtui.tui.explain.screen import WhyScreen
 from benchtui.tui.live import remedies
 from benchtui.tui.pages.permission import PermissionScreen
@@ -114,7 +115,8 @@ async def test_two_cases_side_by_side_with_the_gap(story: Any, opened: Any, prof
         await why(seen, "b")
         text = seen.text
         assert "A sample of case 1 is 20.4 ms longer than one of case 2 (250%)." in text
-        assert "Measured difference: +20.4 ms per sample (8.16 to 28.5 ms)" in text
+        whole = next(row for row in seen.panel("page") if "measured difference" in row)
+        assert whole.split()[2:5] == ["8.16", "28.5", "+20.4"]
         row = next(row for row in seen.panel("page") if "waiting  " in row)
         assert row.split()[-3:] == ["8.00", "+8.00", "39"]
 
@@ -242,3 +244,10 @@ async def test_why_asks_and_profiles_only_after_yes(story: Any, opened: Any, pro
                 break
         assert "matrix products" in seen.text
         assert profiling.asked == [0, 0, 0] and profiling.consent == keys(profiling.needed)
+
+
+def test_families_of_one_step_have_different_colors() -> None:
+    colors = dict(_COLORS)
+    assert colors.pop("collective") == colors["compile"]  # never in one step
+    assert len(set(colors.values())) == len(colors)
+    assert "warning" not in colors.values()  # the amber of attention

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from played_machine import add_model
 from textual import events
 from textual.widgets import Input
 
@@ -25,8 +26,6 @@ from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.preferences import Preferences
 from benchtui.tui.shell.settings import Settings
 
-from .conftest import add_model
-
 At = Callable[..., Any]
 
 
@@ -40,7 +39,7 @@ def started() -> list[Sweep]:
 def at_home(home: Path, home_context: Any, started: list[Sweep], engine: Any, opened: Any) -> At:
     """Open Home, once everything has been read."""
 
-    def start(sweep: Sweep, consent: Consent) -> Any:
+    def start(sweep: Sweep, consent: Consent, wait: bool) -> Any:
         started.append(sweep)
         return engine
 
@@ -113,6 +112,29 @@ async def test_pasted_path_and_enter_measure_a_folder(
     assert started[0].model == str(folder) and started[0].weights == "pretrained"
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 50)], ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("machine", [0, 1, 8, 16], indirect=True)
+async def test_a_key_and_a_path_start_a_sweep_among_a_thousand_models(
+    thousand_models: Path,
+    machine: Any,
+    at_home: At,
+    started: list[Sweep],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    size: tuple[int, int],
+) -> None:
+    monkeypatch.chdir(thousand_models)
+    monkeypatch.setenv("HF_HUB_CACHE", "hub")
+    folder = add_model(tmp_path / "own", "org/mine", "BertModel")
+    async with at_home(size=size) as seen:
+        seen.app.post_message(events.Paste(str(folder)))
+        await seen.settle("enter")
+    async with at_home(size=size) as seen:
+        await seen.settle("enter")
+    assert [sweep.model for sweep in started] == [str(folder), "meta-llama/Llama-3.1-70B"]
+
+
 async def test_typed_path_is_completed_and_selected(cache: Path, at_home: At, tmp_path: Path) -> None:
     for name in ("trained-a", "trained-b"):
         shutil.copytree(add_model(cache, f"org/{name}", "BertModel"), tmp_path / "made" / name)
@@ -151,8 +173,8 @@ async def test_cached_model_is_preferred_to_a_folder_without_its_slash(
 async def test_refused_start_leaves_no_message(mini: Path, at_home: At, engine: Any) -> None:
     async with at_home(running=lambda: [engine]) as seen:
         await seen.settle("enter")
-        (told,) = seen.app._notifications
-        assert "Another sweep is running on this machine" in told.message
+        assert "Another sweep is running on this machine" in seen.text and "w: wait, then start" in seen.text
+        await seen.settle("escape")
         assert "starting" not in seen.text
 
 

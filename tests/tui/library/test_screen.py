@@ -12,6 +12,7 @@ from textual.events import MouseScrollDown
 from benchtui.sessions.errors import NothingToResumeError
 from benchtui.sessions.library import operations, paths
 from benchtui.sessions.permissions.needed import Consent, Permission, PermissionNeededError, keys
+from benchtui.tui.library.import_dialog import ImportDialog
 from benchtui.tui.library.screen import Library
 from benchtui.tui.pages.page import Page
 from benchtui.tui.shell.context import AppContext
@@ -141,7 +142,7 @@ async def test_sessions_are_listed_with_outcome_and_best_throughput(
         assert gamma.split()[:2] == ["▸", "gamma"]
         assert "■ interrupted" in gamma and "■ crashed" in beta and "✓ completed" in alpha
         assert all("2/2" in row and "125" in row and "box" in row for row in listed.rows)
-        assert "best      125 samples/s: cuda:0 fp32 seq 128 bs 2" in listed.text
+        assert "best      125 samples/s: cuda:0 fp32 bs 2 seq 128" in listed.text
         assert "⚑ random weights" in listed.text
 
 
@@ -370,7 +371,7 @@ async def test_r_resumes_the_remaining_cases(
     make_story(path).begin(name="omega", batch_sizes=(1, 2)).case(0).start(1).close()
     resumed: list[Path] = []
 
-    def resume(path: Path, consent: Consent) -> Any:
+    def resume(path: Path, consent: Consent, wait: bool) -> Any:
         resumed.append(path)
         return engine
 
@@ -380,9 +381,8 @@ async def test_r_resumes_the_remaining_cases(
         assert "1 to run: r, or benchtui run --resume omega" in listed.text
         assert "r resume" in listed.text
         await listed.press("r")
-        await listed.until(lambda: bool(listed.messages))
+        await listed.until(lambda: bool(resumed))
         assert resumed == [path]
-        assert listed.messages[0].path == path and listed.messages[0].engine is engine
 
 
 async def test_resume_asks_first_while_another_sweep_is_running(
@@ -391,10 +391,10 @@ async def test_resume_asks_first_while_another_sweep_is_running(
     path = paths.folder() / "omega.json"
     make_story(path).begin(name="omega", batch_sizes=(1, 2)).case(0).start(1).close()
     engine.path = paths.folder() / "beta.json"
-    resumed: list[Path] = []
+    resumed: list[tuple[Path, bool]] = []
 
-    def resume(path: Path, consent: Consent) -> Any:
-        resumed.append(path)
+    def resume(path: Path, consent: Consent, wait: bool) -> Any:
+        resumed.append((path, wait))
         return engine
 
     there = replace(three_sessions, resume=resume, running=lambda: [engine])
@@ -405,15 +405,15 @@ async def test_resume_asks_first_while_another_sweep_is_running(
         await listed.press("j")
         assert listed.chosen == "omega"
         await listed.press("r")
-        await listed.until(lambda: "Another sweep is running on this machine" in listed.word)
+        await listed.until(lambda: "Another sweep is running on this machine" in listed.text)
         assert resumed == []
         await listed.press("escape")
         assert listed.word == "" and resumed == []
         await listed.press("r")
-        await listed.until(lambda: "Another sweep is running on this machine" in listed.word)
-        await listed.press("r")
-        await listed.until(lambda: bool(listed.messages))
-        assert resumed == [path]
+        await listed.until(lambda: "Another sweep is running on this machine" in listed.text)
+        await listed.press("w")
+        await listed.until(lambda: bool(resumed))
+        assert resumed == [(path, True)]
 
 
 async def test_resuming_asks_and_starts_only_after_yes(
@@ -424,7 +424,7 @@ async def test_resuming_asks_and_starts_only_after_yes(
     needed = (Permission(kind="variable", name="LD_PRELOAD", value="/elsewhere/none.so"),)
     given: list[Consent] = []
 
-    def resume(path: Path, consent: Consent) -> Any:
+    def resume(path: Path, consent: Consent, wait: bool) -> Any:
         given.append(consent)
         if not consent:
             raise PermissionNeededError(needed)
@@ -435,17 +435,17 @@ async def test_resuming_asks_and_starts_only_after_yes(
         await listed.press("r")
         await listed.until(lambda: "set LD_PRELOAD=/elsewhere/none.so" in listed.text)
         await listed.press("escape")
-        await listed.until(lambda: "not resumed" in listed.word)
-        assert given == [frozenset()] and not listed.messages
+        await listed.until(lambda: "not started: its code or variables" in listed.word)
+        assert given == [frozenset()]
         await listed.press("r")
         await listed.until(lambda: "set LD_PRELOAD=/elsewhere/none.so" in listed.text)
         await listed.press("y")
-        await listed.until(lambda: bool(listed.messages))
-        assert given[1:] == [frozenset(), keys(needed)] and listed.messages[0].engine is engine
+        await listed.until(lambda: len(given) == 3)
+        assert given[1:] == [frozenset(), keys(needed)]
 
 
 async def test_failed_resume_shows_the_reason(three_sessions: AppContext, opened: Any) -> None:
-    def resume(path: Path, consent: Consent) -> Any:
+    def resume(path: Path, consent: Consent, wait: bool) -> Any:
         raise NothingToResumeError(f"{path}: no cases left to run")
 
     async with opened(app_context=replace(three_sessions, resume=resume)) as seen:
@@ -474,7 +474,7 @@ async def test_questions_and_hints_name_mapped_keys(
         await listed.press("f5")
         assert "f5: delete.  esc: keep." in listed.word and "f5 delete  esc keep" in listed.text
         await listed.press("escape", "f7")
-        await listed.until(lambda: "f7: resume anyway.  esc: back." in listed.word)
+        await listed.until(lambda: "w: wait, then start" in listed.text)
         (mapped.folder / "omega.md").write_text("mine")
         await listed.press("escape", "f6", "enter")
         await listed.until(lambda: "f6: overwrite." in listed.word and "esc: keep." in listed.word)
@@ -492,13 +492,6 @@ async def test_help_lists_the_keys_and_closes(three_sessions: AppContext, opened
         assert isinstance(seen.app.screen, Library)
 
 
-async def test_small_terminal_shows_a_message(three_sessions: AppContext, opened: Any) -> None:
-    async with opened(app_context=three_sessions, size=(50, 18)) as seen:
-        await seen.pilot.press("4")
-        await seen.pilot.pause()
-        assert "terminal too small" in seen.text
-
-
 async def test_q_quits(three_sessions: AppContext, opened: Any) -> None:
     async with opened(app_context=three_sessions) as seen:
         listed = await LibraryPilot(seen).begin()
@@ -514,6 +507,29 @@ async def test_results_of_another_tool_can_be_imported(three_sessions: AppContex
         await listed.type(str(fixture))
         await listed.press("enter")
         await listed.until(lambda: "imported optimum-benchmark" in listed.word and len(listed.rows) == 4)
+
+
+async def test_table_of_no_known_tool_is_imported_by_a_map(
+    three_sessions: AppContext, opened: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "t.csv").write_text("batch,latency\n1,5\n2,6\n")
+    async with opened(app_context=three_sessions) as seen:
+        listed = await LibraryPilot(seen).begin()
+        await listed.press("i")
+        await listed.type(str(tmp_path / "t.csv"))
+        await listed.press("enter")
+        await listed.until(lambda: isinstance(seen.app.screen, ImportDialog))
+        await listed.press("escape")
+        await listed.until(lambda: not isinstance(seen.app.screen, ImportDialog))
+        await listed.press("i")
+        await listed.type(str(tmp_path / "t.csv"))
+        await listed.press("enter")
+        await listed.until(lambda: isinstance(seen.app.screen, ImportDialog))
+        dialog = seen.app.screen
+        await listed.type("batch=batch_size,latency=step_ms")
+        await listed.until(lambda: len(dialog._mapped.cases) == 2)
+        await listed.press("enter")
+        await listed.until(lambda: "imported t, results of table" in listed.word and len(listed.rows) == 4)
 
 
 async def test_click_selects_a_session_sorts_and_a_double_click_opens(

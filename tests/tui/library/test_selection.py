@@ -26,7 +26,9 @@ def item(
         host=Host(hostname=host),
     )
     summary = Summary(
-        outcome="completed", counts={"ok": day}, best=Best(config=Config(device="cpu"), samples_per_s=rate)
+        outcome="completed",
+        counts={"ok": day},
+        best=Best(config=Config(device="cpu"), samples_per_s=rate, rate=rate, unit="samples/s"),
     )
     entry = SessionFile(Path(f"/lib/{name}.json"), started, finished=True)
     return Item(entry, name, **{"note": "", "summary": summary} | more)

@@ -96,7 +96,7 @@ async def test_rows_are_unchanged_after_steps_are_evicted(story: Any, read: Any)
         figures = [case_rows.metrics(case) for case_rows, case in zip(row_sets, cases, strict=True)]
         assert figures[0].n == figures[1].n
         assert (figures[0].p50_ms, figures[0].p99_ms) == (figures[1].p50_ms, figures[1].p99_ms)
-        assert figures[0].samples_per_s == pytest.approx(figures[1].samples_per_s)
+        assert figures[0].rate == pytest.approx(figures[1].rate)
         parts = [case_rows.parts(case) for case_rows, case in zip(row_sets, cases, strict=True)]
         assert [part.name for part in parts[0]] == [part.name for part in parts[1]]
         assert [part.mean_ms for part in parts[0]] == pytest.approx([part.mean_ms for part in parts[1]])
@@ -189,7 +189,7 @@ async def test_statistics_of_many_steps_of_a_running_case_are_computed_in_a_thre
 async def test_the_monitor_shows_evicted_steps_of_a_selected_case(story: Any, opened: Any) -> None:
     five(story).end()
     async with opened(story.path) as seen:
-        while not seen.app._feed.cache.idle:
+        while not seen.app.views.feed.cache.idle:
             await seen.look()
         await seen.press("home")
         while seen.app.screen.panel_layout and "reloading its steps" in "".join(seen.panel("band")):
@@ -197,7 +197,7 @@ async def test_the_monitor_shows_evicted_steps_of_a_selected_case(story: Any, op
         assert any("p50" in line for line in seen.panel("band"))
         await seen.press("enter", "tab", "tab")
         assert "52 steps" in seen.text
-        assert not seen.app._feed.session.cases[0].steps_in_memory
+        assert not seen.app.views.feed.session.cases[0].steps_in_memory
 
 
 def half_a_minute(story: Any) -> Any:

@@ -68,7 +68,8 @@ def test_a_decided_sweep_names_the_case_against_baseline_and_next(story: Any) ->
     assert (made.word, made.role, made.over) == ("completed", "good", True)
     first = shown(made).splitlines()[0]
     assert first.startswith(" ★ bs 4   399 samples/s   4.00x base (")
-    assert "clearly ahead of the next: bs 2, 200 samples/s, 2.00x (" in shown(made)
+    assert "confidence clearly ahead of the next\n" in shown(made)
+    assert "next best  bs 2, 200 samples/s: 2.00x (" in shown(made)
 
 
 def test_an_interrupted_sweep_offers_to_continue(story: Any) -> None:
@@ -87,7 +88,7 @@ def test_a_missing_engine_is_red_and_keeps_what_was_measured(story: Any) -> None
 
 def test_a_missing_baseline_is_explained(story: Any) -> None:
     story.begin().start(0).finish(0, "oom", reason="full").case(1, 10.0).case(2, 30.0).end()
-    assert "baseline   none: " in shown(answer(story.path))
+    assert "baseline   none (" in shown(answer(story.path))
 
 
 def test_an_unfinished_evaluation_says_so(story: Any) -> None:
@@ -111,3 +112,12 @@ def test_a_short_screen_has_only_the_title_of_a_running_sweep(story: Any) -> Non
         "".join(text for text, _ in left)
         == "so far bs 1  99.8 samples/s  indistinguishable from 1 other, within 13 % of the best"
     )
+
+
+def test_low_card_says_how_certain_the_answer_is_before_the_baseline(story: Any) -> None:
+    """The ratio to the baseline is among the figures already."""
+    story.begin(rounds=3)
+    for case, ms in enumerate((10.0, 11.0, 12.0)):
+        story.case(case, ms, rounds=3)
+    text = shown(answer(story.end().path))
+    assert text.index("confidence") < text.index("baseline   ")

@@ -78,10 +78,18 @@ def test_a_row_without_a_baseline_of_its_length_says_why(story: Any) -> None:
     _, made = case_rows(story.end().path)
     cells = made.row(places[32, 4]).cells
     assert cells["base"] == ("no base", "muted")
-    assert cells["notes"][0] == "no ratio: the baseline, cuda:0 fp32 seq 32 bs 1, was skipped"
+    assert cells["notes"][0] == "no ratio: the baseline, cuda:0 fp32 bs 1 seq 32, was skipped"
     assert made.row(places[16, 1]).cells["base"][0] == "base"
     assert made.row(places[16, 4]).cells["base"][0] == "1.001x?"
     assert made.row(places[32, 1]).cells["base"][0] == "–"
+
+
+def test_a_ratio_is_pending_until_the_baseline_has_been_measured(story: Any) -> None:
+    story.begin(batch_sizes=(1, 2), rounds=2).round(1).start(0)
+    _, made = case_rows(story.path)
+    assert made.row(1).cells["base"] == ("pending", "muted")
+    _, made = case_rows(story.round(0, 20.0).start(1).path)
+    assert made.row(1).cells["base"][0].rstrip("?*").endswith("x")
 
 
 def test_a_pending_case_has_an_empty_ratio(story: Any) -> None:

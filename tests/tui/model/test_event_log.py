@@ -20,12 +20,12 @@ async def test_log_shows_when_cases_start_and_end_with_their_metrics(
             "case 1 finished",
             "case 2 out of memory",
             "looking for a free GPU",
-            "cuda:0 fp32 seq 128 bs 1",
+            "cuda:0 fp32 bs 1 seq 128",
             "case 3 started",
         ]
         assert lines[0][1].startswith("case 1 finished: 10.0 ms, 99.8 samples/s")
         assert lines[1] == ("warning", "case 2 out of memory: out of memory at 4 GB")
-        assert "case 3 started: cuda:0 fp32 seq 128 bs 4" in seen.panel("log")[-1]
+        assert "case 3 started: cuda:0 fp32 bs 4 seq 128" in seen.panel("log")[-1]
 
 
 async def test_log_is_kept_until_a_case_or_a_message_is_added(story: Any, engine: Any, opened: Any) -> None:

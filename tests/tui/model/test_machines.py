@@ -72,7 +72,7 @@ def test_each_node_shows_gauges_and_running_cases() -> None:
         ("box-two", ("cpu fp32 compile=off bs=1 seq=128",), False),
         ("box-three", ("lost: it went away",), True),
     ]
-    assert [gauge.value for gauge in devices[1].gauges] == ["200% of 4 cores", "500 MB"]
+    assert [gauge.value for gauge in devices[1].gauges] == ["200% of 4 cores", "477 MiB"]
     assert devices[2].gauges == ()
 
 

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from benchtui.sessions.library import paths
 from benchtui.tui.monitor.columns_dialog import ColumnsPage
+from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.navigation import Opened
 from benchtui.tui.shell.preferences import Preferences
 from benchtui.tui.shell.settings import Settings
@@ -237,7 +239,7 @@ async def test_the_row_is_copied_as_markdown(story: Any, engine: Any, opened: An
         await seen.press("g", "y")
         head, rule, row = seen.app.clipboard.strip().split("\n")
         assert head.startswith("| case | state | p50 ms |") and set(rule) <= set("|- ")
-        assert row.startswith("| cuda:0 fp32 seq 128 bs 1 | ok | 30.0 |")
+        assert row.startswith("| cuda:0 fp32 bs 1 seq 128 | ok | 30.0 |")
 
 
 async def test_the_report_is_copied_and_exported(story: Any, opened: Any, tmp_path: Path) -> None:
@@ -303,14 +305,14 @@ async def test_settings_determine_the_initial_state(
     story: Any, engine: Any, opened: Any, app_context: Any
 ) -> None:
     write_session(story)
-    settings = Settings(theme="okabe-ito", hz=5.0, columns=("p99", "state"), sort="-p50", quiet="on")
+    settings = Settings(theme="okabe-ito", columns=("p99", "state"), sort="-p50", quiet="on")
     mine = replace(app_context, preferences=Preferences(settings))
     async with opened(story.path, engine, app_context=mine) as seen:
         assert seen.app.theme == "okabe-ito"
         assert seen.panel("header")[0].split() == ["case", "p99", "ms", "state"]
         assert seen.panel("heading")[1].endswith("quiet, 1 Hz")
         await seen.press("Q")
-        assert seen.panel("heading")[1].endswith("5 Hz")
+        assert "quiet, 1 Hz" not in seen.panel("heading")[1]
         await seen.press("Q")
         assert seen.panel("heading")[1].endswith("quiet, 1 Hz")
 
@@ -351,7 +353,7 @@ async def test_editing_the_sweep_opens_the_editor(story: Any, opened: Any) -> No
     async with opened(story.path) as seen:
         await seen.press("e")
         assert seen.app.current_mode == "sweep"
-        assert seen.app._source == story.path
+        assert seen.app.views.source == story.path
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 50), (60, 20)])
@@ -365,3 +367,23 @@ async def test_every_panel_stays_within_the_screen(
             rows = seen.text.split("\n")
             assert len(rows) == size[1] and all(len(row) <= size[0] for row in rows)
             assert seen.text.isascii()
+
+
+async def test_comparing_marks_the_session_in_the_library(stage: Any, app_context: AppContext) -> None:
+    async with stage.at("library", replace(app_context, recorded=paths.entries)) as seen:
+        await seen.settle("enter")
+        base = seen.app.views.path
+        await seen.settle("c")
+        assert seen.app.current_mode == "library" and f"{base.stem} is A; select another session" in seen.text
+        selection = seen.app.screen._selection
+        selection.select(next(item.path for item in selection.rows if item.path != base))
+        await seen.settle("c")
+        assert seen.app.current_mode == "compare" and seen.app.views.compared[0] == base
+
+
+async def test_comparing_says_that_the_session_is_not_in_the_library(story: Any, opened: Any) -> None:
+    story.begin().case(0).end()
+    async with opened(story.path) as seen:
+        await seen.press("c")
+        await seen.settle()
+        assert f"{story.path.stem} isn't in the library" in seen.text

@@ -15,7 +15,6 @@ from benchtui.tui.panels.case_table import CaseTable
 from benchtui.tui.replay.screen import ReplayMonitor
 from benchtui.tui.shell.navigation import ExitReason, Opened
 from benchtui.tui.shell.preferences import Preferences
-from benchtui.tui.shell.refresh_rate import DrawingCost
 from benchtui.tui.shell.settings import Settings
 from benchtui.tui.shell.terminal import TerminalHandle
 from benchtui.tui.widgets.frame import Frame
@@ -232,7 +231,7 @@ async def test_a_finished_session_shows_its_outcome_and_next_steps(story: Any, o
         assert verdict(seen) == "completed  2 ok · 1 skipped  in 3 s"
         answer = seen.panel("answer")
         assert answer[0].startswith(" ★ bs 1   99.8 samples/s   10.0 ms per step   ")
-        assert any("M measure what is open   Y copy the report" in line for line in answer)
+        assert any("M measure what is open   Y copy report" in line for line in answer)
         assert "bs 1" in seen.panel("current")[0]
         assert seen.panel("heading")[0].endswith("completed")
         await seen.press("q")
@@ -517,37 +516,12 @@ async def test_pages_scroll(story: Any, engine: Any, opened: Any) -> None:
         assert seen.panel("page")[0] == top
 
 
-async def test_the_refresh_rate_can_be_changed_and_is_shown(story: Any, engine: Any, opened: Any) -> None:
-    story.begin().start(0)
-    async with opened(story.path, engine) as seen:
-        assert seen.panel("heading")[1].endswith("2 Hz")
-        await seen.press("plus")
-        assert seen.panel("heading")[1].endswith("5 Hz")
-        await seen.press("minus", "minus")
-        assert seen.panel("heading")[1].endswith("1 Hz")
-
-
 async def test_quiet_mode_is_the_default_on_two_processors(story: Any, engine: Any, opened: Any) -> None:
     story.begin(cpu_count=2).start(0)
     async with opened(story.path, engine) as seen:
         assert seen.panel("heading")[1].endswith("quiet, 1 Hz")
-        await seen.press("plus")
-        assert seen.panel("heading")[1].endswith("5 Hz") and "quiet" not in seen.panel("heading")[1]
-
-
-async def test_expensive_frames_are_drawn_less_often_and_this_is_shown(
-    story: Any, engine: Any, opened: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def look(cost: DrawingCost) -> None:
-        cost.most_hz = 0.75
-
-    story.begin().start(0)
-    monkeypatch.setattr(DrawingCost, "update", look)
-    async with opened(story.path, engine) as seen:
-        assert seen.panel("heading")[1].endswith("quiet, 0.75 Hz")
-        story.finish(0)
-        await seen.look()
-        assert seen.panel("heading")[1].endswith(" 2 Hz"), "nothing is measured"
+        await seen.press("Q")
+        assert "quiet, 1 Hz" not in seen.panel("heading")[1]
 
 
 async def test_the_overhead_is_shown_on_request(story: Any, engine: Any, opened: Any) -> None:
@@ -572,7 +546,7 @@ async def test_a_key_switches_themes(story: Any, engine: Any, opened: Any) -> No
 async def test_the_command_palette_lists_every_action(story: Any, engine: Any, opened: Any) -> None:
     story.begin().start(0)
     async with opened(story.path, engine) as seen:
-        titles = {command.title for command in seen.app.get_system_commands(seen.app.screen)}
+        titles = {command.title for command in seen.app.palette_commands.of(seen.app.screen)}
         assert {
             "Detach",
             "Stop the sweep",

@@ -25,7 +25,7 @@ class FollowUps:
         self.sweeps: list[Sweep] = []
         self._make_story, self._path, self._case = make_story, path, case
 
-    def start(self, sweep: Sweep, _consent: object) -> Engine:
+    def start(self, sweep: Sweep, _consent: object, _wait: bool) -> Engine:
         self.sweeps.append(sweep)
         story = self._make_story(self._path).begin(batch_sizes=(1, 2), **self._case)
         story.case(0, 10.0).case(1, 19.0).end().close()

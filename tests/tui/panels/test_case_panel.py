@@ -1,7 +1,7 @@
 import pytest
 
 from benchtui.sessions.estimates.eta import StepsLeft
-from benchtui.themes.symbols import ASCII, MONOCHROME, UNICODE, Symbols
+from benchtui.themes.symbols import UNICODE
 from benchtui.tui.drawing.styled_text import Line
 from benchtui.tui.panels.case_panel import (
     Current,
@@ -59,6 +59,7 @@ def test_whole_metrics_are_left_out_of_a_narrow_panel() -> None:
 def test_an_interval_wider_than_the_median_has_no_number() -> None:
     (row,) = text(current_lines(current(PanelMetrics(3, 20.0, None, 872.5, 50.0)), 120, 3, UNICODE))[2:]
     assert "±>100 %" in row and "872" not in row and "p99" not in row
+    assert "≈50 samples/s" in row, "two digits, since the figures are a guess"
 
 
 def test_the_title_can_stand_in_the_frame_of_the_panel() -> None:
@@ -75,19 +76,8 @@ def test_parts_have_a_row_each_with_name_time_bar_and_share() -> None:
     assert {len(row) for row in rows} == {30}
 
 
-def test_parts_without_room_for_rows_are_one_stacked_bar() -> None:
-    (row,) = text(part_lines(PARTS, 76, 1, UNICODE))
-    assert len(row) <= 76 and "█ forward 95 %" in row and row.startswith("█" * 12)
-    assert "forward" in text(part_lines(PARTS, 30, 1, UNICODE))[0]
-
-
-@pytest.mark.parametrize("height", [1, 2, 6])
-def test_parts_are_told_apart_by_color_and_without_it_by_their_fill(height: int) -> None:
-    drawn = part_lines(PARTS, 76, height, UNICODE)
-    assert {role for row in drawn for _, role in row} >= {"line0", "line2"}
-    assert not any(sign in "".join(text(drawn)) for sign in "▓▒░")
-
-
-@pytest.mark.parametrize(("symbols", "fill"), [(MONOCHROME, "▒"), (ASCII, "+")])
-def test_fills_differ_without_color(symbols: Symbols, fill: str) -> None:
-    assert fill in text(part_lines(PARTS, 76, 2, symbols))[0]
+def test_the_smallest_of_too_many_parts_are_summed_up() -> None:
+    rows = text(part_lines(PARTS, 76, 2, UNICODE))
+    assert [row.split()[0] for row in rows] == ["forward", "others"]
+    assert f"{100 * (1 - PARTS[2].share):.0f} %" in rows[1]
+    assert part_lines(PARTS, 19, 2, UNICODE) == part_lines(PARTS, 76, 0, UNICODE) == []

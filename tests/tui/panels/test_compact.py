@@ -3,6 +3,7 @@ from msgspec.structs import replace
 
 from benchtui.themes.symbols import ASCII, UNICODE, Symbols
 from benchtui.tui.monitor.status_line import STOP
+from benchtui.tui.panels.answer_card import Answer
 from benchtui.tui.panels.case_panel import Current, PanelMetrics
 from benchtui.tui.panels.compact import Compact, compact_lines
 from benchtui.tui.panels.gauges import Machines
@@ -16,6 +17,7 @@ CURRENT = Current(
     "cuda:0 bf16 bs 8", "", "measuring", "accent", 7, 20, metrics=PanelMetrics(7, 314.0, None, None, 25.5)
 )
 STEPS = [314.0] * 7
+ANSWER = Answer("so far", "muted", "", "", over=False)
 BAND = Band([], STEPS, (0, 7), 20, Axis.of(Spread(7, 314.0, 314.0, 314.0, None), None), 314.0)
 
 
@@ -30,7 +32,7 @@ def machines(count: int) -> Machines:
 
 
 def text(width: int, height: int, *, gpus: int = 8, word: str = "", symbols: Symbols = UNICODE) -> list[str]:
-    lines = compact_lines(Compact(HEADING, CURRENT, machines(gpus), BAND, word), width, height, symbols)
+    lines = compact_lines(Compact(HEADING, CURRENT, machines(gpus), BAND, ANSWER, word), width, height, symbols)
     return ["".join(piece for piece, _ in line) for line in lines]
 
 
@@ -64,5 +66,5 @@ def test_a_question_is_wrapped_so_that_its_answers_are_shown() -> None:
 
 def test_progress_is_rounded_down() -> None:
     heading = replace(HEADING, progress=0.999)
-    lines = compact_lines(Compact(heading, CURRENT, machines(0), BAND, ""), 90, 1, UNICODE)
+    lines = compact_lines(Compact(heading, CURRENT, machines(0), BAND, ANSWER, ""), 90, 1, UNICODE)
     assert "99 %" in "".join(piece for piece, _ in lines[0])

@@ -34,7 +34,12 @@ def test_progress_is_100_percent_only_at_the_end(progress: float, text: str) -> 
 def test_marks_are_shortened_but_never_cut() -> None:
     """In 80 columns there is no room for "shared GPU with 1 other process, in 1 of 2 rounds"."""
     heading = replace(HEADING, marks=("random weights", "shared GPU with 1 other process, in 1 of 2 rounds"))
-    for width, text in ((138, "2 rounds"), (88, "⚑ random   ⚑ shared GPU"), (80, "⚑ 2 marks"), (68, "Compare")):
+    for width, text in (
+        (138, "2 rounds"),
+        (88, "⚑ random   ⚑ shared GPU"),
+        (80, "⚑ random +1"),
+        (68, "Compare"),
+    ):
         second = "".join(piece for piece, _ in heading_lines(heading, width, 2, UNICODE)[1])
         assert second.rstrip().endswith(text) and len(second) <= width
 

@@ -111,11 +111,11 @@ async def test_space_pauses_and_resumes(recorded: Path, opened: Any) -> None:
 async def test_brackets_step_between_recorded_moments(recorded: Path, opened: Any) -> None:
     at_s = moments(recorded)
     async with opened(recorded, start=Start()) as seen:
-        replay = seen.app._feed
+        replay = seen.app.views.feed
         shown = []
         for key in ("]", "]", "["):
             seen.clock.now_s += 1
-            await seen.press(*_names(key))
+            await seen.press(key)
             shown.append(replay.now_s)
         assert shown[0] > 1.0 and shown[1] > shown[0]
         assert shown[2] == shown[0] and set(shown) <= set(at_s)
@@ -127,7 +127,7 @@ async def test_braces_jump_between_events_and_name_them(recorded: Path, opened: 
         await seen.press("space")
         told = []
         for key in "}}}}}}}}{{":
-            await seen.press(*_names(key))
+            await seen.press(key)
             told.append(seen.panel("log")[-1])
         assert [line.split("  ")[1] for line in told[:7]] == [
             "case 1 of 3 starts",
@@ -144,17 +144,17 @@ async def test_braces_jump_between_events_and_name_them(recorded: Path, opened: 
 
 async def test_jumping_before_the_first_event_is_reported(recorded: Path, opened: Any) -> None:
     async with opened(recorded, start=Start()) as seen:
-        await seen.press(*_names("{"))
+        await seen.press("{")
         assert seen.panel("log")[-1] == "no event before this moment"
 
 
 async def test_angle_brackets_change_the_speed(recorded: Path, opened: Any) -> None:
     async with opened(recorded, start=Start()) as seen:
-        await seen.press(*_names(">"))
-        await seen.press(*_names(">"))
+        await seen.press(">")
+        await seen.press(">")
         assert "  4x  " in seen.panel("transport")[0]
         for _ in range(4):
-            await seen.press(*_names("<"))
+            await seen.press("<")
         assert " 0.25x  " in seen.panel("transport")[0]
         seen.clock.now_s += 8
         await seen.look()
@@ -166,7 +166,7 @@ async def test_alt_and_a_digit_seek_to_tenths_of_the_recording(recorded: Path, o
     async with opened(recorded, start=Start(target=ReplayTarget(percent=33.0))) as seen:
         await seen.press("space", f"alt+{key}")
         assert isinstance(seen.app.screen, ReplayMonitor)
-        assert seen.app._feed.now_s == pytest.approx(end_of(recorded) * int(key) / 10)
+        assert seen.app.views.feed.now_s == pytest.approx(end_of(recorded) * int(key) / 10)
 
 
 @pytest.mark.parametrize(
@@ -178,10 +178,10 @@ async def test_g_prompts_for_a_position(recorded: Path, opened: Any, typed: str,
     async with opened(recorded, start=Start()) as seen:
         await seen.press("space", "ctrl+g")
         await seen.pilot.pause()
-        await seen.press(*(_name(letter) for letter in typed), "enter")
-        assert seen.app._feed.now_s == pytest.approx(end_of(recorded) / 2 if at_s is None else at_s)
+        await seen.press(*typed, "enter")
+        assert seen.app.views.feed.now_s == pytest.approx(end_of(recorded) / 2 if at_s is None else at_s)
         await seen.press("alt+3")
-        assert seen.app._feed.now_s == pytest.approx(end_of(recorded) * 0.3)
+        assert seen.app.views.feed.now_s == pytest.approx(end_of(recorded) * 0.3)
 
 
 @pytest.mark.parametrize(
@@ -192,16 +192,16 @@ async def test_an_invalid_position_is_reported(recorded: Path, opened: Any, type
     async with opened(recorded, start=Start()) as seen:
         await seen.press("space", "ctrl+g")
         await seen.pilot.pause()
-        await seen.press(*(_name(letter) for letter in typed), "enter")
+        await seen.press(*typed, "enter")
         assert said in seen.panel("log")[-1]
-        assert seen.app._feed.now_s == 0.0
+        assert seen.app.views.feed.now_s == 0.0
 
 
 async def test_esc_closes_the_prompt_then_leaves_the_replay(recorded: Path, opened: Any) -> None:
     async with opened(recorded, start=Start()) as seen:
         await seen.press("ctrl+g")
         await seen.press("1", "escape")
-        assert seen.app._feed.now_s == 0.0 and isinstance(seen.app.screen, ReplayMonitor)
+        assert seen.app.views.feed.now_s == 0.0 and isinstance(seen.app.screen, ReplayMonitor)
         await seen.press("down", "escape")
         assert isinstance(seen.app.screen, ReplayMonitor)
         await seen.press("escape")
@@ -233,12 +233,12 @@ async def test_parentheses_and_digits_switch_views_and_the_replay_keeps_its_posi
     recorded: Path, opened: Any
 ) -> None:
     async with opened(recorded, start=Start(target=ReplayTarget(seconds=35.0))) as seen:
-        await seen.press("space", *_names(")"))
+        await seen.press("space", ")")
         assert "▸3 Charts" in seen.panel("places")[0]
         await seen.press("2")
         assert "▸2 Monitor" in seen.panel("heading")[1]
         assert "0:35.0" in seen.panel("transport")[0]
-        await seen.press(*_names("("))
+        await seen.press("(")
         assert "▸1 Sweep" in seen.panel("places")[0]
 
 
@@ -283,7 +283,7 @@ async def test_help_describes_the_replay(recorded: Path, opened: Any) -> None:
 
 async def test_the_palette_lists_transport_actions_and_no_live_ones(recorded: Path, opened: Any) -> None:
     async with opened(recorded, start=Start()) as seen:
-        names = {command.title for command in seen.app.get_system_commands(seen.app.screen)}
+        names = {command.title for command in seen.app.palette_commands.of(seen.app.screen)}
         assert {"Play or pause", "Next event", "Play faster", "Go to 30 %", "Next tab"} <= names
         assert not names & {"Detach", "Stop the sweep", "Skip the case that runs", "Freeze the display"}
 
@@ -296,7 +296,7 @@ async def test_q_quits_immediately_and_returns_the_session(recorded: Path, opene
 
 async def test_quitting_from_another_view_does_not_ask(recorded: Path, opened: Any) -> None:
     async with opened(recorded, start=Start(target=ReplayTarget(seconds=35.0))) as seen:
-        await seen.press(*_names(")"), "q")
+        await seen.press(")", "q")
         await seen.pilot.pause()
     assert seen.exit_reason == ExitReason("closed", recorded)
 
@@ -361,7 +361,7 @@ async def test_outliers_are_events(story: Any, opened: Any) -> None:
     async with opened(story.path, start=Start()) as seen:
         await seen.press("space")
         await seen.look()
-        await seen.press(*_names("}"))
+        await seen.press("}")
         assert "case 1 of 3 has an outlier step" in seen.panel("log")[-1]
         assert "▶ 61/61" in seen.table[0]
 
@@ -376,32 +376,10 @@ async def test_the_transport_line_is_visible_at_every_size(
         assert lines[-1].strip().startswith("space")
 
 
-def _names(*letters: str) -> list[str]:
-    return [_name(letter) for letter in letters]
-
-
-def _name(letter: str) -> str:
-    """Return Textual's key name for a letter."""
-    named = {
-        "(": "left_parenthesis",
-        ")": "right_parenthesis",
-        "[": "left_square_bracket",
-        "]": "right_square_bracket",
-        "{": "left_curly_bracket",
-        "}": "right_curly_bracket",
-        "<": "less_than_sign",
-        ">": "greater_than_sign",
-        "%": "percent_sign",
-        ":": "colon",
-        " ": "space",
-    }
-    return named.get(letter, letter)
-
-
 async def test_click_on_the_transport_line_seeks(recorded: Path, opened: Any) -> None:
     async with opened(recorded, start=Start()) as seen:
         await seen.press("space")
         line = seen.panel("transport")[0]
         start = line.index("─")
         await seen.pilot.click("#transport", offset=(start + line.count("─") // 2, 0))
-        assert seen.app._feed.now_s == pytest.approx(end_of(recorded) / 2, rel=0.05)
+        assert seen.app.views.feed.now_s == pytest.approx(end_of(recorded) / 2, rel=0.05)

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from benchtui import sessions
-from benchtui.sessions.report.document import markdown
+from benchtui.sessions.report.content import render
+from benchtui.sessions.report.document import markdown, report
 from benchtui.sessions.report.speedup_block import Speedup, with_speedups
 from benchtui.themes.symbols import ASCII, UNICODE
 from benchtui.tui.drawing.styled_text import Line, width_of, wrap_spans
@@ -92,7 +93,7 @@ def test_sections_begin_at_their_headings() -> None:
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
 def test_every_word_of_the_demo_is_shown_within_the_width(width: int) -> None:
     session = sessions.load(DEMO)
-    blocks = read_blocks(with_speedups(markdown(session), session))
+    blocks = read_blocks(render(with_speedups(report(session), session)))
     lines = report_lines(blocks, width, UNICODE).lines
     assert max(map(width_of, lines)) <= width
     words = {word for drawn in lines for word in text_of(drawn).split()}
@@ -102,7 +103,7 @@ def test_every_word_of_the_demo_is_shown_within_the_width(width: int) -> None:
 
 def test_ascii_terminal_gets_no_other_signs() -> None:
     session = sessions.load(DEMO)
-    lines = report_lines(read_blocks(with_speedups(markdown(session), session)), 80, ASCII).lines
+    lines = report_lines(read_blocks(render(with_speedups(report(session), session))), 80, ASCII).lines
     assert all(text_of(drawn).isascii() for drawn in lines)
 
 
@@ -167,14 +168,12 @@ def test_bars_stay_within_the_width(width: int) -> None:
     assert "12 more cases" in text_of(lines[-1])
 
 
-def test_speedups_stand_after_the_first_block_of_the_first_section() -> None:
+def test_speedups_stand_at_the_end_of_the_first_section() -> None:
     session = sessions.load(DEMO)
-    blocks = read_blocks(with_speedups(markdown(session), session))
+    blocks = read_blocks(render(with_speedups(report(session), session)))
     place = next(place for place, block in enumerate(blocks) if isinstance(block, Speedups))
-    section = next(
-        place for place, block in enumerate(blocks) if isinstance(block, Heading) and block.level == 2
-    )
-    assert all(isinstance(block, Text) for block in blocks[section + 1 : place])
+    headings = [place for place, block in enumerate(blocks) if isinstance(block, Heading) and block.level == 2]
+    assert headings[0] < place == headings[1] - 1
     rows = blocks[place].rows  # type: ignore[union-attr]
     assert [row.value for row in rows] == sorted((row.value for row in rows), reverse=True)
     assert json.dumps(rows[0].verdict) == '"FASTER"'

@@ -102,7 +102,8 @@ async def test_problem_is_shown_instead_of_the_report(stage: Any, app_context: A
 async def test_report_of_a_session_fits_any_terminal(
     size: tuple[int, int], story: Any, opened: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from benchtui.sessions.report.document import markdown
+    from benchtui.sessions.report import document
+    from benchtui.sessions.report.content import render
     from benchtui.sessions.report.speedup_block import with_speedups
     from benchtui.sessions.state.session import Session
     from benchtui.sessions.stats.evidence import summarize
@@ -111,7 +112,7 @@ async def test_report_of_a_session_fits_any_terminal(
 
     def report(path: Any, judging: Any, *, source: bool) -> str:
         session = Session.load(path, summarize)
-        return with_speedups(markdown(session), session)
+        return render(with_speedups(document.report(session), session))
 
     monkeypatch.setattr(dialogs, "report_markdown", report)
     async with opened(story.path, size=size) as seen:

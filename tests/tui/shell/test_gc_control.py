@@ -39,9 +39,9 @@ async def test_gc_is_disabled_while_a_session_is_read(
 ) -> None:
     story.begin().case(0).case(1).end()
     async with opened(story.path) as seen:
-        assert seen.app._feed.reading and not gc.isenabled()
+        assert seen.app.views.feed.reading and not gc.isenabled()
         monkeypatch.setattr("benchtui.tui.live.feed.BATCH_BYTES", 1 << 16)
-        while seen.app._feed.reading:
+        while seen.app.views.feed.reading:
             await seen.look()
         await seen.look()
         assert gc.isenabled()

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from benchtui.tui.app import key_owners
 from benchtui.tui.shell import keymap
 from benchtui.tui.shell.key_meanings import MEANINGS
+from benchtui.tui.views import key_owners
 
 BOUND = [
     (key, each.id)

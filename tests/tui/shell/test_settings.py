@@ -16,13 +16,13 @@ def test_missing_file_gives_the_defaults(tmp_path: Path) -> None:
 def test_complete_file_is_parsed(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     path.write_text(
-        'theme = "okabe-ito"\nhz = 5\ncolumns = ["state", "p50"]\nsort = "-samples"\nquiet = "off"\n'
+        'theme = "okabe-ito"\ncolumns = ["state", "p50"]\nsort = "-samples"\nquiet = "off"\n'
         'models = ["~/models"]\n'
         '[keys]\n"monitor.skip" = "f5"\n'
     )
     settings, problems = read(path)
     assert problems == ()
-    assert (settings.theme, settings.hz, settings.quiet) == ("okabe-ito", 5, "off")
+    assert (settings.theme, settings.quiet) == ("okabe-ito", "off")
     assert settings.columns == ("state", "p50") and settings.sort == "-samples"
     assert settings.models == ("~/models",)
     assert settings.keys == {"monitor.skip": "f5"}
@@ -31,10 +31,8 @@ def test_complete_file_is_parsed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("entry", "told"),
     [
-        ('colour = "red"', "unknown entry 'colour'; allowed: theme, hz"),
+        ('colour = "red"', "unknown entry 'colour'; allowed: theme, columns"),
         ('theme = "pink"', "theme: unknown theme 'pink'; available: benchtui-dark"),
-        ('hz = "fast"', "hz = 'fast': Expected `float | null`, got `str`"),
-        ("hz = 3", "hz: 3 is not allowed; allowed: 0.5"),
         ('columns = ["p50", "colour"]', "columns: 'colour' is not allowed; allowed: state, p50"),
         ('sort = "notes"', "sort: 'notes' is not allowed"),
         ('sort = "-trace"', "sort: '-trace' is not allowed"),
@@ -44,10 +42,10 @@ def test_complete_file_is_parsed(tmp_path: Path) -> None:
 )
 def test_invalid_entry_is_reported_and_the_others_apply(tmp_path: Path, entry: str, told: str) -> None:
     path = tmp_path / "config.toml"
-    path.write_text(f"hz = 5\n{entry}\n" if not entry.startswith("hz") else f"{entry}\nsort = 'p50'\n")
+    path.write_text(f"notify = false\n{entry}\n")
     settings, (problem,) = read(path)
     assert told in problem and str(path) in problem and "\n" not in problem
-    assert settings.hz == 5 or settings.sort == "p50"
+    assert not settings.notify
 
 
 def test_invalid_toml_is_reported_and_ignored(tmp_path: Path) -> None:

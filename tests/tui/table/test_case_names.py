@@ -19,20 +19,20 @@ def test_options_that_never_differ_are_omitted() -> None:
 
 def test_options_that_differ_are_aligned_and_their_defaults_left_blank() -> None:
     assert names(device=("cpu", "cuda:0"), compile=("off", "default"), sequence_length=(32, 128))[::2] == [
-        "cpu    fp32          seq  32 bs 1",
-        "cpu    fp32 compiled seq  32 bs 1",
-        "cuda:0 fp32          seq  32 bs 1",
-        "cuda:0 fp32 compiled seq  32 bs 1",
+        "cpu    fp32          bs 1 seq  32",
+        "cpu    fp32 compiled bs 1 seq  32",
+        "cuda:0 fp32          bs 1 seq  32",
+        "cuda:0 fp32 compiled bs 1 seq  32",
     ]
 
 
 def test_a_name_has_the_order_and_words_of_the_table() -> None:
     plain = Config(device="cpu", batch_size=2, sequence_length=32)
-    assert config_name(plain) == "cpu fp32 seq 32 bs 2"
+    assert config_name(plain) == "cpu fp32 bs 2 seq 32"
     assert config_name(plain, ("precision",)) == "cpu fp32 bs 2"
     options = {"precision": "fp16", "attention": "sdpa", "compile": "max-autotune", "threads": 4, "repeat": 1}
     full = Config(device="cuda:0", batch_size=64, sequence_length=512, **options)  # type: ignore[arg-type]
-    assert config_name(full) == "cuda:0 fp16 sdpa max-autotune threads 4 seq 512 bs 64 again"
+    assert config_name(full) == "cuda:0 fp16 max-autotune sdpa threads 4 bs 64 seq 512 again"
 
 
 def test_the_table_spells_a_case_like_its_heading_but_for_padding() -> None:
@@ -53,7 +53,7 @@ def test_the_table_spells_a_case_like_its_heading_but_for_padding() -> None:
 def test_a_rerun_names_the_original_case() -> None:
     config = Config(device="cpu", batch_size=2, sequence_length=32)
     added = CaseAdded(t=0.0, case=3, config=config, why="again", of=1)
-    assert case_name(CaseState(3, config, added=added)) == "cpu fp32 seq 32 bs 2 (rerun of case 2)"
+    assert case_name(CaseState(3, config, added=added)) == "cpu fp32 bs 2 seq 32 (rerun of case 2)"
 
 
 def test_different_cases_have_different_names() -> None:
@@ -100,7 +100,7 @@ def test_names_are_shortened_by_whole_options_and_no_more_than_needed() -> None:
         assert len({made.fitted(width).text(config) for config in LONG[:2]}) == 2
 
 
-def test_shared_options_go_first_and_the_batch_size_stays_longest() -> None:
+def test_shared_options_go_first_and_the_sizes_stay_longest() -> None:
     plan = [
         Config(device="cpu", compile=mode, threads=threads, sequence_length=length)
         for mode in ("off", "reduce-overhead")
@@ -108,11 +108,11 @@ def test_shared_options_go_first_and_the_batch_size_stays_longest() -> None:
         for length in (32, 512)
     ]
     made = CaseNames.of(plan)
-    assert made.text(plan[-1]) == "cpu fp32 reduce-overhead threads 16 seq 512 bs 1"
+    assert made.text(plan[-1]) == "cpu fp32 reduce-overhead threads 16 bs 1 seq 512"
     widths = (47, 40, 38, 33, 25, 20, 13, 1)
     assert [made.fitted(width).text(plan[-1], "…") for width in widths] == [
-        "fp32 reduce-overhead threads 16 seq 512 bs 1",
-        "reduce-overhead threads 16 seq 512 bs 1",
+        "fp32 reduce-overhead threads 16 bs 1 seq 512",
+        "reduce-overhead threads 16 bs 1 seq 512",
         "reduce-overhead threads 16 seq 512",
         "reduce threads 16 seq 512",
         "reduce threads 16 seq 512",
@@ -138,7 +138,7 @@ def test_short_names_have_the_options_that_differ() -> None:
 
 
 def test_a_filter_takes_both_spellings() -> None:
-    assert matches("cuda:0 fp16 seq 512 bs 64", "BS=64 fp16") and matches("cpu seq 512 bs 64", "bs seq 512")
+    assert matches("cuda:0 fp16 bs 64 seq 512", "BS=64 fp16") and matches("cpu bs 64 seq 512", "bs seq 512")
     assert not matches("cpu bs 6", "bs=64") and matches("cpu n=4", "n=4")
 
 

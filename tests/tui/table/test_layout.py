@@ -1,13 +1,10 @@
 from msgspec.structs import replace
 
-from benchtui.sessions.events import CasePrepared
-from benchtui.sessions.payloads import Model
-from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import Config
 from benchtui.themes.symbols import ASCII, UNICODE
 from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.table.case_names import CaseNames
-from benchtui.tui.table.columns import BY_KEY, DEFAULT_COLUMN_SET, Column, columns_of, rate
+from benchtui.tui.table.columns import BY_KEY, DEFAULT_COLUMN_SET, Column, columns_of
 from benchtui.tui.table.layout import LEAD, Arrangement, Rows, Sorting, TableRow
 from benchtui.tui.table.title import table_subtitle, table_title
 
@@ -124,15 +121,6 @@ def test_a_row_without_metrics_shows_why_in_their_place() -> None:
     )
     line = "".join(text for text, _ in Arrangement.of(50, 10).line(row, 50, UNICODE))
     assert line.endswith("worker killed by SIGK…") and len(line) == 50
-
-
-def test_a_rate_needs_samples_and_time() -> None:
-    """A source with steps but no sample count gives no rate, as in the report."""
-    case = CaseState(0, Config(device="cpu"))
-    assert rate(case, 10, 100.0) == 100.0
-    assert rate(case, 10, 0.0) is rate(case, 0, 0.0) is None
-    case.prepared = CasePrepared(t=0.0, case=0, model=Model(name="m"), samples_per_step=0)
-    assert rate(case, 10, 100.0) is None
 
 
 def long_names() -> CaseNames:

@@ -1,4 +1,3 @@
-from benchtui.sessions.stats.disturbance import is_disturbed
 from benchtui.tui.table.mark_words import mark_word, merge_by_kind
 
 NOISY = "disturbed: other processes used 123% CPU"
@@ -18,11 +17,6 @@ def test_the_gravest_mark_gives_the_word() -> None:
 def test_marks_that_all_cases_share_count_only_if_they_tell_of_a_disturbance() -> None:
     assert mark_word(["random weights"], {"random weights"}) is None
     assert mark_word([NOISY], {NOISY}) == "noisy"
-
-
-def test_disturbances_are_told_from_other_caveats() -> None:
-    assert is_disturbed(["random weights", NOISY])
-    assert not is_disturbed(["random weights"])
 
 
 def test_marks_of_one_kind_are_merged_into_a_word() -> None:

@@ -13,16 +13,17 @@ from benchtui.sessions.advice.find_sweep import (
     find_sweep,
     parse_vary,
 )
+from benchtui.sessions.advice.objectives import OBJECTIVES
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.stored_models.task import task_of_folder
 from benchtui.sessions.sweep import TASKS, Answers, Find, Need, Sweep, toml_writer
 from benchtui.sessions.sweep.ranges import seconds
-from benchtui.tui.cli.advice.optimal import parse_power, parse_size, parse_time
+from benchtui.tui.cli.advice.optimal import need_named, parse_power, parse_size, parse_time
 from benchtui.tui.cli.consent.permissions import trust_option
 from benchtui.tui.cli.options import complete_model, json_option, session_option, set_option
 from benchtui.tui.cli.run import run_to_end
 from benchtui.tui.cli.text.output import write_document
 from benchtui.tui.cli.watch import start_engine
+from benchtui.tui.home.sweeps import proposal_of_name
 
 
 def _duration(_context: click.Context, _parameter: click.Parameter, text: str) -> float:
@@ -58,10 +59,11 @@ class FindOptions(TypedDict):
 @click.argument("model", shell_complete=complete_model)
 @click.option(
     "--objective",
-    type=click.Choice(["throughput", "latency", "memory", "energy", "steadiness", "balanced"]),
+    type=click.Choice(list(OBJECTIVES)),
+    callback=need_named,
     default="throughput",
     show_default=True,
-    help="What to optimize, as for `benchtui optimal`. On one machine, throughput is also the lowest cost.",
+    help="What to optimize, as for `benchtui optimal`.",
 )
 @click.option(
     "--within",
@@ -170,10 +172,9 @@ def _sweep(
 ) -> Sweep:
     request = FindRequest(
         model=model,
-        task=task or task_of_folder(client.model_folder(model)),
         within_s=within_s,
         find=wanted,
         vary=vary,
-        overrides=overrides,
+        overrides=(*proposal_of_name(model).overrides, *((f"task={task}",) if task else ()), *overrides),
     )
     return find_sweep(request, client.device_support(device))

@@ -6,8 +6,8 @@ from typing import Unpack
 
 import click
 
+from benchtui.sessions.advice.conclusion import questions_of
 from benchtui.sessions.advice.deciding_sweep import deciding_sweep, further_rounds
-from benchtui.sessions.advice.open_questions import open_questions
 from benchtui.sessions.compare.joined import load_joined
 from benchtui.sessions.library import paths
 from benchtui.sessions.sweep import toml_writer
@@ -67,7 +67,7 @@ def decide_next(
     files = [paths.resolve(source) for source in sources]
     loaded = load_joined(files)
     loaded.judge_by(verdict_settings(judging))
-    questions = open_questions(loaded)
+    questions = questions_of(loaded)
     sweep = deciding_sweep(loaded, questions)
     text = toml_writer.toml_of(sweep) if sweep else None
     if text:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from benchtui import sessions
 from benchtui.sessions.advice.constraints import NONE, Constraints
 from benchtui.sessions.advice.elimination import find_objective
-from benchtui.sessions.advice.objectives import Need, Objective
+from benchtui.sessions.advice.objectives import OBJECTIVES, Need, Objective
 from benchtui.sessions.advice.optimal import decide, single_case_sweep, works
 from benchtui.sessions.advice.snippet import no_snippet_reason, snippet
 from benchtui.sessions.compare.joined import load_joined
@@ -24,7 +24,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import MEASURE_DEFAULTS, UNKNOWN, Sweep, Work, toml_writer
 from benchtui.sessions.sweep.options import AXES
 from benchtui.sessions.sweep.ranges import parse_quantity
-from benchtui.sessions.sweep.toml_reader import load_sweep, parse_sweep
+from benchtui.sessions.sweep.toml_reader import parse_sweep
 from benchtui.sessions.text.formatting import listed
 from benchtui.tui.cli.exit_status import FAILED
 from benchtui.tui.cli.options import (
@@ -37,6 +37,7 @@ from benchtui.tui.cli.options import (
 )
 from benchtui.tui.cli.text import optimal as output
 from benchtui.tui.cli.text.output import write_document
+from benchtui.tui.cli.watch import load_named
 
 _LARGEST = 1e15
 _SIZES_MB = {"mb": 1.0, "gb": 1000.0, "mib": 2**20 / 1e6, "gib": 2**30 / 1e6}
@@ -61,13 +62,20 @@ def _quantity(what: str, units: dict[str, float], example: str) -> _Callback:
     return convert
 
 
+def need_named(_context: click.Context, _parameter: click.Parameter, name: str | None) -> Need | None:
+    """Return the need that an objective stands for."""
+    return OBJECTIVES[name] if name else None
+
+
 objective_option = click.option(
     "--objective",
     "need",
-    type=click.Choice(["throughput", "latency", "memory", "energy", "steadiness", "balanced"]),
+    type=click.Choice(list(OBJECTIVES)),
+    callback=need_named,
     help="What to optimize: samples/s, step time, samples/s per MB of peak memory, joules per sample,"
-    " p90 relative to p50 of the step times, or the product of time per sample, step time, peak memory"
-    " and joules.  [default: throughput, or that of the search if it is one]",
+    " p90 relative to p50 of the step times, the product of time per sample, step time, peak memory"
+    " and joules, or the cost per sample, which is lowest at the highest throughput.  [default:"
+    " throughput, or that of the search if it is one]",
 )
 parse_size = _quantity("size", _SIZES_MB, "8GB")
 parse_time = _quantity("time", _TIMES_MS, "50ms")
@@ -206,7 +214,7 @@ def requested_sweep(sweep: str | None, overrides: tuple[str, ...], **options: Un
     if (sweep is None) is (session is None):
         raise click.UsageError("specify exactly one of SWEEP, --optimal-from SESSION and --resume SESSION")
     if session is None:
-        return load_sweep(str(sweep), overrides)
+        return load_named(str(sweep), overrides)
     loaded = sessions.load(session)
     if loaded.simulated:
         raise BenchtuiError(f"{session}: a simulated session says nothing about which case is best here")

@@ -27,6 +27,7 @@ NAMES = (
     "pause",
     "plan",
     "replay",
+    "reproduce",
     "results",
     "run",
     "session",
@@ -47,6 +48,7 @@ ALIASES = {
     "find": "run",
     "pause": "stop",
     "replay": "event",
+    "reproduce": "compare",
     "sessions-rename": "sessions-add",
 }
 """Commands that print the document of another name."""

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from textwrap import wrap
 
 from benchtui.sessions.advice.conclusion import Conclusion, Conclusions, Remaining, conclude
 from benchtui.sessions.export.case_rows import case_row
@@ -19,13 +18,12 @@ from benchtui.sessions.stats.results import varied
 from benchtui.sessions.sweep.options import BY_NAME
 from benchtui.sessions.text import conclusion as wording
 from benchtui.sessions.text.labels import case_label
+from benchtui.sessions.text.wording import figure
 from benchtui.tui.cli.schema.records import Record
 from benchtui.tui.cli.text import optimal
 from benchtui.tui.cli.text.next import QuestionJson, question_json
+from benchtui.tui.cli.text.output import aligned
 
-WIDTH = 100
-LABEL_CELLS = 14
-"""Width of what a line is about, with the indent before it."""
 MOST_WORKS = 3
 """Number of works with an answer in lines; the rest are only counted. The JSON has all."""
 
@@ -78,10 +76,10 @@ def lines(session: Session, conclusions: Conclusions, path: Path) -> Iterator[st
     name = partial(case_label, varied=[option for option in options if not (several and BY_NAME[option].work)])
     for conclusion in conclusions.works[:MOST_WORKS]:
         where = str(conclusion.best.config.work) if several else ""
-        yield from _wrapped("", wording.headline(conclusion, name, where))
+        yield from aligned("", wording.headline(conclusion, name, where))
         for about, text in wording.facts(conclusion, name):
-            if not several or about in ("baseline", "confidence"):
-                yield from _wrapped(about, text)
+            if not several or about in ("confidence", "next best", "baseline"):
+                yield from aligned(about, text)
     command = shell_word(paths.library_name(path))
     if (rest := len(conclusions.works) - MOST_WORKS) > 0:
         yield f"and {rest:,} more: benchtui optimal {command}"
@@ -89,28 +87,17 @@ def lines(session: Session, conclusions: Conclusions, path: Path) -> Iterator[st
         yield wording.nothing_measured(session)
         return
     follow_up = f"; benchtui next {command} --run" if conclusions.remaining else ""
-    yield from _wrapped("open", f"{wording.open_text(conclusions)}{follow_up}")
-    yield from _wrapped("use it", f"benchtui optimal {command} --snippet; report: benchtui export {command}")
+    yield from aligned("open", f"{wording.open_text(conclusions)}{follow_up}")
+    yield from aligned("use it", f"benchtui optimal {command} --snippet; report: benchtui export {command}")
 
 
 def lines_so_far(session: Session) -> Iterator[str]:
     """Yield the best case of each work so far, and how certain that is, in a line each."""
     name = partial(case_label, varied=varied(case.config for case in session.cases))
     for conclusion in conclude(session).works[:MOST_WORKS]:
-        figure = wording.headline_figure(conclusion.best, conclusion.choice)
+        best = figure(conclusion.best, conclusion.choice.objective.need)
         sure = wording.certainty_so_far(conclusion)
-        yield f"best so far: {name(conclusion.best.config)}, {figure}; {sure}"
-
-
-def _wrapped(about: str, text: str) -> Iterator[str]:
-    head = f"  {about:<{LABEL_CELLS - 2}}" if about else ""
-    yield from wrap(
-        f"{head}{text}",
-        WIDTH,
-        subsequent_indent=" " * LABEL_CELLS,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+        yield f"best so far: {name(conclusion.best.config)}, {best}; {sure}"
 
 
 def document(session: Session, conclusions: Conclusions, path: Path) -> ConclusionsJson:

@@ -12,6 +12,7 @@ from benchtui.tui.cli.text.output import write_document
 
 if TYPE_CHECKING:
     from benchtui.sessions.compare.align import SessionComparison
+    from benchtui.sessions.report.content import Section
     from benchtui.sessions.state.session import Session
 
 Display = Literal["paged", "unpaged", "source"]
@@ -37,11 +38,12 @@ def display(form: str, output: Path | None, *, plain: bool, no_pager: bool) -> D
     return "unpaged" if no_pager else "paged"
 
 
-def show_document(markdown: str, of: "Session | SessionComparison", how: Display) -> None:
+def show_document(document: "Section", of: "Session | SessionComparison", how: Display) -> None:
     """Show a report with its speedups as bars."""
-    from benchtui.sessions.report.speedup_block import with_speedups  # imports what only reports need
+    from benchtui.sessions.report.content import render  # imports what only reports need
+    from benchtui.sessions.report.speedup_block import with_speedups
 
-    text = with_speedups(markdown, of)
+    text = render(with_speedups(document, of))
     if how == "source":
         write_document(text, None)
         return

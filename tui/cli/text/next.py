@@ -19,9 +19,9 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import simulation_note
 from benchtui.sessions.sweep import Sweep, toml_writer
 from benchtui.sessions.sweep.plan import included_configs
-from benchtui.sessions.text.formatting import capitalized, count, listed, ratio_text
-from benchtui.sessions.text.wording import doubt_text, sentences
-from benchtui.tui.cli.text.optimal import MOST_LINES
+from benchtui.sessions.text.formatting import capitalized, count, listed
+from benchtui.sessions.text.wording import ratio_cell, sentences
+from benchtui.tui.cli.text.optimal import MOST_LINES, CaseName, named
 
 _ABOUT: dict[About, str] = {
     "verdict": "the verdict",
@@ -42,14 +42,6 @@ _OBSTACLES: dict[Obstacle, str] = {
     "long": f"measuring it would take more than {MOST_MEASURING_S / 60:.0f} minutes per round",
     "resume": "resume the session: benchtui run --resume SESSION",
 }
-
-
-class CaseName(msgspec.Struct, frozen=True):
-    """Case of a session."""
-
-    case: int
-    number: int
-    name: str
 
 
 class QuestionJson(msgspec.Struct, frozen=True, kw_only=True):
@@ -149,7 +141,7 @@ def question_json(question: OpenQuestion) -> QuestionJson:
     """Return a question as a JSON record."""
     return QuestionJson(
         about=question.about,
-        cases=tuple(CaseName(case.index, case.index + 1, case.name) for case in question.cases),
+        cases=tuple(CaseName(**named(case)) for case in question.cases),
         text=text(question),
         ratio=ratio_json(question.ratio),
         remedy=question.remedy,
@@ -158,8 +150,7 @@ def question_json(question: OpenQuestion) -> QuestionJson:
 
 
 def _pair_text(question: OpenQuestion, base: str, new: str) -> str:
-    ratio = question.ratio
-    shown = f": {ratio_text(ratio.value)} ×, but {doubt_text(ratio)}" if ratio else ""
+    shown = f": {ratio_cell(question.ratio)}" if question.ratio else ""
     return f"{new} against {base}{shown}"
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from math import ceil
+from typing import Any
 
 import msgspec
 
@@ -15,6 +16,7 @@ from benchtui.sessions.export.case_schema import CaseRow
 from benchtui.sessions.export.json_document import Document, document_id
 from benchtui.sessions.files import visible_json
 from benchtui.sessions.report.compare_json import RatioJson, ratio_json, verdict_name
+from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import SIMULATED, simulation_note
 from benchtui.sessions.stats.baseline import baseline_of
@@ -22,10 +24,11 @@ from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import Result, measured
 from benchtui.sessions.stats.verdicts import Ratio, Tail, VerdictName
 from benchtui.sessions.sweep import Work
-from benchtui.sessions.text.conclusion import choice_row
+from benchtui.sessions.text.conclusion import choice_row, fields
 from benchtui.sessions.text.formatting import memory, number, time_ms
 from benchtui.sessions.text.quantities import with_unit
 from benchtui.sessions.text.wording import changing_text, confidence, ratio_cell, why_unsure
+from benchtui.tui.cli.text.output import aligned
 
 MOST_LINES = 20
 """Maximum number of cases listed; the rest are only counted. The JSON contains all."""
@@ -52,7 +55,8 @@ def lines(session: Session, decision: Decision) -> Iterator[str]:
     else:
         yield f"{_objective_text(decision)}: {best.name}: {metrics_text(best, decision)}"
         yield from _fields(session, decision)
-        yield from (f"  marked: {mark}" for mark in best.case.marks if mark != SIMULATED)
+        if marks := [mark for mark in best.case.marks if mark != SIMULATED]:
+            yield from aligned("marked", ", ".join(marks))
         yield from _listed("Pareto front of samples/s, step time and memory:", _front_texts(decision))
     yield from _listed(
         "excluded:", [f"{rejection.case.name}: {rejection.reason}" for rejection in decision.rejected]
@@ -76,32 +80,31 @@ def metrics_text(result: Result, decision: Decision) -> str:
     return ", ".join(part for part in parts if part)
 
 
-class LeftOutJson(msgspec.Struct, frozen=True, kw_only=True):
-    """Case that was excluded, and why."""
+class CaseName(msgspec.Struct, frozen=True, kw_only=True):
+    """Case of a session."""
 
     case: int
     number: int
     name: str
+
+
+class LeftOutJson(CaseName, frozen=True, kw_only=True):
+    """Case that was excluded, and why."""
+
     reason: str
 
 
-class UnsureJson(msgspec.Struct, frozen=True, kw_only=True):
+class UnsureJson(CaseName, frozen=True, kw_only=True):
     """Case that isn't surely worse than the best, and why."""
 
-    case: int
-    number: int
-    name: str
     ratio: float
     """How many times as good the best case is."""
     reason: str
 
 
-class ChangingJson(msgspec.Struct, frozen=True, kw_only=True):
+class ChangingJson(CaseName, frozen=True, kw_only=True):
     """Better case that isn't recommended because its answer isn't the baseline's."""
 
-    case: int
-    number: int
-    name: str
     ahead: RatioJson | None
     """How many times as good it is as the best case."""
     answer: str | None
@@ -193,20 +196,14 @@ def document(session: Session, decision: Decision) -> DecisionJson:
         ties=tuple(result.name for result in decision.ties),
         unsure=tuple(
             UnsureJson(
-                case=each.result.case.index,
-                number=each.result.case.index + 1,
-                name=each.result.name,
-                ratio=each.ratio.value,
-                reason=why_unsure(each.ratio) or "",
+                **named(rival.result.case), ratio=rival.ratio.value, reason=why_unsure(rival.ratio) or ""
             )
-            for each in decision.unsure
+            for rival in decision.unsure
         ),
         within=decision.within,
         changing=tuple(
             ChangingJson(
-                case=rival.result.case.index,
-                number=rival.result.case.index + 1,
-                name=rival.result.name,
+                **named(rival.result.case),
                 ahead=ratio_json(rival.ratio),
                 answer=rival.result.case.comparison.verdict if rival.result.case.comparison else None,
             )
@@ -214,12 +211,7 @@ def document(session: Session, decision: Decision) -> DecisionJson:
         ),
         confidence=confidence(decision) if decision.best else None,
         front=tuple(row for result in decision.front if (row := baselines.row(result))),
-        left_out=tuple(
-            LeftOutJson(
-                case=item.case.index, number=item.case.index + 1, name=item.case.name, reason=item.reason
-            )
-            for item in decision.rejected
-        ),
+        left_out=tuple(LeftOutJson(**named(item.case), reason=item.reason) for item in decision.rejected),
         relaxed=tuple(
             RelaxedJson(constraint=item.field, value=item.value, case=item.result.name)
             for item in decision.relaxations
@@ -227,6 +219,11 @@ def document(session: Session, decision: Decision) -> DecisionJson:
         snippet=snippet(session, decision.best.case) if decision.best else None,
         no_snippet=no_snippet_reason(session, decision.best.case) if decision.best else "no best case",
     )
+
+
+def named(case: CaseState) -> dict[str, Any]:
+    """Return the fields that name a case."""
+    return {"case": case.index, "number": case.index + 1, "name": case.name}
 
 
 def json_text(session: Session, decisions: list[Decision]) -> str:
@@ -249,25 +246,18 @@ def _fields(session: Session, decision: Decision) -> Iterator[str]:
     if conclusion is None:
         return
     row = choice_row(conclusion, lambda config: config.name)
-    fields = {
-        "next": row.next_best,
-        "ahead of it by": row.ahead,
-        "against the baseline": row.against_baseline,
-        "confidence": row.confidence,
-        "costs": row.costs,
-    }
-    yield from (f"  {label}: {text}" for label, text in fields.items() if text)
+    for about, text in fields(row):
+        yield from aligned(about, text)
     if conclusion.baseline is None:
-        yield f"  no ratio to a baseline: {conclusion.no_baseline}; choose one: --baseline precision=fp32"
-    if decision.leader is not None:
-        yield f"  simpler than {decision.leader.name}, whose lead isn't established or is negligible"
+        yield "  choose a baseline: --baseline precision=fp32"
     yield from _listed(
         "  better, with other answers (--answer any chooses among them):",
         [changing_text(rival, rival.result.name) for rival in decision.changing],
     )
     contenders = [f"{rival.result.name}: {ratio_cell(rival.ratio)}" for rival in decision.contenders]
     others = [*(result.name for result in decision.ties), *contenders]
-    yield from _listed("  not distinguished from:", others)
+    if len(others) > 1:
+        yield from _listed("  not distinguished from:", others)
 
 
 class _Baselines:
@@ -322,11 +312,12 @@ def _admitting(field: str, value: float) -> str:
 
 
 def _listed(title: str, texts: list[str]) -> Iterator[str]:
+    indent = " " * (len(title) - len(title.lstrip()) + 2)
     if texts:
         yield title
-        yield from (f"  {text}" for text in texts[:MOST_LINES])
+        yield from (f"{indent}{text}" for text in texts[:MOST_LINES])
     if len(texts) > MOST_LINES:
-        yield f"  and {len(texts) - MOST_LINES:,} more; --json lists all"
+        yield f"{indent}and {len(texts) - MOST_LINES:,} more; --json lists all"
 
 
 def _job_text(result: Result, steps: int | None) -> str | None:

@@ -1,12 +1,17 @@
-"""Output of commands: a document on standard output or in a file, or one line of JSON."""
+"""Output of commands: a document on standard output or in a file, one line of JSON, or labeled lines."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
+from textwrap import wrap
 
 import click
 
 from benchtui.sessions.files import visible_json
 from benchtui.sessions.files.output_file import write_text
+
+WIDTH = 100
+LABEL_CELLS = 14
+"""Width of what a line is about, with the indent before it."""
 
 
 def write_document(text: str, output: Path | None, inputs: Collection[Path] = (), *, over: bool = True) -> None:
@@ -20,3 +25,15 @@ def write_document(text: str, output: Path | None, inputs: Collection[Path] = ()
 def print_json(record: object, *, err: bool = False) -> None:
     """Print a record as one line of JSON."""
     click.echo(visible_json.encode(record).decode(), err=err)
+
+
+def aligned(about: str, text: str) -> Iterator[str]:
+    """Yield a field as a label and its text in a column, wrapped; a headline without a label."""
+    head = f"  {about:<{LABEL_CELLS - 2}}" if about else ""
+    yield from wrap(
+        f"{head}{text}",
+        WIDTH,
+        subsequent_indent=" " * LABEL_CELLS,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

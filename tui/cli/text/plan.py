@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from benchtui.sessions.estimates.history import HistoryEstimator
+from benchtui.sessions.estimates.sweep_models import download_remark
 from benchtui.sessions.sweep import Config, Sweep
 from benchtui.themes import symbols
 from benchtui.tui.cli.schema.records import PlanJson, PlannedCaseJson
@@ -29,6 +30,8 @@ def plan_lines(
     yield clean(
         f"{sweep.name}: {sweep.task} of {sweep.model}, weights {sweep.weights}, dataset {sweep.dataset}"
     )
+    if remark := download_remark(sweep):
+        yield clean(f"model {remark}")
     yield f"{'':{digits}}  {'time s':>10} {'memory MB':>11}  case"
     for index in range(matrix.count):
         yield f"{index + 1:>{digits},}  {_case(matrix.cell(index))}"

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from benchtui.engine.client import Engine
+from benchtui.sessions.advice.race import OUT_OF_BUDGET
 from benchtui.sessions.analysis.roofline import limit
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.estimates.memory import MemoryForecast
@@ -191,6 +192,8 @@ def progress_line(session: Session, event: AnyRecord) -> str | None:
             return f"  {event.level}: {event.text}"
         case CaseFinished():
             case = session.cases[event.case]
+            if case.state == "skipped" and event.reason == OUT_OF_BUDGET:
+                return None  # a message tells how many there are
             return f"[{session.done}/{len(session.cases)}] {case.name}  {outcome_text(session, case)}"
         case CaseStarted():
             return _start_text(session, event)
@@ -216,10 +219,11 @@ def _queue_text(session: Session, event: CaseAdded | OrderChanged | RoundsPlanne
     match event:
         case CaseAdded():
             return f"  added: {session.cases[event.case].name} ({event.why})"
-        case OrderChanged():
+        case OrderChanged() if session.start.sweep.find is None:  # a search looks for the best order itself
             return f"  new order of {len(event.cases)} pending cases"
         case RoundsPlanned():
             return _plan_text(event)
+    return None
 
 
 def _plan_text(plan: RoundsPlanned) -> str | None:
@@ -228,7 +232,8 @@ def _plan_text(plan: RoundsPlanned) -> str | None:
         return None
     spent = f"{plan.spent_s:.0f} of at most {plan.budget_s:.0f} s spent"
     questions = count(plan.open_questions, "open question")
-    rounds = "a round of two cases by turns" if plan.by_turns else count(len(plan.cases), "further round")
+    cases = len(plan.cases)
+    rounds = f"a round of {cases} cases by turns" if plan.by_turns else count(cases, "further round")
     return f"  next: {rounds} for {questions}, {spent}"
 
 

@@ -50,6 +50,10 @@ class BatchJob(msgspec.Struct, frozen=True, kw_only=True):
     """Session file; None derives its name from the sweep and the job."""
     trust: bool = False
     """Whether the user has allowed the code and the variables of the sweep."""
+    hub_cache: Path | None = None
+    """Cache that has models of the sweep from the hub; None if it uses none of them."""
+    offline: bool = False
+    """Whether everything that the sweep uses is there, so that the nodes need no network."""
 
     @property
     def title(self) -> str:
@@ -70,6 +74,7 @@ def script(batch: BatchJob) -> str:
         made_by=visible(batch.made_by),
         options=[_line(option) for option in _options(batch)],
         commands=shell_word(str(batch.commands)),
+        model_lines=list(_model_lines(batch)),
         session=shell_word(str(batch.session)) if batch.session else named_by_job,
         most_restarts=MOST_RESTARTS,
         nodes=batch.nodes,
@@ -77,6 +82,17 @@ def script(batch: BatchJob) -> str:
         run=" ".join(map(shell_word, ("run", *batch.sweep, *ray))),
         trust=" --trust" if batch.trust else "",
     )
+
+
+def _model_lines(batch: BatchJob) -> Iterator[str]:
+    """Yield the lines about the cache of the hub. Nodes often have no network."""
+    if batch.hub_cache is None:
+        return
+    yield "# Models of the hub come from this cache, which the nodes have to see."
+    if not batch.offline:
+        yield "# Not everything is in it: download the rest before the job starts; nodes often have no network."
+    offline = " HF_HUB_OFFLINE=1" if batch.offline else ""
+    yield f"export HF_HUB_CACHE={shell_word(str(batch.hub_cache))}{offline}"
 
 
 def slurm_time(text: str) -> str:

@@ -13,7 +13,7 @@ from benchtui.engine.supervisor.command_handler import execute
 from benchtui.engine.supervisor.rounds import further
 from benchtui.sessions.advice.race import RacePlan, Settled
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import CaseFinished, CaseStarted, Outcome, RoundsPlanned
+from benchtui.sessions.events import CaseFinished, CaseStarted, Message, Outcome, RoundsPlanned
 from benchtui.sessions.journal.reader import read
 from benchtui.sessions.payloads import Energy, Host, Memory, StepCost
 from benchtui.sessions.state.session import Session
@@ -64,6 +64,10 @@ def plans(path: Path) -> list[RoundsPlanned]:
     return [event for event in read(path).events if isinstance(event, RoundsPlanned)]
 
 
+def messages(path: Path) -> list[str]:
+    return [event.text for event in read(path).events if isinstance(event, Message)]
+
+
 def ends(session: Session) -> Iterator[tuple[str, str | None, int]]:
     for case in session.cases:
         assert case.finished
@@ -78,7 +82,7 @@ def test_open_cases_get_rounds_in_the_planned_order(stage: Begin, policy: Any) -
     assert [plan.cases for plan in plans(sweep.path)] == [(1, 0), (1, 0), ()]
     why = "every question is decided"
     assert list(ends(sweep.told())) == [("ok", why, 3), ("ok", why, 3), ("ok", "2.10x slower, sure", 1)]
-    assert f"no further rounds: {why} (spent 0 s of 60 s)" in [m.text for m in sweep.told().messages]
+    assert f"no further rounds: {why} (spent 0 s of 120 s)" in [m.text for m in sweep.told().messages]
 
 
 def test_cases_between_plans_are_neither_pending_nor_ended(stage: Begin, policy: Any) -> None:
@@ -124,10 +128,10 @@ def test_no_round_starts_after_the_budget_and_the_running_one_counts(
 def test_budget_is_as_much_as_the_first_rounds_took(stage: Begin, policy: Any) -> None:
     policy(until(2, 0))
     sweep = stage(measure=AUTO)
-    after(sweep, 100.0, 0)
+    after(sweep, 200.0, 0)
     for index in (1, 2, 0):
         after(sweep, 0.1, index)
-    assert 100 < plans(sweep.path)[-1].budget_s < 110
+    assert 200 < plans(sweep.path)[-1].budget_s < 210
 
 
 def test_pause_costs_no_budget_and_plans_nothing(stage: Begin, policy: Any) -> None:
@@ -295,6 +299,7 @@ def test_find_measures_nothing_after_its_budget(stage: Begin) -> None:
     assert len(starts(sweep.path)) == 1
     reasons = sorted(str(reason) for _, reason in sweep.outcomes().values())
     assert reasons == ["None", "the budget is spent", "the budget is spent"]
+    assert "not measured: 2 cases, because the budget is spent" in messages(sweep.path)
 
 
 def test_end_with_finished_rounds_drops_the_steps_of_a_skipped_round(stage: Begin, policy: Any) -> None:

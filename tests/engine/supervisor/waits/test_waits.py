@@ -4,11 +4,15 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from benchtui.engine.supervisor.rounds import further
+from benchtui.sessions.advice.race import RacePlan
 from benchtui.sessions.events import CaseRepeated, CaseStarted, Message, Telemetry, Waiting
 from benchtui.sessions.journal.reader import read
 from benchtui.sessions.payloads import Environment, Gpu, GpuReadings, Host, HostReadings, Neighbor
-from benchtui.sessions.sweep import Axes, Measure, Run
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.sweep import Axes, Find, Measure, Run
 
 MAKE = Neighbor(name="make", user="bob", cpu_percent=98.0)
 BUSY = Environment(processors=2, others_cpu_percent=98.0, neighbors=(MAKE,))
@@ -195,3 +199,81 @@ def test_cases_on_a_cpu_do_not_wait_for_a_cooler_gpu(begin: Callable[..., Stage]
     here = begin(run=Run(wait_below_c=60.0), axes=Axes(batch_size=(1, 2)))
     here.wait(1.0, temperature_c=80.0)
     assert here.finish(QUIET) and here.starts == 2
+
+
+TAKE_TURNS = Measure(rounds_auto=True, iterations=20)
+
+
+@pytest.fixture
+def taking_turns(begin: Callable[..., Stage], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Stage]:
+    """Begin a sweep of two measured cases that take turns until each has three rounds."""
+
+    def plan(session: Session) -> RacePlan:
+        missing = [case for case in session.cases if len(case.ends) < 3]
+        order = tuple(case.index for case in sorted(missing, key=lambda case: len(case.ends)))
+        return RacePlan(order, by_turns=True, ended=None if missing else "every question is decided")
+
+    monkeypatch.setattr(further, "plan_rounds", plan)
+
+    def taking(**entries: Any) -> Stage:
+        here = begin(**{"axes": Axes(batch_size=(1, 2)), "measure": TAKE_TURNS} | entries)
+        assert here.finish(QUIET) and here.finish(QUIET, 1) and here.starts == 4
+        return here
+
+    return taking
+
+
+def test_next_turns_wait_until_the_neighbors_of_the_last_ones_are_gone(
+    taking_turns: Callable[..., Stage],
+) -> None:
+    here = taking_turns()
+    assert here.finish(BUSY) and here.texts == [], "the other case goes on"
+    assert here.finish(QUIET, 1) and here.starts == 4
+    name = here.sweep.scheduler.queue.cases[0].name
+    assert here.texts == [f"{name}: {MARK}; waiting for quiet, at most 60 s"]
+    assert here.sweep.told().waiting == tuple(here.events(Waiting)) != ()
+    assert here.sweep.scheduler.left_s is not None and here.sweep.scheduler.left_s <= 0.5
+    assert here.wait(10.0, others=98.0) and here.wait(1.5) and here.starts == 4, "two seconds must be quiet"
+    assert here.wait(1.0) and here.starts == 6
+    assert here.sweep.told().waiting == () and here.events(CaseRepeated) == []
+    assert here.finish(QUIET) and not here.finish(QUIET, 1)
+
+
+def test_turns_go_on_next_to_a_neighbor_that_never_leaves(taking_turns: Callable[..., Stage]) -> None:
+    here = taking_turns()
+    assert here.finish(BUSY) and here.finish(BUSY, 1)
+    assert here.wait(60.5, others=98.0) and here.starts == 6
+    assert here.texts[-1].endswith("stopped waiting for quiet after 60 s; measuring anyway")
+
+
+def test_a_search_waits_no_longer_than_its_budget(taking_turns: Callable[..., Stage]) -> None:
+    here = taking_turns(run=Run(wait_for_quiet_s=60.0, budget_s=30.0), find=Find())
+    assert here.finish(BUSY) and here.finish(BUSY, 1)
+    (waiting,) = here.events(Waiting)
+    assert 20.0 < waiting.most_s <= 30.0
+
+
+@pytest.mark.parametrize("entries", [{"run": Run()}, {"measure": replace(TAKE_TURNS, retries=0)}])
+def test_turns_do_not_wait_if_nothing_is_to_be_repeated(
+    taking_turns: Callable[..., Stage], entries: dict[str, Any]
+) -> None:
+    here = taking_turns(**entries)
+    assert here.finish(BUSY) and here.finish(BUSY, 1) and here.starts == 6
+
+
+def test_stop_ends_a_wait_between_turns(taking_turns: Callable[..., Stage]) -> None:
+    here = taking_turns()
+    assert here.finish(BUSY) and here.finish(BUSY, 1)
+    here.sweep.scheduler.stop("stopped by the user")
+    assert not here.wait(0.5, others=98.0)
+    assert here.starts == 4 and [case.state for case in here.sweep.told().cases] == ["interrupted"] * 2
+
+
+def test_paused_turns_wait_without_ever_being_due(taking_turns: Callable[..., Stage]) -> None:
+    here = taking_turns()
+    assert here.finish(BUSY) and here.finish(BUSY, 1)
+    here.sweep.scheduler.queue.paused = True
+    assert here.wait(61.0, others=98.0) and here.starts == 4
+    assert here.sweep.scheduler.left_s is None
+    here.sweep.scheduler.queue.paused = False
+    assert here.wait(0.5) and here.starts == 6

@@ -7,15 +7,12 @@ import pytest
 
 from benchtui.engine.telemetry.gpu.gpm import METRICS
 from benchtui.engine.telemetry.gpu.reader import GpuSample
-from benchtui.engine.telemetry.host import HostSample
 from benchtui.sessions.export.case_schema import CaseRow
 from benchtui.sessions.payloads import (
     FILE_NAMES,
     GPU_ACTIVITY,
-    HOST_ACTIVITY,
     Environment,
     GpuReadings,
-    HostReadings,
 )
 
 TWICE = "nvml = open_nvml(); nvml.sample(); result = [nvml.sample(), nvml.sample()]"
@@ -105,5 +102,3 @@ def test_every_counter_is_in_the_record_and_in_exports() -> None:
     for record in (GpuSample, GpuReadings, Environment):
         assert set(GPU_ACTIVITY) <= set(record.__struct_fields__)
     assert {FILE_NAMES[name] for name in GPU_ACTIVITY} <= set(CaseRow.__struct_fields__)
-    for record in (HostSample, HostReadings, Environment, CaseRow):
-        assert set(HOST_ACTIVITY) <= set(record.__struct_fields__)

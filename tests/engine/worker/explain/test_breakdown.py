@@ -8,7 +8,6 @@ from benchtui.engine.worker.explain.breakdown import break_down
 from benchtui.engine.worker.explain.costs import has_gaps
 from benchtui.engine.worker.explain.host_timeline import HostTimeline, nearest_blocks
 from benchtui.engine.worker.explain.recording import BLOCK, LAP, STEP, ProfiledEvent
-from benchtui.engine.worker.explain.timeline import timeline
 from benchtui.sessions.errors import BenchtuiError
 
 MS = 1_000_000
@@ -130,20 +129,6 @@ def test_a_profile_without_work_on_the_gpu_is_refused() -> None:
         HostTimeline([host("aten::mm", 0, 1)])
 
 
-def test_timeline_of_a_step_names_tracks_and_keeps_the_longest() -> None:
-    events = [*step(0, 10), *step(20, 30), *step(40, 50)]
-    events += [host("aten::mm", 21, 24), gpu("gemm", 22, 26, by=1), host("aten::mm", 41, 42)]
-    found = timeline(events, HostTimeline(events))
-    slices = [
-        (found.names[name], found.tracks[track], start, ms)
-        for name, track, start, ms in zip(
-            found.name, found.track, found.start_ms, found.duration_ms, strict=True
-        )
-    ]
-    assert ("aten::mm", "main thread", 1.0, 3.0) in slices and ("gemm", "GPU stream 7", 2.0, 4.0) in slices
-    assert (found.step_ms, found.omitted, len(slices)) == (10.0, 0, 3)
-
-
 def test_fused_kernels_of_compiled_code_are_calls() -> None:
     events = [
         *step(0, 10),
@@ -182,6 +167,25 @@ def test_autograds_thread_is_a_lane_of_the_step() -> None:
         assert sum(shown.values()) == pytest.approx(20.0)
     on_gpu = break_down(events, HostTimeline(events, 10.0), on_gpu=True)
     assert "wait" not in on_gpu.idle_ms and on_gpu.launching_ms == pytest.approx(2.0)
+
+
+def test_forward_pass_within_the_backward_pass_is_recomputed() -> None:
+    """A backward pass calls products too, but not the operators of modules."""
+    backward = "autograd::engine::evaluate_function: "
+    events = [
+        *step(0, 20),
+        host("aten::linear", 0, 4),
+        host(f"{backward}CheckpointFunctionBackward", 5, 18),
+        host("aten::linear", 6, 10, id=1),
+        host("aten::addmm", 7, 9),
+        host("aten::gelu", 10, 11),
+        host(f"{backward}AddmmBackward0", 12, 17),
+        host("aten::mm", 13, 16),
+        gpu("gemm", 7, 10, by=1),
+    ]
+    timeline = HostTimeline(events)
+    assert break_down(events, timeline, on_gpu=False).recomputed_ms == pytest.approx(5.0)
+    assert break_down(events, timeline, on_gpu=True).recomputed_ms == pytest.approx(3.0)
 
 
 def test_thread_that_works_beside_a_running_step_takes_none_of_its_time() -> None:

@@ -8,8 +8,9 @@ from mmap import mmap
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from benchtui.engine.worker.explain.host_use import IO, HostWatch
+from benchtui.engine.worker.explain.host_use import IO, HostWatch, _Stretch
 
 
 def test_collections_faults_and_reads_are_counted_per_step(tmp_path: Path) -> None:
@@ -26,6 +27,17 @@ def test_collections_faults_and_reads_are_counted_per_step(tmp_path: Path) -> No
     assert use.cpu_ms > 0 and use.asleep_ms + use.cpu_ms <= 1.05 * use.step_ms + 1
     if IO.exists():
         assert use.read_mb == pytest.approx(4.0, rel=0.2)
+
+
+def test_disturbed_stretches_change_no_ratio() -> None:
+    """A neighbor makes one of three stretches ten times as long: a busy thread still uses one processor."""
+    watch = HostWatch()
+    for step_s in (0.01, 0.1, 0.011):
+        clocks = tuple(replace(watch._clocks(), at_s=at_s, main_s=at_s) for at_s in (0.0, 4 * step_s))
+        watch._stretches.append(_Stretch(4, clocks, (watch._others(), watch._others())))  # type: ignore[arg-type]
+    use = watch.use()
+    assert use.step_ms == pytest.approx(10.5)
+    assert use.cpu_ms == pytest.approx(use.step_ms)
 
 
 def test_a_blocked_thread_is_asleep() -> None:

@@ -85,7 +85,6 @@ def test_copies_are_found(own: Callable[..., Sweep], profile: Profile) -> None:
     assert rules(found, sweep)[0] == "copies"
     copied = found.kernels[0]
     assert copied.name == "aten::copy_" and copied.count == 5.0 and copied.bytes == 5 * 8_000_000
-    assert found.timeline is not None and "aten::copy_" in found.timeline.names
 
 
 @pytest.mark.long
@@ -93,7 +92,7 @@ def test_copies_are_found(own: Callable[..., Sweep], profile: Profile) -> None:
     ("body", "rule"),
     [
         (SLEEPS, "sleeping"),
-        (LOOPS, "Python loop|many operators"),
+        (LOOPS, "many operators"),
         (DOUBLES, "float64"),
         (KEEPS, "kept activation"),
     ],

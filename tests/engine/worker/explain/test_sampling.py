@@ -2,9 +2,11 @@
 
 import inspect
 import os
+import socket
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,6 +24,8 @@ from benchtui.engine.worker.explain.sampling import SWITCH_S, Sampler
         (["202", "0x7f"], SWITCH_S, "lock"),
         (["202", hex(sampling._RUNTIME_AT + 900)], 0.0, "python"),
         (["61", "0xffff"], 0.0, "process"),
+        (["257", "0xffffff9c"], 0.0, "file"),
+        (["0", "0xffffff"], 0.0, "wait"),
         (["999"], 0.0, "wait"),
         ([], SWITCH_S, "python"),
         ([], 0.0, "wait"),
@@ -45,6 +49,16 @@ def test_descriptors_tell_files_from_pipes(tmp_path: Path) -> None:
     assert sampling._of_descriptor(["0", "0xffffff"]) == "wait"
     os.close(reading)
     os.close(writing)
+
+
+def test_sockets_within_the_machine_are_no_network() -> None:
+    """A DataLoader gets tensors from its workers over one."""
+    left, right = socket.socketpair()
+    with left, right, socket.socket() as internet:
+        assert sampling._of_descriptor(["0", hex(left.fileno())]) == "pipe"
+        assert sampling._of_descriptor(["0", hex(internet.fileno())]) == "network"
+        right.send(b"x")
+        assert left.recv(1) == b"x"  # looking at it closed nothing
 
 
 def test_place_is_the_users_line_with_the_librarys_function() -> None:
@@ -77,6 +91,24 @@ def test_frame_of_a_library_has_the_line_that_called_it() -> None:
     assert ("test_sampling.py", "threading.py wait") in samples
 
 
+def sampled_in(file: str) -> sampling._Sample:
+    """Sample a thread in a function of another file, called here."""
+    names: dict[str, Any] = {}
+    exec(compile("def call(then):\n    return then()", file, "exec"), names)
+    return names["call"](lambda: sampling._sample(sys._getframe(1), "python"))  # type: ignore[no-any-return]
+
+
+def test_packages_of_another_environment_are_no_code_of_the_users() -> None:
+    sample = sampled_in("/opt/env/lib/python3.11/site-packages/library.py")
+    assert (Path(sample.file).name, sample.within) == ("test_sampling.py", "library.py call")
+    assert Path(sampled_in("/home/me/library.py").file).name == "library.py"
+
+
+def test_thread_that_has_left_the_step_is_at_its_end() -> None:
+    sample = sampled_in(str(Path(sampling.__file__).with_name("profiling.py")))
+    assert sampling._place(sample, 0.5).where == "the end of the step"
+
+
 def test_sampler_finds_the_line_of_a_busy_thread() -> None:
     sampler = Sampler()
     with sampler.running():
@@ -86,6 +118,6 @@ def test_sampler_finds_the_line_of_a_busy_thread() -> None:
     assert sum(place.share for place in places) == pytest.approx(1.0, abs=0.01)
     assert {place.where.partition(":")[0] for place in places} <= {
         "test_sampling.py",
-        "sampling.py",
         "threading.py",
+        sampling.END,
     }

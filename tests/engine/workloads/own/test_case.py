@@ -25,6 +25,11 @@ def test_options_that_were_read_are_known() -> None:
     assert [name for name in Config.__struct_fields__ if name in given.options_read] == ["device", "batch_size"]
 
 
+def test_parameter_that_the_sweep_lacks_has_the_steps_default() -> None:
+    given = case(parameters="delay=3")
+    assert (given.parameters.get("delay", 1), given.parameters.get("rows", 4)) == (3, 4)
+
+
 def test_what_a_forked_process_reads_is_known() -> None:
     given = case(parameters="delay=3 rows=4")
     if not (pid := os.fork()):

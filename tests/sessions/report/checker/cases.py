@@ -14,28 +14,30 @@ OPTIONS = (
     "compile",
     "attention",
     "cache",
+    "optimizer",
     "threads",
     "tokenizer_threads",
     "padding",
     "sequence_length",
 )
-SHORT_OPTIONS = {"attention": "attn", "tokenizer_threads": "tok", "padding": "pad", "sequence_length": "seq"}
+SHORT_OPTIONS = {
+    "attention": "attn",
+    "optimizer": "opt",
+    "tokenizer_threads": "tok",
+    "padding": "pad",
+    "sequence_length": "seq",
+}
 DEFAULT_VALUES = {
     "precision": "fp32",
     "attention": "auto",
     "compile": "off",
     "cache": "dynamic",
+    "optimizer": "auto",
     "threads": 0,
     "tokenizer_threads": 0,
     "padding": "max",
 }
 DISTURBANCES = ("disturbed", "throttled", "clock", "shared GPU", "beside")
-PRECISIONS = {
-    "amp-fp16": "Mixed precision (AMP, fp16)",
-    "amp-bf16": "Mixed precision (AMP, bf16)",
-    "int8": "INT8 (dynamic quantization)",
-    "unknown": "precision unknown",
-}
 DTYPES = {"fp32": "float32", "tf32": "float32", "fp16": "float16", "bf16": "bfloat16", "int8": "qint8"}
 OUTCOMES = {"oom": "out of memory", "running": "unfinished", "queued": "not started"}
 NEEDS_BY_TITLE = {
@@ -199,23 +201,3 @@ def changes_answer(row: Row) -> bool:
 def comparable_memory(row: Row, base: Row) -> bool:
     """Whether two peaks are of the same kind of memory."""
     return (row["device"] == "cpu") == (base["device"] == "cpu")
-
-
-def matches_title(row: Row, title: str) -> bool:
-    """Whether a heading may name the case's series: all that it says is true of the case."""
-    if has_own_label(row):
-        return bool(row["name"] == title)
-    machine = f"{row['machine']} " if row["machine"] else ""
-    head = f"{machine}{row['device'].upper()} – {PRECISIONS.get(row['precision'], row['precision'].upper())}"
-    options = {
-        f"attention {row['attention']}",
-        f"compile {row['compile']}",
-        f"{row['cache']} cache",
-        f"{row['threads'] or 'default'} threads",
-        f"{row['tokenizer_threads'] or 'default'} tokenizer threads",
-        f"padding {row['padding']}",
-        f"{row['sequence_length']:,} tokens",
-    }
-    options |= {each.removesuffix("s") for each in options if each.startswith("1 ")}
-    others = title.removeprefix(head)
-    return title.startswith(head) and (not others or set(others.removeprefix(", ").split(", ")) <= options)

@@ -1,9 +1,11 @@
 """What every column of the tables with a row for each case holds."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import log2
+
+from benchtui.sessions.metrics.catalogue import EXPORTED
 
 from .cases import (
     OUTCOMES,
@@ -196,9 +198,6 @@ def _utilization_of(recomputing: bool) -> Check:
     return check
 
 
-UTILIZATION: dict[str, Check] = {"MFU (%)": _utilization_of(False), "HFU (%)": _utilization_of(True)}
-
-
 def _flops(cell: Cell) -> float:
     """Return the counted operations of a step, in 10^9."""
     return float(_work(cell)["flops"]) / 1e9
@@ -313,7 +312,7 @@ def _skip(claim: Claim, cell: Cell, shown: str) -> None:
 
 
 def _check_verdict(claim: Claim, cell: Cell, shown: str) -> None:
-    claim.require(shown.partition(":")[0] in ("faster", "slower", "same", "unsure", "reported"), "no verdict")
+    claim.require(shown.partition(":")[0] in ("FASTER", "SLOWER", "SAME", "UNSURE", "REPORTED"), "no verdict")
 
 
 def _check_typical_half_width(claim: Claim, cell: Cell, shown: str) -> None:
@@ -353,21 +352,67 @@ def _percent_of(name: str) -> Check:
     return _number(lambda cell: None if cell.row[name] is None else 100 * cell.row[name])
 
 
-GENERATION: dict[str, Check] = {
-    "Time to first token, p50 (ms)": _of("time_to_first_token_p50_ms"),
-    "p90 (ms)": _number(_first_token(90, LEAST_FOR_P90)),
-    "p99 (ms)": _number(_first_token(99, LEAST_FOR_P99)),
-    "Time per output token, p50 (ms)": _of("time_per_output_token_p50_ms"),
-    "Prompt tokens/s (prefill)": _number(_recorded(_prompt_tokens)),
-    "New tokens/s (whole step)": _of("new_tokens_per_s"),
-    "KV cache (MB)": _of("kv_cache_mb"),
-    "Drafted tokens accepted (%)": _of("draft_acceptance_percent"),
-}
-_RATE: dict[str, Check] = {
+EXPORTED_NUMBERS: dict[str, Check] = {row.heading(): _of(row.key) for row in EXPORTED if row.is_number}
+"""Columns whose title is that of a quantity in the exports."""
+COLUMNS: dict[str, Check] = {
+    **EXPORTED_NUMBERS,
+    # steps and rates
+    "Step (ms)": _number(lambda cell: step_ms(cell.row)),
+    "Mean (ms)": _of("latency_mean_ms"),
+    "± 95% (%)": _check_typical_half_width,
+    "± 95% interval (%)": _check_half_width,
+    "p50 (ms)": _of("latency_p50_ms"),
+    "p90 (ms)": _of("latency_p90_ms"),
+    "p99 (ms)": _of("latency_p99_ms"),
+    "Std (ms)": _of("latency_std_ms"),
+    "p99 over p50": _number(_tail),
+    "Range (ms)": _numbers(lambda cell: (cell.row["latency_least_ms"], cell.row["latency_most_ms"])),
     "Samples/s": _of("samples_per_s"),
     "Time per sample (ms)": _number(lambda cell: 1000 / cell.row["samples_per_s"]),
-}
-SERVING: dict[str, Check] = {
+    "95% interval (samples/s)": _numbers(
+        lambda cell: (cell.row["samples_per_s_low"], cell.row["samples_per_s_high"])
+    ),
+    "User time (ms)": _of("user_ms"),
+    "System time (ms)": _of("system_ms"),
+    # memory and energy
+    "Peak memory (MB)": _number(lambda cell: peak_mb(cell.row)),
+    "Peak memory (GB)": _number(lambda cell: (peak_mb(cell.row) or 0.0) / 1000),
+    "Lowest round (MB)": _of("peak_memory_low_mb"),
+    "Where": _check_where,
+    "Peak over batch (MB/sample)": _number(_peak_per_sample),
+    "Each further sample (MB)": _number(_further_sample),
+    "Samples/s per MB": _number(_per_mb(lambda row: row["samples_per_s"])),
+    "Tokens/s per MB": _number(_per_mb(lambda row: token_rate(row)[0])),
+    "J/sample": _of("energy_per_sample_j"),
+    "95% interval (J/sample)": _numbers(
+        lambda cell: (cell.row["energy_per_sample_low_j"], cell.row["energy_per_sample_high_j"])
+    ),
+    "Samples/J": _number(_samples_per_joule),
+    "Energy (J per 1,000 tokens)": _number(_joules_per_1000_tokens),
+    "Over the window (J)": _of("energy_j"),
+    "Read from": _text(lambda row: row["energy_source"]),
+    # scaling
+    "Throughput per item (samples/s)": _number(_per_item),
+    "Per item, relative to first batch size": _number(_per_item_relative),
+    "Throughput relative to linear scaling": _number(_against_linear),
+    "Gain per doubling (%)": _number(_per_doubling),
+    "Relative to the previous size": _check_verdict,
+    # limits
+    "GFLOP/step": _number(_flops),
+    "TFLOP/s": _number(operations_per_s),
+    "Peak (TFLOP/s)": _number(peak_rate("flops_per_s")),
+    "Share of the measured peak (%)": _check_share,
+    "Of the measured peak (%)": _check_share,
+    "MFU (%)": _utilization_of(False),
+    "HFU (%)": _utilization_of(True),
+    "GB/step, upper bound": _number(_bytes("bytes_moved")),
+    "Of weights (GB/step)": _number(_bytes("bytes_of_weights")),
+    "GB/s, upper bound": _number(_bytes_per_s),
+    "Peak (GB/s)": _number(peak_rate("bytes_per_s")),
+    # tasks
+    "Prompt tokens/s (prefill)": _number(_recorded(_prompt_tokens)),
+    "New tokens/s (whole step)": _of("new_tokens_per_s"),
+    "Prompt and new tokens/s": _of("tokens_per_s"),
     **{
         f"{title}, {percentile} (ms)": _of(f"{field}_{percentile}_ms")
         for title, field in (
@@ -377,112 +422,25 @@ SERVING: dict[str, Check] = {
         )
         for percentile in ("p50", "p90", "p99")
     },
-    **_RATE,
-    "New tokens/s": _of("new_tokens_per_s"),
-    "Prompt and new tokens/s": _of("tokens_per_s"),
-    "KV cache (MB)": _of("kv_cache_mb"),
-}
-EMBEDDINGS: dict[str, Check] = {
-    **_RATE,
-    "Tokens/s": _of("tokens_per_s"),
     "Tokens per text": _number(lambda cell: cell.row["tokens_per_s"] / cell.row["samples_per_s"]),
     "Pooling": _text(lambda row: row["pooling_used"]),
-}
-IMAGES: dict[str, Check] = {
-    **_RATE,
-    **dict.fromkeys(("Preprocess, p50 (ms)", "Forward, p50 (ms)", "Image", "Processor"), _skip),
-}
-SPEECH: dict[str, Check] = {
-    **_RATE,
     "Real-time factor": _number(lambda cell: 1 / cell.row["samples_per_s"]),
-    **dict.fromkeys(("Features, p50 (ms)", "Forward, p50 (ms)", "Clip"), _skip),
-}
-TRAINING: dict[str, Check] = {
     "Steps, with warm-up": _number(_steps_in_all),
     "Mean loss, first to second half": _check_halves,
     "Loss of the last step": _check_loss,
     "Trend": _check_trend,
     "Memory, allocated (MB)": _of("peak_allocated_mb"),
     "Reserved (MB)": _of("peak_reserved_mb"),
-}
-LATENCY: dict[str, Check] = {
-    "n": _of("n"),
-    "Latency, mean (ms)": _of("latency_mean_ms"),
-    "p50 (ms)": _of("latency_p50_ms"),
-    "± 95% interval (%)": _check_half_width,
-    "p90 (ms)": _of("latency_p90_ms"),
-    "p99 (ms)": _of("latency_p99_ms"),
-    "Std (ms)": _of("latency_std_ms"),
-    "Jitter (%)": _of("jitter_percent"),
-    "Throughput (samples/s)": _of("samples_per_s"),
-    "95% interval (samples/s)": _numbers(
-        lambda cell: (cell.row["samples_per_s_low"], cell.row["samples_per_s_high"])
-    ),
-    "Tokens/s": _of("tokens_per_s"),
-    "Tokens/s with padding": _of("padded_tokens_per_s"),
-    "New tokens/s": _of("new_tokens_per_s"),
-    "CPU memory, peak RSS (MB)": _of("peak_rss_mb"),
-    "GPU memory, peak allocated (MB)": _of("peak_allocated_mb"),
-    "GPU memory, peak reserved (MB)": _of("peak_reserved_mb"),
-    "GPU memory, peak used on the device (MB)": _of("peak_device_mb"),
-    "Mean power (W)": _of("mean_power_w"),
-    "Energy (J/sample)": _of("energy_per_sample_j"),
-}
-MEMORY: dict[str, Check] = {
-    "Peak memory (MB)": _number(lambda cell: peak_mb(cell.row)),
-    "Lowest round (MB)": _of("peak_memory_low_mb"),
-    "Where": _check_where,
-    "Peak over batch (MB/sample)": _number(_peak_per_sample),
-    "Each further sample (MB)": _number(_further_sample),
-    "Samples/s per MB": _number(_per_mb(lambda row: row["samples_per_s"])),
-    "Tokens/s per MB": _number(_per_mb(lambda row: token_rate(row)[0])),
-}
-ENERGY: dict[str, Check] = {
-    "Mean power (W)": _of("mean_power_w"),
-    "Energy (J/sample)": _of("energy_per_sample_j"),
-    "95% interval (J/sample)": _numbers(
-        lambda cell: (cell.row["energy_per_sample_low_j"], cell.row["energy_per_sample_high_j"])
-    ),
-    "Samples/J": _number(_samples_per_joule),
-    "Energy (J per 1,000 tokens)": _number(_joules_per_1000_tokens),
-    "Over the window (J)": _of("energy_j"),
-    "Read from": _text(lambda row: row["energy_source"]),
-}
-JITTER: dict[str, Check] = {
-    "n": _of("n"),
-    "Std (ms)": _of("latency_std_ms"),
-    "Jitter (%)": _of("jitter_percent"),
-    "p99 over p50": _number(_tail),
-    "Range (ms)": _numbers(lambda cell: (cell.row["latency_least_ms"], cell.row["latency_most_ms"])),
-    "Between rounds (%)": _of("between_rounds_percent"),
-    "Outliers": _of("outliers"),
-}
-SCALING: dict[str, Check] = {
-    "Throughput (samples/s)": _of("samples_per_s"),
-    "Throughput per item (samples/s)": _number(_per_item),
-    "Per item, relative to first batch size": _number(_per_item_relative),
-    "Throughput relative to linear scaling": _number(_against_linear),
-    "Gain per doubling (%)": _number(_per_doubling),
-    "Relative to the previous size": _check_verdict,
-}
-LIMITS: dict[str, Check] = {
-    "GFLOP/step": _number(_flops),
-    "TFLOP/s": _number(operations_per_s),
-    "Peak (TFLOP/s)": _number(peak_rate("flops_per_s")),
-    "Share of the measured peak (%)": _check_share,
-    **UTILIZATION,
-    "GB/step, upper bound": _number(_bytes("bytes_moved")),
-    "Of weights (GB/step)": _number(_bytes("bytes_of_weights")),
-    "GB/s, upper bound": _number(_bytes_per_s),
-    "Peak (GB/s)": _number(peak_rate("bytes_per_s")),
-    "Share of the measured bandwidth, upper bound (%)": _skip,
-    "Device busy (%)": _skip,
-    "Host, p50 (ms)": _of("host_p50_ms"),
-    "Attention kernel": _skip,
-    "Limited by": _skip,
-    "Reason if unknown": _skip,
-}
-EVERY_CASE: dict[str, Check] = {
+    # answers
+    "Throughput against the baseline (×)": _check_speedup,
+    "Answer": _text(lambda row: (row["answer"] or "").upper()),
+    "Mean KL": _of("answer_kl_mean"),
+    "KL, p99": _of("answer_kl_p99"),
+    "Same top token (%)": _percent_of("answer_top1_agreement"),
+    "Equal tokens (%)": _percent_of("answer_equal_tokens"),
+    "Largest difference of a loss (%)": _percent_of("answer_loss_difference"),
+    "Compared with": _check_answer_base,
+    # how a case ended
     "No.": _number(lambda cell: cell.row["case"] + 1),
     "Node": _text(lambda row: row["node"]),
     "Outcome": _check_ending,
@@ -492,74 +450,58 @@ EVERY_CASE: dict[str, Check] = {
     "Exit code": _of("exit_code"),
     "Last line on stderr": _text(lambda row: row["stderr_line"]),
     "Ended by": _text(lambda row: row["stop"]),
-    "Outliers": _of("outliers"),
-    "CPU use of other processes (%)": _of("others_cpu_percent"),
-    "Lowest SM clock (MHz)": _skip,
     "Clock limited by": _check_clock_limits,
-    "Memory clock (MHz)": _of("memory_clock_mhz"),
-    "Performance state": _skip,
-    "Processor clock (MHz)": _of("processor_mhz"),
-    "Highest temperature (°C)": _of("temperature_c"),
-    "Repeated": _skip,
-    "Page faults per step": _of("minor_faults_per_step"),
     "Graphs": _check_graphs,
-    "GPU utilization, as imported (%)": _of("reported_gpu_utilization_percent"),
-    "Call of torch.compile, before it compiles (s)": _of("reported_compile_call_s"),
     "Marks": _check_marks,
+    **dict.fromkeys(
+        (
+            "Answer of",
+            "Attention kernel",
+            "Clip",
+            "Device busy (%)",
+            "Features, p50 (ms)",
+            "Forward, p50 (ms)",
+            "Image",
+            "Limited by",
+            "Lowest SM clock (MHz)",
+            "Performance state",
+            "Preprocess, p50 (ms)",
+            "Processor",
+            "Reason if unknown",
+            "Repeated",
+            "Share of the measured bandwidth, upper bound (%)",
+        ),
+        _skip,
+    ),
 }
-DISTURBED: dict[str, Check] = {"Marks": _check_marks, "Repeated": _skip}
-RESULTS: dict[str, Check] = {
-    "n": _of("n"),
-    "Step (ms)": _number(lambda cell: step_ms(cell.row)),
-    "Mean (ms)": _of("latency_mean_ms"),
-    "± 95% (%)": _check_typical_half_width,
-    "p99 (ms)": _of("latency_p99_ms"),
-    **_RATE,
-    "Tokens/s": _of("tokens_per_s"),
-    "Tokens/s with padding": _of("padded_tokens_per_s"),
-    "New tokens/s": _of("new_tokens_per_s"),
-    "Peak memory (MB)": _number(lambda cell: peak_mb(cell.row)),
-    "Peak memory (GB)": _number(lambda cell: (peak_mb(cell.row) or 0.0) / 1000),
-    "Mean power (W)": _of("mean_power_w"),
-    "J/sample": _of("energy_per_sample_j"),
-    "TFLOP/s": _number(operations_per_s),
-    "Of the measured peak (%)": _check_share,
-    **UTILIZATION,
-    "Limited by": _skip,
-    "User time (ms)": _of("user_ms"),
-    "System time (ms)": _of("system_ms"),
-    "Marks": _check_mark_kinds,
+"""What a column of a table with a row for each case holds, by its title."""
+IN_SECTION: dict[str, dict[str, Check]] = {
+    "Generation": {
+        "p90 (ms)": _number(_first_token(90, LEAST_FOR_P90)),
+        "p99 (ms)": _number(_first_token(99, LEAST_FOR_P99)),
+    },
+    "Results": {"Marks": _check_mark_kinds},
 }
-ANSWERS: dict[str, Check] = {
-    "Throughput against the baseline (×)": _check_speedup,
-    "Answer": _text(lambda row: (row["answer"] or "").upper()),
-    "Mean KL": _of("answer_kl_mean"),
-    "KL, p99": _of("answer_kl_p99"),
-    "Same top token (%)": _percent_of("answer_top1_agreement"),
-    "Equal tokens (%)": _percent_of("answer_equal_tokens"),
-    "First difference": _of("answer_first_difference"),
-    "Largest difference of a loss (%)": _percent_of("answer_loss_difference"),
-    "SQNR (dB)": _of("answer_sqnr_db"),
-    "Cosine": _of("answer_cosine"),
-    "Largest difference": _of("answer_largest_difference"),
-    "Compared with": _check_answer_base,
-    "Answer of": _skip,
-}
-BY_CASE: dict[str, Mapping[str, Check]] = {
-    "Generation": GENERATION,
-    "Serving": SERVING,
-    "Embeddings": EMBEDDINGS,
-    "Images": IMAGES,
-    "Speech": SPEECH,
-    "Training": TRAINING,
-    "Memory": MEMORY,
-    "Energy": ENERGY,
-    "Jitter": JITTER,
-    "Limits": LIMITS,
-    "Every case": EVERY_CASE,
-    "Disturbed cases": DISTURBED,
-    "What the speed costs": ANSWERS,
-}
-"""Tables with a column ``Case``."""
-BY_BATCH_SIZE = {"Performance metrics": LATENCY, "Scaling with batch size": SCALING}
-"""Tables of a series, with a column ``Batch size``."""
+"""Titles that mean something else in a section."""
+BY_CASE = (
+    "Performance metrics",
+    "Scaling with batch size",
+    "Generation",
+    "Serving",
+    "Embeddings",
+    "Images",
+    "Speech",
+    "Training",
+    "Memory",
+    "Energy",
+    "Limits",
+    "Every case",
+    "Disturbed cases",
+    "What the speed costs",
+)
+"""Sections of tables with a column ``Case``."""
+
+
+def check_of(section: str, title: str) -> Check | None:
+    """Return the check of a column; None for an unknown one."""
+    return IN_SECTION.get(section, {}).get(title) or COLUMNS.get(title)

@@ -131,7 +131,7 @@ class Facts:
         resolution = None if seen is None else seen / 100
         ends = row["speedup_low"], row["speedup_high"]
         sure = None if ends[0] is None else (row["speedup_sure_low"], row["speedup_sure_high"])
-        return Pair(value, *ends, row["verdict"].lower(), row["verdict_doubt"], sure, resolution, by_all)
+        return Pair(value, *ends, row["verdict"], row["verdict_doubt"], sure, resolution, by_all)
 
     def latency(self, base: Row, new: Row) -> Pair:
         """Return the ratio of typical steps, base over new."""
@@ -154,7 +154,7 @@ class Facts:
         value = (cost(need, base) or 0.0) / (cost(need, new) or inf)
         # a neighbor, if it was one that disturbed them, is a doubt of its own
         doubt = "no interval" if few and not (disturbed(base) or disturbed(new)) else None
-        word = "unsure" if few else None
+        word = "UNSURE" if few else None
         return Pair(value, verdict=word, doubt=doubt, known=few, exact=few)
 
     def _with_memory(self, found: Pair, base: Row, new: Row) -> Pair:
@@ -169,9 +169,8 @@ class Facts:
             found = self._with_memory(found, base, new)
         if "energy" in figures:
             joules = self.pair("energy", base, new, [])
-            found = replace(
-                found.times(joules.value), low=None, high=None, sure=None, known=False, exact=joules.exact
-            )
+            unknown = {"low": None, "high": None, "sure": None, "resolution": None, "known": False}
+            found = replace(found.times(joules.value), **unknown, exact=joules.exact)
         return found
 
     def fit(self, need: str, length: int | None) -> list[Row]:
@@ -196,9 +195,9 @@ class Facts:
         lead = max(pair.value - 1, self.costs(need, row, fit) / self.costs(need, fit[0], fit) - 1)
         if lead >= SMALL_LEAD or row is fit[0]:
             return row is fit[0]
-        if pair.verdict is None or (pair.verdict == "unsure" and pair.doubt is None and lead >= SAME_WITHIN):
+        if pair.verdict is None or (pair.verdict == "UNSURE" and pair.doubt is None and lead >= SAME_WITHIN):
             return None
-        return pair.verdict != "faster" and lead < (SAME_WITHIN if pair.doubt == "no interval" else SMALL_LEAD)
+        return pair.verdict != "FASTER" and lead < (SAME_WITHIN if pair.doubt == "no interval" else SMALL_LEAD)
 
 
 def _multiply(one: Pair, other: Pair) -> Pair:

@@ -6,7 +6,6 @@ from math import ceil
 from .cases import (
     DEFAULT_VALUES,
     OPTIONS,
-    PRECISIONS,
     SPEED,
     Row,
     diverged,
@@ -24,7 +23,7 @@ NAMES = {name.replace("_", " "): name for name in (*OPTIONS, "batch_size")} | {
     "compiling": "compile",
     "KV cache": "cache",
 }
-ADVICE = {"use it": "faster", "leave it": "slower", "same": "same", "undecided": "unsure"}
+ADVICE = {"use it": "FASTER", "leave it": "SLOWER", "same": "SAME", "undecided": "UNSURE"}
 ALWAYS_APPLIED = ("device", "machine", "batch_size")
 Pairs = list[tuple[Row, Row]]
 
@@ -65,11 +64,17 @@ def _pairs(reader: Reader, option: str) -> Pairs:
 
 def _matches(row: dict[str, str], option: str, base: Row, new: Row) -> bool:
     where = " ".join(filter(None, (new["machine"], new["device"])))
-    values = [parse_number(text) for text in row["Value"].split(" to ")] if option == "batch_size" else []
-    is_value = values[0] <= new[option] <= values[-1] if values else str(new[option]) == row["Value"]
-    if values and len(values) == 1:
-        is_value = is_value and base[option] == parse_number(row["Against"].split(" to ")[0])
+    if option == "batch_size":
+        is_value = _is_within(row["Value"], new[option]) and _is_within(row["Against"], base[option])
+    else:
+        is_value = str(new[option]) == row["Value"]
     return is_value and row.get("On", where) == where
+
+
+def _is_within(shown: str, size: int) -> bool:
+    """Return whether a batch size is the shown one, or one of a shown range such as ``2 to 16``."""
+    sizes = [parse_number(text) for text in shown.split(" to ")]
+    return sizes[0] <= size <= sizes[-1]
 
 
 def _words(claim: Claim, option: str, base: Row, new: Row) -> set[str]:
@@ -99,12 +104,12 @@ def _check_effect(claim: Claim, row: dict[str, str], option: str, pairs: Pairs) 
     _check_advice(claim, row, option, pairs, set(told))
     if steps := row.get("Pays off after (steps)"):
         _check_break_even(
-            claim, steps, option, [pair for pair, word in zip(pairs, allowed, strict=True) if "faster" in word]
+            claim, steps, option, [pair for pair, word in zip(pairs, allowed, strict=True) if "FASTER" in word]
         )
 
 
 def _tally(text: str) -> list[tuple[str, str]]:
-    return [(amount, word) for amount, word in re.findall(r"([\d,]+) ([a-z ]+?)(?=, \d| and \d|$)", text)]
+    return [(amount, word) for amount, word in re.findall(r"([\d,]+) ([A-Za-z ]+?)(?=, \d| and \d|$)", text)]
 
 
 def _check_advice(claim: Claim, row: dict[str, str], option: str, pairs: Pairs, told: set[str]) -> None:
@@ -115,15 +120,15 @@ def _check_advice(claim: Claim, row: dict[str, str], option: str, pairs: Pairs, 
     if advice is None:
         return
     reported = advice.endswith(", as reported")
-    word = "reported" if reported else ADVICE.get(advice, "")
+    word = "REPORTED" if reported else ADVICE.get(advice, "")
     claim.require(told == {word}, f"that needs all to be {word}, not {told}")
-    direction = {"use it": "faster", "leave it": "slower"}.get(advice.partition(",")[0], word)
+    direction = {"use it": "FASTER", "leave it": "SLOWER"}.get(advice.partition(",")[0], word)
     for (need, _), best in claim.reader.chosen.items():
         there = row.get("On") in (None, best["device"], f"{best['machine']} {best['device']}")
         used = there and str(best[option]) == row["Value"]
-        claim.require(not used or direction in ("faster", "unsure"), f"{best['name']} is chosen for {need}")
+        claim.require(not used or direction in ("FASTER", "UNSURE"), f"{best['name']} is chosen for {need}")
         base = there and need in SPEED and any(one is best for one, _ in pairs)
-        claim.require(not base or direction != "faster", f"{best['name']} is chosen for {need} without it")
+        claim.require(not base or direction != "FASTER", f"{best['name']} is chosen for {need} without it")
 
 
 def _check_break_even(claim: Claim, shown: str, option: str, faster: Pairs) -> None:
@@ -162,29 +167,29 @@ def check_leaderboard(reader: Reader, part: Part) -> None:
             own.require_value(change, 100 * ((peak_mb(case) or 0.0) / (peak_mb(base) or 1.0) - 1), "the memory")
 
 
-def check_speedups(reader: Reader, part: Part) -> None:
-    """Check the ratios between two devices or machines."""
-    option = part.section.split()[0].lower()
+def check_option_pairs(reader: Reader, part: Part) -> None:
+    """Check the ratios of each case to the one that differs only in an option."""
+    if part.title == part.section:
+        return
+    option = NAMES[part.title.lower()]
+    pairs = {new["case"]: (base, new) for base, new in _pairs(reader, option)}
     for row in part.rows:
-        claim = reader.claim(f"{part.section}, {row}")
-        sides = [_side(reader, row, option, row[f"{side} {option}"]) for side in ("Baseline", "Target")]
-        claim.require(sides[0] and sides[1], "no such cases")
-        if len(sides[0]) == len(sides[1]) == 1:
-            (base,), (new,) = sides
-            claim.require_value(
-                row["Throughput speedup (×)"], reader.facts.throughput(base, new).value, "throughput"
-            )
-            claim.require_value(row["Latency speedup (×)"], reader.facts.latency(base, new).value, "latency")
-
-
-def _side(reader: Reader, row: dict[str, str], option: str, value: str) -> list[Row]:
-    """Return the cases that one side of a row may stand for."""
-    titles = (("Tokens", "sequence_length"), ("Compile", "compile"), ("Threads", "threads"))
-    return [
-        case
-        for case in reader.facts.measured
-        if case["batch_size"] == parse_number(row["Batch size"])
-        and PRECISIONS.get(case["precision"], case["precision"].upper()) == row["Precision"]
-        and case[option] == value
-        and all(row.get(title, str(case[name])) == str(case[name]) for title, name in titles)
-    ]
+        claim, case = reader.claim(f"{part.section}, {part.title}, {row}"), reader.case(row["Case"])
+        if case["case"] not in pairs:
+            claim.require(not case["samples_per_s"], "it has no pair")
+            continue
+        base, new = pairs[case["case"]]
+        latency = reader.facts.latency(base, new)
+        claim.require(row["Against"] == str(base[option]), f"the base has {base[option]}")
+        claim.require_value(row["Throughput (×)"], reader.facts.throughput(base, new).value, "throughput")
+        claim.require_value(row["Step (×)"], latency.value, "the step")
+        word = row.get("Verdict", "").partition(":")[0]
+        claim.require(not word or word in possible_verdicts(latency), f"the verdict is {latency.verdict}")
+        if (applied := row.get("Applied")) is not None:
+            states = {
+                {True: "yes", False: "no", None: "not verified"}[each]
+                for each in pair_applied_states(base, new, option)
+            }
+            claim.require(applied in states, f"it is {states}")
+        if "Cold cost (s)" in row:
+            claim.require_value(row["Cold cost (s)"], (new["cold_cost_ms"] or 0.0) / 1000, "the cost")

@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from statistics import fmean
 
-from .cases import OPTIONS, SAME_WITHIN, Row, disturbed, matches_title
+from .cases import OPTIONS, SAME_WITHIN, Row, disturbed
 from .choices import check_choices, check_decision, check_others
-from .columns import BY_BATCH_SIZE, BY_CASE, RESULTS, Cell, Check
+from .columns import BY_CASE, COLUMNS, Cell, check_of
 from .facts import Facts
-from .pairs import check_leaderboard, check_options, check_speedups
+from .pairs import check_leaderboard, check_option_pairs, check_options
 from .reader import Reader
 from .recording import Recording, objections_to_results
 from .report_text import Part, parse_number, parse_report
@@ -64,35 +64,23 @@ def _check_part(reader: Reader, part: Part) -> None:
     if section in CHECKS:
         CHECKS[section](reader, part)
     elif section in BY_CASE:
-        _check_rows(reader, part, BY_CASE[section], lambda row: reader.case(row["Case"]), ("Case",))
-    elif section in BY_BATCH_SIZE:
-        named = all("Case" in row for row in part.rows)  # by the tool that they were imported from
-        find: Find = (lambda row: reader.case(row["Case"])) if named else partial(_in_series, reader, part)
-        _check_rows(reader, part, BY_BATCH_SIZE[section], find, ("Case", "Batch size"))
-    elif section not in WITHOUT_NUMBERS and not section.endswith(" gain"):
+        _check_rows(reader, part, lambda row: reader.case(row["Case"]), ("Case",))
+    elif section not in WITHOUT_NUMBERS:
         reader.objections.append(f"{section}: a table that no check knows")
 
 
 Find = Callable[[dict[str, str]], Row | None]
 
 
-def _check_rows(
-    reader: Reader, part: Part, columns: Mapping[str, Check], find: Find, keys: Sequence[str]
-) -> None:
+def _check_rows(reader: Reader, part: Part, find: Find, keys: Sequence[str]) -> None:
     for row in part.rows:
         case, claim = find(row), reader.claim(f"{part.section}, {row}")
         for title, shown in row.items():
-            if title in columns and case:
-                columns[title](claim, Cell(reader.facts, case, reader.recording), shown)
+            check = check_of(part.section, title)
+            if check and case:
+                check(claim, Cell(reader.facts, case, reader.recording), shown)
             else:
                 claim.require(title in keys, f"unknown column: {title}")
-
-
-def _in_series(reader: Reader, part: Part, row: dict[str, str]) -> Row | None:
-    """Return the case of a row by the heading, if it can be only one."""
-    size = parse_number(row["Batch size"])
-    cases = [case for case in reader.facts.measured if case["batch_size"] == size]
-    return _only(reader, part, [case for case in cases if matches_title(case, part.title)], row)
 
 
 def _only(reader: Reader, part: Part, cases: Sequence[Row], row: dict[str, str]) -> Row | None:
@@ -106,12 +94,12 @@ def _check_results(reader: Reader, part: Part) -> None:
     """Check the results, whose equal columns are in the line below the table."""
     line = next((item.text for item in part.items if item.text.startswith("All rows: ")), "")
     equal = dict(re.findall(r"(?:^|, )([^,=]+?) = ((?:[^,=]|,\d)+?)(?=, [^,=]+ = |\.(?: |$))", line[10:]))
-    titles = {title.lower(): title for title in (*KEYS, *RESULTS)}
+    titles = {title.lower(): title for title in (*KEYS, *COLUMNS)}
     for row in part.rows:
         whole = row | dict(_with_title(titles, name, value) for name, value in equal.items())
         options = {KEYS[title]: cell for title, cell in whole.items() if title in KEYS}
         find = partial(_by_options, reader, part, options)
-        _check_rows(reader, Part("Results", "Results", [], [[whole]]), RESULTS, find, ("Case", *KEYS))
+        _check_rows(reader, Part("Results", "Results", [], [[whole]]), find, ("Case", *KEYS))
 
 
 def _with_title(titles: Mapping[str, str], name: str, value: str) -> tuple[str, str]:
@@ -170,7 +158,7 @@ def _check_tried(reader: Reader, part: Part) -> None:
         if tried and row["Measured (×)"]:
             pair = reader.facts.throughput(base, tried[0])
             claim.require_value(row["Measured (×)"], pair.value, "the gain")
-            verdict = row["Verdict"].partition(":")[0].lower()
+            verdict = row["Verdict"].partition(":")[0]
             claim.require(verdict == pair.verdict, f"the verdict is {pair.verdict}")
         claim.require(parse_number(row["Predicted at most (×)"] or "1") >= 1, "a bound below 1")
 
@@ -182,8 +170,7 @@ CHECKS: dict[str, Callable[[Reader, Part], None]] = {
     "Results": _check_results,
     "What each option brings": check_options,
     "Leaderboard": check_leaderboard,
-    "Device speedup": check_speedups,
-    "Machine comparison": check_speedups,
+    "Pairs of options": check_option_pairs,
     "Step breakdown": _check_parts,
     "Tried": _check_tried,
     "Disturbed cases": _check_disturbed,

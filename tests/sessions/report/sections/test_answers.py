@@ -48,7 +48,7 @@ def test_recommended_case_with_another_answer_is_named_in_the_decision(bench: An
 def test_faster_case_with_another_answer_stands_beside_the_recommended_one(bench: Any) -> None:
     text = report(bench, bench.answered(1, verdict="different", sqnr_db=9.0))
     assert "- **Run**: cpu fp32 bs=1, 100 samples/s (" in text
-    other = "- **Faster, with other answers**: cpu bf16 bs=2 is 2.00 × (2.00 to 2.00), faster"
+    other = "- **Faster, with other answers**: cpu bf16 bs=2 is 2.00 × (2.00 to 2.00), FASTER"
     assert f"{other}, but answers DIFFERENT (9 dB)." in text
 
 

@@ -2,8 +2,9 @@ from typing import Any
 
 import msgspec
 import pytest
+from by_turns import HandMade
 
-from benchtui.sessions.payloads import Data, Effective, Memory
+from benchtui.sessions.payloads import Data, Effective
 from benchtui.sessions.report.sections.method import method, options
 from benchtui.sessions.stats.results import measured
 from benchtui.sessions.sweep import Axes, Measure, Sweep
@@ -58,20 +59,6 @@ def test_truncation_of_each_length_is_reported(bench: Any) -> None:
     )
 
 
-def test_ends_of_measuring_are_counted_without_their_numbers_of_steps(bench: Any) -> None:
-    stops = (
-        "183 steps, for at least 2.5 s",
-        "97 steps, for at least 2.5 s",
-        "interval of the median within ±1% after 40 steps",
-        "interval of the median within ±1% after 60 steps",
-        "20 steps",
-    )
-    session = bench.session(*(bench.case(1 + n, 4.0, end={"stop": stop}) for n, stop in enumerate(stops)))
-    assert dict(method(session, measured(session)))["Measuring ended by"] == (
-        "the minimum time of 2.5 s (2 cases); interval of the median within ±1% (2 cases); 20 steps (1 case)"
-    )
-
-
 def test_synthetic_rows_are_full_and_not_truncated(bench: Any) -> None:
     text = facts(bench, Sweep(name="a", model="tiny", dataset="synthetic"), DRAWN)["Text"]
     assert text == "synthetic (64 samples), every row of 16 tokens"
@@ -84,8 +71,9 @@ def test_text_of_a_custom_step_is_unknown(bench: Any) -> None:
 def test_minimum_times_are_part_of_the_rules_on_a_gpu(bench: Any) -> None:
     rules = Measure(min_warmup_s=None, min_time_s=None)
     mixed = facts(bench, Sweep(name="a", model="m", axes=Axes(device=("cpu", "cuda:0")), measure=rules))
-    assert mixed["Warm-up"] == "5 steps and at least 1 s on a GPU a case, not counted"
-    assert mixed["Stop rule"].startswith("20 steps and at least 2.5 s on a GPU; a case may take")
+    assert mixed["Settings"].startswith(
+        "warmup = 5, min_warmup_s = 1, iterations = 20, min_time_s = 2.5, timeout_s"
+    )
     on_cpu = facts(bench, Sweep(name="a", model="m", measure=rules))
     assert on_cpu == facts(bench, Sweep(name="a", model="m"))
 
@@ -155,17 +143,7 @@ def test_pinned_memory_is_named_where_it_is_used(
     assert ("pinned memory" in dict(method(session, measured(session)))["Timing"]) is pins
 
 
-@pytest.mark.parametrize(
-    ("memory", "told"),
-    [
-        (
-            Memory(peak_allocated_mb=500.0, peak_reserved_mb=900.0),
-            "peaks while a case was measured; reserved memory includes what loading and warm-up left in torch's"
-            " cache; MB are 10⁶ bytes",
-        ),
-        (Memory(peak_rss_mb=500.0), "peaks while a case was measured; MB are 10⁶ bytes"),
-    ],
-)
-def test_reserved_memory_is_not_that_of_the_measured_steps_alone(bench: Any, memory: Memory, told: str) -> None:
-    session = bench.session(bench.case(1, 4.0, end={"memory": memory}))
-    assert dict(method(session, measured(session)))["Memory"] == told
+def test_pairs_by_turns_are_counted_and_not_listed() -> None:
+    made = HandMade(10.0, 11.0, 13.0).alone(0, 1, 2).by_turns(0, 1, 2).by_turns(2, 1, 0).by_turns(0, 1)
+    told = dict(method(made.session, measured(made.session)))["Rounds"]
+    assert told.endswith("; 3 pairs of cases by turns, 2 to 3 rounds each")

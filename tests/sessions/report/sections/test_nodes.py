@@ -56,12 +56,11 @@ def test_identical_nodes_are_reported_as_identical(bench: Any) -> None:
     assert "The nodes report no differences except their names" in full_report(session)
 
 
-def test_machines_are_compared(shared: Session) -> None:
-    section = full_report(shared).partition("## Machine comparison")[2].partition("\n## ")[0]
-    rows = [line for line in section.splitlines() if line.startswith("|          1 |")]
-    assert "| one" in rows[0] and "| two" in rows[0] and "0.909" in rows[0]
-    row = rows[-1]
-    assert row.rstrip(" |").endswith("unsure: leans slower (95 %), not at 99 %"), "one round"
+def test_machines_are_compared(shared: Session, read: Any) -> None:
+    rows = read(full_report(shared))["Machine"].columns("Case", "Against", "Step (×)", "Verdict")
+    assert rows == [["two cpu fp32 bs=1", "one", "0.909", "UNSURE: leans slower (95 %), not at 99 %"]], (
+        "one round"
+    )
 
 
 def test_cases_spread_over_unlike_nodes_cause_a_warning(bench: Any) -> None:
@@ -77,4 +76,4 @@ def test_cases_spread_over_unlike_nodes_cause_a_warning(bench: Any) -> None:
 
 def test_single_machine_session_has_no_node_sections(bench: Any) -> None:
     text = full_report(bench.session(bench.case(1, ms=10.0)))
-    assert "Node" not in text and "Machine comparison" not in text
+    assert "Node" not in text and "### Machine" not in text

@@ -8,7 +8,8 @@ from benchtui.sessions.library import paths
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
-from benchtui.tui.cli.text.conclusion import WIDTH, document, lines
+from benchtui.tui.cli.text.conclusion import document, lines
+from benchtui.tui.cli.text.output import WIDTH
 
 
 def answer(path: Path) -> list[str]:
@@ -22,7 +23,8 @@ def test_answer_for_one_work_takes_few_lines(make_story: Any, home: Path) -> Non
     said = answer(story.path)
     assert said[0].startswith("run cuda:0 fp32 bs=2: 133 samples/s, ") and len(said) <= 8
     assert all(len(line) <= WIDTH for line in said)
-    assert any(line.startswith("  confidence  clearly ahead of the next: cuda:0 fp32 bs=1") for line in said)
+    assert "  confidence  clearly ahead of the next" in said
+    assert any(line.startswith("  next best   cuda:0 fp32 bs=1, 99.8 samples/s: 1.33 × (") for line in said)
     assert said[-1] == "  use it      benchtui optimal s --snippet; report: benchtui export s"
 
 
@@ -53,6 +55,14 @@ def test_works_are_named_and_counted_beyond_the_first(make_story: Any, tmp_path:
     said = answer(story.path)
     assert said[0].startswith("run at 16 tokens cuda:0 fp32 bs=1: ")
     assert f"and 1 more: benchtui optimal {story.path}" in said
+
+
+def test_each_work_names_its_next_best_case(make_story: Any, tmp_path: Path) -> None:
+    story = make_story(tmp_path / "s.json").begin(batch_sizes=(1, 2), sequence_length=(16, 32))
+    for case in range(4):
+        story.case(case)
+    story.end().close()
+    assert len([line for line in answer(story.path) if line.startswith("  next best ")]) == 2
 
 
 def test_json_has_the_facts_and_the_lines(make_story: Any, tmp_path: Path) -> None:

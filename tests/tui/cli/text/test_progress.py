@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from benchtui.sessions.advice.race import OUT_OF_BUDGET
 from benchtui.sessions.events import (
     AnyEvent,
     CaseAdded,
@@ -19,7 +20,7 @@ from benchtui.sessions.events import (
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Host, Memory
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.sweep import Config, Sweep
+from benchtui.sessions.sweep import Config, Find, Sweep
 from benchtui.tui.cli.text.progress import follow, progress_line
 
 CONFIGS = tuple(Config(device="cpu", batch_size=size) for size in (1, 2, 4))
@@ -71,6 +72,19 @@ def test_start_line_includes_predicted_memory_if_known(session: Session) -> None
 )
 def test_queue_events_are_printed_as_lines(session: Session, event: Any, said: str) -> None:
     assert line(session, event) == f"  {said}"
+
+
+def test_search_keeps_its_orders_and_what_no_budget_was_left_for_to_itself() -> None:
+    session = Session()
+    sweep = Sweep(name="s", model="m", find=Find())
+    session.apply(SessionStarted(t=0.0, id="x", created="", sweep=sweep, plan=CONFIGS, host=Host()))
+    assert line(session, OrderChanged(t=1.0, cases=(2, 1))) is None
+    reasons = (OUT_OF_BUDGET, "its options make it about 3x worse than the best")
+    ends = [
+        CaseFinished(t=2.0, case=place, outcome="skipped", reason=reason)
+        for place, reason in enumerate(reasons)
+    ]
+    assert [line(session, end) is None for end in ends] == [True, False]
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ COLOR = re.compile(r"\x1b\[[\d;]*3\d")
 def terminal(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("NO_COLOR", "PAGER", "LESS"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((60, 24)))
+    monkeypatch.setattr("shutil.get_terminal_size", lambda fallback=(): os.terminal_size((60, 24)))
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
 
 

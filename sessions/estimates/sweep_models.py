@@ -1,0 +1,91 @@
+"""Models of a sweep: whether their files are here, before anything starts."""
+
+import os
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.sanitize import shell_word
+from benchtui.sessions.state.file_names import is_model_name
+from benchtui.sessions.stored_models.hub_cache import has_token, snapshot, stored_folder
+from benchtui.sessions.stored_models.stored_model import missing_reason
+from benchtui.sessions.stored_models.stored_weights import damaged_weights, missing_shards
+from benchtui.sessions.sweep import SAMPLE, SYNTHETIC, Sweep, custom_task
+from benchtui.sessions.sweep.options import KERNEL
+
+_ON = {"1", "on", "yes", "true"}
+"""Values that switch a variable of huggingface_hub on, in lower case."""
+
+
+def require_models(sweep: Sweep) -> None:
+    """Require that each model can be loaded, or may be on the hub. Raises BenchtuiError naming the first other.
+
+    The nodes of a cluster have files of their own.
+    """
+    if sweep.run.executor == "local" and (missing := missing_model(sweep)):
+        raise BenchtuiError(f"model {': '.join(missing)}")
+
+
+def missing_model(sweep: Sweep) -> tuple[str, str] | None:
+    """Return the first model that can't be loaded, and why; None if each can, or may be on the hub."""
+    for model in _models(sweep):
+        if reason := missing_reason(model, stored_folder(model)) or _weights_reason(model, sweep):
+            return model, reason
+    if _offline(sweep) and (missing := _to_download(sweep)):
+        command = f"where there is a network, run: hf download {shell_word(missing[0])}"
+        return missing[0], f"not in the cache of the hub, and HF_HUB_OFFLINE is set; {command}"
+    return None
+
+
+def _weights_reason(model: str, sweep: Sweep) -> str:
+    """Return why the stored weights of a model can't be loaded; empty if they can, or aren't needed."""
+    folder = stored_folder(model)
+    if folder is None or sweep.weights == "random":
+        return ""
+    downloads = folder == snapshot(model) and not _offline(sweep)  # transformers fetches shards from the hub
+    return ("" if downloads else missing_shards(folder)) or damaged_weights(folder)
+
+
+def models_remark(sweep: Sweep) -> str:
+    """Return what to know about the models before they run; empty for nothing."""
+    missing = missing_model(sweep)
+    return (": ".join(missing) if sweep.axes.model[1:] else missing[1]) if missing else download_remark(sweep)
+
+
+def download_remark(sweep: Sweep) -> str:
+    """Return which models have to be downloaded; empty for none."""
+    missing = _to_download(sweep)
+    which = f"{', '.join(missing)}: " if sweep.axes.model[1:] else ""
+    login = "" if has_token() else "; a gated model needs `hf auth login` first"
+    return f"{which}not in the cache of the hub: will be downloaded{login}" if missing else ""
+
+
+def hub_models(sweep: Sweep) -> list[str]:
+    """Return the models whose files come from the hub or its cache."""
+    places = {model: stored_folder(model, sweep.weights) for model in _models(sweep)}
+    return [model for model, folder in places.items() if folder is None or folder == snapshot(model)]
+
+
+def needs_network(sweep: Sweep) -> bool:
+    """Return whether something that a sweep names may have to be downloaded."""
+    local_data = sweep.dataset in (SAMPLE, SYNTHETIC) or os.path.exists(sweep.dataset)
+    drafts = [draft for draft in sweep.axes.draft if is_model_name(draft)]
+    kernels = any(attention.startswith(KERNEL) for attention in sweep.axes.attention)
+    absent = [model for model in (*_models(sweep), *drafts) if stored_folder(model, sweep.weights) is None]
+    return bool(absent) or kernels or not local_data
+
+
+def _to_download(sweep: Sweep) -> list[str]:
+    """Return the models whose weights aren't here. Random weights may be those of a bundled architecture."""
+    if sweep.weights == "random":
+        return []
+    return [model for model in _models(sweep) if stored_folder(model) is None]
+
+
+def _models(sweep: Sweep) -> tuple[str, ...]:
+    """Return the models that transformers loads; none for a user-defined step."""
+    models = [model for model in sweep.axes.model if model] or [sweep.model]
+    return () if custom_task(sweep.task) else tuple(models)
+
+
+def _offline(sweep: Sweep) -> bool:
+    variables = os.environ | sweep.env
+    return variables.get("HF_HUB_OFFLINE", "").lower() in _ON

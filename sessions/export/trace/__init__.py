@@ -1,1 +1,0 @@
-"""Sessions as traces that open in Perfetto and Chrome."""

@@ -1,0 +1,371 @@
+"""Values of a case as a map read them, and the measurement that they make."""
+
+from typing import Any
+
+import msgspec
+
+from benchtui.sessions.events import Outcome
+from benchtui.sessions.importers.file_map import words
+from benchtui.sessions.importers.imported import LONGEST_LABEL, Measurement, sample_deviation
+from benchtui.sessions.importers.quantities import (
+    RATES,
+    SIZES,
+    STATISTICS,
+    SUCCESSES,
+    YES,
+    failed_outcome,
+)
+from benchtui.sessions.payloads import Energy, Environment, Failures, Memory, Model, Reported, ReportedTimes
+from benchtui.sessions.sanitize import LONGEST_VALUE, visible
+from benchtui.sessions.sweep import LARGEST, SERVE, UNKNOWN, Config, named_values
+from benchtui.sessions.sweep.library_names import value_named
+from benchtui.sessions.sweep.options import BY_NAME, MOST_THREADS
+
+BELOW_RESOLUTION = "step times of 0 are below the resolution of the timer"
+J_IN_KWH = 3.6e6
+_USUAL_LENGTH = Config(device=UNKNOWN).sequence_length
+"""Length of a case whose label leaves it unknown."""
+_OPTIONS = ("quantization", "attention", "padding", "cache", "precision", "compile", "optimizer")
+
+
+class CaseValues(msgspec.Struct):
+    """Values of a case by quantity: figures in ms, MB or their own unit."""
+
+    place: str
+    population: bool = False
+    figures: dict[str, float] = {}
+    lists: dict[str, list[object]] = {}
+    words: dict[str, str] = {}
+    name: str = ""
+    """Whole name of the case; empty if it is made of its parts."""
+    defaults: dict[str, str] = {}
+    """Texts that all rows of a kind of file have, so that no label repeats them."""
+    options: dict[str, str] = {}
+    packages: dict[str, str] = {}
+    outcome: Outcome | None = None
+    """Outcome that a word in place of a figure states."""
+    reason: str | None = None
+    unreadable: list[str] = []
+
+    def word(self, name: str) -> str | None:
+        """Return a text, or a figure as one; None if the file doesn't state it."""
+        stated = self.words.get(name) or self.defaults.get(name)
+        return stated or (repr(self.figures[name]) if name in self.figures else None)
+
+    def number(self, name: str) -> float | None:
+        """Return a number that was read as a figure or as a text."""
+        if name in self.figures:
+            return self.figures[name]
+        try:
+            return float(self.word(name) or "")
+        except ValueError:
+            return None
+
+    def whole(self, name: str) -> int | None:
+        """Return a positive whole number; None if it is unknown or something else."""
+        number, most = self.number(name), MOST_THREADS if name == "threads" else LARGEST
+        return int(number) if number and 0 < number <= most and number == int(number) else None
+
+    @property
+    def loops(self) -> float | None:
+        """Runs of the measured code in a step."""
+        return self.figures.get("loops") or self.figures.get("divide_steps_by")
+
+    def add_options(self, name: str, cell: object) -> None:
+        """Add an option of the case, or each of a table of them."""
+        for option, value in cell.items() if isinstance(cell, dict) else [(name, cell)]:
+            self.options[str(option)] = words(value)
+
+    def measurement(self, *, several_models: bool = False) -> Measurement:
+        """Return the measurement. Without a step time it failed."""
+        self._derive_sizes()
+        steps, failures = self._sound_steps()
+        mean_ms = self._mean_ms(steps)
+        outcome, reason = self._outcome(steps, mean_ms, failures)
+        marks = [str(mark) for mark in self.lists.get("marks", [])]
+        if outcome == "ok" and (status := self.words.get("status", "")) and status.lower() not in SUCCESSES:
+            marks.append(_status_text(status))
+        if outcome == "ok" and mean_ms == 0 and not self._rate():
+            marks.append(BELOW_RESOLUTION)
+        codes = self.lists.get("exit_codes", [])
+        return Measurement(
+            config=self._config(several_models),
+            task=SERVE.name if "completed" in self.figures else None,
+            wall_ms=steps,
+            warmup_ms=self._numbers("warmup"),
+            parts_ms=self._parts(steps),
+            step_columns={"tokens": [int(self.figures["tokens"])] * len(steps)}
+            if "tokens" in self.figures
+            else {},
+            reported=None if steps or outcome != "ok" else self._reported(mean_ms),
+            memory=self._memory(),
+            energy=self._energy(len(steps)),
+            model=self._model(),
+            environment=None if failures.failed else self._environment(mean_ms),
+            samples_per_step=self._samples(),
+            new_tokens=self.whole("new_tokens"),
+            marks=tuple(dict.fromkeys(marks)),
+            failures=failures if outcome == "ok" and failures.failed else None,
+            failure=reason,
+            outcome=outcome,
+            failed_in_source=outcome != "ok"
+            and (self.outcome is not None or bool(failures.total) or "status" in self.words),
+            exit_code=codes[0] if codes and len({*codes}) == 1 and isinstance(codes[0], int) else None,
+            round=self.words.get("round", ""),
+        )
+
+    def _derive_sizes(self) -> None:
+        """Derive an unknown batch size and number of new tokens from rates over the mean time of a part."""
+        batch = self.whole("batch_size") or self._volume("batches_samples_per_s", "prefill", "steps")
+        if batch and not self.whole("batch_size"):
+            self.figures["batch_size"] = self.figures["samples"] = batch
+        decoded = self._volume("decode_tokens_per_s", "decode")
+        if batch and decoded and not self.whole("new_tokens"):
+            self.figures["new_tokens"] = 1 + round(decoded / batch)
+
+    def _volume(self, rate: str, *parts: str) -> int:
+        """Return what a call processes: a rate times the mean time of the first part that has times."""
+        times_ms = next((times_ms for part in parts if (times_ms := self._numbers(part))), [])
+        amount = self.figures.get(rate, 0.0) * sum(times_ms) / len(times_ms) / 1000 if times_ms else 0.0
+        return round(amount) if amount <= LARGEST else 0
+
+    def _energy(self, steps: int) -> Energy | None:
+        per_step_kwh = self.figures.get("energy_per_step_kwh")
+        return Energy(energy_j=per_step_kwh * J_IN_KWH * steps) if per_step_kwh is not None and steps else None
+
+    def _numbers(self, name: str) -> list[float]:
+        return [item for item in self.lists.get(name, []) if isinstance(item, float)]
+
+    def _sound_steps(self) -> tuple[list[float], Failures]:
+        """Return the steps of sound runs, and how many runs or requests failed."""
+        prefill, decode = self._numbers("prefill"), self._numbers("decode")
+        whole = len(prefill) == len(decode) > 0
+        steps = [sum(both) for both in zip(prefill, decode, strict=True)] if whole else self._numbers("steps")
+        loops = self.figures.get("divide_steps_by", 1.0)
+        if not loops:
+            return [], Failures(failed=0, total=0, of="runs")
+        codes = self.lists.get("exit_codes", [])
+        if codes:
+            failed = sum(code not in (0, "0") for code in codes)
+            if len(codes) == len(steps):
+                steps = [step for step, code in zip(steps, codes, strict=True) if code in (0, "0")]
+            return steps, Failures(failed=failed, total=len(codes), of="runs")
+        completed, wanted = self.figures.get("completed"), self.figures.get("requests", 0.0)
+        failed_requests = self.figures.get("failed") or max(wanted - (completed or 0), 0.0) * (
+            completed is not None
+        )
+        total = wanted if completed is None else failed_requests + completed
+        failures = Failures(failed=int(failed_requests), total=int(total), of="requests")
+        return [step / loops for step in steps], failures
+
+    def _mean_ms(self, steps: list[float]) -> float | None:
+        if steps:
+            return sum(steps) / len(steps)
+        mean, total, n = (self.figures.get(name) for name in ("step_mean", "total", "n"))
+        if mean is None and total is not None and n:
+            return total / n
+        if mean is None and (rate := self.figures.get("steps_per_s")):
+            return 1000 / rate
+        return self.figures.get("step_median") if mean is None else mean
+
+    def _outcome(
+        self, steps: list[float], mean_ms: float | None, failures: Failures
+    ) -> tuple[Outcome, str | None]:
+        """Return the outcome of the case and the reason of a failure."""
+        status, reason = self.words.get("status", ""), self.words.get("reason")
+        failed, total = failures.failed, failures.total
+        if self.words.get("skipped", "").lower() in YES:
+            return "skipped", reason or "skipped by its tool"
+        if status and status.lower() not in SUCCESSES and (outcome := failed_outcome(status)):
+            return outcome, reason or _status_text(status)
+        if self.outcome and not steps and mean_ms is None:
+            return self.outcome, reason or self.reason
+        if total and failed == total:
+            return "failed", self._all_failed(total)
+        if not steps and failed and failures.of == "runs":
+            return "failed", f"{failed} of {total} runs failed, and their times aren't stated one by one"
+        if mean_ms is None and not self._rate():
+            cause = self.unreadable[0] if self.unreadable else "no step time"
+            located = _status_text(status) if status else ": ".join(filter(None, (self.place, cause)))
+            return "failed", located if self.unreadable else self.word("failure") or located
+        return "ok", None
+
+    def _rate(self) -> float | None:
+        rates = (self.figures.get(name) for name in ("samples_per_s", "tokens_per_s", "new_tokens_per_s"))
+        return next((rate for rate in rates if rate), None)
+
+    def _all_failed(self, total: int) -> str:
+        codes = self.lists.get("exit_codes", [])
+        if not codes:
+            return f"no request of {total:,} succeeded"
+        ends = ["a signal" if code is None else f"exit code {code}" for code in dict.fromkeys(codes)]
+        return f"every run failed: {', '.join(ends)}"
+
+    def _parts(self, steps: list[float]) -> dict[str, list[float]]:
+        """Return prefill and decode of each step, without a part that isn't known for every one."""
+        after_first = (self.whole("new_tokens") or 1) - 1
+        per_token = [time_ms * after_first for time_ms in self._numbers("decode_per_token") if after_first]
+        parts = {"prefill": self._numbers("prefill"), "decode": self._numbers("decode") or per_token}
+        return {name: times_ms for name, times_ms in parts.items() if steps and len(times_ms) == len(steps)}
+
+    def _samples(self) -> int | None:
+        """Return samples per step: requests of a run, a stated number, or None for the batch size."""
+        if self.time_of_one_ms is not None and not self.whole("batch_size"):
+            return 1 if "samples_per_s" in self.figures else 0
+        stated = self.number("samples" if "completed" not in self.figures else "completed")
+        return int(stated) if stated is not None else None if self.whole("batch_size") else 0
+
+    def _reported(self, mean_ms: float | None) -> Reported:
+        rates = self._rates(mean_ms)
+        mean_ms = mean_ms or self._step_of_rate() or self.time_of_one_ms
+        n = int(self.figures["n"]) if "n" in self.figures else 1 if "completed" in self.figures else None
+        statistics = {f"latency_{name}_ms": self.figures.get(f"step_{name}") for name in STATISTICS}
+        times = {name: self._times(name) for name in ("first_token", "per_token", "request")}
+        stated: dict[str, Any] = {**statistics, **rates, **times}
+        stated |= {"latency_mean_ms": mean_ms, "latency_std_ms": self._deviation("step", n, mean_ms)}
+        return Reported(
+            steps=n,
+            **stated,
+            mean_power_w=self.figures.get("power_w"),
+            energy_j=self.figures.get("energy_j"),
+            gpu_utilization_percent=self.figures.get("gpu_utilization_percent"),
+            compile_call_s=self.figures.get("compile_call", 0.0) / 1000 or None,
+        )
+
+    def _rates(self, mean_ms: float | None) -> dict[str, float | None]:
+        """Return the stated rates, and that of samples as far as it follows from padded tokens or the step."""
+        rates = {name: self.figures.get(name) for name in RATES}
+        mean_ms = mean_ms or self._step_of_rate()
+        batch, length = self._samples() or self.whole("batch_size"), self.whole("sequence_length")
+        if rates["samples_per_s"] is None:
+            if rates["padded_tokens_per_s"] and self._option("padding", "") == "max" and length:
+                rates["samples_per_s"] = rates["padded_tokens_per_s"] / length
+            elif batch and mean_ms:
+                rates["samples_per_s"] = 1000 * batch / mean_ms
+        return rates
+
+    def _step_of_rate(self) -> float | None:
+        """Return the step time that a rate of samples implies; None without one."""
+        rate, batch = self.figures.get("samples_per_s"), self.whole("batch_size")
+        return 1000 * batch / rate if rate and batch else None
+
+    @property
+    def time_of_one_ms(self) -> float | None:
+        """Time of one sample or token, as a step, if all that is known is a rate."""
+        rate = self._rate()
+        return 1000 / rate if rate and self._mean_ms(self._sound_steps()[0]) is None else None
+
+    def _deviation(self, name: str, n: int | None, mean_ms: float | None = None) -> float | None:
+        std = self.figures.get(f"{name}_std")
+        percent = self.figures.get(f"{name}_std_percent", 100 * self.figures.get(f"{name}_std_share", 0.0))
+        if std is None and percent and mean_ms is not None:
+            std = mean_ms * percent / 100
+        return sample_deviation(std, n) if self.population else std
+
+    def _times(self, name: str) -> ReportedTimes | None:
+        """Return the statistics of a time of requests. A mean of 0 wasn't measured."""
+        stated = {key: self.figures.get(f"{name}_{key}") for key in STATISTICS if key != "std"}
+        if not any(stated.values()):
+            return None
+        n = int(self.figures["completed"]) if "completed" in self.figures else None
+        return ReportedTimes(
+            n=n, std_ms=self._deviation(name, n), **{f"{key}_ms": value for key, value in stated.items()}
+        )
+
+    def _memory(self) -> Memory | None:
+        peaks = {f"{name}_mb": self._peak(name) or None for name in SIZES if name.startswith("peak")}
+        return Memory(**peaks) if any(peaks.values()) else None
+
+    def _peak(self, name: str) -> float | None:
+        """Return a peak: the maximum over the runs that succeeded."""
+        values, codes = self._numbers(name), self.lists.get("exit_codes", [])
+        if len(codes) == len(values):
+            values = [value for value, code in zip(values, codes, strict=True) if code in (0, "0")]
+        return max(values, default=self.figures.get(name))
+
+    def _environment(self, mean_ms: float | None) -> Environment | None:
+        """Return the CPU times of a run."""
+        user, system = self.figures.get("user"), self.figures.get("system")
+        if user is None or system is None:
+            return None
+        return Environment(
+            worker_cpu=(user + system) / mean_ms if mean_ms else None, user_ms=user, system_ms=system
+        )
+
+    def _model(self) -> Model | None:
+        name, weights = self.word("model"), self.word("weights")
+        model = Model(
+            name=visible(name or UNKNOWN, LONGEST_VALUE),
+            parameters=self.whole("parameters_of_model"),
+            hidden_size=self.whole("hidden_size"),
+            hidden_layers=self.whole("layers"),
+            attention_heads=self.whole("heads"),
+            architecture=self.word("architecture"),
+            weights="random" if weights == "random" else "pretrained" if weights == "pretrained" else None,
+        )
+        return None if model == Model(name=UNKNOWN) else model
+
+    def _option(self, name: str, usual: str) -> str:
+        """Return an option in the words of a sweep."""
+        stated = self.word(name)
+        return visible(value_named(name, stated), LONGEST_VALUE) if stated else usual
+
+    def _config(self, several_models: bool) -> Config:
+        """Return the options. What the file doesn't state is unknown, or left to a label."""
+        length, batch = self.whole("sequence_length"), self.whole("batch_size")
+        model = visible(self.words.get("model", ""), LONGEST_VALUE) if several_models else ""
+        named = bool(self.name) or "name" in self.words
+        labeled = named or not length or not batch or self.word("labeled") == "yes"
+        parts = (model, self.word("prefix"), self.words.get("name"), *self._label_parts(batch, length))
+        label = self.name or " ".join(filter(None, parts))
+        if self.name and model and model not in label:
+            label = f"{model} {label}"
+        group = self.words.get("group") or self._work(length)
+        options = {name: visible(value, LONGEST_VALUE) for name, value in sorted(self.options.items()) if value}
+        return Config(
+            model=model,
+            device=self.word("device") or UNKNOWN,
+            precision=self._precision(),
+            compile=self._option("compile", UNKNOWN),
+            padding=self._option("padding", UNKNOWN),
+            attention=self._option("attention", "auto"),
+            quantization=self._option("quantization", "off"),
+            optimizer=self._option("optimizer", "auto"),
+            cache=self._option("cache", "dynamic"),
+            threads=self.whole("threads") or 0,
+            new_tokens=self.whole("new_tokens") or 0,
+            batch_size=batch or 1,
+            sequence_length=length or _USUAL_LENGTH,
+            label=(label or self.words.get("model") or "case")[:LONGEST_LABEL] if labeled else "",
+            group=group[:LONGEST_LABEL] if labeled else "",
+            parameters=named_values.text_of(options),
+        )
+
+    def _precision(self) -> str:
+        mixed = self.words.get("mixed_precision", "").lower()
+        by_flag = {"": UNKNOWN, "off": UNKNOWN}.get(mixed, "amp-fp16" if mixed in YES else "fp32")
+        return self._option("precision", by_flag)
+
+    def _work(self, length: int | None) -> str:
+        """Return the work of a labeled case: what it processes, as far as the file states it."""
+        new = self.whole("new_tokens")
+        return ", ".join(
+            part for part in (f"{length:,} tokens" if length else "", f"{new:,} new" if new else "") if part
+        )
+
+    def _label_parts(self, batch: int | None, length: int | None) -> list[str]:
+        """Return the parts of a name: what the row states, without what all of its kind have."""
+        stated = {name: self._option(name, "") for name in _OPTIONS if name in self.words}
+        if "precision" not in stated and self._precision() != UNKNOWN:
+            stated["precision"] = self._precision()
+        new = self.whole("new_tokens")
+        return [
+            *(f"{BY_NAME[name].prefix}{value}" for name, value in stated.items() if value != UNKNOWN),
+            f"bs={batch}" if batch else "",
+            f"seq={length}" if length else "",
+            f"new={new}" if new else "",
+        ]
+
+
+def _status_text(status: str) -> str:
+    return f"status: {visible(status, LONGEST_VALUE)}"

@@ -1,1 +1,0 @@
-"""Formats of other tools, with one module per tool."""

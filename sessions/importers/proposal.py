@@ -1,0 +1,387 @@
+"""Proposed map of a table: quantities and units by the names of its columns, as the field writes them."""
+
+import csv
+import fnmatch
+import io
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+import msgspec
+from msgspec import structs
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.importers.file_map import FileMap, Row, rows_of, scalars
+from benchtui.sessions.importers.quantities import (
+    MB,
+    MS,
+    RATES,
+    UNIT_NAMES,
+    WHOLE,
+    canonical_unit,
+    is_empty,
+    target,
+)
+from benchtui.sessions.importers.source import Source
+from benchtui.sessions.sanitize import LONGEST_VALUE, quoted, shell_word, visible
+from benchtui.sessions.sweep.library_names import ALIASES
+from benchtui.sessions.sweep.options import PRECISIONS
+
+MOST_COLUMNS = 1_000
+"""Maximum number of columns to look at for a proposal."""
+_NAMES: tuple[tuple[str, str], ...] = (
+    (r"(ttft|first[ _]token)", "first_token"),
+    (r"(tpot|itl|per[ _]token|\b[mµμun]?s/ ?tok(en)?\b|inter[ _]token|per[ _]output[ _]token)", "per_token"),
+    (r"^(total[ _]|num[ _]|n[ _])?requests?([ _]count)?$", "requests"),
+    (r"^((successful|completed|ok)[ _]requests|requests[ _]completed|completed)$", "completed"),
+    (
+        r"^((failed|failures?|errors)([ _](requests|count))?|error[ _]count|(num|n)[ _](failed|failures|errors))$",
+        "failed",
+    ),
+    (
+        r"^(max[ _]?)?(concurrency|concurrent[ _](requests|users)|clients|users|num[ _]?gpus|world[ _]size)$",
+        "option",
+    ),
+    (
+        r"\b(it|iters?|iterations?|steps?|batch(es)?)[ _]?(/|per[ _]?)[ _]?s(ec(ond)?)?\b",
+        "steps_per_s",
+    ),
+    (
+        r"(tokens?|toks?)([ _.]*(per[ _]?|/ ?)s(ec(ond)?s?)?|[ _]s(ec)?)\b|tps\b|\bt/s|token[ _]throughput|decode.*tok|throughput.*tok",
+        "tokens_per_s",
+    ),
+    (
+        r"(samples?|images?|imgs?|sequences?|seqs?|sentences?|examples?|inferences?|requests?|items?|queries)([ _.]*(per[ _]?|/ ?)s(ec(ond)?s?)?|[ _]s(ec)?)\b|\b(fps|qps|rps|ips)\b|throughput|infer(ence)?s?[ _]per[ _]sec",
+        "samples_per_s",
+    ),
+    (
+        r"(gpu|cuda|v?ram|device|peak|max).*(mem|alloc)|vram|(mem|memory)\b.*(gpu|peak|max)|gpu_mem",
+        "peak_device",
+    ),
+    (r"\brss\b|(cpu|host|system).*(mem|ram)|\bram\b|\bmem(ory)?\b", "peak_rss"),
+    (r"gpu.*util", "gpu_utilization_percent"),
+    (r"power", "power_w"),
+    (r"energy", "energy_j"),
+    (r"batch(?!.*(latenc|time|duration))|\bbs\b|^b$", "batch_size"),
+    (
+        r"(max|seq|sequence|prompt|input|context)[ _]?(len|length|tokens|size)|\bseqlen\b|\bctx\b|^seq$",
+        "sequence_length",
+    ),
+    (r"(new|output|generated|gen)[ _]?(len|length|tokens)|tokens[ _]generated", "new_tokens"),
+    (r"threads", "threads"),
+    (r"precision|dtype|data[ _]?type", "precision"),
+    (r"quant", "quantization"),
+    (r"attn|attention", "attention"),
+    (r"compile", "compile"),
+    (r"^(device|accelerator)", "device"),
+    (r"^(gpu|hardware)(_?name)?$", "device"),
+    (r"^model|model[ _](name|id)|^checkpoint$|^network$|^architecture$", "model"),
+    (r"^(status|outcome|result|state)$", "status"),
+    (r"^(error|error_?message|reason)$", "reason"),
+    (r"^(run|round|repeat|trial|rep|run_?(number|id|index)|repetition|iteration)$", "round"),
+    (r"^(n|steps|iterations|iters|num_?(runs|iters|iterations|samples)|runs|count|repeats)$", "n"),
+    (r"^(date|time_?stamp|datetime)$", "measured"),
+    (r"^(name|benchmark|case|method|implementation|variant|config(uration)?|label|test|command)$", "name"),
+    (
+        r"latenc|step[ _](?:time|duration|ms|us|s|sec)|per[ _]step|/step|(infer|inference|elapsed|forward|execution|run|wall|mean|avg|average|median|std|min|total|total_|gen|generation|iteration|iter)[ _]*time|runtime|duration|^time|(^|_)(ms|us|sec|seconds)$|^(mean|avg|average|median|p50|p90|p95|p99|std|stddev|stdev|std[ _]?dev(iation)?)$",
+        "step",
+    ),
+)
+"""Patterns of columns, and the quantity of each, in the order in which they apply."""
+_STATISTICS = (
+    (r"std|deviation", "std"),
+    (r"p50|median|50%", "median"),
+    (r"p90|90%", "p90"),
+    (r"p95|95%", "p95"),
+    (r"p99|99%", "p99"),
+)
+_OTHER_STATISTICS = re.compile(
+    r"min\b|max\b|best|worst|queue|wait\b|prefill|distribution|histogram|\bp\d+(?!\d)(?<!p50)(?<!p90)(?<!p95)(?<!p99)|speed.?up|ratio|\bgain|relative|vs\b|improve|warm|load|compile[ _]?time|percent|%|cost|loss|accuracy|rouge|bleu|flops|(?:/|per[ _])(?:sample|image|img|item|sentence|sequence|example|prompt)\b",
+    re.IGNORECASE,
+)
+_OF_CASES = ("name", "batch_size", "model", "device", "precision", "sequence_length")
+"""Quantities that tell cases apart."""
+_OF_OUTER = ("batch_size", "model", "device", "precision", "sequence_length", "measured")
+"""Quantities that an object may state for all cases in its list."""
+_LETTER = re.compile(r"(?![eE][-+]?\d)[^\W\d_]")
+"""Letter of a unit, rather than the one before an exponent."""
+_NUMBER = re.compile(r"[-+~≈$]?\.?\d")
+_COUNTER = re.compile(r"(?i)steps?|iter|iteration|run|i|n|#|index|epoch|time_?stamp|date")
+"""Column that only counts the steps of one case."""
+_ALTERNATIVES = frozenset(
+    (
+        *PRECISIONS,
+        *ALIASES["precision"],
+        "int4",
+        "int8",
+        "fp8",
+        "cpu",
+        "gpu",
+        "cuda",
+        "eager",
+        "compiled",
+        "baseline",
+    )
+)
+"""Words of columns that have the same quantity of different cases."""
+_VALUE = re.compile(r"(?i)value|result|avg|mean|average")
+"""Column of values of different quantities, or key of an object that is one."""
+_STATISTIC = re.compile(r"(?i)mean|avg|average|median|std(dev|ev)?|p(50|90|95|99)")
+"""Key of an object of statistics, such as ``latency_ms``."""
+_OF_RUN = re.compile(r"(?i)total|duration|elapsed|wall|run")
+"""Time of a whole run of a load generator, rather than of a request."""
+_OF_OPTION = re.compile(
+    r"((?:bs|b|batch|batch[ _-]?size|seq|seq[ _-]?len|sequence[ _-]?length|threads)?[ =_-]*)\d+", re.IGNORECASE
+)
+"""Column that is a value of an option; without a name, the batch size."""
+_WITH_STATISTICS = ("step", "first_token", "per_token", "request")
+_UNIT = re.compile(
+    rf"(?:[\s_(\[<./-]|^)({'|'.join(UNIT_NAMES)})"
+    r"(?:\s*(?:/|per)\s*(?:step|iter|it|iteration|batch|token|tok|run|call|inference|forward|query|epoch))?[)\]>]?\s*$",
+    re.IGNORECASE,
+)
+
+
+def propose(source: Source) -> FileMap | None:
+    """Propose a map; None if no column is a step time or a rate of cases.
+
+    Cases may be records, items of a list in the only one, columns for the values of an option, or, in a table with
+    a quantity in each row, the whole file. Raises BenchtuiError if nothing states a unit.
+    """
+    for shape in _shapes(source):
+        found = rows_of(source.beginning, shape)[:100]
+        columns = _proposed(found)
+        if columns is not None:
+            _require_units(source, columns, found)
+            if shape.rows == "*" and "name" not in columns.values():
+                columns["*"] = "name"
+            steps = {column: re.sub(r"^step(?!s)", "steps", str(name)) for column, name in columns.items()}
+            return structs.replace(shape, columns=steps if shape.gather else columns)
+    wide = [name for name in source.first if _OF_OPTION.fullmatch(name)]
+    if len(wide) > 1:
+        raise BenchtuiError(
+            f"{source.path}: the columns {', '.join(wide[:3])} … are values of an option, and nothing says what their"
+            f" cells are: say it with --map, such as --map '{_pattern(wide[0])}=batch_size:step_ms'"
+        )
+    return None
+
+
+def column_without_numbers(source: Source) -> str | None:
+    """Return the first column that is named like a step time or a rate and states nothing in any row."""
+    return next(
+        (
+            column
+            for column in islice(source.first, MOST_COLUMNS)
+            if (_quantity(column) or "").startswith(("step", *RATES))
+            and all(is_empty(record.value.get(column)) for record in source.beginning.records)
+        ),
+        None,
+    )
+
+
+def _pattern(column: str) -> str:
+    """Return the pattern of columns that differ only in the number at their end."""
+    return f"{column.rstrip('0123456789')}[0-9]*"
+
+
+def _shapes(source: Source) -> Iterator[FileMap]:
+    """Yield where the cases of a file may be."""
+    value = source.first
+    keys = [set(item) for item in value.values() if isinstance(item, dict)]
+    if len(source.records) == 1 and len(keys) == len(value) > 1 and set.intersection(*keys):
+        yield FileMap(columns={}, rows="*")
+    yield FileMap(columns={})
+    lists = (name for name, items in value.items() if isinstance(items, list) and "." not in name)
+    yield from (FileMap(columns={}, rows=name) for name in lists)
+    for name, inner in value.items():
+        nested = inner.items() if isinstance(inner, dict) and "." not in name else ()
+        yield from (
+            FileMap(columns={}, rows=f"{name}=.{key}") for key, items in nested if isinstance(items, list)
+        )
+    if len(source.records) == 1:
+        return
+    if sum(not _COUNTER.fullmatch(name) for name in value) == 1:
+        yield FileMap(columns={}, gather=True)
+    elif source.table and len(value) > 1 and _VALUE.fullmatch(list(value)[1]):
+        column = next(iter(value))
+        if len({str(record.value.get(column)) for record in source.records}) == len(source.records):
+            yield FileMap(columns={}, transpose=column)  # a name that comes again is another table's
+
+
+def _proposed(rows: Sequence[Row]) -> dict[str, str] | None:
+    """Return the quantities of columns; None without a step time or a rate, or without any option or name."""
+    names = dict.fromkeys(path for row in rows for path in scalars(row.levels[0], ""))
+    outer = dict.fromkeys(path for row in rows for level in row.levels[1:] for path in scalars(level, ""))
+    quantities = {
+        column: name
+        for column in islice((name for name in (*names, *outer) if len(name) <= LONGEST_VALUE), MOST_COLUMNS)
+        if (name := None if _OF_OPTION.fullmatch(column) else _quantity(column))
+        and (column in names or name in (*_OF_OUTER, "option"))
+        and _fits(name, [row.get(column) for row in rows])
+    }
+    columns: dict[str, str] = {}
+    serving = {"requests", "completed"} & {*quantities.values()}
+    for column, stated in quantities.items():
+        name = stated if not serving or _OF_RUN.search(column) else stated.replace("step", "request", 1)
+        key = target(name, "").key
+        first = next((other for other, taken in columns.items() if target(taken, "").key == key), None)
+        if key == "step_mean" and any(isinstance(row.get(column), list) for row in rows):
+            name = name.replace("step", "steps", 1)
+        if first is None or name == "option" or _is_alternative(first, column):
+            columns[column] = name
+    columns |= _options(rows, names, columns)
+    columns |= _wide(names, columns)
+    results = [name.rpartition(":")[2] for name in columns.values()]
+    if not any(name.startswith("step") or name.endswith("per_s") for name in results):
+        return None
+    if len(rows) > 1 and not any(name.partition(":")[0] in _OF_CASES for name in columns.values()):
+        texts = [name for name in names if columns.get(name, "option") == "option" and _is_text(name, rows)]
+        columns |= {name: "name" for name in texts[:1]}
+        return columns if "name" in columns.values() or "option" in columns.values() else None
+    return columns
+
+
+def _fits(name: str, cells: Sequence[object]) -> bool:
+    """Return whether a column has a number or an outcome where its quantity is one."""
+    items = [str(item) for cell in cells for item in (cell if isinstance(cell, list) else [cell])]
+    of = target(name, "")
+    if name == "reason":  # not the error of a figure
+        return not any(map(_NUMBER.match, items))
+    if of.name in _WITH_STATISTICS and of.statistic not in ("mean", "median") and not of.unit:
+        return any(_NUMBER.match(item) and _LETTER.search(item) for item in items)
+    return not (of.is_figure or of.name in WHOLE) or any(map(_NUMBER.match, items))
+
+
+def _is_alternative(column: str, other: str) -> bool:
+    """Return whether two columns have the same quantity of two options, such as ``fp16 (ms)`` and ``int8 (ms)``."""
+    words, others = (re.findall(r"[^\W_]+", name.lower()) for name in (column, other))
+    differing = [{word, instead} for word, instead in zip(words, others, strict=False) if word != instead]
+    return len(words) == len(others) and len(differing) == 1 and differing[0] <= _ALTERNATIVES
+
+
+def _options(rows: Sequence[Row], names: Iterable[str], columns: dict[str, str]) -> dict[str, str]:
+    """Return the columns without a quantity whose texts differ between rows: they tell cases apart."""
+    texts = {}
+    for name in names:
+        cells = {str(cell) for row in rows if isinstance(cell := row.get(name), str)}
+        if name not in columns and len(cells) > 1 and not any(map(_NUMBER.match, cells)):
+            texts[name] = "option"
+    return texts
+
+
+def _is_text(column: str, rows: Sequence[Row]) -> bool:
+    """Return whether the cells of a column are texts that tell all rows apart."""
+    cells = [row.get(column) for row in rows]
+    return len({str(cell) for cell in cells}) == len(cells) and not any(
+        _NUMBER.match(str(cell)) for cell in cells
+    )
+
+
+def _wide(names: Iterable[str], columns: dict[str, str]) -> dict[str, str]:
+    """Return the pattern of columns that are values of an option, such as ``bs=8``, if one says what they are."""
+    ends = [match for name in names if (match := _OF_OPTION.fullmatch(name))]
+    prefixes = {match[1] for match in ends}
+    if len(ends) < 2 or len(prefixes) > 1:
+        return {}
+    prefix, pattern = prefixes.pop(), _pattern(ends[0][0])
+    first = next((name for name in names if not _OF_OPTION.fullmatch(name)), "")
+    stated = _quantity(first) or ""
+    if not (stated.startswith("step_") or stated.endswith("per_s")):
+        return {}
+    columns[first] = "name"
+    return {pattern: f"{_quantity(prefix.strip(' =_-')) or 'batch_size'}:{stated}"}
+
+
+def _require_units(source: Source, columns: dict[str, str], rows: Sequence[Row]) -> None:
+    """Raise BenchtuiError if a step time has no unit, neither in its column's name nor in its cells."""
+    for column, name in columns.items():
+        cells = [str(cell) for row in rows if (cell := row.get(column)) is not None]
+        of = target(name.rpartition(":")[2], "")
+        if of.name in _WITH_STATISTICS and not of.unit and not any(map(_LETTER.search, cells)):
+            example = shown(FileMap(columns={**columns, column: f"{name}_ms"}))
+            raise BenchtuiError(
+                f"{source.path}: the unit of {quoted(column)} isn't stated: say it with --map, in milliseconds"
+                f" --map {shell_word(example)}, in seconds {name}_s"
+            )
+
+
+def given(text: str, source: Source) -> FileMap:
+    """Parse a map such as ``latency_ms=step_ms,batch=batch_size``. Raises BenchtuiError for an unknown name."""
+    columns: dict[str, str | tuple[str, ...]] = {}
+    for part in next(csv.reader([text], skipinitialspace=True)):
+        column, sign, name = part.strip().rpartition("=")
+        if not sign or not column or not name:
+            raise BenchtuiError(f"--map: {quoted(part)} isn't COLUMN=QUANTITY, such as latency_ms=step_ms")
+        target(name.rpartition(":")[2], "--map")
+        columns[column] = name
+    gather = any(name in ("steps", *(f"steps_{unit}" for unit in MS)) for name in columns.values())
+    shapes = [*_shapes(source), FileMap(columns={}, gather=True)]
+    shapes.sort(key=lambda shape: shape.gather and not gather)
+    missing = [
+        (_missing(rows_of(source, shape), columns, gather and not shape.gather), shape) for shape in shapes
+    ]
+    fewest, shape = min(missing, key=lambda entry: len(entry[0]))
+    if fewest:
+        there = dict.fromkeys(column for record in source.records[:100] for column in record.value)
+        known = ", ".join(visible(column, LONGEST_VALUE) for column in islice(there, 20))
+        raise BenchtuiError(f"--map: {source.path} has no column {quoted(fewest[0])}; it has {known}")
+    return structs.replace(shape, columns=columns)
+
+
+def _missing(rows: Sequence[Row], columns: Iterable[str], lists: bool) -> list[str]:
+    """Return the columns that no row has, or all of them if lists are wanted and cells aren't."""
+    paths = [path for row in rows[:100] for path in scalars(row.levels[0], "")]
+    there = {column for row in rows[:100] for column in columns if row.get(column) is not None}
+    there |= {column for column in columns if fnmatch.filter(paths, column)}
+    is_list = any(isinstance(row.get(column), list) for row in rows[:1] for column in columns)
+    return [column for column in columns if column not in there or (lists and not is_list)]
+
+
+def shown(file_map: FileMap) -> str:
+    """Format a map as the option ``--map`` takes it."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(
+        f"{column}={name}" for column, name in file_map.columns.items()
+    )
+    return text.getvalue()
+
+
+def _quantity(column: str) -> str | None:
+    """Return the quantity and unit that a column's name says; None if it says none."""
+    head, _, last = column.rpartition(".")
+    if head and _VALUE.fullmatch(last):
+        return _quantity_of(head)
+    if head and _STATISTIC.fullmatch(last):
+        return _quantity_of(f"{last} {head.rpartition('.')[2]}") or _quantity_of(last)
+    return _quantity_of(last) or (_quantity_of(column) if head else None)
+
+
+def _quantity_of(name: str) -> str | None:
+    text = re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", "_", name).strip().lower()
+    unit_match = _UNIT.search(text)
+    unit = canonical_unit(unit_match[1]) if unit_match else None
+    bare = text[: unit_match.start()].strip(" _([") if unit_match else text
+    spellings = {text, text.replace("_", " "), bare, bare.replace("_", " ")} - {""}
+    quantity = next(
+        (name for pattern, name in _NAMES if any(re.search(pattern, spelling) for spelling in spellings)), None
+    )
+    spaced = text.replace("_", " ")
+    if quantity is None or (
+        _OTHER_STATISTICS.search(spaced) and quantity not in ("sequence_length", "peak_device", "peak_rss")
+    ):
+        return None
+    if quantity in _WITH_STATISTICS:
+        statistic = next((name for pattern, name in _STATISTICS if re.search(pattern, spaced)), "")
+        quantity = f"{quantity}_{statistic}" if statistic else quantity
+        return f"{quantity}_{unit}" if unit in MS else quantity
+    if quantity in ("peak_device", "peak_rss"):
+        return f"{quantity}_{unit}" if unit in MB else quantity
+    return quantity
+
+
+def user_map(content: object, name: str) -> FileMap:
+    """Read a map of the user's from TOML. Raises BenchtuiError that says which entry is wrong."""
+    try:
+        return msgspec.convert(content, FileMap)
+    except msgspec.ValidationError as error:
+        raise BenchtuiError(f"map {name}: {error}") from error

@@ -1,0 +1,278 @@
+"""Reading of rows by a map: the values of each case, and remarks on cells that say nothing."""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from fnmatch import fnmatchcase
+
+from benchtui.sessions.importers.case_values import CaseValues
+from benchtui.sessions.importers.file_map import (
+    FileMap,
+    Row,
+    Text,
+    columns_in,
+    filled,
+    plain,
+    words,
+)
+from benchtui.sessions.importers.quantities import (
+    LISTS,
+    OPTIONS,
+    RATES,
+    SIZES,
+    WHOLE,
+    Target,
+    failed_outcome,
+    figure,
+    is_empty,
+    target,
+)
+from benchtui.sessions.sanitize import LONGEST_VALUE, quoted, visible
+
+
+class Reader:
+    """Reads the cases of rows. What it learned from all rows together is computed once."""
+
+    def __init__(self, file_map: FileMap, rows: Sequence[Row], file: str = "") -> None:
+        self._map = file_map
+        self._file = file
+        self.remarks: list[str] = []
+        self._targets = [pair for column, names in file_map.columns.items() for pair in _targets(column, names)]
+        self._unit_column = next((column for column, of in self._targets if of.name == "unit"), "")
+        self._of_rules = [
+            [(column, target(name, _where(file_map))) for column, name in rule.columns.items()]
+            for rule in file_map.when
+        ]
+        optional = [part for part in file_map.name if isinstance(part, str) and part.startswith("?")]
+        self._varying = {part for part in optional if len({filled(part[1:], row) for row in rows}) > 1}
+        self._used = _used(file_map, rows)
+        parts = [(filled(file_map.short_name, row), self._joined(file_map.name, row)) for row in rows]
+        self._short_names = Counter(short for short, _ in set(parts))
+        self._options, self.shared_options = self._rest(rows)
+
+    def cases(self, row: Row) -> Iterator[CaseValues]:
+        """Yield the values of each case of a row: one, or one for each prefix or figure of a wide table."""
+        by_prefix = [
+            (option, prefix, value) for option, by in self._map.split.items() for prefix, value in by.items()
+        ]
+        if by_prefix:
+            yield from self._split(row, by_prefix)
+            return
+        stated = (of.key for column, of in self._targets if not is_empty(row.get(column)))
+        several = Counter(key for key in stated if key in ("step_mean", *RATES))
+        key = next((key for key, count in several.items() if count > 1), "")
+        wide = list(self._wide(row))
+        if wide:
+            for column, name, text, of in wide:
+                yield self._read(row, {name: text}, [*self._targets, (column, of)])
+        elif not key:
+            yield self._read(row, {}, self._targets)
+        else:
+            shared = [(column, of) for column, of in self._targets if of.key != key]
+            for column, of in self._targets:
+                if of.key == key and not is_empty(row.get(column)):
+                    values = self._read(row, {}, [(column, of), *shared])
+                    values.options["column"] = column
+                    yield values
+
+    def reads(self, column: str) -> bool:
+        """Return whether a quantity, a name, an option or a pattern covers a column."""
+        return column in self._options or column in self.shared_options or self._is_mapped(column)
+
+    def _split(self, row: Row, by_prefix: Collection[tuple[str, str, str]]) -> Iterator[CaseValues]:
+        prefixes = tuple(prefix for _, prefix, _ in by_prefix)
+        cells = row.levels[0]
+        shared = {name: cell for name, cell in cells.items() if not name.startswith(prefixes)}
+        for option, prefix, value in by_prefix:
+            own = {name.removeprefix(prefix): cell for name, cell in cells.items() if name.startswith(prefix)}
+            if own:
+                inner = Row(f"{row.place}, {prefix}", ({**shared, **own}, *row.levels[1:]))
+                yield self._read(inner, {option: value}, self._targets)
+
+    def _wide(self, row: Row) -> Iterator[tuple[str, str, str, Target]]:
+        """Yield column, option, its value and quantity of each column that a pattern stands for."""
+        for pattern, names in self._map.columns.items():
+            option, sign, name = str(names).partition(":")
+            if sign:
+                before, _, after = pattern.replace("[0-9]*", "*").partition("*")
+                for column, cell in row.levels[0].items():
+                    if fnmatchcase(column, pattern) and not is_empty(cell):
+                        text = column.removeprefix(before).removesuffix(after).strip(" _=-()")
+                        yield column, option, text, target(name, _where(self._map))
+
+    def _read(self, row: Row, stated: dict[str, str], targets: Sequence[tuple[str, Target]]) -> CaseValues:
+        place = row.place.removeprefix(self._file).lstrip(",: ")
+        values = CaseValues(place, population=self._map.population, words=dict(stated))
+        own: list[tuple[str, Target]] = []
+        for rule, of_rule in zip(self._map.when, self._of_rules, strict=True):
+            if rule.applies(row):
+                own += of_rule
+                for name, text in rule.set.items():
+                    self._set(values, name, filled(text, row))
+                values.options.update({name: filled(text, row) for name, text in rule.options.items()})
+        unit = str(row.get(self._unit_column) or "") or self._map.unit or None
+        for column, of in (*targets, *own):
+            shown = next((path for path in column.split("|") if row.get(path) is not None), column)
+            self._store(values, shown, of, self._cell(row, column, of), unit)
+        texts = {name: filled(text, row) for name, text in self._map.set.items()}
+        values.defaults = {name: self._in_words(name, text) for name, text in texts.items() if text}
+        values.options.update(self._options_of(row))
+        self._name(values, row)
+        return values
+
+    def _set(self, values: CaseValues, name: str, text: str) -> None:
+        if name == "marks":
+            values.lists.setdefault("marks", []).append(text)
+        elif text:
+            values.words.setdefault(name, self._in_words(name, text))
+
+    def _in_words(self, name: str, text: str) -> str:
+        """Return a value of a quantity in the words of the map."""
+        by_pattern = self._map.values.get(name, {})
+        return next((value for one, value in by_pattern.items() if fnmatchcase(text.lower(), one)), text)
+
+    def _cell(self, row: Row, column: str, of: Target) -> object:
+        """Return a cell without what the map removes, and in the words of the map."""
+        cell = row.get(column)
+        if isinstance(cell, str) and column in self._map.remove:
+            cell = re.sub(self._map.remove[column], "", cell).strip()
+        if of.name not in self._map.values or isinstance(cell, list | dict) or cell is None:
+            return cell
+        text = plain(cell)
+        instead = self._in_words(of.name, text)
+        return cell if instead == text else instead
+
+    def _store(self, values: CaseValues, column: str, of: Target, cell: object, unit: str | None) -> None:
+        if is_empty(cell) or of.name in ("ignored", "unit"):
+            return
+        if of.name == "option":
+            values.add_options(column.rpartition(".")[2], cell)
+        elif of.name in LISTS or (isinstance(cell, list) and of.name in SIZES):
+            values.lists.setdefault(of.name, []).extend(self._list(values, column, of, cell, unit))
+        elif of.is_figure:
+            self._store_figure(values, column, of, cell, unit)
+        elif of.name == "package":
+            values.packages[column.rpartition(".")[2].removesuffix("_version")] = words(cell)
+        elif of.name not in values.words:
+            text = ", ".join(map(words, cell)) if isinstance(cell, list) else words(cell)
+            if of.name == "reason":  # which a sentence may follow
+                text = text.rstrip(". ")
+            values.words[of.name] = text
+            if of.name in WHOLE and values.whole(of.name) is None and plain(text) != "0":
+                values.words.pop(of.name)
+                self._remark(values, column, cell, "isn't a positive whole number")
+
+    def _store_figure(
+        self, values: CaseValues, column: str, of: Target, cell: object, unit: str | None
+    ) -> None:
+        numbers = self._numbers(values, column, of, cell, unit)
+        if numbers and of.key == "tokens":
+            values.figures["tokens"] = values.figures.get("tokens", 0.0) + numbers[0]
+        elif numbers and of.name in SIZES:
+            values.figures[of.key] = max(numbers[0], values.figures.get(of.key, 0.0))
+        elif numbers and of.key not in values.figures:
+            values.figures[of.key] = numbers[0]
+            if len(numbers) > 1 and of.key.endswith("_mean"):
+                values.figures.setdefault(f"{of.name}_std", numbers[1])
+
+    def _list(
+        self, values: CaseValues, column: str, of: Target, cell: object, unit: str | None
+    ) -> list[object]:
+        separator = "; " if of.name == "marks" else r"[;,]\s*|\s+"
+        items = cell if isinstance(cell, list) else re.split(separator, str(cell).strip("[]() "))
+        if of.is_figure:
+            return [number for item in items for number in self._numbers(values, column, of, item, unit)[:1]]
+        return [
+            item if item is None or isinstance(item, int) else visible(str(item), LONGEST_VALUE)
+            for item in items
+        ]
+
+    def _numbers(
+        self, values: CaseValues, column: str, of: Target, cell: object, unit: str | None
+    ) -> list[float]:
+        """Read a figure and its deviation. A word in its place may be the outcome of the case."""
+        try:
+            return figure(cell, of, unit)
+        except ValueError as error:
+            text = visible(str(cell), LONGEST_VALUE)
+            outcome = failed_outcome(text) if isinstance(cell, str) else None
+            if outcome is None:
+                self._remark(values, column, cell, str(error))
+            elif values.outcome is None or of.name == "step":
+                values.outcome, values.reason = outcome, f"{column} is {text}"
+        return []
+
+    def _remark(self, values: CaseValues, column: str, cell: object, why: str) -> None:
+        values.unreadable.append(f"{column} {quoted(cell)} {why}")
+        self.remarks.append(f"{column} {quoted(cell)} {why}; imported as unknown")
+
+    def _name(self, values: CaseValues, row: Row) -> None:
+        if self._map.name:
+            short = filled(self._map.short_name, row)
+            whole = self._joined(self._map.name, row)
+            values.name = short if short and self._short_names[short] == 1 else whole
+        if self._map.group:
+            values.words["group"] = self._joined(self._map.group, row) or values.name
+
+    def _joined(self, parts: Sequence[Text], row: Row) -> str:
+        shown = [part for part in parts if not str(part).startswith("?") or part in self._varying]
+        texts = [filled(part.lstrip("?") if isinstance(part, str) else part, row) for part in shown]
+        return " ".join(self._without_removed(text) for text in texts if text)
+
+    def _without_removed(self, text: str) -> str:
+        for pattern in self._map.remove.values():
+            text = re.sub(pattern, "", text)
+        return text.strip()
+
+    def _rest(self, rows: Sequence[Row]) -> tuple[frozenset[str], dict[str, str]]:
+        """Return the columns that are options of a case: settings that a sweep or a tool added.
+
+        Those in which no rows differ are returned apart if only those that vary are options.
+        """
+        if not (self._map.rest_are_options or self._map.varied_are_options):
+            return frozenset(), {}
+        texts: dict[str, set[str]] = {}
+        for row in rows:
+            for name, cell in row.levels[0].items():
+                if isinstance(cell, str | int | float) and not is_empty(cell) and self._is_option(name):
+                    texts.setdefault(name, set()).add(words(cell))
+        if self._map.rest_are_options:
+            return frozenset(texts), {}
+        shared = {name: next(iter(cells)) for name, cells in texts.items() if len(cells) == 1}
+        return frozenset(texts) - set(shared), shared
+
+    def _options_of(self, row: Row) -> dict[str, str]:
+        cells = {name: cell for name, cell in row.levels[0].items() if name in self._options}
+        return {name: words(cell) for name, cell in cells.items() if not is_empty(cell)}
+
+    def _is_option(self, name: str) -> bool:
+        """Return whether a column may be an option; one that only sets another quantity is, if it varies."""
+        if any(fnmatchcase(name, pattern) for pattern in (*self._map.unread, *self._map.derived)):
+            return False
+        named = {column for text in (*self._map.name, *self._map.group) for column in columns_in(text)}
+        options = {column for column, of in self._targets if of.name in OPTIONS} - named
+        return (self._map.varied_are_options and name in options) or name not in self._used
+
+    def _is_mapped(self, column: str) -> bool:
+        return column in self._used or any(fnmatchcase(column, pattern) for pattern in self._map.derived)
+
+
+def _used(file_map: FileMap, rows: Sequence[Row]) -> frozenset[str]:
+    """Return the columns that a map reads in these rows."""
+    texts = (*file_map.name, *file_map.group, file_map.short_name, *file_map.set.values())
+    columns = {column for text in texts for column in columns_in(text)}
+    for rule in file_map.when:
+        columns |= {*rule.columns} if any(map(rule.applies, rows)) else set()
+        columns |= set() if file_map.varied_are_options else {rule.column}
+    columns |= {*file_map.columns, *file_map.keep}
+    return frozenset(path.lstrip("^") for column in columns for path in column.split("|"))
+
+
+def _where(file_map: FileMap) -> str:
+    return f"map {file_map.tool}"
+
+
+def _targets(column: str, names: str | Sequence[str]) -> Iterator[tuple[str, Target]]:
+    for name in [names] if isinstance(names, str) else names:
+        if ":" not in name:
+            yield column, target(name, "map")

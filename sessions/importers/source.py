@@ -1,0 +1,371 @@
+"""Source of an import: the records of a file, however the field wrote it, and remarks on its oddities.
+
+A record is a JSON object, or a row of a table. A file may be compressed, have a byte order mark or another
+encoding, log lines before its data, several documents, and NaN where a value is unknown.
+"""
+
+import gzip
+import io
+import json
+import re
+import zipfile
+from collections.abc import Iterator
+from contextlib import suppress
+from importlib import import_module
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import structs
+
+from benchtui.sessions.errors import BenchtuiError, os_error_text
+from benchtui.sessions.files import input_file
+from benchtui.sessions.importers import tables
+from benchtui.sessions.sanitize import LONGEST_VALUE, shortened, visible
+from benchtui.sessions.sweep.model import MOST_CASES
+
+MOST_BYTES = 500_000_000
+"""Maximum size of a file, also when decompressed. No benchmark result is larger."""
+MOST_LOOKED_AT = 100
+"""Maximum number of records to look at to recognize a file."""
+MOST_BROKEN = 100
+"""Maximum number of lines that begin like JSON and aren't, before a text isn't read as JSON."""
+_PARQUET = b"PAR1"
+_REFUSED = {
+    b"PK\x03\x04": "a ZIP archive, or a spreadsheet's own format; extract it, or save the table as CSV",
+    b"<": "HTML or XML; copy its table into a CSV file",
+    b"\x80\x03": "a Python pickle, which could run any code; save the results as JSON or CSV",
+    b"\x80\x04": "a Python pickle, which could run any code; save the results as JSON or CSV",
+    b"\x80\x05": "a Python pickle, which could run any code; save the results as JSON or CSV",
+    b"\x93NUMPY": "a NumPy array; save it as CSV with a header",
+    b"SQLite format 3": "an SQLite database; export the table as CSV",
+    b"%PDF": "a PDF document; copy the table into a CSV file",
+    b"BZh": "compressed with bzip2; decompress it first",
+    b"\xfd7zXZ": "compressed with xz; decompress it first",
+}
+"""Formats that aren't read by their first bytes, each with what to do."""
+_OTHER_TEXT = {
+    r"\s*(?:---\s*\n|- ?[\w\"' ]+:\s)": "YAML; write it as JSON",
+    r"\s*[\[({]+\s*'[^'\n]*'\s*:": "Python's repr of a dict; write it with json.dump",
+}
+"""Texts that aren't read by a pattern of their beginning, each with what to do."""
+_ENCODINGS = {
+    b"\xff\xfe\0\0": "utf-32",
+    b"\0\0\xfe\xff": "utf-32",
+    b"\xef\xbb\xbf": "utf-8-sig",
+    b"\xff\xfe": "utf-16",
+    b"\xfe\xff": "utf-16",
+}
+
+
+_CONTROLS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x1a\x1e]")
+"""Colors of a terminal, the end of a file in DOS, and separators of JSON text sequences."""
+_LOGGED = re.compile(r"[^{\n]{1,200}(\{\".*\})\s*")
+_COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*[\s\S]*?\*/|,(?=\s*[\]}])')
+"""Strings, which are kept, and comments and trailing commas, which JSON doesn't allow."""
+
+
+class Record(msgspec.Struct, frozen=True):
+    """A JSON object, or a row of a table by column, and its place for messages."""
+
+    place: str
+    value: dict[str, object]
+
+
+class Source(msgspec.Struct, frozen=True):
+    """All records of a file."""
+
+    path: Path
+    records: tuple[Record, ...]
+    remarks: tuple[str, ...] = ()
+    """What was unusual about the file, and how it was read."""
+    table: bool = False
+    """Whether the records are rows of a table, whose cells are text."""
+
+    @property
+    def beginning(self) -> "Source":
+        """The source with its first records, which say what it is."""
+        return structs.replace(self, records=self.records[:MOST_LOOKED_AT])
+
+    @property
+    def first(self) -> dict[str, object]:
+        """The first record's value; empty if there is none."""
+        return self.records[0].value if self.records else {}
+
+
+def read(path: Path) -> Source:
+    """Read a file's records. Raises BenchtuiError with the cause and the remedy if it can't."""
+    data, remarks = _decompressed(path, _bytes(path))
+    if data.startswith(_PARQUET):
+        return Source(path, tuple(_parquet(path, data)), tuple(remarks), table=True)
+    text, more = _text(path, data)
+    remarks += more
+    documents, more = _documents(path, text)
+    if not documents:
+        return _table(path, text, remarks)
+    records: list[Record] = []
+    unknown: list[str] = []
+    for place, document in documents:
+        records += list(_objects(place, _finite(document, "", unknown)))
+    return Source(path, tuple(records), (*remarks, *more, *_unknown_remark(unknown)))
+
+
+def _table(path: Path, text: str, remarks: list[str]) -> Source:
+    for pattern, cause in _OTHER_TEXT.items():
+        if re.match(pattern, text):
+            raise BenchtuiError(f"{path}: {cause}")
+    rows, more = tables.parse(text)
+    if not rows:
+        _refuse_malformed(path, text)
+        raise BenchtuiError(
+            f"{path}: neither JSON nor a table with a header and rows of numbers with as many cells"
+        )
+    records = [Record(f"{path}, line {line}", row) for line, row in rows]
+    return Source(path, tuple(records), (*remarks, *more), table=True)
+
+
+def require_few(path: Path, rows: int) -> None:
+    """Require that a file has no more rows than a sweep may have cases. Raises BenchtuiError otherwise."""
+    if rows > MOST_CASES:
+        raise BenchtuiError(
+            f"{path}: {rows:,} rows; at most {MOST_CASES:,} are imported: split or summarize them"
+        )
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return input_file.read_plain(path, MOST_BYTES)
+    except (OSError, ValueError) as error:
+        raise BenchtuiError(f"{path}: can't be read: {os_error_text(error)}") from error
+
+
+def _decompressed(path: Path, data: bytes) -> tuple[bytes, list[str]]:
+    """Return the content of a compressed file, and a remark. Other files are returned as they are."""
+    try:
+        if data.startswith(b"\x1f\x8b"):
+            return _at_most(path, gzip.GzipFile(fileobj=io.BytesIO(data))), ["decompressed with gzip"]
+        if data.startswith(b"\x28\xb5\x2f\xfd"):
+            zstandard = import_module("zstandard")
+            return _at_most(path, zstandard.ZstdDecompressor().stream_reader(data)), ["decompressed with zstd"]
+        if data.startswith(b"PK\x03\x04") and (member := _only_member(data)):
+            name = visible(member, LONGEST_VALUE)
+            return _at_most(path, zipfile.ZipFile(io.BytesIO(data)).open(member)), [f"extracted {name}"]
+    except ModuleNotFoundError as error:
+        raise BenchtuiError(
+            f"{path}: compressed with zstd, which needs the package zstandard: run pip install zstandard,"
+            " or decompress it with zstd -d"
+        ) from error
+    except BenchtuiError:
+        raise
+    except Exception as error:
+        raise BenchtuiError(f"{path}: can't be decompressed: {shortened(str(error) or 'damaged')}") from error
+    return data, []
+
+
+def _only_member(data: bytes) -> str | None:
+    """Return the name of the only file in a ZIP archive; None if it has several, as a spreadsheet does."""
+    with suppress(zipfile.BadZipFile):
+        names = [
+            name
+            for name in zipfile.ZipFile(io.BytesIO(data)).namelist()
+            if not name.endswith("/") and not name.startswith("__MACOSX/")
+        ]
+        return names[0] if len(names) == 1 else None
+    return None
+
+
+def _at_most(path: Path, stream: Any) -> bytes:  # noqa: ANN401  (of gzip, or of zstandard, which may be absent)
+    data: bytes = stream.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise BenchtuiError(f"{path}: larger than {MOST_BYTES / 1e6:g} MB when decompressed; split it")
+    return data
+
+
+def _text(path: Path, data: bytes) -> tuple[str, list[str]]:
+    """Decode a file's text, with line ends normalized, and remark on an encoding other than UTF-8."""
+    if data[257:262] == b"ustar":
+        raise BenchtuiError(f"{path}: a tar archive; extract it first")
+    for magic, what in _REFUSED.items():
+        if data.startswith(magic) or (magic == b"<" and data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(magic)):
+            raise BenchtuiError(f"{path}: {what}")
+    encoding = next((name for mark, name in _ENCODINGS.items() if data.startswith(mark)), _without_mark(data))
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError:
+        if b"\0" in data:
+            raise BenchtuiError(f"{path}: binary data, not text; save the results as JSON or CSV") from None
+        encoding, text = "Windows-1252", data.decode("cp1252", "replace")
+    remarks = [] if encoding.startswith("utf-8") else [f"not UTF-8: read as {encoding.upper()}"]
+    plain = _CONTROLS.sub("", text.removeprefix("\ufeff").strip("\0"))
+    return "\n".join(plain.split("\r\n")).replace("\r", "\n"), remarks
+
+
+def _without_mark(data: bytes) -> str:
+    """Guess the encoding of text without a byte order mark: in UTF-16, every other byte of ASCII is 0."""
+    head = data[:200]
+    if len(head) >= 4 and head[1::2].count(0) > 0.8 * len(head[1::2]):
+        return "utf-16-le"
+    return "utf-16-be" if len(head) >= 4 and head[::2].count(0) > 0.8 * len(head[::2]) else "utf-8"
+
+
+def _documents(path: Path, text: str) -> tuple[list[tuple[str, object]], list[str]]:
+    """Return the JSON documents of a text, each with its place, and remarks on the lines between them.
+
+    A document begins at the beginning of a line, so that an incomplete one isn't read in pieces.
+    """
+    if not re.search(r"^\s*[\[{]", text, re.MULTILINE):
+        return _logged(path, text)
+    if (whole := _without_comments(path, text)) is not None:
+        return [(str(path), whole)], ["comments and trailing commas in JSON are ignored"]
+    decoder = json.JSONDecoder()
+    documents: list[tuple[str, object]] = []
+    skipped: list[int] = []
+    at, line = 0, 1
+    broken = 0
+    while at < len(text) and broken <= MOST_BROKEN:
+        end = text.find("\n", at) + 1 or len(text)
+        start = at if text[at] in "[{" else at + len(text[at:end]) - len(text[at:end].lstrip())
+        if text[start : start + 1] in ("[", "{") and (start == at or not (documents or broken)):
+            try:
+                value, after = decoder.raw_decode(text, start)
+                documents.append((str(path) if not documents else f"{path}, line {line}", value))
+                line += text.count("\n", at, after)
+                at = after
+                continue
+            except RecursionError as error:
+                raise BenchtuiError(f"{path}: not valid JSON: nested too deeply") from error
+            except ValueError:
+                broken += 1  # each one costs the decoder a count of all lines before it
+        if text[at:end].strip(" \t\n,;"):
+            skipped.append(line)
+        at, line = end, line + 1
+    return ([], []) if broken > MOST_BROKEN else _checked(path, text, documents, skipped)
+
+
+def _logged(path: Path, text: str) -> tuple[list[tuple[str, object]], list[str]]:
+    """Return the JSON objects at the ends of log lines, and a remark."""
+    lines = enumerate(text.split("\n"), 1)
+    objects: list[tuple[str, object]] = []
+    with suppress(ValueError, RecursionError):
+        objects = [
+            (f"{path}, line {number}", json.loads(match[1]))
+            for number, line in lines
+            if (match := _LOGGED.fullmatch(line))
+        ]
+    return objects, [f"read the JSON at the end of {len(objects):,} lines"] if objects else []
+
+
+def _without_comments(path: Path, text: str) -> object:
+    """Return the value of JSON that has comments or trailing commas; None for any other text."""
+    if not _COMMENT.search(text) or not re.match(r"\s*(?:[\[{]|//|/\*)", text):
+        return None
+    with suppress(ValueError, RecursionError):
+        json.loads(text)
+        return None
+    with suppress(ValueError, RecursionError):
+        value = json.loads(_COMMENT.sub(lambda match: match[0] if match[0].startswith('"') else "", text))
+        return value if isinstance(value, dict | list) else None
+    return None
+
+
+def _checked(
+    path: Path, text: str, documents: list[tuple[str, object]], skipped: list[int]
+) -> tuple[list[tuple[str, object]], list[str]]:
+    """Return the documents if they are the content of the text, rather than brackets in its lines."""
+    objects: list[tuple[str, object]] = [
+        (place, value) for place, value in documents if isinstance(value, dict | list) and value
+    ]
+    if not objects or (len(skipped) > 20 and len(skipped) > 5 * len(objects)):
+        return [], []
+    if len(objects) > 1:  # each line has its place
+        objects[0] = (f"{path}, line {text[: _offset_of_first(text)].count(chr(10)) + 1}", objects[0][1])
+    return objects, [tables.lines_remark(skipped, "that aren't JSON")] if skipped else []
+
+
+def _offset_of_first(text: str) -> int:
+    match = re.search(r"[\[{]", text)
+    return match.start() if match else 0
+
+
+def _refuse_malformed(path: Path, text: str) -> None:
+    """Raise BenchtuiError with the place of the error if a text begins like JSON."""
+    if not text.lstrip().startswith(("{", "[")):
+        return
+    try:
+        json.loads(text)
+    except RecursionError as error:
+        raise BenchtuiError(f"{path}: not valid JSON: nested too deeply") from error
+    except json.JSONDecodeError as error:
+        why = "unexpected end of file" if error.pos >= len(text.rstrip()) else shortened(error.msg)
+        raise BenchtuiError(
+            f"{path}: not valid JSON: line {error.lineno}, column {error.colno}: {why}"
+        ) from error
+    except ValueError as error:
+        raise BenchtuiError(f"{path}: not valid JSON: {shortened(str(error))}") from error
+
+
+def _finite(value: object, place: str, unknown: list[str]) -> object:
+    """Return a JSON value with NaN and Infinity as None; their fields are appended to ``unknown``.
+
+    Half of a surrogate pair, which JSON may contain but no file, becomes a question mark.
+    """
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, float) and not isfinite(value):
+        unknown.append(place)
+        return None
+    if isinstance(value, dict):
+        return {
+            str(_finite(name, place, unknown)): _finite(item, f"{place}.{name}" if place else name, unknown)
+            for name, item in value.items()
+        }
+    if isinstance(value, list):
+        return [_finite(item, place, unknown) for item in value]
+    return value
+
+
+def _unknown_remark(fields: list[str]) -> Iterator[str]:
+    if fields:
+        distinct = [visible(field, LONGEST_VALUE) for field in dict.fromkeys(fields)]
+        more = f" and {len(distinct) - tables.MOST_NAMED:,} more" if len(distinct) > tables.MOST_NAMED else ""
+        yield f"NaN or Infinity, imported as unknown: {', '.join(distinct[: tables.MOST_NAMED])}{more}"
+
+
+def _objects(place: str, document: object) -> Iterator[Record]:
+    """Yield the objects of a document: those of a list, the rows of a table by columns, or the only one."""
+    if isinstance(document, list) and len(document) > 1 and all(isinstance(item, list) for item in document):
+        document = {"columns": document[0], "data": document[1:]}
+    if isinstance(document, list):
+        for number, item in enumerate(document, 1):
+            yield from _objects(f"{place}, entry {number}", item)
+    elif isinstance(document, dict):
+        rows = tables.by_columns(document)
+        if rows is None:
+            yield Record(place, document)
+        else:
+            yield from (Record(f"{place}, row {number}", row) for number, row in enumerate(rows, 1))
+
+
+def _parquet(path: Path, data: bytes) -> Iterator[Record]:
+    rows: list[dict[str, object]]
+    try:
+        rows = import_module("pyarrow.parquet").read_table(io.BytesIO(data)).to_pylist()
+    except ModuleNotFoundError:
+        try:
+            rows = import_module("pandas").read_parquet(io.BytesIO(data)).to_dict("records")
+        except ImportError as error:
+            raise BenchtuiError(
+                f"{path}: Parquet needs the package pyarrow or fastparquet: run pip install pyarrow,"
+                " or save the table as CSV"
+            ) from error
+    except Exception as error:
+        raise BenchtuiError(f"{path}: damaged Parquet: {shortened(str(error))}") from error
+    for number, row in enumerate(rows, 1):
+        unknown: list[str] = []
+        cleaned = {name: _finite(value, name, unknown) for name, value in row.items() if not _is_index(name)}
+        yield Record(f"{path}, row {number}", cleaned)
+
+
+def _is_index(name: str) -> bool:
+    return name.startswith("__index_level_") or name in tables.INDEX_NAMES

@@ -1,0 +1,378 @@
+"""Tables in text: CSV with any separator, Markdown, and tables drawn on a terminal.
+
+Log lines, comments and repeated headers are skipped. Numbers with decimal commas or thousands separators become
+plain ones. Whatever was skipped or converted is remarked on.
+"""
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+import msgspec
+from msgspec import structs
+
+from benchtui.sessions.importers.quantities import EMPTY, UNIT_NAMES
+
+SEPARATORS = dict(
+    zip(
+        (",", ";", "\t", "|", "&", "  ", " "),
+        ("comma", "semicolon", "tab", "bar", "ampersand", "two spaces or more", "spaces"),
+        strict=True,
+    )
+)
+INDEX_NAMES = ("", "index", "Unnamed: 0", "level_0")
+FEWEST_NAMES = 3
+"""Minimum number of names in printed results of several runs."""
+MOST_NAMED = 5
+"""Maximum number of lines or fields to name in a remark."""
+MOST_LINES = 50_000
+"""Maximum number of lines of a table with all text around it."""
+MOST_HEADERS = 100
+"""Maximum number of lines to try as the header of a table."""
+_RULE = re.compile(r"^[\s|:+\-=_━─═┏┓┗┛┡┩┠┨├┤┼╇╈┳┻┴┬╭╮╰╯┌┐└┘╞╡╪╤╧╔╗╚╝╠╣╬╦╩┿┯┷╂]+$")
+_BARS = str.maketrans({"│": "|", "┃": "|", "║": "|", "┆": "|", "╎": "|"})
+_NUMBER = re.compile(r"[-+~≈]?\d[\d.,' \u00a0\u202f_]*(?:[eE][-+]?\d+)?")
+_FIGURE = re.compile(rf"{_NUMBER.pattern}\s?[a-zµ%/]{{0,8}}(?:\d+(?:\.\d+)?s)?")
+"""Number, maybe with a unit."""
+_CERTAIN_COMMA = re.compile(
+    r"[-+]?(?:0,\d+|\d{4,},\d+|\d+,(?:\d{1,2}|\d{4,}))(?:[eE][-+]?\d+)?"
+    r"|[-+]?\d{1,3}(?:[. \u00a0\u202f]\d{3})+,\d+"
+)
+_POINT = re.compile(r"[-+]?\d*\.\d+(?:[eE][-+]?\d+)?")
+_GROUPED_BY_COMMA = re.compile(r"[-+]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?(?:\s?[A-Za-zµμ%/]{1,10})?")
+_GROUPED_BY_OTHER = re.compile(r"[-+]?[1-9]\d{0,2}(?:[ '’_\u00a0\u202f]\d{3})+(?:[.,]\d+)?")
+_NAMED_VALUE = re.compile(r"([^:=|,;{}\[]{1,80}?)\s*[:=]\s*(\S.{0,200})")
+_TRACEBACK = re.compile(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n)*.*", re.MULTILINE)
+_LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+_EMPHASIS = re.compile(r"^(?:\*\*|__|`|\*)(.*?)(?:\*\*|__|`|\*)$")
+
+_OF_COLUMN = re.compile(
+    rf"-*|str|bool|cat|[uif]\d{{1,3}}|[(\[]?(?:{'|'.join(UNIT_NAMES)}|min|h|count|%|#)[)\]]?", re.IGNORECASE
+)
+"""Cell below a header that has the unit or type of the column."""
+Row = dict[str, object]
+
+
+class _Block(msgspec.Struct, frozen=True):
+    """Consecutive lines that split into cells under a header."""
+
+    separator: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[int, tuple[str, ...]], ...]
+    """Line number and cells of each row."""
+    ragged: tuple[int, ...]
+    """Lines inside with another number of cells."""
+
+
+def parse(text: str) -> tuple[list[tuple[int, Row]], list[str]]:
+    """Return the rows of all tables in a text by column, each with its line, and remarks. Empty without one."""
+    if text.count("\n") > MOST_LINES:
+        return [], []
+    text = _TRACEBACK.sub(lambda match: "\n" * match[0].count("\n"), text)
+    lines = [
+        (number, line.removeprefix("> ")) for number, line in enumerate(text.translate(_BARS).split("\n"), 1)
+    ]
+    data = [
+        (number, line)
+        for number, line in lines
+        if line.strip() and not line.lstrip().startswith(("#", "//", "%", "\\"))
+    ]
+    if not data:  # results that somebody keeps as comments
+        data = [(number, bare) for number, line in lines if (bare := line.lstrip(" \t#/%"))]
+    plain = [
+        (number, line.removesuffix("\\\\").rstrip()) for number, line in data if not _RULE.match(line.strip())
+    ]
+    if printed := _printed_pairs(plain) or _named_values(plain):
+        cases = "1 case" if len(printed) == 1 else f"{len(printed):,} cases"
+        return printed, [f"read as {cases} of lines with names and values"]
+    headed = _commented_header(lines)
+    blocks = list(_pipe_tables(data)) or list(_best(plain)) or (list(_best([headed, *plain])) if headed else [])
+    if blocks and blocks[0].ragged and blocks[0].separator != "|":
+        blocks = _with_second(blocks[0], plain)
+    rows: list[tuple[int, Row]] = []
+    remarks: list[str] = []
+    for block in blocks:
+        cells, said = _plain(block)
+        rows += cells
+        remarks += said
+    if blocks and blocks[0].separator != "|":
+        remarks += _skipped(data, blocks)
+    return rows, list(dict.fromkeys(remarks))
+
+
+def _with_second(block: _Block, lines: Sequence[tuple[int, str]]) -> list[_Block]:
+    """Return a block, and the table that its lines with another number of cells make, if they do."""
+    second = list(_blocks([line for line in lines if line[0] in block.ragged], block.separator))
+    begin = second[0].rows[0][0] - 1 if second else len(lines) + 1
+    return [structs.replace(block, ragged=tuple(line for line in block.ragged if line < begin)), *second]
+
+
+def _named_values(lines: Sequence[tuple[int, str]]) -> list[tuple[int, Row]]:
+    """Return the rows that lines such as ``Latency (ms): 5.5`` make, as tools print their results.
+
+    A name that comes again begins the next row, of another run; all rows must have the same names.
+    """
+    pairs = [(number, match) for number, line in lines if (match := _NAMED_VALUE.fullmatch(line.strip()))]
+    numbers = [match for _, match in pairs if _NUMBER.match(match[2])]
+    if len(numbers) < 2 or len(pairs) * 2 < len(lines):
+        return []
+    rows: list[tuple[int, Row]] = []
+    for number, match in pairs:
+        name, cell = match[1].strip(), _plain_number(match[2], False)[0]
+        if not rows or name in rows[-1][1]:
+            rows.append((number, {}))
+        rows[-1][1][name] = None if cell.lower() in EMPTY else cell
+    names = [set(row) for _, row in rows]
+    several = len(names[0]) >= FEWEST_NAMES and all(of_row == names[0] for of_row in names)
+    return rows if len(rows) == 1 or several else []
+
+
+def _printed_pairs(lines: Sequence[tuple[int, str]]) -> list[tuple[int, Row]]:
+    """Return the rows of lines such as ``[BENCHMARK] batch_size 1 latency(ms) 5.5``, as TensorRT-LLM prints."""
+    printed = [(number, line.split()[1:]) for number, line in lines if line.startswith("[BENCHMARK] ")]
+    return [(number, dict(zip(words[::2], words[1::2], strict=False))) for number, words in printed]
+
+
+def by_columns(document: dict[str, object]) -> list[Row] | None:
+    """Return the rows of a table that was written by columns, as pandas does; None for any other object."""
+    if set(document) >= {"columns", "data"} and isinstance(document["data"], list):
+        names = [str(name) for name in document["columns"]] if isinstance(document["columns"], list) else []
+        rows = [dict(zip(names, row, strict=False)) for row in document["data"] if isinstance(row, list)]
+        return rows if names and len(rows) == len(document["data"]) else None
+    if set(document) == {"schema", "data"} and isinstance(document["data"], list):
+        return [row for row in document["data"] if isinstance(row, dict)]
+    columns = list(document.values())
+    if len(columns) < 2:
+        return None
+    if all(
+        isinstance(column, list) and not any(isinstance(cell, dict) for cell in column) for column in columns
+    ):
+        lists = [column for column in columns if isinstance(column, list)]
+        if len({len(column) for column in lists}) == 1 and lists[0]:
+            return [dict(zip(document, row, strict=True)) for row in zip(*lists, strict=True)]
+        return None
+    if all(
+        isinstance(column, dict) and column and all(key.isdecimal() for key in column) for column in columns
+    ):
+        tables = [column for column in columns if isinstance(column, dict)]
+        if all(list(column) == list(tables[0]) for column in tables):
+            return [
+                {name: column[key] for name, column in zip(document, tables, strict=True)} for key in tables[0]
+            ]
+    return None
+
+
+def _pipe_tables(lines: Sequence[tuple[int, str]]) -> Iterator[_Block]:
+    """Yield the tables whose lines begin with a bar: Markdown, and those drawn on a terminal."""
+    run: list[tuple[int, tuple[str, ...]]] = []
+    last = 0
+    for number, line in [*lines, (0, "")]:
+        stripped = line.strip()
+        if _RULE.match(stripped) and stripped:
+            last = number
+        elif stripped.startswith("|") or (stripped.count("|") > 1 and run):
+            if run and number > last + 1:
+                yield from _pipe_block(run)
+                run = []
+            run.append((number, tuple(_unmarked(cell) for cell in re.split(r"(?<!\\)\|", stripped.strip("|")))))
+            last = number
+        elif run:
+            yield from _pipe_block(run)
+            run = []
+
+
+def _pipe_block(run: list[tuple[int, tuple[str, ...]]]) -> Iterator[_Block]:
+    (_, header), *rows = run
+    whole = [(number, cells) for number, cells in rows if len(cells) == len(header)]
+    ragged = tuple(number for number, cells in rows if len(cells) != len(header))
+    if whole and len(header) > 1:
+        yield _Block("|", header, tuple(whole), ragged)
+
+
+def _unmarked(cell: str) -> str:
+    text = _LINK.sub(r"\1", cell.strip().replace("\\|", "|").replace("<br>", " "))
+    match = _EMPHASIS.match(text)
+    return match[1].strip() if match else text
+
+
+def _commented_header(lines: Sequence[tuple[int, str]]) -> tuple[int, str] | None:
+    """Return the last comment before the data as a header, as gnuplot and NumPy write it."""
+    comments = [
+        (number, line.lstrip("#%/ \t")) for number, line in lines if line.lstrip().startswith(("#", "%"))
+    ]
+    return comments[-1] if comments else None
+
+
+def _best(lines: Sequence[tuple[int, str]]) -> Iterator[_Block]:
+    """Yield the block with the most cells over all separators."""
+    blocks = [block for separator in SEPARATORS if separator != " " for block in _blocks(lines, separator)]
+    if not any(len(block.header) > 1 for block in blocks):
+        blocks = list(_blocks(lines, " ")) or blocks
+    if blocks:
+        yield max(blocks, key=lambda block: len(block.rows) * len(block.header))
+
+
+def _blocks(lines: Sequence[tuple[int, str]], separator: str) -> Iterator[_Block]:
+    """Yield a block for each line that can be its header: words, followed by rows that have numbers."""
+    split = list(_split(lines, separator))
+    headers = (place for place, (_, cells) in enumerate(split) if _is_header(_without_empty_end(cells)))
+    for place in islice(headers, MOST_HEADERS):
+        header = _without_empty_end(split[place][1])
+        if len(header) == 1 and separator != ",":
+            continue
+        body = [(number, cells) for number, cells in split[place + 1 :] if cells]
+        if separator.isspace() and body and len(body[0][1]) == len(header) + 1:
+            header = ("", *header)  # pandas prints no name above its index
+        if all(len(cells) < len(header) for _, cells in body):
+            continue  # which column they lack isn't known
+        rows = [(number, _fitted(cells, header)) for number, cells in body]
+        whole = [(number, cells) for number, cells in rows if cells is not None]
+        ragged = tuple(number for number, cells in rows if cells is None)
+        has_units = len(whole) > 1 and all(map(_OF_COLUMN.fullmatch, whole[0][1]))
+        first = whole[has_units][1] if whole else ()
+        within = [line for line in ragged if line < whole[-1][0]] if whole else []
+        if any(map(_FIGURE.fullmatch, first)) and len(whole) > len(within):
+            yield _Block(separator, header, tuple(whole), ragged)
+            return
+
+
+def _split(lines: Sequence[tuple[int, str]], separator: str) -> Iterator[tuple[int, tuple[str, ...]]]:
+    if separator.isspace() and separator != "\t":
+        pattern = r"\s+" if separator == " " else r"\s{2,}|\t"
+        yield from ((number, tuple(re.split(pattern, line.strip()))) for number, line in lines)
+        return
+    numbers = [number for number, _ in lines]
+    reader = csv.reader((line + "\n" for _, line in lines), delimiter=separator, skipinitialspace=True)
+    while True:
+        start = reader.line_num
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error:
+            continue
+        yield numbers[start], tuple(cell.strip() for cell in cells)
+
+
+def _without_empty_end(cells: tuple[str, ...]) -> tuple[str, ...]:
+    """Return cells without the empty ones at the end, which a spreadsheet may write."""
+    filled = [place for place, cell in enumerate(cells) if cell]
+    return cells[: filled[-1] + 1] if filled else cells
+
+
+def _is_header(cells: Sequence[str]) -> bool:
+    words = [cell for cell in cells if cell and not _NUMBER.fullmatch(cell)]
+    named = len(words) >= max(1, len(cells) - 1) and len(set(words)) * 2 > len(words)
+    return (named or _is_wide(cells)) and all(len(cell) < 100 for cell in cells)
+
+
+def _is_wide(cells: Sequence[str]) -> bool:
+    """Return whether a header is a name and different whole numbers, such as batch sizes."""
+    sizes = {cell for cell in cells[1:] if cell.isdecimal()}
+    return bool(cells) and not _NUMBER.fullmatch(cells[0]) and len(sizes) == len(cells) - 1 > 1
+
+
+def _fitted(cells: tuple[str, ...], header: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return a row with as many cells as the header; None if it has more of them, or is something else."""
+    extra = len(cells) - len(header)
+    if extra > 0:
+        return cells[: len(header)] if not any(cells[len(header) :]) else None
+    missing = -extra
+    is_row = len(cells) > 1 and missing <= len(header) // 2 and any(map(_FIGURE.fullmatch, cells))
+    return cells + ("",) * missing if is_row or not missing else None
+
+
+def _plain(block: _Block) -> tuple[list[tuple[int, Row]], list[str]]:
+    """Return the rows of a block by column, with plain numbers, and remarks."""
+    rows = [(number, cells) for number, cells in block.rows if cells != block.header]
+    if rows and all(map(_OF_COLUMN.fullmatch, rows[0][1])):
+        named = zip(block.header, rows.pop(0)[1], strict=True)
+        header = tuple(f"{name} ({unit})" if _is_unit(unit) else name for name, unit in named)
+        block = structs.replace(block, header=header)
+    columns = _columns(block.header, [cells for _, cells in rows])
+    comma = _decimal_comma([cell for _, cells in rows for cell in cells])
+    converted = Counter[str]()
+    records: list[tuple[int, Row]] = []
+    for number, cells in rows:
+        if not any(cells):
+            continue
+        record: Row = {}
+        for place, name in columns:
+            text, how = _plain_number(cells[place], comma)
+            converted[how] += how != ""
+            record[name] = None if text.lower() in EMPTY else text
+        records.append((number, record))
+    return records, list(_remarks(block, len(block.rows) - len(rows), converted, columns))
+
+
+def _is_unit(cell: str) -> bool:
+    return cell.strip("()[]").lower() in (*UNIT_NAMES, "min", "h")
+
+
+def _columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[tuple[int, str]]:
+    """Return the place and name of each column, without an index, which only counts the rows."""
+    counting = [[str(number + start) for number in range(len(rows))] for start in (0, 1)]
+    before = [header[:place].count(name) for place, name in enumerate(header)]
+    return [
+        (place, (f"({before[place] + 1}) {name}" if before[place] else name) or f"column {place + 1}")
+        for place, name in enumerate(header)
+        if not (name.strip() in INDEX_NAMES and [row[place] for row in rows] in counting)
+        and (name or any(row[place] for row in rows))
+    ]
+
+
+def _decimal_comma(cells: Sequence[str]) -> bool:
+    """Return whether the table has decimal commas: some cells have a certain one, and none has a point."""
+    certain = any(_CERTAIN_COMMA.fullmatch(cell) for cell in cells)
+    return certain and not any(_POINT.fullmatch(cell) and not _is_grouped_by_point(cell) for cell in cells)
+
+
+def _is_grouped_by_point(cell: str) -> bool:
+    return re.fullmatch(r"[-+]?[1-9]\d{0,2}(?:\.\d{3})+", cell) is not None
+
+
+def _plain_number(cell: str, comma: bool) -> tuple[str, str]:
+    """Return a number without separators of thousands and with a point, and what was converted."""
+    if comma and re.fullmatch(r"[-+]?[\d. '\u00a0\u202f]+(?:,\d+)?(?:[eE][-+]?\d+)?", cell) and cell:
+        plain = re.sub(r"[. '\u00a0\u202f]", "", cell).replace(",", ".")
+        return plain, "decimal commas" if plain != cell else ""
+    if _GROUPED_BY_COMMA.fullmatch(cell):
+        return cell.replace(",", ""), "thousands separators"
+    if _GROUPED_BY_OTHER.fullmatch(cell):
+        return re.sub(r"[ '’_\u00a0\u202f]", "", cell).replace(",", "."), "thousands separators"
+    return cell, ""
+
+
+def _remarks(
+    block: _Block, headers: int, converted: Counter[str], columns: Sequence[tuple[int, str]]
+) -> Iterator[str]:
+    if block.separator not in (",", "|"):
+        yield f"columns are separated by {SEPARATORS[block.separator]}"
+    yield from (
+        f"{how} in {amount:,} {'cell' if amount == 1 else 'cells'}"
+        for how, amount in converted.items()
+        if how and amount
+    )
+    if headers:
+        yield f"skipped {headers:,} repeated {'header' if headers == 1 else 'headers'}"
+    if len(columns) < len([name for name in block.header if name or any(row[1][0] for row in block.rows)]):
+        yield "skipped an index column"
+    if block.ragged:
+        yield lines_remark(block.ragged, f"without {len(block.header)} cells")
+
+
+def _skipped(lines: Sequence[tuple[int, str]], blocks: Sequence[_Block]) -> Iterator[str]:
+    """Yield a remark on lines before the header."""
+    first = min(number for block in blocks for number, _ in block.rows)
+    before = [number for number, _ in lines if number < first][:-1]
+    if before:
+        yield lines_remark(before, "before the table")
+
+
+def lines_remark(lines: Sequence[int], what: str) -> str:
+    """Return a remark that names the first of these skipped lines."""
+    named = ", ".join(f"{line:,}" for line in lines[:MOST_NAMED])
+    more = f" and {len(lines) - MOST_NAMED:,} more" if len(lines) > MOST_NAMED else ""
+    return f"skipped {len(lines):,} {'line' if len(lines) == 1 else 'lines'} {what}: {named}{more}"

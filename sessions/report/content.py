@@ -1,0 +1,84 @@
+"""Content of a report: sections of paragraphs, lists, tables and pictures, and their Markdown."""
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from benchtui.sessions.text.markdown import plain, wrapped
+from benchtui.sessions.text.tables import Table, markdown
+
+
+class Items(msgspec.Struct, frozen=True):
+    """List of texts, each after the words that name its subject. Sentences that need none have an empty one."""
+
+    items: tuple[tuple[str, str], ...]
+    quoted: bool = False
+    """Whether it is in a block quote, as caveats are."""
+
+
+class Picture(msgspec.Struct, frozen=True):
+    """Plot, which Markdown links and a page inlines."""
+
+    title: str
+    caption: str
+    source: str
+    """Path of its file, quoted for a link."""
+
+
+class Section(msgspec.Struct, frozen=True):
+    """Heading with its content. A whole report is a section that contains the others."""
+
+    title: str
+    content: "tuple[Content, ...]"
+
+    def text(self) -> Iterator[str]:
+        """Yield the paragraphs and the items, without those of sections in it."""
+        for part in self.content:
+            if isinstance(part, str):
+                yield part
+            elif isinstance(part, Items):
+                yield from (text for _, text in part.items)
+
+    def tables(self) -> Iterator[Table]:
+        """Yield the tables, without those of sections in it."""
+        return (part for part in self.content if isinstance(part, Table))
+
+
+Content = str | Items | Table | Picture | Section
+
+
+def section(title: str, *content: Content | None, lead: str = "") -> Section | None:
+    """Return a section after its lead; None without any content."""
+    present = tuple(part for part in content if part)
+    return Section(title, (lead, *present) if lead else present) if present else None
+
+
+def items(texts: Iterable[tuple[str, str]], *, quoted: bool = False) -> Items | None:
+    """Return a list of texts; None without any."""
+    listed = tuple(texts)
+    return Items(listed, quoted) if listed else None
+
+
+def render(document: Section) -> str:
+    """Render a document in GitHub's Markdown. All text is escaped."""
+    return wrapped("\n\n".join(_blocks(document, "#")) + "\n")
+
+
+def _blocks(shown: Section, level: str) -> Iterator[str]:
+    yield f"{level} {plain(shown.title)}"
+    for part in shown.content:
+        match part:
+            case Section():
+                yield from _blocks(part, f"{level}#")
+            case Items():
+                yield "\n".join(_item(*item, "> - " if part.quoted else "- ") for item in part.items)
+            case Table():
+                yield markdown(part)
+            case Picture():
+                yield f"![{plain(f'{part.title}. {part.caption}')}]({part.source})"
+            case _:
+                yield plain(part)
+
+
+def _item(subject: str, text: str, sign: str) -> str:
+    return f"{sign}**{plain(subject)}**: {plain(text)}" if subject else f"{sign}{plain(text)}"

@@ -1,0 +1,139 @@
+"""Whether a session was reproduced follows from the verdicts of the comparison, and from what was measured."""
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from benchtui.sessions.compare.align import ComparedSession, compare_sessions
+from benchtui.sessions.compare.reproduction import Reproduction, lines, reproduction
+from benchtui.sessions.events import Runtime
+from benchtui.sessions.payloads import Environment, Gpu, Host
+
+
+def judged(before: Any, after: Any) -> Reproduction:
+    return reproduction(
+        compare_sessions([ComparedSession.of("before", before), ComparedSession.of("after", after)])
+    )
+
+
+def steady(bench: Any, *times_ms: float, host: Host | None = None) -> Any:
+    cases = [bench.steady(2**place, time_ms) for place, time_ms in enumerate(times_ms)]
+    return bench.session(*cases, **({"host": host} if host else {}))
+
+
+def test_same_speed_is_reproduced_and_its_ratio_stated(bench: Any) -> None:
+    again = judged(steady(bench, 10.0, 20.0), steady(bench, 10.0, 20.0))
+    assert again.answer == "REPRODUCED"
+    first, *others = lines(again)
+    assert first.startswith("REPRODUCED: 2 cases, speed 1.000 × (")
+    assert others == ["  machine, software and settings are the same"]
+
+
+@pytest.mark.parametrize(("time_ms", "verdict"), [(15.0, "FASTER"), (30.0, "SLOWER")])
+def test_case_of_another_speed_is_not_reproduced_and_named(bench: Any, time_ms: float, verdict: str) -> None:
+    again = judged(steady(bench, 10.0, 20.0), steady(bench, 10.0, time_ms))
+    assert again.answer == "NOT REPRODUCED"
+    (named,) = [line for line in lines(again) if "bs=2" in line]
+    assert verdict in named
+
+
+def test_case_that_was_not_measured_again_is_not_reproduced(bench: Any) -> None:
+    failed = bench.case(2, 20.0, outcome="failed")
+    again = judged(steady(bench, 10.0, 20.0), bench.session(bench.steady(1, 10.0), failed))
+    assert again.answer == "NOT REPRODUCED"
+    assert any("not measured this time: failed" in line for line in lines(again))
+
+
+def test_wide_interval_is_unsure_with_its_reason(bench: Any) -> None:
+    again = judged(bench.session(bench.case(1, 10.0)), bench.session(bench.case(1, 10.3)))
+    assert again.answer == "UNSURE"
+    assert len(list(lines(again))) == 2
+
+
+def test_differences_of_the_machine_are_listed_but_decide_nothing(bench: Any) -> None:
+    sessions = [steady(bench, 10.0, host=Host(driver=driver)) for driver in ("570", "580")]
+    again = judged(*sessions)
+    assert again.answer == "REPRODUCED"
+    assert "  differs: GPU driver: 570 → 580" in lines(again)
+
+
+def test_other_work_is_not_reproduced_however_fast(bench: Any) -> None:
+    before, after = steady(bench, 10.0), steady(bench, 10.0)
+    after.started = replace(after.start, sweep=replace(after.start.sweep, dataset="other"))
+    again = judged(before, after)
+    assert again.answer == "NOT REPRODUCED"
+    assert any(line.startswith("  measured something else: Dataset: ") for line in lines(again))
+
+
+GPU = Gpu(index=0, name="H100", uuid="GPU-1", memory_mb=80_000.0, power_limit_w=700.0)
+HOST = Host(
+    platform="Linux-6.1-x86_64",
+    python="3.12.1",
+    processor="Xeon",
+    driver="570",
+    governor="performance",
+    container_cpus=8.0,
+    packages={"triton": "3.4"},
+    environment={"OMP_NUM_THREADS": "8"},
+    gpus=(GPU,),
+)
+PLANTED: dict[str, tuple[str, dict[str, Any]]] = {
+    "driver": ("GPU driver: 570 → 580", {"host": replace(HOST, driver="580")}),
+    "kernel of the system": ("Platform: Linux-6.1", {"host": replace(HOST, platform="Linux-6.9-x86_64")}),
+    "Python": ("Python: 3.12.1 → 3.13.0", {"host": replace(HOST, python="3.13.0")}),
+    "package": ("triton: 3.4 → 3.5", {"host": replace(HOST, packages={"triton": "3.5"})}),
+    "power limit": (
+        "power limit 700 W → H100, 80.0 GB, power limit 500 W",
+        {"host": replace(HOST, gpus=(replace(GPU, power_limit_w=500.0),))},
+    ),
+    "GPU": ("GPU 0: H100", {"host": replace(HOST, gpus=(replace(GPU, name="A100"),))}),
+    "governor": ("Governor: performance → powersave", {"host": replace(HOST, governor="powersave")}),
+    "CPU limit": ("Container CPU limit: 8.00 → 2.00", {"host": replace(HOST, container_cpus=2.0)}),
+    "variable": ("env OMP_NUM_THREADS: 8 → 2", {"host": replace(HOST, environment={"OMP_NUM_THREADS": "2"})}),
+    "torch": ("PyTorch: 2.9 → 2.8", {"runtime": {"torch": "2.8"}}),
+    "threads": ("Torch threads: 8 → 2", {"runtime": {"threads": 2}}),
+    "clock": ("GPU clock: 1,900 → 1,200 MHz", {"environment": {"graphics_clock_mhz": 1200.0}}),
+    "kernel of attention": ("actual attention: sdpa-flash → sdpa-math in 1 case", {"attention": "sdpa-math"}),
+    "threads of a case": ("actual threads: 8 → 4 in 1 case", {"threads": 4}),
+    "weights": ("weights of tiny: 01234567 → 89abcdef", {"files": {"weights": "89abcdef01234567"}}),
+    "step rule": ("until percent: none → 2.0", {"measure": {"until_percent": 2.0}}),
+}
+"""Differences with the line that names each."""
+
+
+def planted(bench: Any, time_ms: float, change: dict[str, Any]) -> Any:
+    """Make a session on a GPU with one difference."""
+    applied = {"attention": "sdpa-flash", "threads": 8}
+    effective = bench.effective(**applied | {name: change[name] for name in applied if name in change})
+    environment = Environment(**{"graphics_clock_mhz": 1900.0} | change.get("environment", {}))
+    case = bench.steady(
+        1,
+        time_ms,
+        effective=effective,
+        end={"environment": environment},
+        prepared={"files": change.get("files", {"weights": "0123456789abcdef"})},
+    )
+    session = bench.session(case, host=change.get("host", HOST))
+    session.apply(Runtime(**{"t": 0.0, "torch": "2.9", "threads": 8} | change.get("runtime", {})))
+    sweep = session.start.sweep
+    session.started = replace(
+        session.start, sweep=replace(sweep, measure=replace(sweep.measure, **change.get("measure", {})))
+    )
+    return session
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_planted_difference_is_named(bench: Any, name: str) -> None:
+    line, change = PLANTED[name]
+    again = judged(planted(bench, 10.0, {}), planted(bench, 20.0, change))
+    assert again.answer == "NOT REPRODUCED"
+    first, *others = lines(again)
+    (named,) = [text for text in others if line in text]
+    assert again.differing == [named.split(": ")[1]]
+    assert first.endswith(f"; differs: {again.differing[0]}")
+
+
+def test_nothing_differs_in_an_equal_session(bench: Any) -> None:
+    first, *_ = lines(judged(planted(bench, 10.0, {}), planted(bench, 20.0, {})))
+    assert first.endswith("; nothing that is recorded differs")

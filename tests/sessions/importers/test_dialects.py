@@ -1,0 +1,148 @@
+"""Tables and JSON in the dialects of the field, read with the same figures; what is ambiguous is refused."""
+
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.export.case_rows import rows
+from benchtui.sessions.importers import registry
+
+PLAIN = "batch,latency_ms\n1,5.5\n2,7.5\n"
+RECORDS = [{"batch": 1, "latency_ms": 5.5}, {"batch": 2, "latency_ms": 7.5}]
+LATENCIES = {"bs=1": 5.5, "bs=2": 7.5}
+
+
+def zipped(**files: str) -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(zipfile.ZipInfo(name), text)  # without the time of day
+    return data.getvalue()
+
+
+def latencies(imported: Any, tmp_path: Path, content: str | bytes) -> dict[str, float | None]:
+    path = tmp_path / "written"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return {row.name: row.latency_mean_ms for row, _ in rows(imported(path))}
+
+
+SAME = {
+    "tabs": PLAIN.replace(",", "\t"),
+    "quoted decimal commas": 'batch\tlatency_ms\n1\t"5,5"\n2\t"7,5"\n',
+    "bars": "batch|latency_ms\n1|5.5\n2|7.5\n",
+    "two spaces": "batch   latency_ms\n    1          5.5\n    2          7.5\n",
+    "one space": "batch latency_ms\n1 5.5\n2 7.5\n",
+    "reStructuredText": "=====  ====\nbatch  latency_ms\n=====  ====\n1      5.5\n2      7.5\n=====  ====\n",
+    "LaTeX": r"""\begin{tabular}{rr}
+batch & latency_ms \\
+\midrule
+1 & 5.5 \\
+2 & 7.5 \\
+\end{tabular}
+""",
+    "UTF-16 without a mark": PLAIN.encode("utf-16-le"),
+    "UTF-16, big end first": PLAIN.encode("utf-16-be"),
+    "ZIP of one file": zipped(a=PLAIN),
+    "index": ",batch,latency_ms\n0,1,5.5\n1,2,7.5\n",
+    "repeated header": "batch,latency_ms\n1,5.5\nbatch,latency_ms\n2,7.5\n",
+    "empty rows": "batch,latency_ms\n1,5.5\n,\n\n2,7.5\n",
+    "units in brackets": "batch size,latency [ms]\n1,5.5\n2,7.5\n",
+    "seconds": "Batch Size,Time (seconds)\n1,0.0055\n2,0.0075\n",
+    "units in cells": "batch,time\n1,5.5 ms\n2,7500 us\n",
+    "deviations": "batch,latency_ms\n1,5.5 ± 2%\n2,7.5ms ± 0.1ms\n",
+    "a column twice": "batch,latency_ms,latency_ms\n1,5.5,9\n2,7.5,9\n",
+    "trailing commas": '[{"batch": 1, "latency_ms": 5.5,}, {"batch": 2, "latency_ms": 7.5},]',
+    "comments": '// today\n{"results": [\n  {"batch": 1, "latency_ms": 5.5}, /* warm */\n'
+    '  {"batch": 2, "latency_ms": 7.5}]}',
+    "log lines": "INFO start\n" + "\n".join(map(json.dumps, RECORDS)) + "\nINFO end\n",
+    "an array of lines": "[\n" + "\n".join(map(json.dumps, RECORDS)) + "\n]",
+    "columns": json.dumps({"batch": {"0": 1, "1": 2}, "latency_ms": {"0": 5.5, "1": 7.5}}),
+    "split": json.dumps({"columns": ["batch", "latency_ms"], "index": [0, 1], "data": [[1, 5.5], [2, 7.5]]}),
+    "a list in an object": json.dumps({"title": "nightly", "results": RECORDS}),
+}
+
+
+@pytest.mark.parametrize("dialect", SAME)
+def test_figures_are_the_same_in_every_dialect(imported: Any, tmp_path: Path, dialect: str) -> None:
+    assert latencies(imported, tmp_path, SAME[dialect]) == pytest.approx(LATENCIES)
+
+
+OTHERS: dict[str, tuple[str, dict[str, float | None]]] = {
+    "1,234.5": ('batch;latency_ms\n1;"1,234.5"\n2;"2,234.5"\n', {"bs=1": 1234.5, "bs=2": 2234.5}),
+    "1.234,5": ("batch;latency_ms\n1;1.234,5\n2;2.234,75\n", {"bs=1": 1234.5, "bs=2": 2234.75}),
+    "1 234": ("batch;latency_ms\n1;1 234\n2;2 234\n", {"bs=1": 1234, "bs=2": 2234}),
+    "1_234": ("batch,latency_ms\n1,1_234\n2,2_234\n", {"bs=1": 1234, "bs=2": 2234}),
+    "1,234.5 ns": ('name,mean\na,"1,234.5 ns"\nb,2 us\n', {"a": 0.0012345, "b": 0.002}),
+    "1m03s": ("name,time\na,1m03s\nb,54s\n", {"a": 63_000, "b": 54_000}),
+    "it/s": ("config,it/s\na,5\nb,2\n", {"a": 200, "b": 500}),
+    "words": (
+        "batch,latency_ms\n1,5.5\n2,OOM\n4,inf\n8,N/A\n",
+        {"bs=1": 5.5, "bs=2": None, "bs=4": None, "bs=8": None},
+    ),
+    "batch sizes as columns": (
+        "Latency (ms),bs=1,bs=2\na,5,7\nb,6,OOM\n",
+        {"a bs=1": 5, "a bs=2": 7, "b bs=1": 6, "b bs=2": None},
+    ),
+    "bare batch sizes as columns": ("Time [s]\t1\t8\na\t0.5\t0.9\n", {"a bs=1": 500, "a bs=8": 900}),
+    "lines of names and values": (
+        "Batch size: 8\nLatency: 5.5 ms\nThroughput: 1,454.5 samples/s\n",
+        {"bs=8": 5.5},
+    ),
+    "a quantity a row": ("metric,value\nbatch_size,8\nlatency_ms,5.5\n", {"bs=8": 5.5}),
+    "single steps": ("step,latency_ms\n0,5\n1,6\n2,7\n", {"case": 6}),
+    "an object of cases": (json.dumps({"a": RECORDS[0], "b": RECORDS[1]}), {"a bs=1": 5.5, "b bs=2": 7.5}),
+    "texts that tell rows apart": (
+        "| Step | Batch | Average |\n|---|---|---|\n| prefill | 1 | 36 ms |\n| decode | 1 | 25 ms |\n",
+        {"bs=1 Step=prefill": 36, "bs=1 Step=decode": 25},
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_kind_of_table_is_read(imported: Any, tmp_path: Path, kind: str) -> None:
+    content, expected = OTHERS[kind]
+    assert latencies(imported, tmp_path, content) == pytest.approx(expected, nan_ok=False)
+
+
+@pytest.mark.parametrize(
+    ("content", "cause"),
+    [
+        ("batch,latency\n1,5.5\n2,7.5\n", "the unit of 'latency' isn't stated"),
+        ("command,mean\na,0.5\nb,0.6\n", "the unit of 'mean' isn't stated"),
+        ("model,bs=1,bs=2\na,5,7\n", "are values of an option, and nothing says what their cells are"),
+        ("- batch: 1\n  latency_ms: 5.5\n", "YAML; write it as JSON"),
+        ("{'batch': 1, 'latency_ms': 5.5}\n", "Python's repr of a dict; write it with json.dump"),
+        ("<table><tr><td>1</td></tr></table>", "HTML or XML; copy its table into a CSV file"),
+        ("#", "neither JSON nor a table"),
+        (zipped(a=PLAIN, b=PLAIN), "a ZIP archive, or a spreadsheet's own format"),
+        ("batch,latency_ms\n1,12 tok/s\n", "has the unit tok, which isn't one of"),
+    ],
+)
+def test_ambiguous_or_other_text_is_refused_with_its_cause(
+    tmp_path: Path, content: str | bytes, cause: str
+) -> None:
+    path = tmp_path / "written"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(BenchtuiError) as caught:
+        registry.read(path)
+    assert cause in str(caught.value)
+
+
+def test_copies_among_many_rows_are_found_at_once(tmp_path: Path) -> None:
+    lines = [f"{batch},{5 + batch}" for batch in range(1, 2400)]
+    path = tmp_path / "written"
+    path.write_text("batch,latency_ms\n" + "\n".join([*lines, *lines]))
+    assert len(registry.read(path).measurements) == len(lines)
+
+
+def test_a_fact_on_which_rows_differ_has_one_note(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("batch,latency_ms,card,memory,torch\n1,5.5,A100,40000,2.4\n2,7.5,H100,80000,2.4\n")
+    quantities = "batch=batch_size,latency_ms=step_ms,card=gpu,memory=gpu_memory,torch=torch"
+    found = registry.read(path, map_text=quantities)
+    assert [note for note in found.notes if "differs" in note] == ["gpu differs between rows: not recorded"]

@@ -1,0 +1,317 @@
+"""Files as the field writes them: what is unusual about each, and what must come in all the same."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchtui.sessions.advice.objectives import Objective
+from benchtui.sessions.advice.optimal import decide
+from benchtui.sessions.compare.align import ComparedSession, compare_sessions
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.export import case_export, dataframe
+from benchtui.sessions.export.case_rows import rows
+from benchtui.sessions.importers import registry, session_writer
+from benchtui.sessions.report.document import markdown
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.results import measured
+
+SERVE: dict[str, Any] = {
+    "model_id": "org/small",
+    "backend": "vllm",
+    "num_prompts": 20,
+    "request_rate": "inf",
+    "duration": 4.0,
+    "completed": 20,
+    "failed": 0,
+    "request_throughput": 5.0,
+    "output_throughput": 160.0,
+    "mean_ttft_ms": 60.0,
+    "median_ttft_ms": 51.5,
+    "std_ttft_ms": 9.0,
+}
+TRAINING = """\
+name,model_name,precision,compile,batch_size,steps,avg_step_time,tokens_per_sec,max_vram,padding,max_length
+run_fp32_F_none_1,tiny,fp32,False,1,50,0.0500,2560.0,900.5,max_length,128
+run_fp32_F_none_2,tiny,fp32,False,2,50,0.0800,3200.0,1200.25,max_length,128
+run_fp32_F_none_4,tiny,fp32,False,4,50,0.1250,4096.0,1800.75,max_length,128
+"""
+
+
+def texts(session: Session) -> str:
+    return "\n".join(message.text for message in session.messages)
+
+
+def lines(*values: object) -> str:
+    return "\n".join(json.dumps(value) for value in values)
+
+
+def compared(*sessions: Session) -> Any:
+    return compare_sessions([ComparedSession.of(name, one) for name, one in zip("ab", sessions, strict=True)])
+
+
+def test_serving_table_begins_with_the_median_time_to_the_first_token(imported: Any) -> None:
+    session = imported(SERVE)
+    serving = markdown(session).partition("## Serving")[2]
+    assert "51.5" in serving.splitlines()[6].split("|")[2]
+    ((row, _),) = rows(session)
+    assert row.time_to_first_token_p50_ms == 51.5
+
+
+def test_settings_that_a_sweep_added_are_options_and_named_by_compare(tmp_path: Path) -> None:
+    sessions = []
+    for block in (16, 32):
+        source, path = tmp_path / f"{block}.src", tmp_path / f"{block}.json"
+        source.write_text(json.dumps(SERVE | {"block_size": block, "run_number": 0}))
+        session_writer.write(registry.read(source), path)
+        sessions.append(Session.load(path))
+    assert sessions[0].cases[0].name.endswith("block_size=16")
+    difference = [(item.what, item.values) for item in compared(*sessions).differences]
+    assert ("block_size", ("16", "32")) in difference
+
+
+def test_rounds_of_a_sweep_summary_are_rounds_of_one_case(imported: Any) -> None:
+    session = imported([SERVE | {"run_number": 0}, SERVE | {"run_number": 1, "duration": 16.0}])
+    (row,) = measured(session)
+    assert row.metrics.rounds_ms == (4000.0, 16000.0)
+
+
+def test_case_with_failed_requests_is_shown_and_never_recommended(imported: Any) -> None:
+    failing = SERVE | {"label": "fast", "completed": 5, "failed": 15, "output_throughput": 900.0}
+    session = imported(lines(SERVE, failing))
+    assert "15 of 20 requests failed" in session.cases[1].marks
+    decision = decide(session, Objective("throughput"))
+    assert decision.best is not None and decision.best.name == session.cases[0].name
+    assert "15 of 20 requests failed" in decision.rejected[0].reason
+    assert "the only case that can be compared" in markdown(session)
+
+
+def test_nan_is_unknown_and_named(imported: Any) -> None:
+    text = json.dumps(SERVE | {"std_ttft_ms": float("nan"), "p99_ttft_ms": float("inf")})
+    session = imported(text)
+    assert "NaN or Infinity, imported as unknown: std_ttft_ms, p99_ttft_ms" in texts(session)
+    assert measured(session)[0].metrics.time_to_first_token_ms.std is None
+
+
+def test_older_guidellm_has_its_totals_elsewhere(imported: Any) -> None:
+    def times(value: float) -> dict[str, Any]:
+        return {"successful": {"mean": value, "median": value + 1, "count": 9, "std_dev": 0.1}}
+
+    benchmark = {
+        "args": {"strategy": {"type_": "constant", "rate": 2.5}},
+        "run_stats": {"start_time": 10.0, "end_time": 40.0},
+        "duration": 30.0,
+        "request_totals": {"successful": 9, "errored": 1, "total": 10},
+        "metrics": {"request_latency": times(0.5), "requests_per_second": times(2.0)},
+    }
+    session = imported({"benchmarks": [benchmark]})
+    ((row, _),) = rows(session)
+    assert (row.name, row.samples_per_s, row.request_p50_ms) == ("constant rate=2.5", 2.0, 1500.0)
+    assert "1 of 10 requests failed" in row.marks
+
+
+def command(name: str, *times_s: float, codes: tuple[int, ...] = ()) -> dict[str, Any]:
+    return {
+        "command": name,
+        "mean": sum(times_s) / len(times_s),
+        "times": list(times_s),
+        "exit_codes": list(codes or (0,) * len(times_s)),
+    }
+
+
+def test_time_of_zero_is_below_resolution_and_has_no_ratio(imported: Any) -> None:
+    session = imported({"results": [command("work", 0.5, 0.6), command("echo", 0.0, 0.0)]})
+    assert session.cases[1].marks == ("step times of 0 are below the resolution of the timer",)
+    text = markdown(session)
+    assert "the only case that can be compared" in text
+    assert [row.speedup for row, _ in rows(session)][1] is None
+
+
+def test_failed_runs_are_in_no_figure(imported: Any) -> None:
+    session = imported({"results": [command("a", 1.0, 1.1), command("b", 0.1, 3.0, 0.2, codes=(2, 0, 2))]})
+    first, second = measured(session)
+    assert (second.metrics.latency_ms.n, second.metrics.latency_ms.mean) == (1, 3000.0)
+    assert second.case.marks == ("2 of 3 runs failed",)
+    decision = decide(session, Objective("latency"))
+    assert decision.best is not None and decision.best.name == first.name
+
+
+def test_log_lines_before_json_are_skipped(imported: Any) -> None:
+    session = imported(
+        "[INFO] starting\nloading model: 3 shards\n" + json.dumps({"results": [command("a", 1.0)]})
+    )
+    assert [case.name for case in session.cases] == ["a"]
+    assert "skipped 2 lines that aren't JSON: 1, 2" in texts(session)
+
+
+def test_google_benchmark_has_its_own_units_and_repetitions(imported: Any) -> None:
+    def one(name: str, real: float, unit: str, **more: Any) -> dict[str, Any]:
+        return {"name": name, "run_type": "iteration", "iterations": 9, "real_time": real, "cpu_time": real,
+                "time_unit": unit, **more}  # fmt: skip
+
+    benchmarks = [
+        one("BM_a", 250.0, "us", repetition_index=0),
+        one("BM_a", 260.0, "us", repetition_index=1),
+        one("BM_a_mean", 255.0, "us", run_type="aggregate", aggregate_name="mean"),
+        one("BM_b", 2.0, "s"),
+    ]
+    session = imported({"context": {"num_cpus": 8}, "benchmarks": benchmarks})
+    a, b = measured(session)
+    assert (a.metrics.rounds_ms, b.metrics.latency_ms.mean) == (pytest.approx((0.25, 0.26)), 2000.0)
+    assert session.start.host.cpu_count == 8
+
+
+def test_commit_is_a_difference(tmp_path: Path) -> None:
+    sessions = []
+    for commit in ("abc1", "abc2"):
+        test = {"name": "t", "fullname": "x::t", "stats": {"mean": 0.5, "rounds": 3, "iterations": 1}}
+        source, path = tmp_path / commit, tmp_path / f"{commit}.json"
+        source.write_text(
+            json.dumps({"benchmarks": [test], "commit_info": {"id": commit, "dirty": commit == "abc1"}})
+        )
+        session_writer.write(registry.read(source), path)
+        sessions.append(Session.load(path))
+    differences = {item.what: item.values for item in compared(*sessions).differences}
+    assert differences["commit"] == ("abc1, with uncommitted changes", "abc2")
+
+
+def test_rows_written_twice_are_copies(imported: Any) -> None:
+    once, twice = TRAINING, TRAINING + "".join(TRAINING.splitlines(keepends=True)[2:])
+    session = imported(twice)
+    assert "2 rows equal earlier ones to the last digit: dropped as copies" in texts(session)
+    assert not any(row.metrics.rounds_ms for row in measured(session))
+    assert len(twice) > len(once)
+
+
+def test_row_out_of_memory_is_a_case_and_the_others_come_in(imported: Any) -> None:
+    session = imported(TRAINING.replace("0.1250,4096.0,1800.75", "CUDA out of memory,,"))
+    assert [case.state for case in session.cases] == ["ok", "ok", "oom"]
+    assert session.cases[2].finished.reason == "avg_step_time is CUDA out of memory"
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        pytest.param(TRAINING.replace(",", ";").replace(".", ","), id="decimal commas"),
+        pytest.param(TRAINING.replace(",", "\t"), id="tabs"),
+        pytest.param("\ufeff" + TRAINING, id="byte order mark"),
+        pytest.param("# run of today\nINFO loading\n" + TRAINING, id="lines before"),
+        pytest.param(TRAINING + TRAINING.splitlines()[0] + "\n", id="repeated header"),
+        pytest.param("\n".join(f"{'' if n == 0 else n - 1},{line}" for n, line in enumerate(TRAINING.splitlines())), id="index"),  # noqa: E501
+        pytest.param("\n".join("| " + line.replace(",", " | ") + " |" for line in TRAINING.splitlines()), id="bars"),  # noqa: E501
+    ],
+)  # fmt: skip
+def test_table_in_another_dialect_has_the_same_figures(imported: Any, tmp_path: Path, written: str) -> None:
+    shown = [(row.name, row.latency_mean_ms, row.peak_allocated_mb) for row, _ in rows(imported(written))]
+    assert shown == [
+        ("cuda fp32 compile=off attn=unknown bs=1 seq=128", 50.0, 900.5),
+        ("cuda fp32 compile=off attn=unknown bs=2 seq=128", 80.0, 1200.25),
+        ("cuda fp32 compile=off attn=unknown bs=4 seq=128", 125.0, 1800.75),
+    ]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [gzip.compress(TRAINING.encode()), TRAINING.encode("utf-16"), TRAINING.replace("\n", "\r\n").encode()],
+    ids=["gzip", "utf-16", "crlf"],
+)
+def test_table_in_other_bytes_is_read(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "t").write_bytes(data)
+    assert len(registry.read(tmp_path / "t").measurements) == 3
+
+
+@pytest.mark.parametrize(
+    ("data", "cause"),
+    [
+        (b"PK\x03\x04abc", "a ZIP archive, or a spreadsheet's own format"),
+        (b"\x80\x04\x95abc", "a Python pickle, which could run any code"),
+        (b"\x1f\x8bnot gzip", "can't be decompressed"),
+        (b"a,b\nx,y\n", "neither JSON nor a table"),
+        (b"batch_size,latency_ms\n1,0\n2,0.0\n", "all latencies are 0"),
+        (b"color,size\nred,3\n", "no column is recognized as a step time or a rate"),
+        (b'{"results": [', "not valid JSON: line 1"),
+    ],
+)
+def test_refusal_names_its_own_cause(tmp_path: Path, data: bytes, cause: str) -> None:
+    (tmp_path / "f").write_bytes(data)
+    with pytest.raises(BenchtuiError) as caught:
+        registry.read(tmp_path / "f")
+    assert cause in str(caught.value)
+    assert "not a supported format" not in str(caught.value)
+
+
+def test_map_by_hand_and_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "own.csv"
+    source.write_text('model,b,t,tps\nresnet,8,"1,234.5",6.5\nresnet,16,2000,8\n')
+    first = registry.read(source, map_text="t=step_us,b=batch_size,model=model").measurements[0]
+    assert (first.reported.latency_mean_ms, first.config.batch_size) == (pytest.approx(1.2345), 8)  # type: ignore[union-attr]
+    monkeypatch.setattr(registry, "maps_path", lambda: tmp_path / "import.toml")
+    (tmp_path / "import.toml").write_text('[import.mine.columns]\nt = "step_us"\nb = "batch_size"\n')
+    assert registry.read(source, map_text="mine").measurements[0].reported.latency_mean_ms == pytest.approx(
+        1.2345
+    )  # type: ignore[union-attr]
+    for text, cause in (
+        ("t=weight", "isn't a quantity"),
+        ("q=step_ms", "has no column 'q'"),
+        ("none", "neither COLUMN"),
+    ):
+        with pytest.raises(BenchtuiError, match=cause):
+            registry.read(source, map_text=text)
+
+
+def test_map_is_proposed_from_names_and_units(imported: Any) -> None:
+    session = imported(
+        "| Model | Batch | Latency (ms) | Peak VRAM (GiB) |\n|---|---|---|---|\n| a | 1 | 5.5 ± 0.1 | 2 |\n| b | 1 | 7 | 3 |\n"  # noqa: E501
+    )
+    first, second = measured(session)
+    assert [first.name, second.name] == ["a bs=1", "b bs=1"]
+    assert first.metrics.latency_ms.mean == 5.5
+    assert first.case.finished.memory.peak_device_mb == pytest.approx(2 * 2**30 / 1e6)
+    assert "read by --map Model=model,Batch=batch_size,Latency (ms)=step_ms" in texts(session)
+
+
+def test_rows_too_far_apart_are_no_rounds(imported: Any) -> None:
+    session = imported("batch_size,latency_ms\n1,5\n1,5.2\n2,5\n2,50\n")
+    assert [row.name for row in measured(session)] == ["bs=1", "bs=2 #1", "bs=2 #2"]
+    assert "more than 3 times apart" in texts(session)
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "frame", "jsonl", "parquet"])
+def test_own_exports_come_back_as_they_went_out(imported: Any, tmp_path: Path, form: str) -> None:
+    session = imported(TRAINING.replace("0.1250,4096.0,1800.75", "OOM,,"))
+    frame, path = dataframe.frame(session), tmp_path / "export"
+    if form == "parquet":
+        case_export.write_parquet(session, path, ())
+    else:
+        written = {
+            "csv": lambda: case_export.as_csv(session),
+            "json": lambda: case_export.as_json(session),
+            "frame": lambda: frame.to_csv(),
+            "jsonl": lambda: frame.to_json(orient="records", lines=True),
+        }
+        path.write_text(written[form]())
+    session_writer.write(registry.read(path), tmp_path / "again.json")
+    again = Session.load(tmp_path / "again.json")
+    before, after = ([row for row, _ in rows(one)] for one in (session, again))
+    assert after == before
+
+
+@pytest.mark.parametrize("file", ["gpt2-optimizers.csv", "vllm-bench.jsonl", "guidellm.json", "aiperf.json"])
+def test_exports_of_imported_files_come_back_with_all_figures(imported: Any, tmp_path: Path, file: str) -> None:
+    session = imported(Path(__file__).parents[2] / "fixtures" / file)
+    (tmp_path / "export").write_text(case_export.as_csv(session))
+    session_writer.write(registry.read(tmp_path / "export"), tmp_path / "again.json")
+    before, after = ([row for row, _ in rows(one)] for one in (session, Session.load(tmp_path / "again.json")))
+    assert after == before
+
+
+def test_generation_comes_back_without_further_marks(tmp_path: Path) -> None:
+    session = Session.load(Path(__file__).parents[2] / "fixtures" / "recorded" / "generate.json")
+    (tmp_path / "export").write_text(case_export.as_csv(session))
+    session_writer.write(registry.read(tmp_path / "export"), tmp_path / "again.json")
+    before, after = ([row for row, _ in rows(one)] for one in (session, Session.load(tmp_path / "again.json")))
+    assert [(row.name, row.marks, row.outcome) for row in after] == [
+        (row.name, row.marks, row.outcome) for row in before
+    ]

@@ -1,0 +1,216 @@
+"""One table as people write it: the same figures in any spelling, encoding and shape, or its own refusal."""
+
+import gzip
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.importers import registry
+from benchtui.sessions.importers.imported import Imported
+
+CSV = "model,batch_size,latency_ms\nresnet,1,5.5\nresnet,8,22.25\nresnet,16,40.125\n"
+FIGURES = [(1, 5.5, "ok"), (8, 22.25, "ok"), (16, 40.125, "ok")]
+OBJECTS = [{"batch_size": size, "latency_ms": time_ms} for size, time_ms, _ in FIGURES]
+ROWS = [[size, time_ms] for size, time_ms, _ in FIGURES]
+TABLE = "| batch_size | latency (ms) |\n|--:|:--|\n| 1 | 5.5 |\n| 8 | 22.25 |\n| 16 | 40.125 |\n"
+PANDAS = """\
+   batch_size  latency_ms
+0           1       5.500
+1           8      22.250
+2          16      40.125
+
+[3 rows x 2 columns]
+"""
+POLARS = """\
+shape: (3, 2)
+│ batch_size ┆ latency_ms │
+│ ---        ┆ ---        │
+│ i64        ┆ f64        │
+╞════════════╪════════════╡
+│ 1          ┆ 5.5        │
+│ 8          ┆ 22.25      │
+│ 16         ┆ 40.125     │
+"""
+TRACEBACK = 'Traceback (most recent call last):\n  File "a.py", line 1, in <module>\nRuntimeError: CUDA, out\n'
+MS_BY_UNIT = {
+    1e-6: "ns nsec nanos nanosecond nanoseconds",
+    1e-3: "us µs μs usec microsecond microseconds",
+    1.0: "ms msec msecs millis millisecond milliseconds",
+    1e3: "s sec secs second seconds",
+    6e4: "mins minute minutes",
+    3.6e6: "hr hrs hour hours",
+}
+ENCODINGS = ("utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252", "gb18030")
+NAMES = (("réseau", "latin-1"), ("模型", "gb18030"))
+FORMS = ("latency ({})", "latency [{}]", "latency_{}", "latency {}", "latency/{}", "latency in {}", "time <{}>")
+UNKNOWN = (
+    *(
+        "NaN",
+        "nan",
+        "N/A",
+        "NA",
+        "-",
+        "--",
+        "—",
+        "null",
+        "None",
+        "inf",
+        "-Infinity",
+        "∞",
+        "#N/A",
+        "#DIV/0!",
+        "",
+        "?",
+    ),
+    *("TBD", "1.#INF", "<NA>", "n.a.", "nil", "missing", "…", "*", "not available", "pending"),
+)
+OUTCOMES = {
+    "oom": ("OOM", "CUDA OOM", "O.O.M.", "torch.cuda.OutOfMemoryError: Tried", "out-of-memory", "MemoryError",
+            "out of mem", "CUBLAS_STATUS_ALLOC_FAILED", "insufficient memory", "cannot allocate memory"),
+    "timeout": ("timeout", "timed out", "TimeoutError", "time limit", "TLE", "hang", "hung", "deadlock"),
+    "skipped": ("skipped", "SKIP", "unsupported", "not supported", "not run", "NotImplementedError", "N/S"),
+    "failed": ("DNF", "FAILED", "ERR", "Error: shape", "crashed", "segfault", "Segmentation fault", "killed",
+               "exception", "❌", "aborted", "panic", "core dumped", "invalid", "cancelled", "false"),
+}  # fmt: skip
+SUCCESSES = (
+    "OK",
+    "Success",
+    "passed",
+    "done",
+    "completed",
+    "true",
+    "✓",
+    "finished",
+    "valid",
+    "✅",
+    "yes",
+    "degraded",
+)
+
+
+def read(folder: Path, data: str | bytes) -> Imported:
+    (folder / "f").write_bytes(data if isinstance(data, bytes) else data.encode())
+    return registry.read(folder / "f")
+
+
+def figures(imported: Imported) -> list[tuple[int, float | None, str]]:
+    """Batch size, step in ms and outcome of each case."""
+    return [
+        (row.config.batch_size, row.mean_ms and round(row.mean_ms, 6), row.outcome if row.failure else "ok")
+        for row in imported.measurements
+    ]
+
+
+def zipped(**files: str) -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name.replace("__MACOSX", "__MACOSX/._a"), text)
+    return data.getvalue()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        *(CSV.encode(name) for name in ENCODINGS),
+        *(CSV.replace("resnet", name).encode(code) for name, code in NAMES),
+        b"\0\0\xfe\xff" + CSV.encode("utf-32-be"),
+        CSV.encode() + b"\x1a",
+        gzip.compress(CSV.encode(), mtime=0),
+        zipped(a=CSV, __MACOSX="x"),
+        *(CSV.replace("\n", end) for end in ("\r", "\r\n", "\n\n", ",\n", ",,,,\n")),
+        CSV.replace("5.5", "\x1b[32m5.5\x1b[0m"),
+        *(CSV.replace(",", separator) for separator in (";", "\t", "|", " ; ", "   ", " | ")),
+        CSV.replace(",", ";").replace(".", ","),
+        "sep=;\n" + CSV.replace(",", ";"),
+        *(start + CSV for start in ("# host\n", "// host\n", "2026-01-01 12:00:00,123 INFO loading, wait\n")),
+        CSV + "INFO done in 5 s\n",
+        CSV + TRACEBACK,
+        CSV + CSV,
+        "batch_size,latency\n-,ms\n1,5.5\n8,22.25\n16,40.125\n",
+        "batch_size,latency (ms)\n1,5.5 ± 0.1\n8,22.25+/-0.2\n16,40.125 (1)\n",
+        "batch_size,latency\n1,5.5 ms\n8,22250 us\n16,0.040125 s\n",
+        PANDAS,
+        POLARS,
+        " batch_size | latency_ms \n-----------+----------\n 1 | 5.5\n 8 | 22.25\n 16 | 40.125\n(3 rows)\n",
+        TABLE,
+        "".join(f"> {line}\n" for line in TABLE.splitlines()),
+        TABLE.replace("5.5", "[5.5](https://example.org/run)").replace("22.25", "**22.25**"),
+        json.dumps({"results": OBJECTS}),
+        json.dumps({"meta": {"gpu": "A"}, "data": {"runs": OBJECTS}}),
+        json.dumps([["batch_size", "latency_ms"], *ROWS]),
+        json.dumps({"columns": ["batch_size", "latency_ms"], "index": [0, 1, 2], "data": ROWS}),
+        json.dumps([{"batch_size": size, "latencies_ms": [time_ms, time_ms]} for size, time_ms in ROWS]),
+        "".join(f"\x1e{json.dumps(item)}\n" for item in OBJECTS),
+        "".join(f"2026-01-01 12:00:00,1 INFO result: {json.dumps(item)}\n" for item in OBJECTS),
+    ],
+    ids=lambda data: repr(data)[:30],
+)  # fmt: skip
+def test_same_figures(tmp_path: Path, data: str | bytes) -> None:
+    assert figures(read(tmp_path, data)) == FIGURES
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    ("ms", "unit"), [(ms, unit) for ms, units in MS_BY_UNIT.items() for unit in units.split()]
+)
+def test_unit_in_the_name_of_the_column(tmp_path: Path, ms: float, unit: str, form: str) -> None:
+    rows = "".join(f"{size},{time_ms / ms!r}\n" for size, time_ms in ROWS)
+    assert figures(read(tmp_path, f"batch_size,{form.format(unit)}\n{rows}")) == FIGURES
+
+
+def test_exponent_is_no_unit(tmp_path: Path) -> None:
+    with pytest.raises(BenchtuiError, match="the unit of 'latency' isn't stated"):
+        read(tmp_path, "batch_size,latency\n1,5.5e-05\n8,2.2e-04\n")
+
+
+@pytest.mark.parametrize("word", UNKNOWN)
+def test_unknown_figure(tmp_path: Path, word: str) -> None:
+    rows = CSV.replace("22.25", word)
+    assert figures(read(tmp_path, rows)) == [FIGURES[0], (8, None, "failed"), FIGURES[2]]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "word"), [(outcome, word) for outcome, of in OUTCOMES.items() for word in of]
+)
+def test_word_in_place_of_a_figure_is_an_outcome(tmp_path: Path, outcome: str, word: str) -> None:
+    expected = [FIGURES[0], (8, None, outcome), FIGURES[2]]
+    assert figures(read(tmp_path, CSV.replace("22.25", f'"{word}"'))) == expected
+    stated = (
+        CSV.replace("latency_ms", "latency_ms,status").replace(".5\n", ".5,ok\n").replace(".125", ".125,ok")
+    )
+    assert figures(read(tmp_path, stated.replace("22.25", f',"{word}"'))) == expected
+
+
+@pytest.mark.parametrize("word", SUCCESSES)
+def test_word_of_success_costs_no_case(tmp_path: Path, word: str) -> None:
+    """A word that says neither success nor failure is a mark of a case that has its time."""
+    lines = [f"{line},{word}" for line in CSV.splitlines()[1:]]
+    imported = read(tmp_path, "\n".join(["model,batch_size,latency_ms,status", *lines]))
+    assert figures(imported) == FIGURES
+    assert imported.measurements[0].marks == (("status: degraded",) if word == "degraded" else ())
+
+
+@pytest.mark.parametrize(
+    ("data", "cause"),
+    [
+        ("\ufeff<html><td>1", "HTML or XML"),
+        ("\n\n<!DOCTYPE html>", "HTML or XML"),
+        (b"BZh91AY", "bzip2"),
+        (b"\xfd7zXZ\0", "xz"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(99), "binary data"),
+        ("- batch_size: 1\n  latency_ms: 5.5\n", "YAML"),
+        ("{'results': [1]}", "Python's repr"),
+        ("batch_size,latency\n1,5.5\n", "the unit of 'latency' isn't stated"),
+        ("batch_size,latency_ms\n1,inf\n8,-inf\n", "'latency_ms' has no number"),
+        ("batch_size,latency_ms\n1,nan\n8,\n", "'latency_ms' has no number"),
+        ('[{"batch_size":1,"latency_ms":Infinity},{"batch_size":2}]', "'latency_ms' has no number"),
+    ],
+)  # fmt: skip
+def test_refusal_has_its_own_cause(tmp_path: Path, data: str | bytes, cause: str) -> None:
+    with pytest.raises(BenchtuiError, match=cause):
+        read(tmp_path, data)

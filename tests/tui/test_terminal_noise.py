@@ -1,0 +1,116 @@
+"""Bytes that no terminal should send, on every page: no crash."""
+
+import asyncio
+import random
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchtui.engine import client
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.tui.app import BenchtuiApp
+from benchtui.tui.shell.context import AppContext
+from benchtui.tui.shell.terminal import TerminalInput
+
+PAGES = (
+    "home",
+    "sweep",
+    "open",
+    "monitor",
+    "replay",
+    "columns",
+    "charts",
+    "case",
+    "why",
+    "library",
+    "compare",
+    "report",
+    "palette",
+)
+BUTTONS = (0, 1, 2, 3, 32, 35, 64, 65, 66, 67, 128)
+PLACES = ((1, 1), (40, 12), (80, 24), (150, 60), (223, 223))
+
+
+def reports() -> list[bytes]:
+    """Return mouse reports in all four encodings, of positions on the screen and beyond it."""
+    sent = []
+    for button in BUTTONS:
+        for column, row in PLACES:
+            x10 = bytes(min(255, 32 + value) for value in (button, column, row))
+            utf8 = "".join(chr(32 + value) for value in (button, column, row)).encode()
+            sent += [b"\x1b[M" + x10, b"\x1b[M" + utf8, b"\x1b[%d;%d;%dM" % (32 + button, column, row)]
+            sent += [b"\x1b[<%d;%d;%d%c" % (button, column, row, end) for end in b"Mm"]
+    return sent
+
+
+STRINGS = 10_000
+"""Random byte strings that a page gets in the long tests; CI sends a hundredth of them."""
+
+
+async def send(app: BenchtuiApp, sent: Sequence[bytes]) -> None:
+    """Put what a terminal sends into the app, and wait until it is handled, or the app has ended."""
+    source = TerminalInput()
+    for data in sent:
+        for message in (*source.read(data), *source.tick()):
+            app.post_message(message)
+    while app.return_value is None and (not app.key_queue.settled or app.message_queue_size):
+        await asyncio.sleep(0.005)
+
+
+def noise_of(dice: random.Random, strings: int) -> Iterator[bytes]:
+    """Yield byte strings: of any bytes, or a damaged sequence, or one that ends in the middle."""
+    whole = [
+        *reports(),
+        b"\x1b[200~pasted\x1b[201~",
+        b"\x1b[48;24;80;480;800t",
+        b"\x1b[?2026;2$y",
+        b"\x1b[97;5u",
+    ]
+    for _ in range(strings):
+        data = bytes(dice.randrange(256) for _ in range(dice.randrange(1, 8)))
+        sequence = dice.choice(whole)
+        place = dice.randrange(len(sequence))
+        damaged = sequence[:place] + bytes([dice.randrange(256)]) + sequence[place + dice.randrange(2) :]
+        yield dice.choice((data, damaged, sequence[:place] + data))
+
+
+@pytest.mark.parametrize("page", PAGES)
+async def test_mouse_and_undecodable_bytes_on_a_page(stage: Any, app_context: AppContext, page: str) -> None:
+    dice = random.Random(page)
+    noise = [b"%c" % byte for byte in range(0x80, 0x100)]
+    noise += [bytes(dice.randrange(0x80, 0x100) for _ in range(dice.randrange(1, 20))) for _ in range(300)]
+    async with stage.at(page, app_context) as seen:
+        shown = seen.app.screen
+        await send(seen.app, noise)
+        assert seen.app.screen is shown, "undecodable bytes press no keys"
+        await send(seen.app, reports())
+        await seen.look()
+    assert seen.app.return_code in (0, None)
+
+
+@pytest.mark.parametrize("strings", [STRINGS // 100, pytest.param(STRINGS, marks=pytest.mark.long)])
+@pytest.mark.parametrize("page", PAGES)
+async def test_random_bytes_on_a_page(
+    stage: Any,
+    app_context: AppContext,
+    page: str,
+    strings: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Keys among the bytes do what keys do, in a folder of their own, but start no engine."""
+
+    def refuse(*_: object) -> None:
+        raise BenchtuiError("nothing starts here")
+
+    monkeypatch.setattr(client, "_start", refuse)
+    monkeypatch.chdir(tmp_path)
+    left = list(noise_of(random.Random(page), strings))
+    while left:
+        async with stage.at(page, app_context) as seen:
+            while left and seen.app.return_value is None:
+                part, left = left[:25], left[25:]
+                await send(seen.app, part)
+        assert seen.app.return_code in (0, None)
