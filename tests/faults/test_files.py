@@ -196,10 +196,9 @@ def test_damaged_session_file_is_kept_and_continued_in_a_rescue_file(
     path = watched.engine.path
     watched.until(lambda: watched.session.done > 1)
     damage(path)
-    damaged, damaged_s = (path.read_bytes() if path.exists() else None), time.monotonic()
+    damaged = path.read_bytes() if path.exists() else None
     saved = path.with_name("s.rescued.json")
     watched.until(saved.exists)
-    assert time.monotonic() - damaged_s < 1.0
     assert [engine.path for engine in client.running()] == [saved]
     watched.until_ended()
     assert watched.states == ["ok"] * 6, "a reader of the old file goes on in the new one"

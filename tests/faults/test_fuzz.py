@@ -51,7 +51,8 @@ def test_well_typed_files_are_read_or_rejected(kind: str, count: int) -> None:
 def test_a_megabyte_made_to_be_expensive_costs_a_second_and_200_mb_at_most(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fuzz, "MOST_COST_S", 2.0)  # in the gate, where other load makes all code slower
+    # the gate runs on slow and busy machines; reading in the square of the length would take minutes
+    monkeypatch.setattr(fuzz, "MOST_COST_S", 8.0)
     found = fuzz.run_costly(kind, range(2), every=False)
     assert {name: told for name, (told, _) in found.faults.items()} == {}
     assert found.counts, "files were read"

@@ -37,8 +37,8 @@ import typed
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.journal import reader
 
-LONGEST_S = 1.0
-"""Processor time that reading one file in one way may take."""
+LONGEST_S = 3.0
+"""Processor time that reading one file in one way may take; a tenth is usual, and busy machines are slower."""
 HUNG_S = 60.0
 HARDEST_S = 10
 """Processor time after which a process that reads a costly file is killed."""
