@@ -29,7 +29,7 @@ import psutil
 from benchtui.engine import client
 from benchtui.engine.control import ResumeOptions
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import CaseStarted
+from benchtui.sessions.events import CaseStarted, Steps
 from benchtui.sessions.journal.reader import read
 from benchtui.sessions.permissions.needed import keys, needed_permissions
 from benchtui.sessions.report.document import markdown
@@ -265,7 +265,10 @@ def _left(at_s: float, path: Path, killed_s: float, faults: tuple[str, ...], sha
     faults = (*faults, *(f"case {index} had ended, and has {kept[index]} steps" for index in short))
     in_hand = [case for case in session.cases if case.finished is None or case.state == "failed"]
     # notes name a case by its batch size, which is another for each
-    lost = [at for case in in_hand for at in done.get(case.config.batch_size - 1, [])[kept[case.index] :]]
+    notes = {case.index: done.get(case.config.batch_size - 1, []) for case in session.cases}
+    lost = [at for case in in_hand for at in notes[case.index][kept[case.index] :]]
+    if not shape.rounds:  # the first steps of a turn aren't recorded, so that the number of steps says nothing
+        lost = [at for at in lost if at > _newest_s(session, path, notes)]
     lost_s = killed_s - min(lost, default=killed_s)
     if lost_s > KEPT_BACK_S + ON_THE_WAY_S:
         faults = (*faults, f"steps of {lost_s:.2f} s are lost")
@@ -275,6 +278,15 @@ def _left(at_s: float, path: Path, killed_s: float, faults: tuple[str, ...], sha
     if "## " not in markdown(session):
         faults = (*faults, "no report")
     return Left(at_s, "finished" if session.finished else "cut off", session.done, len(lost), lost_s, faults)
+
+
+def _newest_s(session: Session, path: Path, notes: dict[int, list[float]]) -> float:
+    """Return when the newest recorded steps arrived, on the monotonic clock; 0 if no case has ended."""
+    for case in session.cases:
+        if case.ends and case.ends[0].measured_s:
+            begun_s = notes[case.index][case.measured.of_round(0) - 1] - case.ends[0].measured_s[1]
+            return begun_s + max(event.t for event in read(path).events if isinstance(event, Steps))
+    return 0.0
 
 
 def _noted(notes: Path, until_s: float) -> dict[int, list[float]]:

@@ -36,8 +36,16 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 MODULES: dict[str, tuple[str, ...]] = {
-    "sessions/stats/ratios.py": ("tests/sessions/stats/test_ratios.py",),
-    "sessions/stats/verdicts.py": ("tests/sessions/stats/test_ratios.py",),
+    "sessions/stats/ratios.py": (
+        "tests/sessions/stats/test_ratios.py",
+        "tests/sessions/stats/test_noise_by_turns.py",
+        "tests/sessions/advice/test_optimal.py",
+    ),
+    "sessions/stats/verdicts.py": (
+        "tests/sessions/stats/test_ratios.py",
+        "tests/sessions/advice/test_optimal.py",
+        "tests/sessions/advice/test_open_questions.py",
+    ),
     "sessions/stats/quantiles.py": ("tests/sessions/stats/test_quantiles.py",),
     "sessions/stats/case_metrics.py": ("tests/sessions/stats/test_case_metrics.py",),
     "sessions/stats/disturbance.py": ("tests/sessions/stats/test_disturbance.py",),
@@ -51,10 +59,21 @@ MODULES: dict[str, tuple[str, ...]] = {
         "tests/sessions/stats/test_noise_by_turns.py",
     ),
     "sessions/stats/baseline.py": ("tests/sessions/stats/test_baseline.py",),
-    "sessions/stats/evidence.py": ("tests/sessions/stats/test_evidence.py",),
-    "sessions/advice/race.py": ("tests/sessions/advice/test_race.py", "tests/sessions/advice/test_turns.py"),
-    "sessions/advice/turns.py": ("tests/sessions/advice/test_turns.py",),
-    "sessions/advice/elimination.py": ("tests/sessions/advice/test_race.py",),
+    "sessions/stats/evidence.py": (
+        "tests/sessions/stats/test_evidence.py",
+        "tests/sessions/stats/test_ratios.py",
+    ),
+    "sessions/advice/race.py": (
+        "tests/sessions/advice/test_race.py",
+        "tests/sessions/advice/test_turns.py",
+        "tests/sessions/text/test_conclusion.py",
+        "tests/sessions/advice/test_simulated_races.py",
+    ),
+    "sessions/advice/turns.py": ("tests/sessions/advice/test_turns.py", "tests/sessions/advice/test_race.py"),
+    "sessions/advice/elimination.py": (
+        "tests/sessions/advice/test_race.py",
+        "tests/sessions/advice/test_simulated_races.py",
+    ),
     "engine/worker/turns.py": ("tests/engine/worker/test_turns.py",),
     "engine/supervisor/waits/waits.py": ("tests/engine/supervisor/waits/test_waits.py",),
     "engine/supervisor/rounds/between_turns.py": ("tests/engine/supervisor/waits/test_waits.py",),
@@ -223,7 +242,7 @@ def _changed_operators(node: ast.AST) -> Iterator[Change]:
 
 def _changed_values(node: ast.AST) -> Iterator[Change]:
     match node:
-        case ast.Constant(value=bool()) | ast.Return(value=ast.Constant(value=None)):
+        case ast.Constant(value=bool()) | ast.Return(value=ast.Constant(value=None | False)):
             return
         case ast.Constant(value=int(number)):
             yield "number", _copy(node, value=number + 1)
