@@ -14,7 +14,7 @@ from benchtui.sessions.payloads import Energy, Environment, Memory, Neighbor, Pr
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.distribution import sample
-from benchtui.sessions.stats.evidence import Evidence, bounds_ms
+from benchtui.sessions.stats.evidence import Evidence, bounds_ms, others_of
 from benchtui.sessions.stats.noise import ASSUMED, SHARE, Noise, Spread
 from benchtui.sessions.stats.quantiles import student_t_quantile
 from benchtui.sessions.stats.ratios import (
@@ -140,6 +140,19 @@ def test_a_ratio_without_an_interval_is_never_sure() -> None:
     found = Ratio(20.0, same_within=0.5)
     assert (found.verdict, found.doubt, found.contested) == (UNSURE, Doubt.NO_INTERVAL, False)
     assert found.low is found.high is found.resolution is found.rounds_wanted is None
+    assert found.sure_low is found.sure_high is found.leaning is None
+
+
+def test_a_ratio_has_the_ends_of_both_intervals_and_leans_if_they_disagree() -> None:
+    leaning = Ratio(1.1, Bounds(1.1, 1.01, 1.2, 0.99, 1.25), same_within=0.02)
+    assert (leaning.low, leaning.high, leaning.sure_low, leaning.sure_high) == (1.01, 1.2, 0.99, 1.25)
+    assert (leaning.verdict, leaning.leaning) == (UNSURE, FASTER)
+    assert ratio(1.5, 1.01).leaning is None, "the 99% interval decides"
+
+
+def test_a_spread_that_is_assumed_is_measured_first() -> None:
+    wide = Ratio(1.1, Bounds(1.1, 0.9, 1.3, 0.8, 1.5), same_within=0.02, between=0.1, assumed=True)
+    assert [replace(wide, rounds=rounds).next_rounds for rounds in (1, 4, 5, 7)] == [5, 5, 6, 8]
 
 
 @pytest.mark.parametrize(
@@ -1131,12 +1144,13 @@ def in_turns(
     apart_s: float = 1.0,
     disturbed: int | None = None,
     noise: Noise | None = None,
+    error: float = 0.0,
 ) -> tuple[Evidence, Evidence]:
     """Two cases with the medians of each turn; steps of a second, and between the two cases this pause."""
     pair = []
     for place, rounds in enumerate(zip(*turns_ms, strict=True)):
         around = [SHARED if number == disturbed and place else QUIET for number in range(len(rounds))]
-        found = case(*rounds, around=around, noise=noise)
+        found = case(*rounds, around=around, noise=noise, error=error)
         starts = [number * 100.0 + place * (1 + apart_s) for number in range(len(rounds))]
         ends = [
             msgspec.structs.replace(end, measured_s=(start, start + 1))
@@ -1159,6 +1173,37 @@ def test_rounds_in_turns_are_compared_pair_by_pair() -> None:
     assert found.bounds == near(by_t(sum(logs) / 6, sqrt(spread(*logs) / 6), 5))
     assert (found.verdict, found.rounds, found.assumed) == (FASTER, 6, False)
     assert found.value == pytest.approx(10 / 9.5, rel=1e-3)
+
+
+def test_rounds_three_seconds_apart_are_pairs_in_either_order() -> None:
+    pair = in_turns(*DRIFT, apart_s=3.0)
+    assert latency(*pair).bounds == latency(*in_turns(*DRIFT)).bounds
+    assert latency(*reversed(pair)).verdict is SLOWER
+
+
+def test_pairs_are_no_more_exact_than_their_steps() -> None:
+    found = latency(*in_turns(*DRIFT, error=0.1))
+    logs = [log(one / other) for one, other in DRIFT]
+    assert found.bounds == near(by_t(sum(logs) / 6, sqrt(2 * 0.1**2 / 6), 5))
+
+
+def test_rounds_next_to_a_neighbor_are_left_out_of_the_pairs() -> None:
+    one, other = in_turns(*DRIFT[:2], (30.0, 1.0), *DRIFT[2:], disturbed=2)
+    left_out = replace(other, rounds=other.rounds[:2] + other.rounds[3:])
+    assert latency(one, left_out).bounds == latency(*in_turns(*DRIFT)).bounds
+
+
+def test_pairs_without_times_have_no_ratio() -> None:
+    times = latency_ratio(*in_turns(*DRIFT[:5], (0.0, 9.5)))
+    assert times is None or times.bounds is None
+
+
+def test_only_rounds_of_the_same_session_are_taken_from_its_spread() -> None:
+    known = Noise(Spread(0.02**2, 20.0))
+    one, elsewhere = (case(10.0, 10.1, 10.3, noise=known, session=each) for each in (ONE, OTHER))
+    assert others_of(one, one, elsewhere) == others_of(one, one) != known.pool
+    assert others_of(elsewhere, one) == known.pool
+    assert others_of(one, case(10.0, noise=known)) == known.pool, "one round has no spread"
 
 
 @pytest.mark.parametrize("apart_s", [3.1, 50.0])
