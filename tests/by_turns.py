@@ -21,12 +21,14 @@ class HandMade:
     def __init__(self, *steps_ms: float, seed: int = 1, **more: Any) -> None:
         self.dice = Random(seed)
         self.steps_ms = steps_ms
+        self.peak_mb = 1000.0
         self.session = Session()
         self._t = 0.0
         devices: Sequence[str] = more.pop("devices", ["cpu"] * len(steps_ms))
         find: Find | None = more.pop("find", None)
         run = Run(budget_s=more.pop("budget_s", 600.0), **more.pop("run", {}))
-        host = Host(platform="", memory_mb=more.pop("memory_mb", 8000.0))
+        limit_mb = more.pop("container_memory_mb", None)
+        host = Host(platform="", memory_mb=more.pop("memory_mb", 8000.0), container_memory_mb=limit_mb)
         lengths: Sequence[int] = more.pop("lengths", [16] * len(steps_ms))
         plan = tuple(
             Config(device=device, threads=1 + place, sequence_length=length)
@@ -90,7 +92,7 @@ class HandMade:
                 case=case,
                 round=round_index,
                 measured_s=(self._t - ROUND_S, self._t),
-                memory=Memory(peak_rss_mb=1000.0),
+                memory=Memory(peak_rss_mb=self.peak_mb),
                 environment=Environment(**environment) if environment else None,
                 energy=Energy(absent="two cases") if turns else Energy(energy_j=24.0, mean_power_w=6.0),
                 turns=turns,

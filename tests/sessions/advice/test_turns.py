@@ -8,14 +8,28 @@ from by_turns import HandMade
 
 from benchtui.sessions.advice.deciding_sweep import deciding_sweep
 from benchtui.sessions.advice.objectives import Objective
-from benchtui.sessions.advice.open_questions import open_questions
+from benchtui.sessions.advice.open_questions import ROUNDS_WORTH, OpenQuestion, open_questions
 from benchtui.sessions.advice.optimal import decide
 from benchtui.sessions.advice.race import cost, plan_rounds
+from benchtui.sessions.advice.turns import Turns
+from benchtui.sessions.estimates.stop_limits import TURNS_S
 from benchtui.sessions.payloads import ProcessSpread
+from benchtui.sessions.stats.noise import OWN_ROUNDS
 from benchtui.sessions.stats.ratios import comparison
 from benchtui.sessions.stats.results import measured
-from benchtui.sessions.stats.verdicts import Verdict
+from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.sweep import Find
+
+
+def question(made: HandMade, *cases: int, by_turns: bool = False, **asked: Any) -> OpenQuestion:
+    """An open question about two cases."""
+    ratio = Ratio(1.05, same_within=0.02, by_turns=by_turns)
+    states = tuple(made.session.cases[index] for index in cases)
+    return OpenQuestion(about=("verdict",), cases=states, ratio=ratio, **asked)
+
+
+def turns(made: HandMade) -> Turns:
+    return Turns(made.session, measured(made.session))
 
 
 def test_close_cases_take_turns_until_they_are_decided() -> None:
@@ -97,6 +111,7 @@ def test_equal_cases_take_turns_until_they_are_the_same() -> None:
         {"devices": ["cpu", "cuda:0"]},
         {"memory_mb": 2000.0},
         {"memory_mb": None},
+        {"container_memory_mb": 2000.0},
         {"run": {"executor": "slurm"}},
         {"run": {"wait_below_c": 60.0}},
     ],
@@ -106,9 +121,80 @@ def test_cases_that_cannot_share_a_device_get_ordinary_rounds(entries: dict[str,
     assert plan.rounds and not plan.by_turns
 
 
-def test_long_steps_get_ordinary_rounds() -> None:
-    plan = plan_rounds(HandMade(8000.0, 8100.0).alone(0, 1).session)
-    assert plan.rounds and not plan.by_turns
+@pytest.mark.parametrize("steps_ms", [(5100.0, 5200.0), (10.0, 8000.0)])
+def test_long_steps_get_ordinary_rounds(steps_ms: tuple[float, float]) -> None:
+    made = HandMade(*steps_ms).alone(0, 1)
+    assert not turns(made).suit(question(made, 0, 1))
+
+
+def test_memory_of_cases_is_their_highest_peak() -> None:
+    made = HandMade(10.0, 10.5).alone(0, 1)
+    assert turns(made).suit(question(made, 0, 1))
+    made.peak_mb = 4000.0
+    made.alone(0, 1)
+    made.peak_mb = 1000.0
+    made.alone(0, 1)
+    assert not turns(made).suit(question(made, 0, 1))
+
+
+def test_case_without_a_round_takes_no_turns_yet() -> None:
+    made = HandMade(10.0, 10.5, 10.6).alone(0, 1)
+    assert not turns(made).suit(question(made, 0, 2))
+
+
+def test_begun_turns_go_on_where_ordinary_rounds_would_do() -> None:
+    recorded = {"cpu": ProcessSpread(between=0.005, freedom=40.0)}
+    made = HandMade(10.0, 11.0, process_spread=recorded).alone(0, 1)
+    assert not turns(made).suit(question(made, 0, 1, rounds=2))
+    made.by_turns(0, 1)
+    assert turns(made).suit(question(made, 0, 1, rounds=2))
+
+
+@pytest.mark.parametrize(
+    ("by_turns", "asked", "find", "pairs"),
+    [
+        (False, {"rounds": None}, None, OWN_ROUNDS - 2),
+        (True, {"rounds": 6}, None, 4),
+        (True, {"rounds": 2}, None, 0),
+        (True, {"rounds": 1}, None, 0),
+        (True, {"rounds": None}, None, 0),
+        (True, {"obstacle": "close"}, None, 0),
+        (True, {"obstacle": "close"}, Find(), ROUNDS_WORTH - 2),
+        (True, {"obstacle": "steps", "rounds": 3}, Find(), 1),
+    ],
+)
+def test_pairs_that_a_question_still_needs(
+    by_turns: bool, asked: dict[str, Any], find: Find | None, pairs: int
+) -> None:
+    made = HandMade(10.0, 10.5, find=find).alone(0, 1).by_turns(0, 1).by_turns(0, 1)
+    assert turns(made).pairs(question(made, 0, 1, by_turns=by_turns, **asked)) == pairs
+
+
+@pytest.mark.parametrize(
+    ("left_s", "first", "cases"),
+    [
+        (70.0, {"by_turns": True, "rounds": 20}, {0, 1}),
+        (50.0, {"by_turns": True, "rounds": 20}, {2, 3}),
+        (0.0, {"by_turns": True, "rounds": 20}, set()),
+    ],
+)
+def test_first_question_that_fits_the_rest_of_the_budget_is_next(
+    left_s: float, first: dict[str, Any], cases: set[int]
+) -> None:
+    """A pair of rounds takes 4 s: 16 are missing of the first question, and 1 of the second."""
+    made = HandMade(10.0, 10.5, 20.0, 21.0, lengths=(16, 16, 64, 64)).alone(0, 1, 2, 3)
+    for _ in range(4):
+        made.by_turns(0, 1).by_turns(2, 3)
+    asked = [question(made, 0, 1, **first), question(made, 2, 3, by_turns=True, rounds=5)]
+    assert set(turns(made).next(asked, left_s)) == cases
+
+
+def test_turns_of_cases_that_were_measured_alone_take_their_start_and_two_seconds() -> None:
+    made = HandMade(10.0, 10.5, 20.0, 21.0, lengths=(16, 16, 64, 64)).alone(0, 1, 2, 3).by_turns(2, 3)
+    asked = [question(made, 0, 1), question(made, 2, 3, by_turns=True, rounds=2)]
+    needed_s = OWN_ROUNDS * 2 * TURNS_S
+    assert set(turns(made).next(asked, needed_s + 0.1)) == {0, 1}
+    assert set(turns(made).next(asked, needed_s - 0.1)) == {2, 3}
 
 
 def test_ordinary_rounds_decide_where_processes_hardly_differ() -> None:
