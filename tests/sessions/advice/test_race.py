@@ -110,6 +110,18 @@ def test_settled_case_says_why() -> None:
     assert settled_reason(same.settled[0]) == "the same within 2%"
 
 
+def test_best_case_of_each_work_is_not_settled_against_another() -> None:
+    lengths = [Config(device="cpu", sequence_length=size, threads=n) for size in (16, 64) for n in (1, 2)]
+    plan = plan_rounds(session_of([10.0] * 3, [30.0] * 3, [20.0] * 3, [60.0] * 3, configs=lengths))
+    assert [(each.case, each.against) for each in plan.settled] == [(1, 0), (3, 2)]
+    assert plan.ended == "every question is decided"
+
+
+def test_case_that_is_not_surely_slower_is_not_settled() -> None:
+    plan = plan_rounds(session_of([10.0] * 3, [10.2] * 3, [30.0] * 3, spread=0.02))
+    assert [each.case for each in plan.settled] == [2]
+
+
 def test_plan_in_the_middle_of_a_wave_continues_it() -> None:
     plan = plan_rounds(session_of((10.0, 10.0), (10.1,), (40.0,), spread=0.01))
     assert plan.rounds == (1,)

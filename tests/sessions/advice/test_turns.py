@@ -76,6 +76,16 @@ def test_cases_of_other_works_take_turns_of_their_own() -> None:
     assert set(waves) == {frozenset({0, 1}), frozenset({2, 3})}
 
 
+def test_works_without_a_case_to_recommend_come_first() -> None:
+    made = HandMade(10.0, 10.2, 30.0, 30.2, lengths=(16, 16, 64, 64)).alone(0, 1, 2, 3)
+    assert plan_rounds(made.session).questions[0].cases[0].config.sequence_length == 16
+    for _ in range(4):
+        made.by_turns(0, 1)
+    first, *others = plan_rounds(made.session).questions
+    assert first.cases[0].config.sequence_length == 64
+    assert any(each.cases and each.cases[0].config.sequence_length == 16 for each in others)
+
+
 def test_a_begun_comparison_is_decided_before_the_next_one_begins() -> None:
     made = HandMade(10.0, 11.0, 13.0, memory_mb=3000.0).alone(0, 1, 2)
     pairs: list[frozenset[int]] = []
