@@ -274,6 +274,6 @@ def _lowest(estimate: Estimate, noise: Noise) -> float:
         return -inf
     error = log(PACE_FACTOR)
     if noise.known:
-        quantile = student_t_quantile((1 + VERDICT_CONFIDENCE) / 2, noise.freedom)
+        quantile = student_t_quantile((1 + VERDICT_CONFIDENCE) / 2, noise.pool.freedom)
         error = quantile * noise.between * sqrt(estimate.readings + 1)
     return estimate.cost - error - estimate.interactions * INTERACTION

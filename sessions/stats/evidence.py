@@ -330,7 +330,8 @@ def estimate_of(figures: Sequence[Statistic], result: Sampled, others: Spread) -
     between = noise.between**2
     if not noise.known or is_noisier(own, others):
         between = max(between, own.variance)
-    return Estimate(center, (Spread(within, inf),), Spread(between / n, noise.freedom), assumed=not noise.known)
+    shared = Spread(between / n, noise.freedom(n))
+    return Estimate(center, (Spread(within, inf),), shared, assumed=not noise.known)
 
 
 def bounds_ms(result: Sampled) -> Bounds | None:

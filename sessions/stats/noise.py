@@ -138,10 +138,12 @@ class Noise(msgspec.Struct, frozen=True):
         """Relative standard deviation between fresh processes of one case, measured or assumed."""
         return sqrt(self.pool.variance) if self.known else max(ASSUMED, sqrt(self.pool.variance))
 
-    @property
-    def freedom(self) -> float:
-        """Degrees of freedom of ``between``."""
-        return self.pool.freedom if self.known else ASSUMED_FREEDOM
+    def freedom(self, rounds: int) -> float:
+        """Return the degrees of freedom of ``between`` for a case whose few rounds don't show its own spread.
+
+        It may vary several times as much as the cases that do. ``moderated`` gives three rounds five degrees.
+        """
+        return min(self.pool.freedom, rounds + 2) if self.known else ASSUMED_FREEDOM
 
     @property
     def margin(self) -> float:

@@ -335,7 +335,8 @@ def _if_all_steps_differ(base: Sampled, new: Sampled) -> Ratio | None:
     if not (least > new_most or new_least > most) or not min(least, new_least) > 0:
         return None
     terms = [each.noise.between**2 / len(side) for each, side in zip((base, new), sides, strict=True)]
-    freedom, floor, apart = min(base.noise.freedom, new.noise.freedom), _floor(base, new), _apart(base, new)
+    freedom = min(each.noise.freedom(len(side)) for each, side in zip((base, new), sides, strict=True))
+    floor, apart = _floor(base, new), _apart(base, new)
     around = Bounds.around(0.0, sqrt(sum(terms) + apart), freedom, floor)
     value, low, high = _typical_ms(base) / _typical_ms(new), least / new_most, most / new_least
     return Ratio(

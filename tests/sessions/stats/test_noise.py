@@ -40,13 +40,14 @@ def pool(*weighed: tuple[float, float]) -> Spread:
 def test_of_nothing_an_assumption_is_known_for_both_kinds_of_devices() -> None:
     assert noise_of([], None, {}) == {"cpu": Noise(), "cuda": Noise()}
     assert (Noise().pool, Noise().floor, Noise().same_within) == (Spread(0.0, 0.0), None, 0.02)
-    assert (Noise().between, Noise().freedom, Noise().known) == (0.12, 4.0, False)
+    assert (Noise().between, Noise().freedom(1), Noise().known) == (0.12, 4.0, False)
 
 
 def test_twelve_degrees_of_freedom_replace_the_assumption() -> None:
     few, known = (Noise(Spread(0.01**2, freedom)) for freedom in (11.9, 12.0))
-    assert (few.between, few.freedom, few.known) == (0.12, 4.0, False)
-    assert (known.between, known.freedom, known.known) == (pytest.approx(0.01), 12.0, True)
+    assert (few.between, few.freedom(1), few.known) == (0.12, 4.0, False)
+    assert (known.between, known.freedom(1), known.known) == (pytest.approx(0.01), 3.0, True)
+    assert known.freedom(2) == 4.0, "the moderated spread of three rounds has 5"
     assert Noise(Spread(0.3**2, 2.0)).between == pytest.approx(0.3), "more than what is assumed was seen"
 
 
