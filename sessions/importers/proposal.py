@@ -5,12 +5,14 @@ import fnmatch
 import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from importlib.resources import files
 from itertools import islice
 
 import msgspec
 from msgspec import structs
 
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.files.bounded_toml import parse_toml
 from benchtui.sessions.importers.file_map import FileMap, Row, rows_of, scalars
 from benchtui.sessions.importers.quantities import (
     MB,
@@ -29,71 +31,8 @@ from benchtui.sessions.sweep.options import PRECISIONS
 
 MOST_COLUMNS = 1_000
 """Maximum number of columns to look at for a proposal."""
-_NAMES: tuple[tuple[str, str], ...] = (
-    (r"(ttft|first[ _]token)", "first_token"),
-    (r"(tpot|itl|per[ _]token|\b[mµμun]?s/ ?tok(en)?\b|inter[ _]token|per[ _]output[ _]token)", "per_token"),
-    (r"^(total[ _]|num[ _]|n[ _])?requests?([ _]count)?$", "requests"),
-    (r"^((successful|completed|ok)[ _]requests|requests[ _]completed|completed)$", "completed"),
-    (
-        r"^((failed|failures?|errors)([ _](requests|count))?|error[ _]count|(num|n)[ _](failed|failures|errors))$",
-        "failed",
-    ),
-    (
-        r"^(max[ _]?)?(concurrency|concurrent[ _](requests|users)|clients|users|num[ _]?gpus|world[ _]size)$",
-        "option",
-    ),
-    (
-        r"\b(it|iters?|iterations?|steps?|batch(es)?)[ _]?(/|per[ _]?)[ _]?s(ec(ond)?)?\b",
-        "steps_per_s",
-    ),
-    (
-        r"(tokens?|toks?)([ _.]*(per[ _]?|/ ?)s(ec(ond)?s?)?|[ _]s(ec)?)\b|tps\b|\bt/s|token[ _]throughput|decode.*tok|throughput.*tok",
-        "tokens_per_s",
-    ),
-    (
-        r"(samples?|images?|imgs?|sequences?|seqs?|sentences?|examples?|inferences?|requests?|items?|queries)([ _.]*(per[ _]?|/ ?)s(ec(ond)?s?)?|[ _]s(ec)?)\b|\b(fps|qps|rps|ips)\b|throughput|infer(ence)?s?[ _]per[ _]sec",
-        "samples_per_s",
-    ),
-    (
-        r"(gpu|cuda|v?ram|device|peak|max).*(mem|alloc)|vram|(mem|memory)\b.*(gpu|peak|max)|gpu_mem",
-        "peak_device",
-    ),
-    (r"\brss\b|(cpu|host|system).*(mem|ram)|\bram\b|\bmem(ory)?\b", "peak_rss"),
-    (r"gpu.*util", "gpu_utilization_percent"),
-    (r"power", "power_w"),
-    (r"energy", "energy_j"),
-    (r"batch(?!.*(latenc|time|duration))|\bbs\b|^b$", "batch_size"),
-    (
-        r"(max|seq|sequence|prompt|input|context)[ _]?(len|length|tokens|size)|\bseqlen\b|\bctx\b|^seq$",
-        "sequence_length",
-    ),
-    (r"(new|output|generated|gen)[ _]?(len|length|tokens)|tokens[ _]generated", "new_tokens"),
-    (r"threads", "threads"),
-    (r"precision|dtype|data[ _]?type", "precision"),
-    (r"quant", "quantization"),
-    (r"attn|attention", "attention"),
-    (r"compile", "compile"),
-    (r"^(device|accelerator)", "device"),
-    (r"^(gpu|hardware)(_?name)?$", "device"),
-    (r"^model|model[ _](name|id)|^checkpoint$|^network$|^architecture$", "model"),
-    (r"^(status|outcome|result|state)$", "status"),
-    (r"^(error|error_?message|reason)$", "reason"),
-    (r"^(run|round|repeat|trial|rep|run_?(number|id|index)|repetition|iteration)$", "round"),
-    (r"^(n|steps|iterations|iters|num_?(runs|iters|iterations|samples)|runs|count|repeats)$", "n"),
-    (r"^(date|time_?stamp|datetime)$", "measured"),
-    (r"^(name|benchmark|case|method|implementation|variant|config(uration)?|label|test|command)$", "name"),
-    (
-        r"latenc|step[ _](?:time|duration|ms|us|s|sec)|per[ _]step|/step|(infer|inference|elapsed|forward|execution|run|wall|mean|avg|average|median|std|min|total|total_|gen|generation|iteration|iter)[ _]*time|runtime|duration|^time|(^|_)(ms|us|sec|seconds)$|^(mean|avg|average|median|p50|p90|p95|p99|std|stddev|stdev|std[ _]?dev(iation)?)$",
-        "step",
-    ),
-)
-"""Patterns of columns, and the quantity of each, in the order in which they apply."""
-_STATISTICS = (
-    (r"std|deviation", "std"),
-    (r"p50|median|50%", "median"),
-    (r"p90|90%", "p90"),
-    (r"p95|95%", "p95"),
-    (r"p99|99%", "p99"),
+_NAMES: dict[str, dict[str, str]] = parse_toml(
+    (files("benchtui.sessions.importers") / "names.toml").read_text("utf-8")
 )
 _OTHER_STATISTICS = re.compile(
     r"min\b|max\b|best|worst|queue|wait\b|prefill|distribution|histogram|\bp\d+(?!\d)(?<!p50)(?<!p90)(?<!p95)(?<!p99)|speed.?up|ratio|\bgain|relative|vs\b|improve|warm|load|compile[ _]?time|percent|%|cost|loss|accuracy|rouge|bleu|flops|(?:/|per[ _])(?:sample|image|img|item|sentence|sequence|example|prompt)\b",
@@ -112,15 +51,7 @@ _ALTERNATIVES = frozenset(
     (
         *PRECISIONS,
         *ALIASES["precision"],
-        "int4",
-        "int8",
-        "fp8",
-        "cpu",
-        "gpu",
-        "cuda",
-        "eager",
-        "compiled",
-        "baseline",
+        *("int4", "int8", "fp8", "cpu", "gpu", "cuda", "eager", "compiled", "baseline"),
     )
 )
 """Words of columns that have the same quantity of different cases."""
@@ -177,6 +108,12 @@ def column_without_numbers(source: Source) -> str | None:
         ),
         None,
     )
+
+
+def column_of_minutes_or_minimum(source: Source) -> str | None:
+    """Return the first column of times whose ``min`` may be their unit or a statistic."""
+    names = (name for name in islice(source.first, MOST_COLUMNS) if re.search(r"(?i)[\W_]min\b", name))
+    return next((name for name in names if _quantity(re.sub(r"(?i)min\b", "ms", name)) == "step_ms"), None)
 
 
 def _pattern(column: str) -> str:
@@ -363,7 +300,12 @@ def _quantity_of(name: str) -> str | None:
     bare = text[: unit_match.start()].strip(" _([") if unit_match else text
     spellings = {text, text.replace("_", " "), bare, bare.replace("_", " ")} - {""}
     quantity = next(
-        (name for pattern, name in _NAMES if any(re.search(pattern, spelling) for spelling in spellings)), None
+        (
+            name
+            for pattern, name in _NAMES["quantities"].items()
+            if any(re.search(pattern, spelling) for spelling in spellings)
+        ),
+        None,
     )
     spaced = text.replace("_", " ")
     if quantity is None or (
@@ -371,7 +313,9 @@ def _quantity_of(name: str) -> str | None:
     ):
         return None
     if quantity in _WITH_STATISTICS:
-        statistic = next((name for pattern, name in _STATISTICS if re.search(pattern, spaced)), "")
+        statistic = next(
+            (name for pattern, name in _NAMES["statistics"].items() if re.search(pattern, spaced)), ""
+        )
         quantity = f"{quantity}_{statistic}" if statistic else quantity
         return f"{quantity}_{unit}" if unit in MS else quantity
     if quantity in ("peak_device", "peak_rss"):

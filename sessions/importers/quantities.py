@@ -1,6 +1,8 @@
 """Quantities that a map may name, with their units, and the reading of cells."""
 
 import re
+from contextlib import suppress
+from datetime import UTC, datetime
 from math import isfinite
 
 import msgspec
@@ -211,6 +213,15 @@ def canonical_unit(unit: str | None) -> str | None:
     """Return a unit by its symbol, such as ``us`` for microseconds, also per step or item."""
     lowered = re.split(r"\s*/|\s+per\s|\s", unit.strip("()[] .").lower())[0] if unit else None
     return _NAMES_OF_UNITS.get(lowered, lowered) if lowered else None
+
+
+def moment(cell: object) -> str | None:
+    """Return seconds since 1970, or ms, us or ns, as a date; None for other cells."""
+    with suppress(ValueError):
+        number = float(str(cell))
+        since_s = (number / per_s for per_s in (1, 1e3, 1e6, 1e9) if 1e9 < number / per_s < 1e10)
+        return next((datetime.fromtimestamp(s, UTC).isoformat(timespec="seconds") for s in since_s), None)
+    return None
 
 
 def failed_outcome(text: str) -> Outcome | None:

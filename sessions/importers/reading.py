@@ -25,6 +25,7 @@ from benchtui.sessions.importers.quantities import (
     failed_outcome,
     figure,
     is_empty,
+    moment,
     target,
 )
 from benchtui.sessions.sanitize import LONGEST_VALUE, quoted, visible
@@ -155,6 +156,8 @@ class Reader:
             values.packages[column.rpartition(".")[2].removesuffix("_version")] = words(cell)
         elif of.name not in values.words:
             text = ", ".join(map(words, cell)) if isinstance(cell, list) else words(cell)
+            if of.name == "measured":
+                text = moment(cell) or text
             if of.name == "reason":  # which a sentence may follow
                 text = text.rstrip(". ")
             values.words[of.name] = text

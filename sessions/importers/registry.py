@@ -14,12 +14,13 @@ from benchtui.sessions.files.bounded_toml import parse_toml
 from benchtui.sessions.importers import mapping, own_export, proposal, source
 from benchtui.sessions.importers.file_map import FileMap, lacking, matches, rows_of
 from benchtui.sessions.importers.imported import Imported, with_checked_repeats
+from benchtui.sessions.importers.quantities import OPTIONS
 from benchtui.sessions.importers.source import Source
-from benchtui.sessions.sanitize import quoted
+from benchtui.sessions.sanitize import quoted, shell_word
 from benchtui.sessions.sweep import ranges
 
 MIN_KEY_SHARE = 0.5
-"""Minimum share of a map's identifying columns for an error message to name its tool."""
+"""Minimum share of a map's identifying columns, without options, for an error message to name its tool."""
 PROPOSED = "table"
 """Name of the source of a file that no tool is known for."""
 
@@ -122,8 +123,12 @@ def _nearest(content: Source) -> str:
     """Name the tool whose files a file resembles most, with the columns that it lacks, and what to do."""
     resembling = [(file_map, _lacks(content, file_map)) for file_map in maps()]
     nearest, lacks = min(resembling, key=lambda entry: len(entry[1]) / len(entry[0].requires))
-    if lacks and 1 - len(lacks) / len(nearest.requires) >= MIN_KEY_SHARE:
+    identifying = {*nearest.requires} - {*OPTIONS}
+    if lacks and len(identifying - {*lacks}) >= MIN_KEY_SHARE * len(identifying) > 0:
         return f"looks like {nearest.tool}, but lacks {', '.join(column.partition('|')[0] for column in lacks)}"
+    if column := proposal.column_of_minutes_or_minimum(content):
+        minutes = shell_word(f"{column}=step_min")
+        return f"{quoted(column)} may be minutes or the minimum: for minutes, say --map {minutes}"
     if column := proposal.column_without_numbers(content):
         return f"{quoted(column)} has no number: all its cells are empty, NaN, infinite or unknown"
     return (

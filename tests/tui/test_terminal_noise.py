@@ -45,8 +45,8 @@ def reports() -> list[bytes]:
     return sent
 
 
-STRINGS = 10_000
-"""Random byte strings that a page gets in the long tests; CI sends a hundredth of them."""
+STRINGS, PARTS = 500, 20
+"""Random byte strings of a part, and parts that a page gets in the long tests; CI sends 100 strings."""
 
 
 async def send(app: BenchtuiApp, sent: Sequence[bytes]) -> None:
@@ -90,13 +90,13 @@ async def test_mouse_and_undecodable_bytes_on_a_page(stage: Any, app_context: Ap
     assert seen.app.return_code in (0, None)
 
 
-@pytest.mark.parametrize("strings", [STRINGS // 100, pytest.param(STRINGS, marks=pytest.mark.long)])
+@pytest.mark.parametrize("part", [0, *(pytest.param(1 + n, marks=pytest.mark.long) for n in range(PARTS))])
 @pytest.mark.parametrize("page", PAGES)
 async def test_random_bytes_on_a_page(
     stage: Any,
     app_context: AppContext,
     page: str,
-    strings: int,
+    part: int,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -107,10 +107,10 @@ async def test_random_bytes_on_a_page(
 
     monkeypatch.setattr(client, "_start", refuse)
     monkeypatch.chdir(tmp_path)
-    left = list(noise_of(random.Random(page), strings))
+    left = list(noise_of(random.Random(f"{page} {part}"), STRINGS if part else 100))
     while left:
         async with stage.at(page, app_context) as seen:
             while left and seen.app.return_value is None:
-                part, left = left[:25], left[25:]
-                await send(seen.app, part)
+                sent, left = left[:25], left[25:]
+                await send(seen.app, sent)
         assert seen.app.return_code in (0, None)

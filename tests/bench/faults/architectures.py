@@ -167,7 +167,7 @@ def _run(task: str, folder: Path) -> Iterator[tuple[str, str, str]]:
         (folder / kind / "config.json").write_text(json.dumps(_built(task, kind)))
     models = [str(folder / kind) for kind in RUN]
     (folder / "s.toml").write_text(
-        f'name = "tiny"\ntask = "{task}"\n{RUN_ENTRIES}model = {json.dumps(models)}\n'
+        f'name = "tiny"\ntask = "{task}"\nmodel = {json.dumps(models)}\n{RUN_ENTRIES}'
     )
     entries = (*SHAPE, *OF_TASK.get(task, ()))
     plan = cases(parse_sweep((folder / "s.toml").read_text(), "tiny", entries, "tiny"))

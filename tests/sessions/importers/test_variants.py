@@ -206,6 +206,8 @@ def test_word_of_success_costs_no_case(tmp_path: Path, word: str) -> None:
         ("- batch_size: 1\n  latency_ms: 5.5\n", "YAML"),
         ("{'results': [1]}", "Python's repr"),
         ("batch_size,latency\n1,5.5\n", "the unit of 'latency' isn't stated"),
+        *((f"model,batch_size,{form}\na,1,5\n".format("min"), "minutes or the minimum") for form in FORMS),
+        ("model,batch_size,min latency (ms)\na,1,5\na,8,6\n", "no column is recognized as a step time"),
         ("batch_size,latency_ms\n1,inf\n8,-inf\n", "'latency_ms' has no number"),
         ("batch_size,latency_ms\n1,nan\n8,\n", "'latency_ms' has no number"),
         ('[{"batch_size":1,"latency_ms":Infinity},{"batch_size":2}]', "'latency_ms' has no number"),
