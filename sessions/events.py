@@ -410,7 +410,7 @@ class CaseFinished(Event, tag="case_finished", frozen=True, kw_only=True):
     """Runs, requests or rounds that an imported source counts as failed. Null without one, and in older
     sessions, which have only the mark."""
     exported: dict[str, str | float | bool | tuple[float, ...] | None] = {}
-    """Columns of the export that the case was imported from. Figures that its record lacks are read from it."""
+    """Columns of the export that a case without steps was imported from. Its figures are read from them."""
     not_measured_further: str | None = None
     """Why the case got no further round with ``rounds = "auto"``; null if its last round ended with this event.
     Otherwise this event repeats the end of the last finished round."""

@@ -128,9 +128,9 @@ class Quantity(msgspec.Struct, frozen=True):
         return self.format != "words"
 
     def read(self, data: CaseData) -> object:
-        """Return the value for a case, as the export says that it was imported from; None if it is unknown."""
+        """Return the value for a case; without steps, that of the export that it was imported from."""
         exported = data.case.finished.exported if data.case.finished else {}
-        if self.key in exported:
+        if self.key in exported and not data.case.steps_measured:
             with suppress(msgspec.ValidationError):
                 return msgspec.convert(exported[self.key], self.kind, strict=False)
         return self.reading.value(data)

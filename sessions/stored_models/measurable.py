@@ -12,8 +12,9 @@ from benchtui.sessions.files.input_file import read_text
 from benchtui.sessions.stored_models.hub_cache import CONFIG, snapshot, stored_folder
 
 _TABLE = Path(__file__).parent / "architectures.json"
-"""What transformers declares about each type of model, which types embed texts, and after a minus which tasks
-a version of transformers failed at. It is written by ``tests/bench/recording/make_architectures.py``."""
+"""What transformers declares about each type of model, which types embed texts, after a minus which tasks a
+version of transformers failed at, and after a question mark which it wasn't tried with. It is written by
+``tests/bench/recording/make_architectures.py``."""
 CAUSAL = ("lm-forward", "lm-train", "generate", "serve-batch")
 """Tasks of causal language models."""
 _POSITIONS = ("max_position_embeddings", "n_positions", "max_seq_len")

@@ -57,13 +57,17 @@ def _words(kind: str, classes: list[str]) -> str:
         words.remove("embed")
     if {"embed", "classify"} & {*words} and getattr(_text_part(config), "vocab_size", None) is None:
         words.append("unsized")
-    return " ".join([*words, *(f"-{task}" for task in TASKS if _fails(task, kind, words))])
+    return " ".join([*words, *(word for task in TASKS if (word := _tried(task, kind, words)))])
 
 
-def _fails(task: str, kind: str, words: list[str]) -> bool:
-    """Return whether a tiny model fails at a task that its class is for."""
-    possible = measurable._unfit_reason(task, {"model_type": kind}, frozenset(words), kind) is None
-    return possible and task != "embed" and trial(task, kind)[0] in ("raised", "refused")
+def _tried(task: str, kind: str, words: list[str]) -> str | None:
+    """Return a word if a tiny model fails at a task that its class is for, or can't be made."""
+    if measurable._unfit_reason(task, {"model_type": kind}, frozenset(words), kind):
+        return None
+    end = trial(task, kind)[0]
+    if end in ("raised", "refused") and task != "embed":
+        return f"-{task}"
+    return f"?{task}" if end in ("not built", "too large") else None
 
 
 def _embeds(kind: str) -> bool:

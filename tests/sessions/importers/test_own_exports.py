@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import random_sessions
+from msgspec import structs
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.export import case_export, dataframe, step_export
@@ -158,3 +159,15 @@ def test_damaged_export_is_refused_with_the_cell(column: str, tmp_path: Path) ->
     frame.to_csv(tmp_path / "export")
     with pytest.raises(BenchtuiError, match="damaged export"):
         registry.read(tmp_path / "export")
+
+
+def test_a_case_with_steps_has_their_figures_and_no_others(tmp_path: Path) -> None:
+    """A file may state columns of an export next to steps that say something else."""
+    session = Session.load(FIXTURES / "quick-cpu.json")
+    before = [row.latency_p50_ms for row, _ in rows(session)]
+    for case in session.cases:
+        if case.finished and case.steps_measured:
+            case.finished = structs.replace(
+                case.finished, exported={"latency_p50_ms": 0.5, "samples_per_s": 9e9}
+            )
+    assert [row.latency_p50_ms for row, _ in rows(session)] == before
