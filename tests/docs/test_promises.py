@@ -1,11 +1,11 @@
-"""Every promise of faults.md and SECURITY.md names tests that exist."""
+"""Every promise of faults.md, SECURITY.md and unusual.md names tests that exist."""
 
 from pathlib import Path
 
 import pytest
 from promises import ROOT, existing, first_cells, rows_without_test, tables, unknown_tests
 
-PAGES = (ROOT / "docs/faults.md", ROOT / "SECURITY.md")
+PAGES = (ROOT / "docs/faults.md", ROOT / "SECURITY.md", ROOT / "tests/unusual.md")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
