@@ -59,22 +59,27 @@ class Reader:
         if by_prefix:
             yield from self._split(row, by_prefix)
             return
-        stated = (of.key for column, of in self._targets if not is_empty(row.get(column)))
-        several = Counter(key for key in stated if key in ("step_mean", *RATES))
-        key = next((key for key, count in several.items() if count > 1), "")
         wide = list(self._wide(row))
+        stated = [(column, of) for column, of in self._targets if not is_empty(row.get(column))]
+        several = Counter(of.key for _, of in stated)
+        key = next((of.key for _, of in stated if several[of.key] > 1 and of.key in ("step_mean", *RATES)), "")
         if wide:
             for column, name, text, of in wide:
                 yield self._read(row, {name: text}, [*self._targets, (column, of)])
         elif not key:
             yield self._read(row, {}, self._targets)
         else:
-            shared = [(column, of) for column, of in self._targets if of.key != key]
-            for column, of in self._targets:
-                if of.key == key and not is_empty(row.get(column)):
-                    values = self._read(row, {}, [(column, of), *shared])
-                    values.options["column"] = column
-                    yield values
+            columns = [column for column, of in stated if of.key == key]
+            for column in columns:
+                own = _parts(column) - frozenset.intersection(*map(_parts, columns))
+                shared = [
+                    (other, of)
+                    for other, of in self._targets
+                    if other == column or (of.key != key and (several[of.key] < 2 or own & _parts(other)))
+                ]
+                values = self._read(row, {}, shared)
+                values.options["column"] = column
+                yield values
 
     def reads(self, column: str) -> bool:
         """Return whether a quantity, a name, an option or a pattern covers a column."""
@@ -269,6 +274,11 @@ def _used(file_map: FileMap, rows: Sequence[Row]) -> frozenset[str]:
         columns |= set() if file_map.varied_are_options else {rule.column}
     columns |= {*file_map.columns, *file_map.keep}
     return frozenset(path.lstrip("^") for column in columns for path in column.split("|"))
+
+
+def _parts(column: str) -> frozenset[str]:
+    """Return the words of a column's name, which say whose figure it is if several columns have a quantity."""
+    return frozenset(re.findall(r"[^\W_]+", column.lower()))
 
 
 def _where(file_map: FileMap) -> str:

@@ -11,6 +11,7 @@ import pytest
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.export.case_rows import rows
 from benchtui.sessions.importers import registry
+from benchtui.sessions.stats.results import measured
 
 PLAIN = "batch,latency_ms\n1,5.5\n2,7.5\n"
 RECORDS = [{"batch": 1, "latency_ms": 5.5}, {"batch": 2, "latency_ms": 7.5}]
@@ -146,3 +147,15 @@ def test_a_fact_on_which_rows_differ_has_one_note(tmp_path: Path) -> None:
     quantities = "batch=batch_size,latency_ms=step_ms,card=gpu,memory=gpu_memory,torch=torch"
     found = registry.read(path, map_text=quantities)
     assert [note for note in found.notes if "differs" in note] == ["gpu differs between rows: not recorded"]
+
+
+def test_figures_of_a_wide_table_are_those_of_the_same_option(imported: Any) -> None:
+    columns = [f"{of}_{what}" for what in ("latency_ms", "throughput", "gpu_mem_mb") for of in ("fp16", "int8")]
+    session = imported(
+        f"batch_size,{','.join(columns)},runs\n1,5.5,2.5,180,400,900,500,20\n8,22,11,360,720,950,600,20\n"
+    )
+    assert [
+        (row.metrics.latency_ms.mean, row.metrics.samples_per_s, row.case.finished.memory.peak_device_mb)
+        for row in measured(session)
+    ] == [(5.5, 180, 900), (2.5, 400, 500), (22, 360, 950), (11, 720, 600)]
+    assert {row.metrics.latency_ms.n for row in measured(session)} == {20}
