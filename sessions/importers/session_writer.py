@@ -22,6 +22,7 @@ from benchtui.sessions.events import (
     Steps,
 )
 from benchtui.sessions.importers.imported import Imported, Measurement, percent_text
+from benchtui.sessions.importers.quantities import RATES
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Energy, Failures, Memory, Model, Reported
 from benchtui.sessions.sanitize import LONGEST_VALUE, shortened, visible
@@ -303,11 +304,13 @@ def _steps(case: int, round_index: int, row: Measurement) -> Iterator[Steps]:
 
 def _peaks(peaks: Sequence[Memory]) -> Memory | None:
     """Return the maximum of each peak."""
-    if not peaks:
-        return None
-    columns = {name: [getattr(peak, name) for peak in peaks] for name in Memory.__struct_fields__}
-    present = {name: [value for value in values if value is not None] for name, values in columns.items()}
-    return Memory(**{name: max(values, default=None) for name, values in present.items()})
+    known = {
+        name: [peak for of_round in peaks if (peak := getattr(of_round, name)) is not None]
+        for name in Memory.__struct_fields__
+    }
+    return (
+        Memory(**{name: max(of_rounds, default=None) for name, of_rounds in known.items()}) if peaks else None
+    )
 
 
 def _total(energies: Sequence[Energy]) -> Energy | None:
@@ -323,38 +326,17 @@ def _pooled(rows: Sequence[Reported]) -> Reported | None:
     weights = [float(amount or 1) for amount in steps] if all(steps) else [1.0] * len(rows)
     means = [row.latency_mean_ms or 0.0 for row in rows]
     spans = [weight * mean for weight, mean in zip(weights, means, strict=True)]
-    pooled = {name: _rate([getattr(row, name) for row in rows], spans) for name in _RATES}
-    return structs.replace(
-        rows[0],
-        **pooled,
-        **dict.fromkeys(_NOT_POOLABLE),
+    rates = {name: _rate([getattr(row, name) for row in rows], spans) for name in _RATES}
+    return Reported(
+        **rates,
         steps=sum(amount or 0 for amount in steps) if all(steps) else None,
         latency_mean_ms=sum(spans) / sum(weights),
         repeats_mean_ms=tuple(means),
     )
 
 
-_NOT_POOLABLE = (
-    "latency_median_ms",
-    "latency_std_ms",
-    "latency_p90_ms",
-    "latency_p95_ms",
-    "latency_p99_ms",
-    "energy_j",
-    "first_token",
-    "per_token",
-    "request",
-)
-"""Statistics that can't be combined from those of each repeat."""
-_RATES = (
-    "samples_per_s",
-    "tokens_per_s",
-    "padded_tokens_per_s",
-    "new_tokens_per_s",
-    "mean_power_w",
-    "gpu_utilization_percent",
-    "compile_call_s",
-)
+_RATES = (*RATES, "mean_power_w", "gpu_utilization_percent", "compile_call_s")
+"""Statistics that can be combined from those of each repeat."""
 
 
 def _rate(rates: Sequence[float | None], spans: Sequence[float]) -> float | None:
