@@ -1,5 +1,6 @@
 """Application of a map to a file: its cases, and the facts and caveats about the file as a whole."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 
@@ -18,6 +19,8 @@ from benchtui.sessions.sweep.library_names import TASK_ALIASES
 MOST_NAMED = 3
 MOST_IGNORED = 60
 """Maximum number of ignored fields to list in a note."""
+_SUMMARIES = re.compile(r"(?i)(grand |over)?(all|total|sum|mean|average|avg|median|geo.?mean)s?:?")
+"""Name of a row that people add below a table."""
 _NO_COMMIT = ("unversioned", "unknown")
 
 
@@ -25,6 +28,8 @@ def apply(source: Source, file_map: FileMap) -> Imported:
     """Return the cases of a file; a bad row is one with its outcome. Raises BenchtuiError if there is none."""
     rows = [row for row in rows_of(source, file_map) if not lacking(row, file_map)]
     kept = [row for row in rows if _is_kept(row, file_map)]
+    summaries = [row.place for row in kept[1:] if source.table and _summarizes(row)]
+    kept = [row for row in kept if row.place not in summaries]
     reader = Reader(file_map, kept, str(source.path))
     cases = [values for row in kept for values in reader.cases(row)]
     _share_device(cases)
@@ -47,7 +52,11 @@ def apply(source: Source, file_map: FileMap) -> Imported:
         grid=file_map.grid and not any(row.config.label for row in measurements),
         notes=(
             *filter(None, (with_ranges(note, kept) for note in file_map.notes)),
-            *_left_out(file_map, rows, kept),
+            *_left_out(file_map, [row for row in rows if row.place not in summaries], kept),
+            *(
+                f"left out {name}: it summarizes other rows"
+                for name in map(reader.place, summaries[:MOST_NAMED])
+            ),
             *loops_note(int(n) for values in cases if (n := values.loops)),
             *_rates_only(cases),
             *_shared(reader),
@@ -120,6 +129,11 @@ def _require_some(
 
 def _is_kept(row: Row, file_map: FileMap) -> bool:
     return all(row.get(column) in (None, wanted) for column, wanted in file_map.keep.items())
+
+
+def _summarizes(row: Row) -> bool:
+    """Return whether the first cell of a row says that it is the mean or sum of others."""
+    return _SUMMARIES.fullmatch(str(next((cell for cell in row.levels[0].values() if cell), ""))) is not None
 
 
 def _left_out(file_map: FileMap, rows: Sequence[Row], kept: Sequence[Row]) -> Iterator[str]:

@@ -81,7 +81,7 @@ def propose(source: Source) -> FileMap | None:
     """
     for shape in _shapes(source):
         found = rows_of(source.beginning, shape)[:100]
-        columns = _proposed(found)
+        columns = _proposed(found, named=shape.rows == "*")
         if columns is not None:
             _require_units(source, columns, found)
             if shape.rows == "*" and "name" not in columns.values():
@@ -145,8 +145,11 @@ def _shapes(source: Source) -> Iterator[FileMap]:
             yield FileMap(columns={}, transpose=column)  # a name that comes again is another table's
 
 
-def _proposed(rows: Sequence[Row]) -> dict[str, str] | None:
-    """Return the quantities of columns; None without a step time or a rate, or without any option or name."""
+def _proposed(rows: Sequence[Row], *, named: bool) -> dict[str, str] | None:
+    """Return the quantities of columns; None without a step time or a rate, or without any option or name.
+
+    ``named`` says that something else than a column names the rows.
+    """
     names = dict.fromkeys(path for row in rows for path in scalars(row.levels[0], ""))
     outer = dict.fromkeys(path for row in rows for level in row.levels[1:] for path in scalars(level, ""))
     quantities = {
@@ -171,7 +174,7 @@ def _proposed(rows: Sequence[Row]) -> dict[str, str] | None:
     results = [name.rpartition(":")[2] for name in columns.values()]
     if not any(name.startswith("step") or name.endswith("per_s") for name in results):
         return None
-    if len(rows) > 1 and not any(name.partition(":")[0] in _OF_CASES for name in columns.values()):
+    if len(rows) > 1 and not named and not any(of.partition(":")[0] in _OF_CASES for of in columns.values()):
         texts = [name for name in names if columns.get(name, "option") == "option" and _is_text(name, rows)]
         columns |= {name: "name" for name in texts[:1]}
         return columns if "name" in columns.values() or "option" in columns.values() else None

@@ -81,6 +81,10 @@ class Reader:
                 values.options["column"] = column
                 yield values
 
+    def place(self, place: str) -> str:
+        """Return a place without the name of the file."""
+        return place.removeprefix(self._file).lstrip(",: ")
+
     def reads(self, column: str) -> bool:
         """Return whether a quantity, a name, an option or a pattern covers a column."""
         return column in self._options or column in self.shared_options or self._is_mapped(column)
@@ -107,8 +111,7 @@ class Reader:
                         yield column, option, text, target(name, _where(self._map))
 
     def _read(self, row: Row, stated: dict[str, str], targets: Sequence[tuple[str, Target]]) -> CaseValues:
-        place = row.place.removeprefix(self._file).lstrip(",: ")
-        values = CaseValues(place, population=self._map.population, words=dict(stated))
+        values = CaseValues(self.place(row.place), population=self._map.population, words=dict(stated))
         own: list[tuple[str, Target]] = []
         for rule, of_rule in zip(self._map.when, self._of_rules, strict=True):
             if rule.applies(row):

@@ -280,7 +280,8 @@ def _checked(
         return [], []
     if len(objects) > 1:  # each line has its place
         objects[0] = (f"{path}, line {text[: _offset_of_first(text)].count(chr(10)) + 1}", objects[0][1])
-    return objects, [tables.lines_remark(skipped, "that aren't JSON")] if skipped else []
+    what = "that isn't JSON" if len(skipped) == 1 else "that aren't JSON"
+    return objects, [tables.lines_remark(skipped, what)] if skipped else []
 
 
 def _offset_of_first(text: str) -> int:

@@ -49,7 +49,8 @@ _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _EMPHASIS = re.compile(r"^(?:\*\*|__|`|\*)(.*?)(?:\*\*|__|`|\*)$")
 
 _OF_COLUMN = re.compile(
-    rf"-*|str|bool|cat|[uif]\d{{1,3}}|[(\[]?(?:{'|'.join(UNIT_NAMES)}|min|h|count|%|#)[)\]]?", re.IGNORECASE
+    rf"-*|str|bool|cat|[uif]\d{{1,3}}|[(\[]?(?:{'|'.join(UNIT_NAMES)}|min|h|count|%|#|[a-z]+/s(?:ec)?)[)\]]?",
+    re.IGNORECASE,
 )
 """Cell below a header that has the unit or type of the column."""
 Row = dict[str, object]
@@ -308,7 +309,8 @@ def _plain(block: _Block) -> tuple[list[tuple[int, Row]], list[str]]:
 
 
 def _is_unit(cell: str) -> bool:
-    return cell.strip("()[]").lower() in (*UNIT_NAMES, "min", "h")
+    unit = cell.strip("()[]").lower()
+    return unit in (*UNIT_NAMES, "min", "h") or "/s" in unit
 
 
 def _columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[tuple[int, str]]:

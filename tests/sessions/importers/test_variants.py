@@ -131,6 +131,8 @@ def zipped(**files: str) -> bytes:
         CSV + "INFO done in 5 s\n",
         CSV + TRACEBACK,
         CSV + CSV,
+        *(f"{CSV}{row}" for row in ("mean,,22.625\n", "Average,8.3,22.625\n", "GEOMEAN,,17\n")),
+        "batch_size,latency,throughput\n,ms,img/s\n1,5.5,180\n8,22.25,360\n16,40.125,398\n",
         "batch_size,latency\n-,ms\n1,5.5\n8,22.25\n16,40.125\n",
         "batch_size,latency (ms)\n1,5.5 ± 0.1\n8,22.25+/-0.2\n16,40.125 (1)\n",
         "batch_size,latency\n1,5.5 ms\n8,22250 us\n16,0.040125 s\n",
@@ -216,3 +218,11 @@ def test_word_of_success_costs_no_case(tmp_path: Path, word: str) -> None:
 def test_refusal_has_its_own_cause(tmp_path: Path, data: str | bytes, cause: str) -> None:
     with pytest.raises(BenchtuiError, match=cause):
         read(tmp_path, data)
+
+
+def test_nested_objects_are_cases(tmp_path: Path) -> None:
+    times = {"a": {"fp16": 5, "int8": 3}, "b": {"fp16": 9, "int8": 6}}
+    nested = {model: {name: {"latency_ms": ms} for name, ms in of.items()} for model, of in times.items()}
+    imported = read(tmp_path, json.dumps(nested))
+    assert [row.mean_ms for row in imported.measurements] == [5, 3, 9, 6]
+    assert len({row.config.name for row in imported.measurements}) == 4
