@@ -326,7 +326,7 @@ def _pooled(rows: Sequence[Reported]) -> Reported | None:
     weights = [float(amount or 1) for amount in steps] if all(steps) else [1.0] * len(rows)
     means = [row.latency_mean_ms or 0.0 for row in rows]
     spans = [weight * mean for weight, mean in zip(weights, means, strict=True)]
-    rates = {name: _rate([getattr(row, name) for row in rows], spans) for name in _RATES}
+    rates: dict[str, Any] = {name: _rate([getattr(row, name) for row in rows], spans) for name in _RATES}
     return Reported(
         **rates,
         steps=sum(amount or 0 for amount in steps) if all(steps) else None,
