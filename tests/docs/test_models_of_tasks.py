@@ -43,7 +43,7 @@ def _cells(task: str) -> str:
     kinds: dict[str | None, list[str]] = defaultdict(list)
     for kind, words in _words().items():
         kinds[_unfit_reason(task, {"model_type": KIND}, words, "the model")].append(kind)
-    measured = _examples(kinds.pop(None))
+    measured = _examples([kind for kind in kinds.pop(None) if f"?{task}" not in _words()[kind]])
     by_count = sorted(kinds.items(), key=lambda entry: -len(entry[1]))
     skipped = (f"{_general(str(reason))}: {_examples(skips)}" for reason, skips in by_count)
     return f"{measured} | {'<br>'.join(skipped)}"
