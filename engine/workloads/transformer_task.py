@@ -83,6 +83,7 @@ class NetworkTask:
         """Tokens generated per sample. None if the task generates none."""
         location = loading.locate(config.model, sweep.weights)
         configuration = loading.load("configuration", location, AutoConfig.from_pretrained)
+        configuration.architectures = configuration.architectures or []  # iterated over for some types
         architecture = Architecture(location, configuration)
         self._require_room(architecture)
         self._batches = self._make_batches(sweep, architecture)

@@ -11,7 +11,7 @@ from benchtui.sessions.sweep.tasks import TASKS
 PAGE = Path(__file__).parents[2] / "docs" / "tasks.md"
 HEAD = "| task | measured types | skipped types |\n|---|---|---|\n"
 UNTRIED = """\
-Types that pass without a trial, because no tiny model of theirs can be made; with these tasks they may fail:
+Types that pass without a trial, because no small model of theirs could be made; with these tasks they may fail:
 
 | types | tasks |
 |---|---|

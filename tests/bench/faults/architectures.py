@@ -59,6 +59,7 @@ ATTEMPTS = (
     SMALL,
     {name: size for name, size in SMALL.items() if not name.endswith(("layers", "layer"))},
     {name: size for name, size in SMALL.items() if name.endswith(("layers", "layer", "vocab_size"))},
+    {},
 )
 """Sizes to try, because some don't go together with other entries of a configuration."""
 SHAPE = ("batch_size=2", "sequence_length=16")
@@ -70,7 +71,7 @@ OF_TASK = {
 MISSING = {"num_experts_per_tok": 2, "sliding_window": 8}
 """Entries that some configurations need although their default is none."""
 VOCABULARY = 128
-MOST_PARAMETERS = 20_000_000
+MOST_PARAMETERS = 160_000_000
 LONGEST_S = 15
 """Time of a pair in seconds, which a loop in Python would exceed at full size."""
 

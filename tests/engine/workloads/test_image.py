@@ -77,3 +77,13 @@ def test_image_size_of_a_model_of_texts_and_images_is_that_of_its_images(
     workload = made("image", tmp_path, "batch_size=2")
     assert workload.data.shape == "48 x 48 x 3"
     workload.step(lambda part: None)
+
+
+def test_type_with_several_classes_is_measured_without_a_stated_architecture(
+    made: Callable[..., Any], tmp_path: Path
+) -> None:
+    small = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "deit", **small, "image_size": 32}))
+    workload = made("image", tmp_path, "batch_size=2")
+    workload.step(lambda part: None)
+    assert workload.model.architecture == "DeiTForImageClassification"
