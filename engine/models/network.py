@@ -124,14 +124,17 @@ def _has_flash(version: str) -> bool:
 
 
 def _describe(module: Any, location: models.ModelLocation, sweep: Sweep) -> Model:  # noqa: ANN401
-    config = module.config
+    sizes = ("hidden_size", "num_hidden_layers", "num_attention_heads")
+    values = (getattr(module.config, name, None) for name in sizes)
+    # some types state a list: one for each stage
+    width, layers, heads = (value if isinstance(value, int) else None for value in values)
     return Model(
         name=location.name,
         architecture=type(module).__name__,
         parameters=sum(parameter.numel() for parameter in module.parameters()),
-        hidden_size=getattr(config, "hidden_size", None),
-        hidden_layers=getattr(config, "num_hidden_layers", None),
-        attention_heads=getattr(config, "num_attention_heads", None),
+        hidden_size=width,
+        hidden_layers=layers,
+        attention_heads=heads,
         weights=sweep.weights,
         source=location.source,
         revision=location.revision,

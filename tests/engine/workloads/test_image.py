@@ -87,3 +87,9 @@ def test_type_with_several_classes_is_measured_without_a_stated_architecture(
     workload = made("image", tmp_path, "batch_size=2")
     workload.step(lambda part: None)
     assert workload.model.architecture == "DeiTForImageClassification"
+
+
+def test_number_of_attention_heads_per_stage_is_not_recorded(made: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "segformer", "image_size": 32}))
+    model = made("image", tmp_path, "batch_size=2").model
+    assert (model.architecture, model.attention_heads) == ("SegformerForImageClassification", None)
