@@ -15,6 +15,8 @@ from markdown_it import MarkdownIt
 ROOT = Path(__file__).parents[2]
 OF_ROOT = tuple(ROOT / f"{name}.md" for name in ("README", "SKILL", "AGENTS"))
 PAGES = (*OF_ROOT, *sorted((ROOT / "docs").rglob("*.md")))
+_REPOSITORY = tomllib.loads((ROOT / "packaging/project.toml").read_text("utf-8"))["repository"]
+_ADDRESS = re.compile(r"(github\.com/|uses: )[\w.-]+/benchtui\b")
 GAP = "[…]"
 """Lines, or the rest of a line, that a page leaves out of an output."""
 MOST_LINES, MOST_COLUMNS = 14, 160
@@ -60,6 +62,11 @@ def examples(block: Block) -> list[Example]:
         else:
             raise ValueError(f"output without a command: {line}")
     return commands
+
+
+def with_address(text: str) -> str:
+    """Return the text of a page with the repository's address."""
+    return _ADDRESS.sub(rf"\1{_REPOSITORY.removeprefix('https://github.com/')}", text)
 
 
 def matches(output: str, shown: Iterable[str], gap: str = GAP) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 import pytest
-from docs_pages import OF_ROOT, PAGES, ROOT, Block, blocks, examples, matches, run
+from docs_pages import OF_ROOT, PAGES, ROOT, Block, blocks, examples, matches, run, with_address
 from docs_pages import patterns as patterns_of
 from markdown_it import MarkdownIt
 
@@ -60,6 +60,13 @@ def test_pages_show_real_output(page: Path) -> None:
     assert not [line for lines in shown.values() for line in lines if line.endswith("...")]
     for command, pattern in patterns_of(page).items():
         assert matches("\n".join(shown[command]), pattern, "..."), command
+
+
+def test_pages_have_the_address_of_the_repository() -> None:
+    texts = {name_of(page): page.read_text("utf-8") for page in PAGES}
+    assert [name for name, text in texts.items() if text != with_address(text)] == [], "run `make docs-output`"
+    others = "git+https://github.com/someone/benchtui' uses: someone/benchtui/.github@main"
+    assert "someone" not in with_address(others)
 
 
 def shown_commands(block: Block) -> list[list[str]]:
