@@ -71,6 +71,7 @@ def _geometric_mean(ratios: Sequence[Ratio], apart: float) -> Ratio:
         bounds=bounds,
         fast=fast,
         totals=totals,
+        outside=() if bounds else tuple(dict.fromkeys(why for each in ratios for why in each.outside)),
         same_within=max(each.same_within for each in ratios),
         rounds=min(each.rounds for each in ratios),
         reported=all(each.reported for each in ratios),
