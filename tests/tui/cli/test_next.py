@@ -37,7 +37,7 @@ def test_questions_are_printed_with_what_decides_them(session: Path) -> None:
     first, question, answer, last = run("next", session).stdout.splitlines()
     assert first.endswith("1 open question")
     cases = "cuda:0 fp32 compile=off bs=2 seq=128 against cuda:0 fp32 compile=off bs=1 seq=128"
-    assert question == f"  {cases}: 1.006 × (0.940 to 1.077), UNSURE: can't resolve below 11 %"
+    assert question == f"  {cases}: 1.006 × (0.911 to 1.111), UNSURE: can't resolve below 21 %"
     assert answer == "    open: the verdict; decided by 5 rounds"
     assert last == "to decide them: 2 cases in 5 rounds of 20 steps"
 
