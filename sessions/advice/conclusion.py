@@ -33,10 +33,10 @@ class Remaining(msgspec.Struct, frozen=True, kw_only=True):
     questions: int
     """Open questions that it decides."""
     cases: int
-    rounds: int
-    """Further rounds of each case."""
+    rounds: int | None
+    """Further rounds of each case; None if the engine plans them."""
     seconds: float | None
-    """Expected duration; None if unknown."""
+    """Expected duration, of planned rounds at most; None if unknown."""
 
 
 class Conclusion(msgspec.Struct, frozen=True, kw_only=True):
@@ -195,11 +195,14 @@ def remaining(session: Session, questions: Sequence[OpenQuestion]) -> Remaining 
     if sweep is None:
         return None
     missing = further_rounds(session, sweep)
+    seconds, planned = _expected_s(session, missing), missing.measure.rounds_auto
+    if planned and seconds is not None:
+        seconds += missing.run.budget_after_s(seconds)
     return Remaining(
         questions=sum(question.remedy is not None for question in questions),
         cases=sum(1 for _ in included_configs(missing)) + missing.measure.aa,
-        rounds=missing.measure.rounds,
-        seconds=_expected_s(session, missing),
+        rounds=None if planned else missing.measure.rounds,
+        seconds=seconds,
     )
 
 

@@ -28,6 +28,9 @@ def deciding_sweep(session: Session, questions: Sequence[OpenQuestion]) -> Sweep
     if not asked:
         return None
     remedies = [question.remedy for question in asked if question.remedy]
+    before = session.start.sweep
+    if before.find or before.measure.rounds_auto:  # the engine plans the rounds, as it did the first time
+        remedies = [replace(remedy, rounds=None, steps=None, by_turns=True) for remedy in remedies]
     return sweep_over(session, _configs(session, asked), "next", remedies)
 
 
@@ -51,14 +54,9 @@ def sweep_over(session: Session, wanted: Collection[Config], suffix: str, remedi
         axes=axes,
         find=None,
         run=replace(sweep.run, budget_s=None),
-        measure=_rules(sweep.measure, _as_measured(remedies) if sweep.find else remedies, axes),
+        measure=_rules(sweep.measure, remedies, axes),
         exclude=tuple(_exclusions(axes, wanted)),
     )
-
-
-def _as_measured(remedies: Sequence[Remedy]) -> list[Remedy]:
-    """Return the remedies without more steps: a search spends its time on rounds."""
-    return [replace(remedy, steps=None) for remedy in remedies]
 
 
 def further_rounds(session: Session, sweep: Sweep) -> Sweep:

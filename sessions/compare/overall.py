@@ -66,11 +66,13 @@ def _geometric_mean(ratios: Sequence[Ratio], apart: float) -> Ratio:
         combine(known, apart) if all(known := [getattr(each, name) for each in ratios]) else None
         for name in ("bounds", "fast", "totals")
     )
+    causes = (why.partition(":")[0] for each in ratios for why in each.outside)  # without names of processes
     return Ratio(
         value=exp(fmean(log(each.value) for each in ratios)),
         bounds=bounds,
         fast=fast,
         totals=totals,
+        outside=() if bounds else tuple(dict.fromkeys(causes)),
         same_within=max(each.same_within for each in ratios),
         rounds=min(each.rounds for each in ratios),
         reported=all(each.reported for each in ratios),

@@ -10,13 +10,13 @@ from benchtui.sessions.compare.align import AlignedCase, PairwiseComparison, Ses
 from benchtui.sessions.compare.overall import Overall
 from benchtui.sessions.payloads import Effective
 from benchtui.sessions.state.case import CaseState
-from benchtui.sessions.stats.verdicts import Verdict
+from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.text.formatting import count
 from benchtui.sessions.text.wording import ratio_cell, ratio_with_interval, why_unsure
 
 REPRODUCED_WITHIN = 0.25
-"""Margin of all cases together, unless the user sets one: two sessions of a virtual machine often differ by as
-much, and a case that differs by more than its noise isn't reproduced anyway."""
+"""Margin of equivalence, unless the user sets one: the pace of a virtual machine often differs by several
+percent between two sessions, which is a sure difference of its cases."""
 SAME_CLOCK = 0.03
 """Share by which mean clocks differ between runs of the same machine."""
 
@@ -39,7 +39,7 @@ class Reproduction(msgspec.Struct, frozen=True):
     overall: Overall | None
     """All cases together; None if none has a ratio."""
     changed: tuple[AlignedCase, ...]
-    """Cases that are faster or slower."""
+    """Cases that are faster or slower, and not within the margin."""
     lost: tuple[AlignedCase, ...]
     """Cases that were measured the first time only."""
     other_work: tuple[str, ...]
@@ -56,7 +56,7 @@ class Reproduction(msgspec.Struct, frozen=True):
 def reproduction(comparison: SessionComparison) -> Reproduction:
     """Judge a session and the one that measured it again."""
     (pair,) = comparison.against
-    changed = tuple(row for row in pair.rows if row.verdict in _CHANGED)
+    changed = tuple(row for row in pair.rows if row.ratio and _differs(row.ratio))
     lost = tuple(row for row in pair.rows if row.lost)
     other_work = tuple(_differences(comparison, work=True))
     place = _differences(comparison, work=False)
@@ -71,10 +71,14 @@ def reproduction(comparison: SessionComparison) -> Reproduction:
 
 
 def _answer(pair: PairwiseComparison, *, unlike: bool) -> Answer:
-    verdict = pair.overall.ratio.verdict if pair.overall else None
-    if unlike or verdict in _CHANGED:
+    ratio = pair.overall.ratio if pair.overall else None
+    if unlike or (ratio and _differs(ratio)):
         return "NOT REPRODUCED"
-    return "REPRODUCED" if verdict is Verdict.SAME else "UNSURE"
+    return "REPRODUCED" if ratio and ratio.verdict in (Verdict.SAME, *_CHANGED) else "UNSURE"
+
+
+def _differs(ratio: Ratio) -> bool:
+    return ratio.verdict in _CHANGED and not ratio.is_within_margin
 
 
 def _differences(comparison: SessionComparison, *, work: bool) -> Iterator[str]:

@@ -8,6 +8,7 @@ from benchtui.sessions.state.file_names import is_model_name
 from benchtui.sessions.stored_models.hub_cache import has_token, snapshot, stored_folder
 from benchtui.sessions.stored_models.stored_model import missing_reason
 from benchtui.sessions.stored_models.stored_weights import damaged_weights, missing_shards
+from benchtui.sessions.stored_models.task import DEFAULT_TASK
 from benchtui.sessions.sweep import SAMPLE, SYNTHETIC, Sweep, custom_task
 from benchtui.sessions.sweep.options import KERNEL
 
@@ -29,7 +30,7 @@ def missing_model(sweep: Sweep) -> tuple[str, str] | None:
     for model in _models(sweep):
         if reason := missing_reason(model, stored_folder(model)) or _weights_reason(model, sweep):
             return model, reason
-    if _offline(sweep) and (missing := _to_download(sweep)):
+    if _offline(sweep) and (missing := to_download(sweep)):
         command = f"where there is a network, run: hf download {shell_word(missing[0])}"
         return missing[0], f"not in the cache of the hub, and HF_HUB_OFFLINE is set; {command}"
     return None
@@ -52,10 +53,11 @@ def models_remark(sweep: Sweep) -> str:
 
 def download_remark(sweep: Sweep) -> str:
     """Return which models have to be downloaded; empty for none."""
-    missing = _to_download(sweep)
+    missing = to_download(sweep)
     which = f"{', '.join(missing)}: " if sweep.axes.model[1:] else ""
     login = "" if has_token() else "; a gated model needs `hf auth login` first"
-    return f"{which}not in the cache of the hub: will be downloaded{login}" if missing else ""
+    task = f"; its task is {DEFAULT_TASK} unless you set another" if sweep.task == DEFAULT_TASK else ""
+    return f"{which}not in the cache of the hub: will be downloaded{login}{task}" if missing else ""
 
 
 def hub_models(sweep: Sweep) -> list[str]:
@@ -73,7 +75,7 @@ def needs_network(sweep: Sweep) -> bool:
     return bool(absent) or kernels or not local_data
 
 
-def _to_download(sweep: Sweep) -> list[str]:
+def to_download(sweep: Sweep) -> list[str]:
     """Return the models whose weights aren't here. Random weights may be those of a bundled architecture."""
     if sweep.weights == "random":
         return []

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from os.path import expanduser, join
+from os.path import expanduser
+from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -102,7 +103,7 @@ def _with_absolute_paths(session: Session) -> Sweep:
         local.add(sweep.task)
 
     def absolute(name: str) -> str:
-        return join(folder, expanduser(name)) if name in local else name
+        return str(Path(folder, expanduser(name))) if name in local else name
 
     axes = replace(sweep.axes, model=tuple(map(absolute, sweep.axes.model)))
     entries = {name: absolute(getattr(sweep, name)) for name in ("model", "task", "dataset")}

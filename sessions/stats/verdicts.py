@@ -140,6 +140,11 @@ class Ratio(msgspec.Struct, frozen=True):
         return None
 
     @property
+    def is_within_margin(self) -> bool:
+        """Whether the whole 95% interval lies within the margin, however sure a difference is."""
+        return self.bounds is not None and _inside(self.bounds, self.same_within)
+
+    @property
     def leaning(self) -> Verdict | None:
         """Direction in which the 95% interval lies, though the 99% interval, which decides, doesn't."""
         if self.bounds is None or _beyond(self.bounds.sure_low, self.bounds.sure_high):
@@ -240,8 +245,11 @@ def _word(bounds: Bounds | None, same_within: float) -> Verdict:
         return Verdict.UNSURE
     if direction := _beyond(bounds.sure_low, bounds.sure_high):
         return direction
-    inside = bounds.low >= 1 / (1 + same_within) and bounds.high <= 1 + same_within
-    return Verdict.SAME if inside else Verdict.UNSURE
+    return Verdict.SAME if _inside(bounds, same_within) else Verdict.UNSURE
+
+
+def _inside(bounds: Bounds, same_within: float) -> bool:
+    return bounds.low >= 1 / (1 + same_within) and bounds.high <= 1 + same_within
 
 
 def _beyond(low: float, high: float) -> Verdict | None:

@@ -175,7 +175,8 @@ def open_text(conclusions: Conclusions) -> str:
 
 def cost_text(remaining: Remaining) -> str:
     """Format the rounds and the time of a measurement."""
-    rounds = f"{count(remaining.rounds, 'more round')} of {count(remaining.cases, 'case')}"
+    rounds = count(remaining.rounds, "more round") if remaining.rounds else "further rounds"
+    rounds += f" of {count(remaining.cases, 'case')}"
     return rounds if remaining.seconds is None else f"{rounds} ({about_time(remaining.seconds)})"
 
 

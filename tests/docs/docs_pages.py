@@ -15,8 +15,12 @@ from markdown_it import MarkdownIt
 ROOT = Path(__file__).parents[2]
 OF_ROOT = tuple(ROOT / f"{name}.md" for name in ("README", "SKILL", "AGENTS"))
 PAGES = (*OF_ROOT, *sorted((ROOT / "docs").rglob("*.md")))
+_REPOSITORY = tomllib.loads((ROOT / "packaging/project.toml").read_text("utf-8"))["repository"]
+_ADDRESS = re.compile(r"(github\.com/|uses: )[\w.-]+/benchtui\b")
 GAP = "[…]"
 """Lines, or the rest of a line, that a page leaves out of an output."""
+RUN = ("...", "... ok; session ...")
+"""Pattern of the output of every ``benchtui run``."""
 MOST_LINES, MOST_COLUMNS = 14, 160
 """Limits on the outputs that are new on a page."""
 _TITLE = re.compile(r'title="([^"]+)"')
@@ -62,6 +66,16 @@ def examples(block: Block) -> list[Example]:
     return commands
 
 
+def shown(page: Path) -> list[Example]:
+    """Return the commands of a page that are run, in order."""
+    return [each for block in blocks(page) if block.language == "console" for each in examples(block)]
+
+
+def with_address(text: str) -> str:
+    """Return the text of a page with the repository's address."""
+    return _ADDRESS.sub(rf"\1{_REPOSITORY.removeprefix('https://github.com/')}", text)
+
+
 def matches(output: str, shown: Iterable[str], gap: str = GAP) -> bool:
     """Whether output is what a page shows. A gap stands for any text, and alone on a line for any lines.
 
@@ -81,7 +95,8 @@ def patterns(page: Path) -> dict[str, tuple[str, ...]]:
     """Return the patterns of outputs that differ from run to run, by command. ``...`` is their gap."""
     of_pages = tomllib.loads((ROOT / "tests/docs/patterns.toml").read_text("utf-8"))
     of_page: dict[str, str] = of_pages.get(str(page.relative_to(ROOT)), {})
-    return {command: tuple(pattern.splitlines()) for command, pattern in of_page.items()}
+    runs = {each.command: RUN for each in shown(page) if each.command.startswith("benchtui run ")}
+    return runs | {command: tuple(pattern.splitlines()) for command, pattern in of_page.items()}
 
 
 def shortened(output: str, shown: tuple[str, ...]) -> list[str]:

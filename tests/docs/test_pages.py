@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 import pytest
-from docs_pages import OF_ROOT, PAGES, ROOT, Block, blocks, examples, matches, run
+from docs_pages import OF_ROOT, PAGES, ROOT, Block, blocks, examples, matches, run, shown, with_address
 from docs_pages import patterns as patterns_of
 from markdown_it import MarkdownIt
 
@@ -51,15 +51,17 @@ def test_commands_print_what_the_page_shows(page: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_pages_show_real_output(page: Path) -> None:
-    shown = {
-        example.command: example.output
-        for block in blocks(page)
-        if block.language == "console"
-        for example in examples(block)
-    }
-    assert not [line for lines in shown.values() for line in lines if line.endswith("...")]
+    outputs = {each.command: each.output for each in shown(page)}
+    assert not [line for lines in outputs.values() for line in lines if line.endswith("...")]
     for command, pattern in patterns_of(page).items():
-        assert matches("\n".join(shown[command]), pattern, "..."), command
+        assert matches("\n".join(outputs[command]), pattern, "..."), command
+
+
+def test_pages_have_the_address_of_the_repository() -> None:
+    texts = {name_of(page): page.read_text("utf-8") for page in PAGES}
+    assert [name for name, text in texts.items() if text != with_address(text)] == [], "run `make docs-output`"
+    others = "git+https://github.com/someone/benchtui' uses: someone/benchtui/.github@main"
+    assert "someone" not in with_address(others)
 
 
 def shown_commands(block: Block) -> list[list[str]]:
@@ -147,11 +149,8 @@ def test_local_links_lead_somewhere(page: Path) -> None:
 
 def without_output(page: Path) -> list[str]:
     """Return the lines of a page but for the outputs that it shows."""
-    shown = sum(
-        len(each.output) for block in blocks(page) if block.language == "console" for each in examples(block)
-    )
     lines = page.read_text("utf-8").splitlines()
-    return lines[: len(lines) - shown]
+    return lines[: len(lines) - sum(len(each.output) for each in shown(page))]
 
 
 def test_pages_are_short_and_begin_with_what_they_are_for() -> None:

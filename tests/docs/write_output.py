@@ -8,7 +8,7 @@ import textwrap
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from docs_pages import PAGES, Example, blocks, examples, run, shortened
+from docs_pages import PAGES, Example, blocks, examples, run, shortened, with_address
 
 
 def recorded(example: Example, folder: Path, home: Path) -> list[str]:
@@ -26,7 +26,7 @@ def fenced(body: str, indent: str) -> str:
 
 def rewritten(page: Path) -> str:
     """Return a page with the output of its commands, in a folder and a home of its own."""
-    text = page.read_text("utf-8")
+    text = with_address(page.read_text("utf-8"))
     with TemporaryDirectory() as work, TemporaryDirectory() as home:
         for block in blocks(page):
             if block.title:

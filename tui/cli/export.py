@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
 TRACKING = ("bmf", "gab", "gab-throughput")
 FORMS = ("md", "html", "csv", "json", "parquet", "trace", *TRACKING)
-SCHEMAS = ("results", "steps", "session")
 STEP_FORMS = ("csv", "json", "parquet")
 REPORTS = ("md", "html")
 GZIP_LEVEL = 5
@@ -61,14 +60,6 @@ class ExportOptions(msgspec.Struct, frozen=True):
     """Whether to write every case and every table of the report."""
     display: Display | None = None
     """How to show a report on a terminal; None to write it as Markdown."""
-
-
-def _print_schema(context: click.Context, _parameter: click.Parameter, of: str | None) -> None:
-    from benchtui.tui.cli.schema.command import schema_text  # imports every record
-
-    if of:
-        click.echo(schema_text(of))
-        context.exit()
 
 
 _OPTIONS = (
@@ -118,14 +109,6 @@ _OPTIONS = (
         "--anonymous",
         is_flag=True,
         help="Replace hosts, users, paths, addresses, UUIDs and serial numbers, as `benchtui anonymize` does.",
-    ),
-    click.option(
-        "--schema",
-        type=click.Choice(SCHEMAS),
-        is_eager=True,
-        expose_value=False,
-        callback=_print_schema,
-        help="Print a JSON Schema instead, as `benchtui schema` does.",
     ),
 )
 

@@ -255,10 +255,10 @@ def reproduce(
     """Run a session again, and compare the results.
 
     REPORT is a Markdown or HTML report of a session on this machine, or the sweep from one. REPRODUCED: the
-    whole 95% interval of all cases together lies within --same-within. NOT REPRODUCED: a case is faster, slower
-    or no longer measured, or something else was measured, such as other weights. Otherwise UNSURE. What differs
-    is listed: driver, versions, threads, clocks, limits, kernels, files. Exit status: 0 if reproduced, 1 if not
-    or unsure, 2 for invalid usage or input, 130 if interrupted.
+    whole 95% interval of all cases together lies within --same-within. NOT REPRODUCED: a case is faster or
+    slower and not within it, or no longer measured, or something else was measured, such as other weights.
+    Otherwise UNSURE. What differs is listed: driver, versions, threads, clocks, limits, kernels, files. Exit
+    status: 0 if reproduced, 1 if not or unsure, 2 for invalid usage or input, 130 if interrupted.
     """
     before = _session_of(source).absolute()
     first = _repeatable(before)

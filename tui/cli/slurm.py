@@ -12,9 +12,16 @@ from typing import TYPE_CHECKING
 import click
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.estimates.sweep_models import download_remark, hub_models, needs_network, require_models
+from benchtui.sessions.estimates.sweep_models import (
+    download_remark,
+    hub_models,
+    needs_network,
+    require_models,
+    to_download,
+)
 from benchtui.sessions.permissions import approved
 from benchtui.sessions.permissions.needed import needed_permissions
+from benchtui.sessions.sanitize import shell_word
 from benchtui.sessions.stored_models.hub_cache import cache_folder
 from benchtui.sessions.sweep.toml_reader import preset_names
 from benchtui.tui.cli.consent.permissions import trust_option, typed_consent, with_consent
@@ -114,8 +121,10 @@ def slurm(
 
 def _network_warning(sweep: "Sweep") -> str:
     """Return what to do about models that a node may not be able to download; empty for none."""
-    remark = download_remark(sweep)
-    return f"model {remark}. That needs a network on the node: run `hf download` here before" if remark else ""
+    if not (missing := to_download(sweep)):
+        return ""
+    commands = "; ".join(f"hf download {shell_word(model)}" for model in missing)
+    return f"model {download_remark(sweep)}. That needs a network on the node; download here before: {commands}"
 
 
 def _sbatch_options(named: Mapping[str, str | None]) -> list[str]:

@@ -401,17 +401,15 @@ def open_app(
     ascii_only: bool,
 ) -> None:
     """Run a sweep and show it live, open a recorded session, or show a model on Home."""
-    if sweep and (path := recorded_session(sweep)):
+    path = recorded_session(sweep) if sweep else None
+    model = named_model(sweep) if sweep and not path else None
+    if path or model:
         if overrides or session_path or trust:
-            raise click.UsageError(f"{sweep} is a recorded session; --set, -o and --trust need a sweep")
+            kind = "recorded session" if path else "model"
+            raise click.UsageError(f"{sweep} is a {kind}; --set, -o and --trust need a sweep")
         require_terminal()
-        show(client.find(path), path, theme=theme, ascii_only=ascii_only)
-        return
-    if sweep and (model := named_model(sweep)):
-        if overrides or session_path or trust:
-            raise click.UsageError(f"{sweep} is a model; --set, -o and --trust need a sweep")
-        require_terminal()
-        show(None, None, model=model, theme=theme, ascii_only=ascii_only)
+        engine = client.find(path) if path else None
+        show(engine, path, model=model or "", theme=theme, ascii_only=ascii_only)
         return
     loaded = load_named(sweep, overrides) if sweep else None
     require_terminal()

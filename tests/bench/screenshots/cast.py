@@ -25,6 +25,8 @@ TOUR: tuple[tuple[str, float], ...] = (
     ("q", 1.0),
 )
 """Keys, and the seconds that what they show stays."""
+FRAME, BEFORE_S = 1_000, 0.5
+"""Characters that only a frame has, and how long before the first one the cast begins."""
 
 
 def record() -> list[tuple[float, str]]:
@@ -54,10 +56,18 @@ def record() -> list[tuple[float, str]]:
     return pieces
 
 
+def trimmed(pieces: list[tuple[float, str]]) -> list[tuple[float, str]]:
+    """Return the pieces from shortly before the first frame on, without the path that is printed at the end."""
+    first_s = next(at_s for at_s, text in pieces if len(text) > FRAME)
+    while "\x1b" not in pieces[-1][1]:
+        pieces = pieces[:-1]
+    return [(max(0.0, at_s - first_s + BEFORE_S), text) for at_s, text in pieces]
+
+
 def main(target: Path) -> None:
     """Write the cast."""
     head = {"version": 2, "width": COLUMNS, "height": ROWS, "title": "benchtui demo (simulated)"}
-    lines = [head, *([round(at_s, 3), "o", text] for at_s, text in record())]
+    lines = [head, *([round(at_s, 3), "o", text] for at_s, text in trimmed(record()))]
     target.write_text("".join(f"{json.dumps(line)}\n" for line in lines), "utf-8")
 
 

@@ -69,6 +69,12 @@ def test_disturbed_cases_are_left_out_while_there_are_enough_others(bench: Any) 
     assert few is not None and (few.cases, few.disturbed) == (4, 0)
 
 
+def test_mean_without_an_interval_names_what_was_outside(bench: Any) -> None:
+    found = compared(bench, (10.0, 10.5), (20.0, 21.0), disturbed=2).overall
+    assert found is not None and found.ratio.bounds is None
+    assert found.ratio.doubt is Doubt.OUTSIDE and found.ratio.outside
+
+
 def test_of_nothing_there_is_no_mean() -> None:
     assert overall([], []) is None
 

@@ -9,6 +9,7 @@ from benchtui.sessions.compare.align import ComparedSession, compare_sessions
 from benchtui.sessions.compare.reproduction import Reproduction, lines, reproduction
 from benchtui.sessions.events import Runtime
 from benchtui.sessions.payloads import Environment, Gpu, Host
+from benchtui.sessions.state.judging import VerdictSettings
 
 
 def judged(before: Any, after: Any) -> Reproduction:
@@ -36,6 +37,16 @@ def test_case_of_another_speed_is_not_reproduced_and_named(bench: Any, time_ms: 
     assert again.answer == "NOT REPRODUCED"
     (named,) = [line for line in lines(again) if "bs=2" in line]
     assert verdict in named
+
+
+@pytest.mark.parametrize(("margin", "answer"), [(0.25, "REPRODUCED"), (0.05, "NOT REPRODUCED")])
+def test_sure_difference_within_the_margin_is_reproduced(bench: Any, margin: float, answer: str) -> None:
+    sessions = steady(bench, 10.0, 20.0), steady(bench, 10.0, 22.0)
+    for session in sessions:
+        session.judge_by(VerdictSettings(same_within=margin))
+    again = judged(*sessions)
+    assert again.answer == answer
+    assert [row.case.config.batch_size for row in again.changed] == ([] if answer == "REPRODUCED" else [2])
 
 
 def test_case_that_was_not_measured_again_is_not_reproduced(bench: Any) -> None:

@@ -109,7 +109,7 @@ def test_sweep_of_a_report_has_absolute_paths(bench: Any, read: Any) -> None:
     session = bench.session(case, sweep=Sweep(name="s", model="./mine", dataset="texts.txt"))
     session.started = structs.replace(session.start, folder="/work")
     stated = tomllib.loads(toml_of_report(session, read))
-    assert (stated["model"], stated["dataset"]) == ("/work/./mine", "/work/texts.txt")
+    assert (stated["model"], stated["dataset"]) == ("/work/mine", "/work/texts.txt")
     own = structs.replace(session.start.sweep, task="step.py:make", model="step.py:make", dataset="sample")
     session.started = structs.replace(session.start, sweep=own)
     stated = tomllib.loads(toml_of_report(session, read))

@@ -11,7 +11,6 @@ from click.testing import CliRunner, Result
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.tui.cli import app
-from benchtui.tui.cli.export import SCHEMAS
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "comprehensive-report.json"
 
@@ -117,13 +116,6 @@ def test_trace_is_written_to_standard_output_or_a_compressed_file(session: Path,
 @pytest.mark.parametrize("form", ["bmf", "gab", "gab-throughput"])
 def test_results_for_trackers_of_benchmarks(session: Path, form: str) -> None:
     assert len(json.loads(export(session, "--format", form).stdout)) == 10
-
-
-@pytest.mark.parametrize("of", SCHEMAS)
-def test_schema_is_printed_without_a_session(of: str) -> None:
-    done = export("--schema", of)
-    assert done.exit_code == 0
-    assert "$defs" in json.loads(done.stdout)
 
 
 def test_parquet_without_pyarrow_reports_the_missing_package(

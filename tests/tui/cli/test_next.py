@@ -7,14 +7,17 @@ from random import Random
 from typing import Any
 
 import pytest
+from by_turns import HandMade
 from click.testing import CliRunner, Result
 
 from benchtui.engine import client
 from benchtui.engine.client import Engine
+from benchtui.sessions.advice.open_questions import open_questions
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import Sweep
 from benchtui.sessions.sweep.toml_reader import load_sweep
 from benchtui.tui.cli import app
+from benchtui.tui.cli.text import next as output
 
 
 def run(*words: object) -> Result:
@@ -34,7 +37,7 @@ def test_questions_are_printed_with_what_decides_them(session: Path) -> None:
     first, question, answer, last = run("next", session).stdout.splitlines()
     assert first.endswith("1 open question")
     cases = "cuda:0 fp32 compile=off bs=2 seq=128 against cuda:0 fp32 compile=off bs=1 seq=128"
-    assert question == f"  {cases}: 1.006 × (0.940 to 1.077), UNSURE: can't resolve below 11 %"
+    assert question == f"  {cases}: 1.006 × (0.911 to 1.111), UNSURE: can't resolve below 21 %"
     assert answer == "    open: the verdict; decided by 5 rounds"
     assert last == "to decide them: 2 cases in 5 rounds of 20 steps"
 
@@ -54,6 +57,24 @@ def test_sweep_on_standard_output_and_in_json_are_the_same(session: Path) -> Non
     document = json.loads(run("next", session, "--json").stdout)
     assert document["sweep"] == printed.stdout and "open question" in printed.stderr
     assert document["questions"][0]["remedy"]["rounds"] == document["rounds"] == 5
+
+
+def test_sweep_of_planned_rounds_has_planned_rounds_again(story: Any, tmp_path: Path) -> None:
+    story.begin(batch_sizes=(1, 2), auto=True)
+    story.case(0, 10.0, 30).case(1, 9.9, 30).end()
+    made = tmp_path / "next.toml"
+    *_, last = run("next", story.path, "-o", made).stdout.splitlines()
+    assert last == "to decide them: 2 cases in rounds that benchtui plans until they are decided"
+    sweep = load_sweep(str(made))
+    assert (sweep.measure.rounds, sweep.measure.rounds_auto, sweep.measure.iterations) == (1, True, 20)
+
+
+def test_question_of_cases_that_take_turns_says_so() -> None:
+    made = HandMade(10.0, 10.35, seed=2).alone(0, 1)
+    for _ in range(4):
+        made.by_turns(0, 1, spread=0.03)
+    texts = [output.text(question) for question in open_questions(made.session)]
+    assert any(text.endswith("decided by further rounds by turns.") for text in texts), texts
 
 
 def test_nothing_open_is_no_failure(story: Any, tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def test_script_uses_the_absolute_path_of_a_sweep_file(folder: Path) -> None:
 def test_models_to_download_are_named(folder: Path) -> None:
     done = run("own.toml", "--set", "weights=pretrained")
     assert "model not in the cache of the hub: will be downloaded" in done.stderr
-    assert "run `hf download` here before" in done.stderr
+    assert "download here before: hf download " in done.stderr
 
 
 def test_a_model_is_measured_like_by_run(folder: Path) -> None:

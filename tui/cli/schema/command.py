@@ -111,7 +111,7 @@ def _version(name: str) -> int:
 
 def document_type(name: str) -> Any:  # noqa: ANN401  (a type)
     """Return the type of a document; a tuple of types if it may have any of them."""
-    # the records are imported here, because `export --schema` needs one of them and all take half a second
+    # the records are imported here, because all take half a second
     from benchtui.sessions.events import AnyEvent
     from benchtui.sessions.explain.as_json import ExplainedJson
     from benchtui.sessions.export.case_export import Results

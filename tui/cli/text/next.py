@@ -111,8 +111,10 @@ def sweep_text(sweep: Sweep) -> str:
     """Describe a sweep: its cases, rounds and steps."""
     rules = sweep.measure
     rounds = count(rules.rounds, "round")
+    if rules.rounds_auto:
+        rounds = "rounds that benchtui plans until they are decided"
     again = ", and the baseline again" if rules.aa else ""
-    steps = "" if rules.until_error else f" of {count(rules.iterations, 'step')}"
+    steps = "" if rules.until_error or rules.rounds_auto else f" of {count(rules.iterations, 'step')}"
     return f"{count(_case_count(sweep), 'case')} in {rounds}{steps}{again}"
 
 
@@ -163,6 +165,7 @@ def _decided_by(question: OpenQuestion) -> str:
     steps = f" of {count(remedy.steps, 'step')}" if remedy.steps else ""
     parts = [
         f"{count(remedy.rounds, 'round')}{steps}" if remedy.rounds else None,
+        "further rounds by turns" if remedy.by_turns else None,
         "repeating disturbed rounds" if remedy.repeat_disturbed else None,
         "an A/A pair (the baseline twice)" if remedy.aa else None,
         f"max_time = {remedy.max_time_s:g} s" if remedy.max_time_s else None,
