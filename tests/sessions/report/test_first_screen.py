@@ -32,7 +32,6 @@ from benchtui.tui.report.lines import report_lines
 
 from .test_golden import GOLDEN, REPORTS
 from .test_golden_comparison import COMPARISONS
-from .test_lint import without_sweep
 
 ROWS, COLUMNS = 24, 80
 SESSIONS = (
@@ -160,7 +159,7 @@ def size_of(lines: Sequence[str]) -> tuple[int, int]:
 @pytest.mark.parametrize("name", SIZES)
 def test_golden_report_is_short_and_narrow(name: str) -> None:
     before, now = SIZES[name]
-    assert size_of(without_sweep((GOLDEN / f"{name}.md").read_text()).splitlines()) == now
+    assert size_of((GOLDEN / f"{name}.md").read_text().splitlines()) == now
     assert now[1] <= LONGEST_LINE < before[1]
     assert now[0] <= 90 or name not in ("demo", *IMPORTS)
     first, *screen = (SCREENS / "before" / f"{name}.txt").read_text().splitlines()
