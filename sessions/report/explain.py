@@ -124,7 +124,9 @@ def tried(session: Session, varying: Collection[str]) -> Section | None:
         Column[Trial]("Case", lambda trial: case_label(trial.case.config, varying), right=False),
         Column[Trial]("Finding", lambda trial: trial.finding.rule, right=False),
         Column[Trial]("Remedy", lambda trial: trial.options, right=False),
-        Column[Trial]("Predicted at most (×)", lambda trial: trial.predicted and ratio_text(trial.predicted)),
+        Column[Trial](
+            "Predicted at most (×)", lambda trial: ratio_text(trial.predicted) if trial.predicted else None
+        ),
         Column[Trial]("Measured (×)", lambda trial: ratio_value(trial.ratio)),
         Column[Trial]("95% interval (×)", lambda trial: ratio_interval(trial.ratio)),
         Column[Trial]("Verdict", _verdict, right=False),
