@@ -1,5 +1,6 @@
 """Parts of a report as a renderer shows them, and comparisons of printed numbers."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -52,9 +53,9 @@ def half_digit(shown: str) -> float:
 
 def rounds_to(shown: str, value: float | None) -> bool:
     """Whether this value may round to the number shown."""
-    return value is not None and abs(parse_number(shown) - value) <= half_digit(shown) * 1.000001 + 1e-6 * abs(
-        value
-    )
+    if value is None or not re.fullmatch(NUMBER, shown):
+        return False
+    return abs(parse_number(shown) - value) <= half_digit(shown) * 1.000001 + 1e-6 * abs(value)
 
 
 def parse_mb(shown: str) -> tuple[str, float]:
