@@ -139,7 +139,7 @@ def test_text_that_is_not_on_the_screen_is_missing() -> None:
 SIZES = {
     "recorded-classify": ((97, 317), (64, 156)),
     "demo": ((159, 406), (88, 159)),
-    "lm-train": ((117, 242), (84, 158)),
+    "lm-train": ((117, 242), (84, 159)),
     "generate": ((103, 220), (87, 152)),
     "comparison-recorded": ((109, 286), (95, 159)),
     "comparison-imported": ((82, 207), (91, 159)),
