@@ -220,13 +220,13 @@ def altered(shown: str) -> str:
 def cells(report: str) -> list[tuple[int, int]]:
     """Return the positions of the numbers in the tables that the checker compares, past the names of rows.
 
-    No JSON has the resolution of ratios other than those of speed.
+    No JSON judges ratios of the balance.
     """
     found, place, section, header = [], 0, "", []
     for line in report.splitlines(keepends=True):
         section = line[3:].strip() if line.startswith("## ") else section
         titles = [cell.strip() for cell in line.split("|")[1:-1]]
-        if line.startswith("|") and section in COMPARED and not titles[0].startswith((":-", "-")):
+        if line.startswith("|") and section in COMPARED and not titles[0].startswith((":-", "-", "Balanced")):
             header = header if report[:place].endswith("|\n") else titles
             start = place
             for title, cell in zip(header, line.split("|")[1:-1], strict=True):
@@ -234,7 +234,7 @@ def cells(report: str) -> list[tuple[int, int]]:
                 if titles != header and title not in NOT_COMPARED:
                     found += [
                         (start + match.start(), start + match.end())
-                        for match in re.finditer(r"(?<![\w.=-])(?<!below )[-+]?\d[\d,]*(?:\.\d+)?(?!\w)", cell)
+                        for match in re.finditer(r"(?<![\w.=-])[-+]?\d[\d,]*(?:\.\d+)?(?!\w)", cell)
                     ]
                 start += len(cell)
         place += len(line)

@@ -58,7 +58,7 @@ def test_html_cells_keep_the_value_before_rounding() -> None:
         '<td class="number">',
         '<td class="number">',
     ]
-    assert "1,230</td>" in text
+    assert "1,230</th>" in text
 
 
 def test_html_rows_keep_their_throughput() -> None:

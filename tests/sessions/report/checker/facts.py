@@ -19,6 +19,7 @@ from .cases import (
     has_own_label,
     key,
     label,
+    peak_mb,
     typical,
     without_steps,
 )
@@ -129,6 +130,8 @@ class Facts:
         """Return how many times as good the new case is for a need. No JSON judges pairs for other needs."""
         if need in SPEED:
             return self._ratio(need, base, new)
+        if need == "memory" and max(base["ended_rounds"], new["ended_rounds"]) == 1:
+            return self.throughput(base, new).times((peak_mb(base) or 0.0) / (peak_mb(new) or inf))
         names = (
             balanced_figures(fit)
             if need == "balanced"
