@@ -63,7 +63,7 @@ EVERY_CASE = View(
         "exit_code",
         "stderr_line",
         "stop",
-        "outlying",
+        shown("outliers", format="nonzero"),
         "others_cpu_percent",
         "sm_clock_least_mhz",
         "clock_limits",
@@ -72,11 +72,15 @@ EVERY_CASE = View(
         "processor_mhz",
         "temperature_c",
         shown("repeated", format="nonzero"),
-        "compiled graphs",
+        "graphs",
+        *(
+            shown(key, format="nonzero")
+            for key in ("graph_breaks", "recompiles", "cuda_graphs", "cuda_graph_skips")
+        ),
         REST,
         "own marks",
     ),
-    subjects=("machine", "imported"),
+    subjects=("machine", "imported", "counters"),
     without=("user_ms", "system_ms", "sm_clock_mhz"),
 )
 RESULTS = View(
@@ -112,7 +116,6 @@ RANKED = View(
         "cost",
     )
 )
-DISTURBED = View(("name", "disturbances", shown("repeated", format="nonzero")))
 MEMORY = View(
     (
         "name",
@@ -145,7 +148,6 @@ ENERGY = View(
     subjects=("energy",),
     without=("energy_per_sample_low_j", "energy_per_sample_high_j", "energy_absent"),
 )
-COUNTERS = View(("name", REST), subjects=("counters",))
 ANSWERS = View(
     (
         "label",

@@ -27,7 +27,7 @@ from benchtui.sessions.text.formatting import listed
 from benchtui.sessions.text.markdown import Markdown
 from benchtui.sessions.text.tables import Table, in_unit, table
 
-OPEN_SECTIONS = ("Decision", "Interpretation", "Cases", "What differs", "Best session for each need", "Caveats")
+OPEN_SECTIONS = ("Decision", "Cases", "What differs", "Interpretation", "Best session for each need", "Caveats")
 """Sections that a page doesn't collapse: the answer, the cases, and what may explain them."""
 READING = "A ratio is the speed of the new session relative to A: above 1, it is faster."
 
@@ -41,9 +41,9 @@ def report(compared: SessionComparison, columns: Callable[[str], Columns] = full
     """Collect the contents of each section. ``columns`` maps a session's letter to its table's columns."""
     sections = (
         section("Decision", _sentences(decision.sentences(compared))),
-        section("Interpretation", interpretation(compared)),
         section("Cases", *(_pair(against, columns) for against in compared.against), lead=READING),
         section("What differs", *_differences(compared)),
+        section("Interpretation", interpretation(compared)),
         section("Best session for each need", decision.choice_table(decision.choices(compared))),
         section("Caveats", items(caveats(compared), quoted=True)),
         section("Systems", systems.side_by_side(compared)),

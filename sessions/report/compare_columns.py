@@ -12,12 +12,12 @@ from benchtui.sessions.metrics.views import COMPARED, COMPARED_SHORT
 from benchtui.sessions.stats.disturbance import mark_kind
 from benchtui.sessions.stats.ratios import Comparison
 from benchtui.sessions.stats.results import Result, varied
-from benchtui.sessions.stats.verdicts import Ratio, Verdict
-from benchtui.sessions.text.formatting import in_sentence, number, ratio_span, ratio_text
+from benchtui.sessions.stats.verdicts import Verdict
+from benchtui.sessions.text.formatting import in_sentence, number
 from benchtui.sessions.text.labels import case_label
 from benchtui.sessions.text.quantities import cell
 from benchtui.sessions.text.tables import Column
-from benchtui.sessions.text.wording import verdict_cell
+from benchtui.sessions.text.wording import ratio_interval, ratio_value, verdict_cell
 
 NO_TIME = f"{Verdict.UNSURE.name}: no time"
 LEAST_PACE = 0.02
@@ -75,16 +75,6 @@ def _cell(row: Quantity, result: Result) -> str | None:
     return cell(row, CaseData.of(result))
 
 
-def value(ratio: Ratio | None) -> str | None:
-    """Format a ratio without its interval."""
-    return ratio_text(ratio.value) if ratio else None
-
-
-def interval(ratio: Ratio | None) -> str | None:
-    """Format the 95% interval of a ratio. None if it has none."""
-    return ratio_span(ratio.low, ratio.high, ratio.value) if ratio else None
-
-
 def own_marks(row: AlignedCase, pair: Comparison, letter: str) -> str | None:
     """Return the kinds of marks that only one case has, and the change in the machine's own speed."""
     base, new = pair.base.case.marks, pair.new.case.marks
@@ -130,8 +120,8 @@ def _token_rates(letter: str) -> Columns:
 
 def _step_ratio(pair_row: PairRow) -> str | None:
     """Return the ratio of steps if it differs from the ratio of throughputs, such as imported ones."""
-    shown = value(pair_row.pair.latency)
-    return shown if shown != value(pair_row.row.ratio) else None
+    shown = ratio_value(pair_row.pair.latency)
+    return shown if shown != ratio_value(pair_row.row.ratio) else None
 
 
 def _both(letter: str, title: str, text: Cell) -> Columns:
@@ -159,8 +149,8 @@ _ANSWER: Column[PairRow] = Column(
 )
 _OWN: dict[str, Columns] = {
     "ratio": (
-        Column("Ratio (×)", lambda pair_row: value(pair_row.row.ratio)),
-        Column("95% interval (×)", lambda pair_row: interval(pair_row.row.ratio)),
+        Column("Ratio (×)", lambda pair_row: ratio_value(pair_row.row.ratio)),
+        Column("95% interval (×)", lambda pair_row: ratio_interval(pair_row.row.ratio)),
         Column("Verdict", lambda pair_row: verdict_cell(pair_row.row.ratio) or NO_TIME, right=False),
     ),
     "ratio of steps": (Column("Ratio of steps (×)", _step_ratio),),

@@ -31,18 +31,6 @@ class Section(msgspec.Struct, frozen=True):
     title: str
     content: "tuple[Content, ...]"
 
-    def text(self) -> Iterator[str]:
-        """Yield the paragraphs and the items, without those of sections in it."""
-        for part in self.content:
-            if isinstance(part, str):
-                yield part
-            elif isinstance(part, Items):
-                yield from (text for _, text in part.items)
-
-    def tables(self) -> Iterator[Table]:
-        """Yield the tables, without those of sections in it."""
-        return (part for part in self.content if isinstance(part, Table))
-
 
 Content = str | Items | Table | Picture | Section
 

@@ -6,7 +6,7 @@ from functools import partial
 from benchtui.sessions.compare.system_facts import Fact, models, system
 from benchtui.sessions.report.content import Items, Section, items, section
 from benchtui.sessions.report.overview.choices import Choices, choice_table, has_several_works
-from benchtui.sessions.report.sections import memory_energy, per_case, steadiness
+from benchtui.sessions.report.sections import memory_energy, per_case
 from benchtui.sessions.report.sections.gains import pairs_of_options
 from benchtui.sessions.report.sections.leaderboard import leaderboard
 from benchtui.sessions.report.sections.method import options
@@ -23,8 +23,6 @@ SCALING = (
     "Throughput per item is what other tools call scaling efficiency: it falls unless batching pays linearly."
 )
 MEMORY = "Peaks while a case was measured; a further sample is relative to the smallest batch of the series."
-COUNTERS = "Means over the last measured round."
-DISTURBED = "Other processes were running, or the device was throttled: measure these cases again."
 
 
 def details(
@@ -54,8 +52,6 @@ def details(
     yield section("Step breakdown", parts, lead="Mean time of each part, and its share of the whole step.")
     yield section("Memory", memory_energy.memory(results), lead=MEMORY)
     yield section("Energy", memory_energy.energy(results))
-    yield section("Hardware counters", memory_energy.counters(results), lead=COUNTERS)
-    yield section("Disturbed cases", steadiness.disturbed(session), lead=DISTURBED)
     if rows := limits(session, results):
         yield section("Limits", rows, items(limit_facts(session, results)), lead=LIMITS)
     yield section("Every case", per_case.every_case(session))

@@ -17,12 +17,12 @@ from benchtui.sessions.report.overview.option_effects import Recommended, option
 from benchtui.sessions.report.overview.results import results_section
 from benchtui.sessions.report.overview.short_facts import devices, short_facts
 from benchtui.sessions.report.reproduce import fenced, how_to_reproduce
+from benchtui.sessions.report.sections.anomalies import anomaly_table
 from benchtui.sessions.report.sections.answers import answers
 from benchtui.sessions.report.sections.memory_energy import frontier_table, frontiers
 from benchtui.sessions.report.sections.method import method
 from benchtui.sessions.report.sections.notes import notes
 from benchtui.sessions.report.sections.roofline import limits_by_case
-from benchtui.sessions.report.sections.steadiness import anomaly_table
 from benchtui.sessions.report.sections.task_metrics import task_sections
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import labeled
@@ -65,7 +65,7 @@ def report(session: Session, per_hour: float | None = None, *, full: bool = Fals
         answers(session, results, varying),
         explain(session, varying, full=full),
         tried(session, varying),
-        section("Out of memory", frontier_table(frontiers(session, results), varying)) if full else None,
+        section("Out of memory", frontier_table(frontiers(session, results))) if full else None,
         section("Anomalies", anomaly_table(session, results, varying, full=full)),
         *(
             details(session, results, made, described, per_hour)

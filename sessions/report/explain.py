@@ -21,10 +21,10 @@ from benchtui.sessions.profiles import FamilyName
 from benchtui.sessions.report.content import Section, items, section
 from benchtui.sessions.state.case import outcome
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.text.formatting import capitalized, number, percent, ratio_span, ratio_text
+from benchtui.sessions.text.formatting import capitalized, number, percent, ratio_text
 from benchtui.sessions.text.labels import case_label
 from benchtui.sessions.text.tables import Column, Table, table
-from benchtui.sessions.text.wording import Remark, sentences
+from benchtui.sessions.text.wording import Remark, ratio_interval, ratio_value, sentences
 
 MOST_CASES = 3
 """Maximum number of explained cases in a short report."""
@@ -124,24 +124,14 @@ def tried(session: Session, varying: Collection[str]) -> Section | None:
         Column[Trial]("Case", lambda trial: case_label(trial.case.config, varying), right=False),
         Column[Trial]("Finding", lambda trial: trial.finding.rule, right=False),
         Column[Trial]("Remedy", lambda trial: trial.options, right=False),
-        Column[Trial]("Predicted at most (×)", _predicted),
-        Column[Trial]("Measured (×)", _gain),
-        Column[Trial]("95% interval (×)", _interval),
+        Column[Trial](
+            "Predicted at most (×)", lambda trial: ratio_text(trial.predicted) if trial.predicted else None
+        ),
+        Column[Trial]("Measured (×)", lambda trial: ratio_value(trial.ratio)),
+        Column[Trial]("95% interval (×)", lambda trial: ratio_interval(trial.ratio)),
         Column[Trial]("Verdict", _verdict, right=False),
     )
     return section("Tried", table(columns, all_trials(session)), lead=TRIED)
-
-
-def _predicted(trial: Trial) -> str | None:
-    return ratio_text(trial.predicted) if trial.predicted is not None else None
-
-
-def _gain(trial: Trial) -> str | None:
-    return ratio_text(trial.ratio.value) if trial.ratio else None
-
-
-def _interval(trial: Trial) -> str | None:
-    return ratio_span(trial.ratio.low, trial.ratio.high, trial.ratio.value) if trial.ratio else None
 
 
 def _verdict(trial: Trial) -> str | None:

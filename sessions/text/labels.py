@@ -2,46 +2,21 @@
 
 from collections.abc import Collection, Sequence
 from operator import attrgetter
-from typing import Protocol
 
 from benchtui.sessions.analysis.applied_options import was_applied
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.ratios import Comparison
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.sweep import UNKNOWN, Config
-from benchtui.sessions.sweep.options import BY_NAME, IN_NAMES, OPTIONS, READ_BACK, Option, value_text
+from benchtui.sessions.sweep.options import BY_NAME, IN_NAMES, READ_BACK, value_text
 from benchtui.sessions.text.formatting import count
-
-PRECISIONS = {
-    "fp32": "FP32",
-    "tf32": "TF32",
-    "fp16": "FP16",
-    "bf16": "BF16",
-    "amp-fp16": "Mixed precision (AMP, fp16)",
-    "amp-bf16": "Mixed precision (AMP, bf16)",
-    "int8": "INT8 (dynamic quantization)",
-    UNKNOWN: "precision unknown",
-}
-
 
 _IN_NAMES = tuple(BY_NAME[name] for name in IN_NAMES)
 
 
-def precision(config: Config) -> str:
-    """Return the precision in words."""
-    return PRECISIONS.get(config.precision, config.precision)
-
-
-def series_title(config: Config, varied: Collection[str]) -> str:
-    """Return the heading of a series: device, precision, and the other options that vary in the session."""
-    if config.label:
-        return config.name
-    shown = [option for option in OPTIONS if option.phrase and option.name in varied]
-    return ", ".join(
-        [
-            f"{_machine(config)}{config.device.upper()}{_precision_title(config)}",
-            *(_phrase(option, getattr(config, option.name)) for option in shown),
-        ]
-    )
+def option_title(option: str) -> str:
+    """Return the heading of an option's column."""
+    return "Tokens" if option == "sequence_length" else option.replace("_", " ").capitalize()
 
 
 def case_label(config: Config, varied: Collection[str]) -> str:
@@ -97,10 +72,6 @@ def _choices(config: Config, varied: Collection[str]) -> list[str]:
     return [*precision, *(text for key, text in shown if key in varied)]
 
 
-def _precision_title(config: Config) -> str:
-    return f" – {precision(config)}" if config.names("precision") else ""
-
-
 def _machine(config: Config) -> str:
     """Return the requested cluster nodes and the model, if the sweep has several, as a prefix of the device."""
     return "".join(f"{name} " for name in (config.machine, config.model) if name)
@@ -111,19 +82,7 @@ def applied(is_applied: bool | None) -> str:
     return {True: "yes", False: "no", None: "not verified"}[is_applied]
 
 
-class CasePair(Protocol):
-    """A case and the base that it is compared with."""
-
-    @property
-    def base(self) -> Result:
-        """Result of the base."""
-
-    @property
-    def new(self) -> Result:
-        """Result of the case."""
-
-
-def pair_applied(pair: CasePair, option: str) -> bool | None:
+def pair_applied(pair: Comparison, option: str) -> bool | None:
     """Return whether both cases of a pair ran with the requested option; None if unknown."""
     both = was_applied(pair.base.case, option), was_applied(pair.new.case, option)
     if False in both:
@@ -147,17 +106,7 @@ def unverified_options(result: Result) -> tuple[tuple[str, bool | None], ...]:
         for option in READ_BACK
         if (value := getattr(result.config, option)) not in (BY_NAME[option].default, UNKNOWN)
     )
-    return tuple((_in_words(option, value), state) for option, value, state in checked if not state)
-
-
-def _in_words(option: str, value: str | int) -> str:
-    return _phrase(BY_NAME[option], value) if BY_NAME[option].numeric else f"{BY_NAME[option].prefix}{value}"
-
-
-def _phrase(option: Option, value: str | int) -> str:
-    """Return a value in words, in the singular if it is 1."""
-    text = option.phrase.format(value) if value else option.phrase.replace(":,", "").format(value_text(value))
-    return text.removesuffix("s") if value == 1 else text
+    return tuple((f"{BY_NAME[option].prefix}{value}", state) for option, value, state in checked if not state)
 
 
 def measured_amount(session: Session, noun: str, verb: str = "") -> str:

@@ -1,6 +1,7 @@
 """Quantities of the catalogue as text: values, and columns of tables."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -9,7 +10,16 @@ from benchtui.sessions.metrics.quantity import CaseData, Format, Quantity
 from benchtui.sessions.metrics.view import View, interval
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.text.answers import nats
-from benchtui.sessions.text.formatting import half_width, loss, memory, number, percent, percentage, span
+from benchtui.sessions.text.formatting import (
+    capitalized,
+    half_width,
+    loss,
+    memory,
+    number,
+    percent,
+    percentage,
+    span,
+)
 from benchtui.sessions.text.tables import Column
 
 T = TypeVar("T")
@@ -60,6 +70,19 @@ def interval_text(key: str, result: Result) -> str | None:
 def column(row: Quantity, data: Callable[[T], CaseData]) -> Column[T]:
     """Return the column of a quantity. Numbers are aligned right."""
     return Column(row.heading(), lambda record: cell(row, data(record)), right=row.is_number)
+
+
+def token_rates(result_of: Callable[[T], Result]) -> tuple[Column[T], ...]:
+    """Return a column for each unit of token rates: of new tokens for cases that generate some, else of all."""
+
+    def rate(record: T, unit: str) -> str | None:
+        result = result_of(record)
+        new_tokens = result.metrics.new_tokens_per_s
+        shown, own = result.token_rate if new_tokens is None else (new_tokens, "new tokens/s")
+        return number(shown) if own == unit else None
+
+    units = ("tokens/s", "tokens/s with padding", "new tokens/s")
+    return tuple(Column(capitalized(unit), partial(rate, unit=unit)) for unit in units)
 
 
 def columns(

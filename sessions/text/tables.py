@@ -175,9 +175,8 @@ def _row_start(rate: float | None) -> str:
 
 
 def _first(cell: str | None, right: bool) -> str:
-    """Render the first cell of a row. Words name the row for screen readers."""
-    rendered = _cell(cell, right)
-    return rendered if right else f'<th scope="row"{rendered[3:-5]}</th>'
+    """Render the first cell of a row, which names the row for screen readers."""
+    return f'<th scope="row"{_cell(cell, right)[3:-5]}</th>'
 
 
 def _cell(cell: str | None, right: bool) -> str:

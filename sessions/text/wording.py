@@ -93,10 +93,19 @@ def cost_of_a_million(result: Result | None, per_hour: float | None) -> float | 
     return MILLION / (rate * SECONDS_AN_HOUR) * per_hour if rate and per_hour is not None else None
 
 
+def ratio_value(ratio: Ratio | None) -> str | None:
+    """Format a ratio without its interval."""
+    return ratio_text(ratio.value) if ratio else None
+
+
+def ratio_interval(ratio: Ratio | None) -> str | None:
+    """Format the 95% interval of a ratio; None if it has none."""
+    return ratio_span(ratio.low, ratio.high, ratio.value) if ratio else None
+
+
 def ratio_with_interval(ratio: Ratio) -> str:
     """Format a ratio with its 95% interval, or note that it has none."""
-    interval = ratio_span(ratio.low, ratio.high, ratio.value) or "no interval"
-    return f"{ratio_text(ratio.value)} × ({interval})"
+    return f"{ratio_text(ratio.value)} × ({ratio_interval(ratio) or Phrase.NO_INTERVAL})"
 
 
 def why_unsure(ratio: Ratio) -> str | None:

@@ -54,6 +54,7 @@ from benchtui.sessions.sweep.options import OPTIONS
 from benchtui.sessions.text.conclusion import headline
 from benchtui.sessions.text.formatting import ratio_text
 from benchtui.sessions.text.labels import case_label
+from benchtui.sessions.text.tables import Table
 from benchtui.sessions.text.wording import MOST_NAMES, why_unsure
 from benchtui.themes.symbols import UNICODE
 from benchtui.tui.charts.line_chart import LineChart
@@ -195,7 +196,7 @@ def leaderboard_verdicts(path: Path, judging: VerdictSettings) -> list[str | Non
     session = load_with(path, judging)
     results = measured(session)
     ranked_works = leaderboard(session, results, varied(case.config for case in session.cases), None)
-    tables = [shown for ranked_work in ranked_works if ranked_work for shown in ranked_work.tables()]
+    tables = [shown for work in ranked_works if work for shown in work.content if isinstance(shown, Table)]
     rows = [dict(zip(shown.titles, row, strict=True)) for shown in tables for row in shown.rows]
     cells = [row.get("Verdict") for row in rows]
     return ["base" if cell == "the baseline" else cell and cell.split(":")[0] for cell in cells]

@@ -7,7 +7,7 @@ from itertools import groupby, pairwise
 import msgspec
 
 from benchtui.sessions.report.content import Section, section
-from benchtui.sessions.report.sections.gains import matched_by, pair_counts
+from benchtui.sessions.report.sections.gains import NOT_VERIFIABLE, matched_by, pair_counts
 from benchtui.sessions.stats.ratios import Comparison, break_even_steps, comparison
 from benchtui.sessions.stats.results import Result, Series, series
 from benchtui.sessions.stats.verdicts import Verdict
@@ -98,10 +98,14 @@ def _is_established(pair: Comparison, option: str) -> bool:
 
 
 def verdict_word(pair: Comparison, option: str) -> Verdict | Phrase:
-    """Return the verdict on a pair, or why it can't be attributed to the option."""
-    if pair_counts(pair, option):
-        return pair.verdict
-    return Phrase.NOT_APPLIED if pair_applied(pair, option) is False else Phrase.NOT_VERIFIED
+    """Return the verdict on a pair, or why it can't be attributed to the option.
+
+    A ratio of reported figures claims no more than the report does; the caveats say what isn't verified.
+    """
+    if pair_applied(pair, option) is False and option not in NOT_VERIFIABLE:
+        return Phrase.NOT_APPLIED
+    counts = pair_counts(pair, option) or pair.verdict is Verdict.REPORTED
+    return pair.verdict if counts else Phrase.NOT_VERIFIED
 
 
 def _name(option: str) -> str:

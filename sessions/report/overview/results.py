@@ -12,7 +12,6 @@ from benchtui.sessions.metrics.views import RESULTS
 from benchtui.sessions.report.content import Section, items, section
 from benchtui.sessions.report.overview.choices import Choices
 from benchtui.sessions.report.overview.remarks import remarks
-from benchtui.sessions.report.sections.gains import OPTION_TITLES
 from benchtui.sessions.report.sections.roofline import Row as LimitRow
 from benchtui.sessions.report.sections.roofline import utilization, utilization_title
 from benchtui.sessions.state.session import Session
@@ -21,7 +20,8 @@ from benchtui.sessions.stats.disturbance import mark_kind
 from benchtui.sessions.stats.results import Result, by_work, task_of, varied
 from benchtui.sessions.sweep.options import OPTIONS
 from benchtui.sessions.text.formatting import MB_PER_GB, TERA, count, in_sentence, number, percent
-from benchtui.sessions.text.quantities import column, columns
+from benchtui.sessions.text.labels import option_title
+from benchtui.sessions.text.quantities import column, columns, token_rates
 from benchtui.sessions.text.tables import Column, Table, in_unit, narrowed, selected, table
 
 MOST_ROWS = 10
@@ -138,11 +138,12 @@ def _with_value(title: str, value: str) -> str | None:
 
 
 def _keys(results: Sequence[Result]) -> tuple[Column[Row], ...]:
-    """Return the columns that name a case: the options that differ, or the name that another tool gave it."""
+    """Return the columns that name a case: its number, and the options that differ or another tool's name."""
     if any(row.config.label for row in results):
-        return (Column("Case", lambda row: row.result.name, right=False),)
+        return (_NUMBER, Column("Case", lambda row: row.result.name, right=False))
     options = varied(row.config for row in results)
     return (
+        _NUMBER,
         *(_option(name) for name in KEY_TITLES if name in options),
         Column("Batch size", lambda row: f"{row.result.config.batch_size:,}"),
     )
@@ -162,7 +163,7 @@ def _own(rows: Sequence[Row], keys: tuple[Column[Row], ...], share_of_sheet: str
     return {
         "options": keys,
         "middle": (column(short(middle)[0], _data),),
-        "headline": _headline(rows),
+        "headline": token_rates(lambda row: row.result),
         "peak": (_peak(rows),),
         "limits": (
             Column("TFLOP/s", _rate_of_operations),
@@ -180,24 +181,6 @@ def _data(row: Row) -> CaseData:
 
 def _only_means(rows: Sequence[Row]) -> bool:
     return all(row.result.metrics.latency_ms.median is None for row in rows)
-
-
-def _headline(rows: Sequence[Row]) -> tuple[Column[Row], ...]:
-    """Return the column of the token rate (new tokens if the task generates); empty without tokens."""
-    units = [unit for row in rows for rate, unit in (_token_rate(row),) if rate is not None]
-    if not units:
-        return ()
-    return (Column(f"{units[0][:1].upper()}{units[0][1:]}", lambda row: _in_unit(row, units[0])),)
-
-
-def _in_unit(row: Row, unit: str) -> str | None:
-    rate, own = _token_rate(row)
-    return number(rate) if own == unit else None
-
-
-def _token_rate(row: Row) -> tuple[float | None, str]:
-    rate, unit = row.result.headline_rate
-    return row.result.token_rate if unit == row.result.metrics.task.unit else (rate, unit)
 
 
 def _peak(rows: Sequence[Row]) -> Column[Row]:
@@ -221,9 +204,6 @@ def _share(row: Row) -> str | None:
     return percent(row.limit.shares.arithmetic) if row.limit else None
 
 
-KEY_TITLES = {
-    option.name: OPTION_TITLES.get(option.name, option.name.replace("_", " ").capitalize())
-    for option in OPTIONS
-    if option.name != "batch_size"
-}
+_NUMBER: Column[Row] = Column("No.", lambda row: str(row.result.case.index + 1))
+KEY_TITLES = {option.name: option_title(option.name) for option in OPTIONS if option.name != "batch_size"}
 """Titles of the options that name a case."""

@@ -8,17 +8,13 @@ import msgspec
 from benchtui.sessions.report.content import Section, section
 from benchtui.sessions.stats.ratios import Comparison, break_even_steps, cold_cost_ms, comparison, matched
 from benchtui.sessions.stats.results import Result
-from benchtui.sessions.stats.verdicts import Ratio, Verdict
-from benchtui.sessions.sweep.options import BY_NAME, CHOICES, OPTIONS
-from benchtui.sessions.text.formatting import number, ratio_span, ratio_text
-from benchtui.sessions.text.labels import CasePair, applied, case_label, pair_applied
+from benchtui.sessions.stats.verdicts import Verdict
+from benchtui.sessions.sweep.options import BY_NAME, CHOICES
+from benchtui.sessions.text.formatting import number
+from benchtui.sessions.text.labels import applied, case_label, option_title, pair_applied
 from benchtui.sessions.text.tables import Column, table
-from benchtui.sessions.text.wording import verdict_cell
+from benchtui.sessions.text.wording import ratio_interval, ratio_value, verdict_cell
 
-OPTION_TITLES = {
-    **{option.name: option.name.replace("_", " ").capitalize() for option in OPTIONS if option.phrase},
-    "sequence_length": "Tokens",
-}
 NOT_VERIFIABLE = ("device", "machine", "batch_size")
 """Options that are applied by definition."""
 LEAD = (
@@ -48,7 +44,7 @@ def matched_by(option: str, results: Sequence[Result]) -> list[tuple[Result, Res
     return matched(rows, option, default if default in values else values[0]) if values else []
 
 
-def pair_counts(pair: CasePair, option: str) -> bool:
+def pair_counts(pair: Comparison, option: str) -> bool:
     """Return whether a difference can be attributed to the option."""
     return option in NOT_VERIFIABLE or bool(pair_applied(pair, option))
 
@@ -60,8 +56,7 @@ def pairs_of_options(results: Sequence[Result], varying: Sequence[str]) -> Secti
 
 def _pairs(option: str, results: Sequence[Result], varying: Sequence[str]) -> Section | None:
     rows = [OptionPair(option, comparison(*pair), varying) for pair in matched_by(option, results)]
-    title = OPTION_TITLES.get(option, option.replace("_", " ").capitalize())
-    return section(title, table(_COLUMNS, rows) if rows else None)
+    return section(option_title(option), table(_COLUMNS, rows) if rows else None)
 
 
 def verdict(row: OptionPair) -> str | None:
@@ -74,14 +69,6 @@ def verdict(row: OptionPair) -> str | None:
 
 def _applied(row: OptionPair) -> str | None:
     return None if row.option in NOT_VERIFIABLE else applied(pair_applied(row.pair, row.option))
-
-
-def _value(ratio: Ratio | None) -> str | None:
-    return ratio_text(ratio.value) if ratio else None
-
-
-def _interval(ratio: Ratio | None) -> str | None:
-    return ratio_span(ratio.low, ratio.high, ratio.value) if ratio else None
 
 
 def _cold_cost(row: OptionPair) -> str | None:
@@ -101,9 +88,9 @@ def _break_even(row: OptionPair) -> str | None:
 _COLUMNS: tuple[Column[OptionPair], ...] = (
     Column("Case", lambda row: case_label(row.pair.new.config, row.varying), right=False),
     Column("Against", lambda row: str(getattr(row.pair.base.config, row.option)), right=False),
-    Column("Throughput (×)", lambda row: _value(row.pair.throughput)),
-    Column("Step (×)", lambda row: _value(row.pair.latency)),
-    Column("95% interval of the step (×)", lambda row: _interval(row.pair.latency)),
+    Column("Throughput (×)", lambda row: ratio_value(row.pair.throughput)),
+    Column("Step (×)", lambda row: ratio_value(row.pair.latency)),
+    Column("95% interval of the step (×)", lambda row: ratio_interval(row.pair.latency)),
     Column("Verdict", verdict, right=False),
     Column("Applied", _applied, right=False),
     Column("Cold cost (s)", _cold_cost),

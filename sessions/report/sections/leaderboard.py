@@ -15,7 +15,7 @@ from benchtui.sessions.stats.verdicts import Ratio
 from benchtui.sessions.sweep import Work
 from benchtui.sessions.text.formatting import number, signed_percent, span
 from benchtui.sessions.text.labels import case_label
-from benchtui.sessions.text.quantities import columns
+from benchtui.sessions.text.quantities import columns, token_rates
 from benchtui.sessions.text.tables import Column, in_unit, table
 from benchtui.sessions.text.wording import cost_of_a_million, memory_change, verdict_cell
 
@@ -41,8 +41,7 @@ def leaderboard(
         ranked = sorted(rated, key=_rate, reverse=True)
         base = baseline_of(rows[0].config, rows, session.start.sweep.measure.baseline)
         places = [_ranked_case(rank, row, base, varying, per_hour) for rank, row in enumerate(ranked, 1)]
-        own = _OWN | {"headline": _headline(ranked)}
-        figures = in_unit(columns(RANKED, lambda place: CaseData.of(place.result), own), task_of(ranked))
+        figures = in_unit(columns(RANKED, lambda place: CaseData.of(place.result), _OWN), task_of(ranked))
         yield section(_title(work, rows), table(figures, places) if len(places) > 1 else None)
 
 
@@ -55,14 +54,6 @@ def _title(work: Work, rows: Sequence[Result]) -> str:
 def _rate(row: Result) -> float:
     """Return the rate to rank by: tokens of a language model, else samples."""
     return row.headline_rate[0] or 0.0
-
-
-def _headline(rows: Sequence[Result]) -> tuple[Column[RankedCase], ...]:
-    """Return the column of the token rate that ranks the cases, or of all tokens if samples rank them."""
-    unit = rows[0].headline_rate[1] if rows else task_of(rows).unit
-    if unit == task_of(rows).unit:
-        return (Column("Tokens/s", lambda place: number(place.result.metrics.tokens_per_s)),)
-    return (Column(f"{unit[:1].upper()}{unit[1:]}", lambda place: number(_rate(place.result))),)
 
 
 def _ranked_case(
@@ -96,6 +87,7 @@ def _verdict(place: RankedCase) -> str | None:
 
 
 _OWN: dict[str, tuple[Column[RankedCase], ...]] = {
+    "headline": token_rates(lambda place: place.result),
     "rank": (Column("Rank", lambda place: str(place.rank)),),
     "label": (Column("Case", lambda place: case_label(place.result.config, place.varying), right=False),),
     "against the baseline": (

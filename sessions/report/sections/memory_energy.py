@@ -1,16 +1,16 @@
-"""Memory, energy and counter tables: peak memory, out-of-memory frontier, energy, and activity of the units."""
+"""Memory and energy tables: peak memory, out-of-memory frontier, and energy."""
 
 from collections.abc import Sequence
 
 import msgspec
 
 from benchtui.sessions.metrics.quantity import CaseData
-from benchtui.sessions.metrics.views import COUNTERS, ENERGY, MEMORY
+from benchtui.sessions.metrics.views import ENERGY, MEMORY
 from benchtui.sessions.state.case import CaseState, outcome
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import Result, Series, series, series_key, task_of
+from benchtui.sessions.sweep import Config
 from benchtui.sessions.text.formatting import number
-from benchtui.sessions.text.labels import series_title
 from benchtui.sessions.text.quantities import columns
 from benchtui.sessions.text.tables import Column, Table, in_unit, table
 
@@ -61,10 +61,10 @@ def frontiers(session: Session, results: Sequence[Result]) -> list[Frontier]:
     return oom_frontiers
 
 
-def frontier_table(rows: Sequence[Frontier], varying: Sequence[str]) -> Table | None:
+def frontier_table(rows: Sequence[Frontier]) -> Table | None:
     """Return a row for each frontier."""
     columns: tuple[Column[Frontier], ...] = (
-        Column("Series", lambda frontier: series_title(frontier.series.config, varying), right=False),
+        Column("Series", lambda frontier: _series(frontier.series.config), right=False),
         Column("Largest batch that ran", lambda frontier: f"{frontier.largest.config.batch_size:,}"),
         Column("Its peak (MB)", lambda frontier: number(frontier.largest.case.peak_memory_mb)),
         Column("Smallest that didn't fit", lambda frontier: f"{frontier.too_large.config.batch_size:,}"),
@@ -79,10 +79,8 @@ def energy(results: Sequence[Result]) -> Table | None:
     return table(in_unit(columns(ENERGY, CaseData.of), task_of(results)), rows)
 
 
-def counters(results: Sequence[Result]) -> Table | None:
-    """Return the means of hardware counters in each case. None if no counter was read."""
-    name, *read = columns(COUNTERS, CaseData.of)
-    return table((name, *read), [row for row in results if any(column.cell(row) for column in read)])
+def _series(config: Config) -> str:
+    return config.name if config.label else config.family
 
 
 def _why(case: CaseState) -> str:

@@ -14,12 +14,12 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import simulation_source
 from benchtui.sessions.stats.noise import Noise, kind_of, pairs_by_turns
 from benchtui.sessions.stats.ratios import latency_ratio
-from benchtui.sessions.stats.results import Result, aa_pair, series_key, varied
+from benchtui.sessions.stats.results import Result, aa_pair, series_key
 from benchtui.sessions.stats.sampling import LEAST_ROUNDS
 from benchtui.sessions.sweep import SYNTHETIC, TASKS, UNKNOWN, Measure, Sweep, custom_task, task_named
 from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, READ_BACK
 from benchtui.sessions.text.formatting import count, listed, number, percent, percentage, signed_percent
-from benchtui.sessions.text.labels import applied, series_title
+from benchtui.sessions.text.labels import applied, option_title
 from benchtui.sessions.text.tables import Column, Table, table
 from benchtui.sessions.text.wording import verdict_cell
 
@@ -67,11 +67,13 @@ def options(session: Session) -> Table | None:
         if case.effective:
             shown = [getattr(case.effective, field) for _, field in _EFFECTIVE]
             rows.setdefault((*series_key(case.config), *shown, _applied(case)), case)
-    varying = varied(case.config for case in session.cases)
     columns: tuple[Column[CaseState], ...] = (
-        Column("Requested", lambda case: series_title(case.config, varying), right=False),
+        Column("Requested", lambda case: case.config.family, right=False),
         *(Column(title, _read_back(field), right=False) for title, field in _EFFECTIVE),
-        *(Column(_title(option), _other(option), right=False) for option in _read_back_options(rows.values())),
+        *(
+            Column(option_title(option), _other(option), right=False)
+            for option in _read_back_options(rows.values())
+        ),
         Column("Applied", _applied, right=False),
     )
     return table(columns, rows.values())
@@ -87,10 +89,6 @@ def _read_back_options(cases: Iterable[CaseState]) -> tuple[str, ...]:
     )
 
 
-def _title(option: str) -> str:
-    return option.replace("_", " ").capitalize()
-
-
 def _other(option: str) -> Callable[[CaseState], str | None]:
     def cell(case: CaseState) -> str | None:
         value = case.effective.others.get(option) if case.effective else None
@@ -99,13 +97,6 @@ def _other(option: str) -> Callable[[CaseState], str | None]:
     return cell
 
 
-_WORK_NAMES = {
-    "model": "model",
-    "sequence_length": "sequence length",
-    "new_tokens": "number of new tokens",
-    "group": "group",
-}
-"""Fields of ``Work`` in words."""
 _EFFECTIVE = (
     ("Weights", "weights_dtype"),
     ("Autocast", "autocast_dtype"),
@@ -345,20 +336,11 @@ def _baseline(session: Session) -> str:
     if named is None and any(case.config.label for case in session.cases):
         groups = any(case.config.group for case in session.cases)
         return f"the first measured case{' of each group' if groups else ''}"
-    scope = _each_work(session)
+    scope = " of each workload" if len({case.config.work for case in session.cases}) > 1 else ""
     if named is None:
         return f"the first measured case{scope}, as the sweep names none"
     wanted = ", ".join(f"{field} = {value}" for field, value in named.named.items()) or "any case"
     return f"{wanted}: the first such case{scope}"
-
-
-def _each_work(session: Session) -> str:
-    """Name the properties in which the cases' works differ. Each work has a separate baseline."""
-    works = [case.config.work for case in session.cases]
-    differing = [
-        name for field, name in _WORK_NAMES.items() if len({getattr(work, field) for work in works}) > 1
-    ]
-    return f" of each {listed(differing)}" if differing else ""
 
 
 def _resumed(session: Session) -> str | None:

@@ -143,7 +143,7 @@ def _marks_of(case: CaseState) -> tuple[str, ...]:
 
 def _marked(name: str, amount: int, ran: Sequence[CaseState], examples: dict[str, str]) -> Remark:
     meaning = f"{MEANINGS[name]}; " if name in MEANINGS else ""
-    more = (_others_used(ran) if name == "disturbed" else "") or _examples_of(name, examples)
+    more = (_others_used(ran) if name == "disturbed" else "") or _example(name, amount, examples)
     remedy = next((f" {text}" for case in ran for text in remedies(case, (name,))), "")
     text = f"{meaning}{_share_of_cases(amount, len(ran))}{more}.{remedy}"
     return Remark(name[:1].upper() + name[1:], text)
@@ -159,9 +159,10 @@ def _others_used(cases: Sequence[CaseState]) -> str:
     )
 
 
-def _examples_of(name: str, examples: dict[str, str]) -> str:
-    example = examples.get(name, name)
-    return "" if example == name else f", such as: {example}"
+def _example(name: str, amount: int, examples: dict[str, str]) -> str:
+    """Quote the rest of a mark: of several, the first one's."""
+    rest = examples.get(name, name).removeprefix(name).lstrip(" :")
+    return f"{'; ' if amount == 1 else ', such as '}{rest}" if rest else ""
 
 
 def _share_of_cases(amount: int, all_of: int) -> str:

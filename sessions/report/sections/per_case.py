@@ -7,10 +7,9 @@ from benchtui.sessions.metrics.quantity import CaseData
 from benchtui.sessions.metrics.views import EVERY_CASE, PERFORMANCE
 from benchtui.sessions.state.case import CaseState, outcome
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.evidence import computed_metrics, outliers_of
+from benchtui.sessions.stats.evidence import computed_metrics
 from benchtui.sessions.stats.results import Result, series, task_of
 from benchtui.sessions.text.formatting import (
-    count,
     number,
     percent,
     ratio_text,
@@ -75,24 +74,6 @@ def _part(name: str) -> tuple[Column[Result], Column[Result]]:
     )
 
 
-def _outliers(case: CaseState) -> str | None:
-    return number(len(outliers_of(case)) or None, 0)
-
-
-def _graphs(case: CaseState) -> str | None:
-    """Format the number of compiled graphs, with graph breaks and recompiles."""
-    compiling = case.finished.compiling if case.finished else None
-    if compiling is None:
-        return None
-    more = (
-        (compiling.graph_breaks, "graph break"),
-        (compiling.recompiles, "recompile"),
-        (compiling.cuda_graphs, "CUDA graph"),
-        (compiling.cuda_graph_skips, "skipped CUDA graph"),
-    )
-    return ", ".join([f"{compiling.graphs:,}", *(count(amount, noun) for amount, noun in more if amount)])
-
-
 _CASE: Column[Result] = Column("Case", lambda result: result.name, right=False)
 _SCALING: tuple[Column[Step], ...] = (
     Column("Throughput (samples/s)", lambda step: number(step.result.metrics.samples_per_s)),
@@ -105,6 +86,4 @@ _SCALING: tuple[Column[Step], ...] = (
 _OF_EVERY_CASE: dict[str, tuple[Column[CaseState], ...]] = {
     "number": (Column("No.", lambda case: str(case.index + 1)),),
     "ended": (Column("Outcome", outcome, right=False),),
-    "outlying": (Column("Outliers", _outliers),),
-    "compiled graphs": (Column("Graphs", _graphs),),
 }

@@ -17,6 +17,7 @@ from benchtui.sessions.importers.registry import detect
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.report.sections.task_metrics import task_sections
 from benchtui.sessions.stats.results import measured
+from benchtui.sessions.text.tables import Table
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 VLLM: dict[str, Any] = {
@@ -100,7 +101,8 @@ def test_figures_are_those_of_guidellm(imported: Any) -> None:
     assert session.start.sweep.model == "mock-model"
     (section,) = task_sections(measured(session), "serve", ())
     assert section is not None
-    (shown,) = section.tables()
+    *_, shown = section.content
+    assert isinstance(shown, Table)
     assert shown.titles[1:3] == ("First token, p50 (ms)", "First token, p90 (ms)")
 
 

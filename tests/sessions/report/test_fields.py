@@ -18,9 +18,6 @@ from benchtui.sessions.export.case_export import as_json
 from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.payloads import (
     Effective,
-    Environment,
-    Gpu,
-    Host,
     Memory,
     StepCost,
 )
@@ -32,7 +29,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.disturbance import undisturbed
 from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.stats.verdicts import Verdict
-from benchtui.sessions.sweep import Axes, Baseline, Measure, Sweep, Train
+from benchtui.sessions.sweep import Axes, Baseline, Measure, Sweep
 from benchtui.sessions.text import conclusion, quantities
 from benchtui.sessions.text.formatting import percentage
 from benchtui.sessions.text.tables import Column
@@ -221,12 +218,15 @@ def altered(shown: str) -> str:
 
 
 def cells(report: str) -> list[tuple[int, int]]:
-    """Return the positions of the numbers in the tables that the checker compares, past the names of rows."""
+    """Return the positions of the numbers in the tables that the checker compares, past the names of rows.
+
+    No JSON judges ratios of the balance.
+    """
     found, place, section, header = [], 0, "", []
     for line in report.splitlines(keepends=True):
         section = line[3:].strip() if line.startswith("## ") else section
         titles = [cell.strip() for cell in line.split("|")[1:-1]]
-        if line.startswith("|") and section in COMPARED and not titles[0].startswith((":-", "-")):
+        if line.startswith("|") and section in COMPARED and not titles[0].startswith((":-", "-", "Balanced")):
             header = header if report[:place].endswith("|\n") else titles
             start = place
             for title, cell in zip(header, line.split("|")[1:-1], strict=True):
@@ -386,58 +386,3 @@ def test_checker_notices_a_changed_answer(bench: Any, words: str, others: str) -
     table = report.index("| Answer ")
     assert words in report[table:]
     assert objections_to(session, report[:table] + report[table:].replace(words, others, 1))
-
-
-@pytest.mark.parametrize(("checkpoints", "kernel"), [(False, "math"), (True, "math"), (False, "flash")])
-@pytest.mark.parametrize("shown", ["12.5", "12.8"])
-def test_checker_computes_the_share_of_the_data_sheet(
-    bench: Any, shown: str, checkpoints: bool, kernel: str
-) -> None:
-    again = checkpoints or kernel == "flash"
-    work = StepCost(flops=2.4735e12, bytes_moved=1e9, bytes_of_weights=1e8, attention=(kernel,))
-    made = bench.case(
-        1,
-        20.0,
-        device="cuda:0",
-        precision="bf16",
-        parts={"backward": [12.0] * 30},
-        columns={"loss": [2.0] * 30},
-        end={"work": work},
-        prepared={"gpu_uuid": "GPU-1"},
-    )
-    host = Host(gpus=(Gpu(index=0, name="NVIDIA H200", uuid="GPU-1"),))
-    sweep = Sweep(name="hand", model="tiny", task="lm-train", train=Train(activation_checkpointing=checkpoints))
-    session = bench.session(made, host=host, sweep=sweep)
-    steps = [
-        {"round": "0", "wall_ms": str(ms), "tokens": "100", "loss": "2.0", "part_backward_ms": "12.0"}
-        for ms in made.ms
-    ]
-    recording = Recording({0: steps}, msgspec.to_builtins(bench.events(made, host=host, sweep=sweep)))
-    report = markdown(session, full=True)
-
-    def amount(changed: str, words: str) -> int:
-        return sum(words in each for each in objections_to(session, changed, recording))
-
-    assert report.count(" 12.5 |") == 2
-    assert amount(report.replace(" 12.5 |", f" {shown} |"), "12.5, not ") == (0 if shown == "12.5" else 2)
-    title, wrong = ("HFU (%)", "MFU (%)") if again else ("MFU (%)", "HFU (%)")
-    assert report.count(title) == 2
-    assert amount(report, "in HFU alone") == 0
-    assert amount(report.replace(title, wrong), "in HFU alone") == 2
-
-
-def test_checker_knows_the_host_time_of_a_step(bench: Any) -> None:
-    work = StepCost(flops=1e12, bytes_moved=1e9, bytes_of_weights=1e8)
-    hosts = {"host_ms": [7.125] * 30}
-    session = bench.session(bench.case(1, 10.0, device="cuda:0", end={"work": work}, columns=hosts))
-    report = markdown(session, full=True)
-    assert report.count(" 7.12 |") == 1 and not objections_to(session, report)
-    assert objections_to(session, report.replace(" 7.12 |", " 7.22 |"))
-
-
-def test_checker_knows_what_limited_the_clock(bench: Any) -> None:
-    made = bench.case(1, 10.0, end={"environment": Environment(throttle=("hw_thermal", "sw_power_cap"))})
-    session, recording = bench.session(made), Recording({}, msgspec.to_builtins(bench.events(made)))
-    report = markdown(session, full=True)
-    assert not objections_to(session, report, recording)
-    assert objections_to(session, report.replace("sw power cap", "hw thermal"), recording)

@@ -1,4 +1,4 @@
-"""Default reports of every source and task, as golden files: short, valid and in plain words.
+"""Default reports of every source and task, as golden files without their sweeps.
 
 ``UPDATE_GOLDEN=1 pytest tests/sessions/report/test_golden.py`` writes them again.
 """
@@ -264,6 +264,19 @@ REPORTS: dict[str, Callable[[Any, Path], Session]] = {
 }
 
 
+def without_sweep(report: str) -> str:
+    """Leave out the sweep of a report: it states every entry, for a program rather than a reader."""
+    return re.sub(r"^```toml\n.*?^```\n", "", report, flags=re.MULTILINE | re.DOTALL)
+
+
+def assert_recorded(name: str, report: str) -> None:
+    """Compare a report without its sweep with a golden file, which UPDATE_GOLDEN writes first."""
+    place, shown = GOLDEN / f"{name}.md", without_sweep(report)
+    if os.environ.get("UPDATE_GOLDEN"):
+        place.write_text(shown)
+    assert shown == place.read_text()
+
+
 @pytest.fixture(params=list(REPORTS))
 def named(request: pytest.FixtureRequest, bench: Any, tmp_path: Path) -> tuple[str, Session]:
     return request.param, REPORTS[request.param](bench, tmp_path)
@@ -271,10 +284,7 @@ def named(request: pytest.FixtureRequest, bench: Any, tmp_path: Path) -> tuple[s
 
 def test_default_report_is_as_recorded(named: tuple[str, Session]) -> None:
     name, session = named
-    place, text = GOLDEN / f"{name}.md", markdown(session)
-    if os.environ.get("UPDATE_GOLDEN"):
-        place.write_text(text)
-    assert text == place.read_text()
+    assert_recorded(name, markdown(session))
 
 
 def test_numbers_and_sentences_follow_from_the_results(named: tuple[str, Session]) -> None:
@@ -296,43 +306,6 @@ def in_samples(report: str, task: Task) -> str:
     return re.sub(rf"(J/|[Pp]er ){one}\b", r"\1sample", report)
 
 
-def test_generation_has_times_of_tokens_and_counts_prompts_apart(bench: Any, read: Any) -> None:
-    document = read(markdown(generating(bench), full=True))
-    columns = (
-        "Time to first token, p50 (ms)",
-        "p90 (ms)",
-        "Time per output token, p50 (ms)",
-        "Prompt tokens/s (prefill)",
-        "New tokens/s (whole step)",
-        "KV cache (MB)",
-    )
-    assert document["Generation"].columns(*columns)[0] == ["20.0", "20.0", "5.00", "6,400", "160", "4.50"]
-    row = document.need("Maximum throughput")
-    assert row["Figure (95% interval)"].startswith("857 new tokens/s (")
-    assert document.need("Most throughput per MB")["Figure (95% interval)"] == "1.06 new tokens/s per MB"
-    assert "Tokens/s" not in document["Results"].tables[0][0]
-
-
-def test_training_says_whether_the_loss_is_finite_and_falls(bench: Any, read: Any) -> None:
-    section = read(markdown(training(bench)))["Training"]
-    shown = section.columns(
-        "Mean loss, first to second half",
-        "Loss of the last step",
-        "Trend",
-        "Memory, allocated (MB)",
-        "Reserved (MB)",
-    )
-    assert shown[0] == ["3.6500 to 2.9000", "2.5500", "falls", "900", "1,100"]
-    document = read(markdown(training(bench), full=True))
-    assert document.need("Maximum throughput")["Run"] == "cuda:0 fp32 bs=8"
-    assert document["What each option brings"].columns("Option", "Advice")[0] == [
-        "precision",
-        "loss not finite",
-    ]
-    assert "Diverged: 4 cases, such as cuda:0 amp-bf16 bs=1" in document["Caveats"].text
-    assert shown[-1] == ["–", "not finite", "not finite", "7,200", "8,800"]
-
-
 def test_loss_that_scatters_more_than_it_changes_has_no_trend(bench: Any, read: Any) -> None:
     losses = [4.0 + (step % 3) / 10 - step / 10_000 for step in range(30)]
     made = bench.case(1, 10.0, columns={"loss": losses})
@@ -350,18 +323,6 @@ def test_report_of_own_steps_says_nothing_of_a_model(bench: Any) -> None:
             word in prose for word in ("tiny", "Parameters", "parameters", "random weights", "transformers")
         )
         assert "Part first takes up to 55.0 % of a step" in " ".join(text.split())
-
-
-def test_column_that_is_equal_in_all_rows_is_a_line_below_the_table(bench: Any, read: Any) -> None:
-    section = read(markdown(bench.session(bench.case(1, 10.0), bench.case(2, 15.0))))["Results"]
-    assert section.paragraphs[0].startswith("All rows: n = 30, ")
-    assert "n" not in section.tables[0][0]
-
-
-def test_named_cases_share_what_is_equal_in_a_line(tmp_path: Path, read: Any) -> None:
-    section = read(markdown(imported(tmp_path, "gpt2-optimizers.csv")))["Results"]
-    assert section.text.startswith("All rows: batch size = 6, n = 500.")
-    assert [cells[0] for cells in section.tables[0]][:2] == ["Optimizer", "adafactor"]
 
 
 def test_reasons_of_unmeasured_cases_are_told_once(bench: Any, read: Any) -> None:

@@ -6,7 +6,6 @@
 import csv
 import io
 import json
-import os
 from collections import defaultdict
 from collections.abc import Callable
 from math import exp, log
@@ -26,7 +25,7 @@ from benchtui.sessions.report.html import page
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import summarize
 
-from .test_golden import FIXTURES, GOLDEN
+from .test_golden import FIXTURES, assert_recorded
 from .test_lint import MOST_LINES, problems
 
 QUICK = FIXTURES / "quick-cpu.json"
@@ -129,19 +128,10 @@ def named(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, SessionC
 
 def test_comparison_is_as_recorded_and_short(named: tuple[str, SessionComparison]) -> None:
     name, compared = named
-    place, text = GOLDEN / f"comparison-{name}.md", markdown(compared)
-    if os.environ.get("UPDATE_GOLDEN"):
-        place.write_text(text)
-    assert text == place.read_text()
+    text = markdown(compared)
+    assert_recorded(f"comparison-{name}", text)
     assert len(text.splitlines()) <= MOST_LINES + 20  # tables too wide for a terminal are split
     assert problems(text) == []
-
-
-def test_tables_are_valid_and_have_no_empty_column(named: tuple[str, SessionComparison], read: Any) -> None:
-    for section in read(markdown(named[1])).sections:
-        for header, *rows in section.tables:
-            assert rows and all(len(row) == len(header) for row in rows), section.title
-            assert all(set(column) - {"–"} for column in zip(*rows, strict=True)), section.title
 
 
 def typical_ms(path: Path) -> dict[tuple[int, int], float]:

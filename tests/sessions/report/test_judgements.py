@@ -155,7 +155,7 @@ def test_report_tells_changed_files(bench: Any) -> None:
     session.resumed.append(resumed)
     text = markdown(session)
     assert "no case has finished since 1.5 s, when files changed: a.py: 00000000 → 11111111." in text
-    assert f"1 of 2 cases, such as: {mark}." in " ".join(text.replace("\n> ", " ").split())
+    assert f"1 of 2 cases; {mark.removeprefix('changed: ')}." in " ".join(text.replace("\n> ", " ").split())
 
 
 def drawn(document: Plan) -> list[curves.Line]:

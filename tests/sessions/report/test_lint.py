@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 from benchtui.sessions.report.document import markdown
 
 from .drawn import Drawn
-from .test_golden import GOLDEN, REPORTS
+from .test_golden import GOLDEN, REPORTS, without_sweep
 
 MOST_LINES = 120
 """Length of a report of eight cases."""
@@ -28,7 +28,7 @@ PHRASES = (
     "in force",
     "had a hand in",
     "worth measuring again",
-    "such as: disturbed",
+    "such as: ",
     "stands out",
     "lead one to expect",
     "longer by the end of a round",
@@ -137,11 +137,6 @@ def test_no_golden_report_has_problems() -> None:
 def test_drawn_report_has_no_problems(seed: int) -> None:
     session = Drawn(seed).session()
     assert problems(markdown(session)) + problems(markdown(session, full=True)) == []
-
-
-def without_sweep(report: str) -> str:
-    """Leave out the sweep of a report: it states every entry, for a program rather than a reader."""
-    return re.sub(r"^```toml\n.*?^```\n", "", report, flags=re.MULTILINE | re.DOTALL)
 
 
 def test_report_of_eight_cases_has_at_most_120_lines(reports: list[str]) -> None:

@@ -51,14 +51,14 @@ def test_long_cell_is_truncated() -> None:
 def test_html_cells_keep_the_value_before_rounding() -> None:
     cells = (number(1234.5678), f"{64:,}", "3 to 4", "none", None)
     text = html(Table(("",) * 5, (True,) * 5, (cells,)), "x")
-    assert re.findall(r"<td[^>]*>", text) == [
-        '<td class="number" data-value="1234.5678">',
+    assert re.findall(r"<t[dh] [^>]*>", text)[5:] == [
+        '<th scope="row" class="number" data-value="1234.5678">',
         '<td class="number" data-value="64.0">',
         '<td class="number" data-value="3.0">',
         '<td class="number">',
         '<td class="number">',
     ]
-    assert "1,230</td>" in text
+    assert "1,230</th>" in text
 
 
 def test_html_rows_keep_their_throughput() -> None:
@@ -71,7 +71,7 @@ def test_html_rows_keep_their_throughput() -> None:
 def test_html_box_has_its_label_escaped_and_headings_have_a_scope() -> None:
     text = html(Table(("a", "b"), (True, False), (("1", "x"),)), '"<b>')
     assert 'role="region" tabindex="0" aria-label="&quot;&lt;b&gt;"' in text
-    assert text.count('<th scope="col"') == text.count("<th ") == 2
+    assert (text.count('<th scope="col"'), text.count('<th scope="row"'), text.count("<th ")) == (2, 1, 3)
 
 
 def test_a_column_with_data_in_the_last_row_alone_is_kept() -> None:

@@ -25,7 +25,7 @@ def test_a_config_and_the_axes_have_the_same_defaults() -> None:
 
 
 def test_an_option_that_is_not_always_named_has_a_prefix_if_it_is_a_number() -> None:
-    assert all(each.prefix and each.phrase for each in OPTIONS if each.numeric and not each.work)
+    assert all(each.prefix for each in OPTIONS if each.numeric and not each.work)
 
 
 def test_options_with_fields_of_their_own_are_those_with_a_check_of_their_own() -> None:

@@ -9,6 +9,7 @@ from .cases import (
     MIN_EFFECT,
     NEEDS_BY_TITLE,
     SMALL_LEAD,
+    SPEED,
     Row,
     changes_answer,
     comparable_memory,
@@ -21,22 +22,22 @@ from .cases import (
 )
 from .facts import Pair
 from .reader import Claim, Reader
-from .report_text import NUMBER, Part, half_digit, parse_mb, parse_number
+from .report_text import NUMBER, Part, Rows, half_digit, parse_mb, parse_number, rounds_to
 
 LANGUAGE = ("lm-forward", "lm-train")
 """Tasks whose throughput is given in tokens."""
 CELL = re.compile(rf"({NUMBER}) ×(?: \(({NUMBER}) to ({NUMBER})\))?, (\w+)(?:: .+)?")
 
 
-def check_choices(reader: Reader, part: Part) -> None:
+def check_choices(reader: Reader, part: Part, rows: Rows) -> None:
     """Check the table of choices, and note them."""
-    for row in part.rows:
+    for row in rows:
         check_choice(reader, row, reader.case(row["Run"]))
 
 
-def check_others(reader: Reader, part: Part) -> None:
+def check_others(reader: Reader, part: Part, rows: Rows) -> None:
     """Check the objectives that choose another case; their names leave out the workload."""
-    for row in part.rows:
+    for row in rows:
         need, length = _need(reader, row["Need"])
         case = reader.brief("", row["Run"], length)
         claim = reader.claim(f"{part.section}, {row['Need']}")
@@ -87,19 +88,20 @@ def check_figure(claim: Claim, shown: str, need: str, row: Row, *, tied: bool = 
 
 
 def _check_balance(claim: Claim, shown: str, row: Row) -> None:
-    """Check ``224,000 tokens/s, 453 samples/s, median 4.10 ms, 14.2 GB``, by the unit of each part."""
-    for part in re.sub(r"(median over rounds|median|mean) ", "", shown).split(", "):
-        number, _, unit = part.partition(" ")
-        if unit in ("MB", "GB"):
-            value = (peak_mb(row) or 0.0) / parse_mb(part)[1]
-        else:
-            rates = {
-                "ms": step_ms(row),
-                "samples/s": row["samples_per_s"],
-                "new tokens/s": row["new_tokens_per_s"],
-            }
-            value = rates[unit] if unit in rates else token_rate(row)[0]
-        claim.require_value(number, value, f"of {row['name']}: a part of the balance")
+    """Check ``224,000 tokens/s, 4.10 ms, 14.2 GB``: each part is a figure of the case."""
+    peak = peak_mb(row) or 0.0
+    figures = (
+        row["samples_per_s"],
+        row["new_tokens_per_s"],
+        token_rate(row)[0],
+        step_ms(row),
+        peak,
+        peak / 1000,
+    )
+    for number in re.findall(NUMBER, shown):
+        claim.require(
+            any(rounds_to(number, each) for each in figures), f"{number} is no figure of {row['name']}"
+        )
 
 
 def _metric(claim: Claim, need: str, row: Row) -> tuple[float | None, ...]:
@@ -144,19 +146,16 @@ def check_ratio_cell(claim: Claim, shown: str, pair: Pair, need: str = "throughp
     value, low, high, verdict = match.groups()
     if pair.exact:
         claim.require_value(value, pair.value, "the ratio")
-    for text, end, outwards in ((low, pair.low, -1), (high, pair.high, 1)):
-        if text and end is not None and pair.at_least:
-            far = outwards * (parse_number(text) - end) >= -1.000001 * half_digit(text)
-            claim.require(far, f"{text} isn't as far off as {end}")
-        elif text and pair.known:
+    for text, end in ((low, pair.low), (high, pair.high)):
+        if text and pair.known:
             claim.require_value(text, end, "a bound")
-    if low and pair.exact:
+    if low and need in SPEED:
         slack = half_digit(value)
         inside = parse_number(low) - slack <= parse_number(value) <= parse_number(high) + slack
         claim.require(inside, "the ratio lies outside its interval")
     claim.require(verdict in possible_verdicts(pair), f"the verdict is {pair.verdict} of {pair}")
     seen = re.search(rf"can't resolve below ({NUMBER}) ([%×])", shown)
-    if seen and pair.resolution is not None and not pair.at_least:
+    if seen and pair.resolution is not None:
         resolution = 100 * pair.resolution if seen[2] == "%" else 1 + pair.resolution
         claim.require_value(seen[1], resolution, "the resolution")
 
@@ -234,11 +233,11 @@ def _check_bound(claim: Claim, shown: str | None, pairs: Sequence[Pair], near: S
     possible = [pair for pair in pairs if possible_verdicts(pair) != {"FASTER"}]
     if shown is None:
         unsure = [pair for pair in counted if possible_verdicts(pair) == {"UNSURE"}]
-        useful = all(pair.low is not None and pair.low > 0.5 and not pair.at_least for pair in possible)
+        useful = all(pair.low is not None and pair.low > 0.5 for pair in possible)
         claim.require(not (unsure and useful), "it isn't said by how much another one may be better at most")
         return
     least = max((1 / pair.low - 1 for pair in counted if pair.low), default=0.0)
-    known = all(pair.low is not None and not pair.at_least for pair in possible)
+    known = all(pair.low is not None for pair in possible)
     most = max((1 / (pair.low or inf) - 1 for pair in possible), default=0.0) if known else inf
     claim.require(not any(pair.low is None and pair.known for pair in counted), "one of them has no interval")
     slack = half_digit(shown) + 1e-6
@@ -269,24 +268,23 @@ def _check_costs(claim: Claim, shown: str, best: Row) -> None:
     claim.require(not changes_answer(best) or "answers" in shown, "nothing is said of its answers")
 
 
-def check_decision(reader: Reader, part: Part) -> None:
+def check_decision(reader: Reader, part: Part, rows: Rows) -> None:
     """Check the answers against the rows of the workloads, and these against the results."""
-    text = " ".join(item.text for item in part.items)
-    shared = next(iter(re.findall(r"Every choice: (.+?)\. Baseline", text)), "")
-    for row in part.rows:
+    shared = next(iter(re.findall(r"Every choice: (.+?)\. Baseline", " ".join(part.texts))), "")
+    for row in rows:
         tokens = reader.length(row.get("Workload", ""))
         for need in ("throughput", "latency"):
             if cell := row.get(need.capitalize()):
                 _check_workload(reader, cell, need, shared, tokens, row)
         _check_memory(reader, row, tokens)
-    for item in part.items:
-        if ratio := re.search(r"against the baseline (.+?)(?:, answers|;)", item.text):
-            best = reader.chosen.get(("throughput", reader.length(item.lead)))
-            claim, base = reader.claim(f"Decision, {item.lead}"), reader.facts.base_of(best) if best else None
+    for text in part.texts:
+        if ratio := re.search(r"against the baseline (.+?)(?:, answers|;)", text):
+            best = reader.chosen.get(("throughput", reader.length(text.partition(": ")[0])))
+            claim, base = reader.claim(f"Decision, {text}"), reader.facts.base_of(best) if best else None
             if best and base:
                 check_ratio_cell(claim, ratio[1], reader.facts.throughput(base, best))
-    undecided = any(item.lead.startswith(("Not decided", "Nothing")) for item in part.items)
-    words = [_split(row["Confidence"])[0] for row in part.rows]
+    undecided = any(text.startswith(("Not decided", "Nothing")) for text in part.texts)
+    words = [_split(row["Confidence"])[0] for row in rows]
     claim = reader.claim("Decision")
     claim.require(undecided or not any(word.startswith("undecided") for word in words[:3]), "said as decided")
 

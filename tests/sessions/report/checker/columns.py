@@ -1,13 +1,15 @@
 """What every column of the tables with a row for each case holds."""
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from math import log2
 
 from benchtui.sessions.metrics.catalogue import EXPORTED
+from benchtui.sessions.metrics.view import short
 
 from .cases import (
+    OPTIONS,
     OUTCOMES,
     Row,
     comparable_memory,
@@ -19,7 +21,7 @@ from .cases import (
 from .facts import Facts
 from .reader import Claim
 from .recording import LEAST_FOR_P90, LEAST_FOR_P99, Recording, loss_halves, percentile
-from .report_text import NUMBER, parse_number
+from .report_text import parse_number
 
 
 @dataclass(frozen=True)
@@ -38,19 +40,6 @@ class Cell:
         """Tokens that a sample of a generation gets."""
         rate, mean = self.row["new_tokens_per_s"], self.row["latency_mean_ms"]
         return float(round(rate * mean / 1000 / self.row["samples_per_step"]))
-
-
-DATA_SHEETS = {
-    "Tesla T4": {"fp32": 8.1, "fp16": 65.0},
-    "NVIDIA A100-SXM4-80GB": {"fp32": 19.5, "tf32": 156.0, "fp16": 312.0, "bf16": 312.0},
-    "NVIDIA H100 80GB HBM3": {"fp32": 67.0, "tf32": 494.7, "fp16": 989.4, "bf16": 989.4},
-    "NVIDIA H200": {"fp32": 67.0, "tf32": 494.7, "fp16": 989.4, "bf16": 989.4},
-}
-"""Dense rates by NVIDIA's data sheets in 10^12 operations per second, of the GPUs in recorded sessions."""
-
-
-CLOCK_LIMITS = ("app_clocks", "sw_power_cap", "sync_boost", "display_clocks", "board_limit", "reliability")
-"""The driver's reasons for a limited clock that isn't throttled."""
 
 
 class NotKnown(Exception):
@@ -176,28 +165,6 @@ def operations_per_s(cell: Cell) -> float | None:
     return _flops(cell) / median_ms
 
 
-def utilization(cell: Cell) -> float | None:
-    """Return the percentage of the rate by the GPU's data sheet that a case reaches; None without one."""
-    if cell.recording is None:
-        raise NotKnown
-    sheet = DATA_SHEETS.get(str(cell.recording.gpu_name(cell.row)), {})
-    peak, rate = sheet.get(cell.row["precision"].removeprefix("amp-")), operations_per_s(cell)
-    return 100 * rate / peak if rate and peak else None
-
-
-def _utilization_of(recomputing: bool) -> Check:
-    """Check MFU, or HFU, which counts the operations that the backward pass runs again."""
-
-    def check(claim: Claim, cell: Cell, shown: str) -> None:
-        if cell.recording is None:
-            return
-        again = cell.recording.recomputes(cell.facts.rows)
-        claim.require(again is recomputing, "operations that run again count in HFU alone")
-        claim.require_value(shown, utilization(cell), f"of {cell.row['name']}: a cell")
-
-    return check
-
-
 def _flops(cell: Cell) -> float:
     """Return the counted operations of a step, in 10^9."""
     return float(_work(cell)["flops"]) / 1e9
@@ -281,8 +248,10 @@ def _check_where(claim: Claim, cell: Cell, shown: str) -> None:
 
 
 def _check_marks(claim: Claim, cell: Cell, shown: str) -> None:
+    """Check that a cell has nothing but marks of the case, whole or without their numbers."""
+    marks = [*cell.row["marks"], *map(mark_kind, cell.row["marks"])]
     rest = shown
-    for mark in sorted(cell.row["marks"], key=len, reverse=True):
+    for mark in sorted(marks, key=len, reverse=True):
         rest = rest.replace(mark, "")
     claim.require(not rest.strip(" ,;…"), f"its marks are {cell.row['marks']}")
 
@@ -292,19 +261,8 @@ def _check_ending(claim: Claim, cell: Cell, shown: str) -> None:
     claim.require(shown in (words, "unfinished"), f"it is {words}")
 
 
-def _check_graphs(claim: Claim, cell: Cell, shown: str) -> None:
-    names = ("graphs", "graph_breaks", "recompiles", "cuda_graphs", "cuda_graph_skips")
-    known = [cell.row[name] for name in names if cell.row[name]] or [0]
-    claim.require([parse_number(each) for each in re.findall(NUMBER, shown)] == known, f"they are {known}")
-
-
-def _check_clock_limits(claim: Claim, cell: Cell, shown: str) -> None:
-    """Check the recorded reasons that neither heat nor the power supply causes."""
-    if cell.recording is None:
-        return
-    reasons = (cell.recording.finished(cell.row["case"])["environment"] or {}).get("throttle", ())
-    limits = ", ".join(reason for reason in reasons if reason in CLOCK_LIMITS).replace("_", " ")
-    claim.require(shown == limits, f"it is {limits}")
+def _option(name: str, row: Row) -> str:
+    return f"{row[name]:,}" if isinstance(row[name], int) else str(row[name])
 
 
 def _skip(claim: Claim, cell: Cell, shown: str) -> None:
@@ -330,13 +288,6 @@ def _check_share(claim: Claim, cell: Cell, shown: str) -> None:
         claim.require_value(shown, 100 * rate / peak if rate and peak else None, "the share of the peak")
 
 
-def _check_mark_kinds(claim: Claim, cell: Cell, shown: str) -> None:
-    rest = shown
-    for kind in sorted({mark_kind(mark) for mark in cell.row["marks"]}, key=len, reverse=True):
-        rest = rest.replace(kind, "")
-    claim.require(not rest.strip(", "), f"its marks are {cell.row['marks']}")
-
-
 def _check_speedup(claim: Claim, cell: Cell, shown: str) -> None:
     base = cell.facts.base_of(cell.row)
     value = cell.facts.throughput(base, cell.row).value if base and base is not cell.row else None
@@ -352,22 +303,26 @@ def _percent_of(name: str) -> Check:
     return _number(lambda cell: None if cell.row[name] is None else 100 * cell.row[name])
 
 
-EXPORTED_NUMBERS: dict[str, Check] = {row.heading(): _of(row.key) for row in EXPORTED if row.is_number}
+_NUMBERS = [row for row in EXPORTED if row.is_number]
+EXPORTED_NUMBERS: dict[str, Check] = {
+    **{shown.heading(): _of(row.key) for row in _NUMBERS if row.short for shown in short(row.key)},
+    **{row.heading(): _of(row.key) for row in _NUMBERS},
+}
 """Columns whose title is that of a quantity in the exports."""
+KEYS = {name.replace("_", " ").capitalize(): name for name in (*OPTIONS, "batch_size")} | {
+    "Tokens": "sequence_length"
+}
+"""Columns of the options that name a case."""
 COLUMNS: dict[str, Check] = {
     **EXPORTED_NUMBERS,
+    **{title: _text(partial(_option, name)) for title, name in KEYS.items()},
+    "Case": _skip,  # its row is found by it
     # steps and rates
     "Step (ms)": _number(lambda cell: step_ms(cell.row)),
-    "Mean (ms)": _of("latency_mean_ms"),
     "± 95% (%)": _check_typical_half_width,
     "± 95% interval (%)": _check_half_width,
-    "p50 (ms)": _of("latency_p50_ms"),
-    "p90 (ms)": _of("latency_p90_ms"),
-    "p99 (ms)": _of("latency_p99_ms"),
-    "Std (ms)": _of("latency_std_ms"),
     "p99 over p50": _number(_tail),
     "Range (ms)": _numbers(lambda cell: (cell.row["latency_least_ms"], cell.row["latency_most_ms"])),
-    "Samples/s": _of("samples_per_s"),
     "Time per sample (ms)": _number(lambda cell: 1000 / cell.row["samples_per_s"]),
     "95% interval (samples/s)": _numbers(
         lambda cell: (cell.row["samples_per_s_low"], cell.row["samples_per_s_high"])
@@ -377,19 +332,16 @@ COLUMNS: dict[str, Check] = {
     # memory and energy
     "Peak memory (MB)": _number(lambda cell: peak_mb(cell.row)),
     "Peak memory (GB)": _number(lambda cell: (peak_mb(cell.row) or 0.0) / 1000),
-    "Lowest round (MB)": _of("peak_memory_low_mb"),
     "Where": _check_where,
     "Peak over batch (MB/sample)": _number(_peak_per_sample),
     "Each further sample (MB)": _number(_further_sample),
     "Samples/s per MB": _number(_per_mb(lambda row: row["samples_per_s"])),
     "Tokens/s per MB": _number(_per_mb(lambda row: token_rate(row)[0])),
-    "J/sample": _of("energy_per_sample_j"),
     "95% interval (J/sample)": _numbers(
         lambda cell: (cell.row["energy_per_sample_low_j"], cell.row["energy_per_sample_high_j"])
     ),
     "Samples/J": _number(_samples_per_joule),
     "Energy (J per 1,000 tokens)": _number(_joules_per_1000_tokens),
-    "Over the window (J)": _of("energy_j"),
     "Read from": _text(lambda row: row["energy_source"]),
     # scaling
     "Throughput per item (samples/s)": _number(_per_item),
@@ -403,8 +355,6 @@ COLUMNS: dict[str, Check] = {
     "Peak (TFLOP/s)": _number(peak_rate("flops_per_s")),
     "Share of the measured peak (%)": _check_share,
     "Of the measured peak (%)": _check_share,
-    "MFU (%)": _utilization_of(False),
-    "HFU (%)": _utilization_of(True),
     "GB/step, upper bound": _number(_bytes("bytes_moved")),
     "Of weights (GB/step)": _number(_bytes("bytes_of_weights")),
     "GB/s, upper bound": _number(_bytes_per_s),
@@ -413,15 +363,6 @@ COLUMNS: dict[str, Check] = {
     "Prompt tokens/s (prefill)": _number(_recorded(_prompt_tokens)),
     "New tokens/s (whole step)": _of("new_tokens_per_s"),
     "Prompt and new tokens/s": _of("tokens_per_s"),
-    **{
-        f"{title}, {percentile} (ms)": _of(f"{field}_{percentile}_ms")
-        for title, field in (
-            ("First token", "time_to_first_token"),
-            ("Between tokens", "time_per_output_token"),
-            ("Request", "request"),
-        )
-        for percentile in ("p50", "p90", "p99")
-    },
     "Tokens per text": _number(lambda cell: cell.row["tokens_per_s"] / cell.row["samples_per_s"]),
     "Pooling": _text(lambda row: row["pooling_used"]),
     "Real-time factor": _number(lambda cell: 1 / cell.row["samples_per_s"]),
@@ -430,7 +371,6 @@ COLUMNS: dict[str, Check] = {
     "Loss of the last step": _check_loss,
     "Trend": _check_trend,
     "Memory, allocated (MB)": _of("peak_allocated_mb"),
-    "Reserved (MB)": _of("peak_reserved_mb"),
     # answers
     "Throughput against the baseline (×)": _check_speedup,
     "Answer": _text(lambda row: (row["answer"] or "").upper()),
@@ -450,20 +390,21 @@ COLUMNS: dict[str, Check] = {
     "Exit code": _of("exit_code"),
     "Last line on stderr": _text(lambda row: row["stderr_line"]),
     "Ended by": _text(lambda row: row["stop"]),
-    "Clock limited by": _check_clock_limits,
-    "Graphs": _check_graphs,
     "Marks": _check_marks,
     **dict.fromkeys(
         (
             "Answer of",
             "Attention kernel",
             "Clip",
+            "Clock limited by",
             "Device busy (%)",
             "Features, p50 (ms)",
             "Forward, p50 (ms)",
+            "HFU (%)",
             "Image",
             "Limited by",
             "Lowest SM clock (MHz)",
+            "MFU (%)",
             "Performance state",
             "Preprocess, p50 (ms)",
             "Processor",
@@ -480,7 +421,6 @@ IN_SECTION: dict[str, dict[str, Check]] = {
         "p90 (ms)": _number(_first_token(90, LEAST_FOR_P90)),
         "p99 (ms)": _number(_first_token(99, LEAST_FOR_P99)),
     },
-    "Results": {"Marks": _check_mark_kinds},
 }
 """Titles that mean something else in a section."""
 BY_CASE = (
@@ -496,7 +436,6 @@ BY_CASE = (
     "Energy",
     "Limits",
     "Every case",
-    "Disturbed cases",
     "What the speed costs",
 )
 """Sections of tables with a column ``Case``."""

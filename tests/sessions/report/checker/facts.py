@@ -6,16 +6,15 @@ from math import inf, log, prod
 
 from .cases import (
     MAX_MARGIN,
-    MIN_EFFECT,
     MIN_ROUNDS,
     OPTIONS,
     SAME_WITHIN,
     SMALL_LEAD,
+    SPEED,
     Row,
     balanced_figures,
     changes_answer,
     cost,
-    disturbed,
     diverged,
     has_own_label,
     key,
@@ -35,28 +34,18 @@ class Pair:
     high: float | None = None
     verdict: str | None = None
     doubt: str | None = None
-    sure: tuple[float, float] | None = None
-    """Its 99% interval."""
     resolution: float | None = None
-    by_all: float | None = None
-    """The ratio by all steps together, approximately."""
     known: bool = True
-    """Whether bounds that are None are known to be missing."""
+    """Whether the JSON judges the pair, so that bounds that are None are known to be missing."""
     exact: bool = True
-    """Whether a report shows this exact value rather than a mean over rounds, which the JSON lacks."""
-    at_least: bool = False
-    """Whether the bounds may be wider than these: the JSON doesn't have the memory of each round."""
+    """Whether a report shows this value rather than a mean over rounds, which the JSON lacks."""
 
-    def times(self, factor: float, *, at_least: bool = False) -> "Pair":
-        """Return the pair scaled by a factor. Its verdict is then unknown."""
+    def times(self, factor: float) -> "Pair":
+        """Return the pair scaled by a factor. Its verdict is then unknown, unless it has no bounds."""
         unbounded = self.doubt == "no interval" or (self.doubt == "outside" and self.low is None)
         word, doubt = (self.verdict, self.doubt) if unbounded else (None, None)
-        scaled = {name: getattr(self, name) for name in ("value", "low", "high", "by_all")}
-        scaled = {name: None if each is None else each * factor for name, each in scaled.items()}
-        sure = self.sure and (factor * self.sure[0], factor * self.sure[1])
-        return replace(
-            self, **scaled, sure=sure, verdict=word, doubt=doubt, at_least=at_least and self.low is not None
-        )
+        scaled = {name: end and end * factor for name, end in (("low", self.low), ("high", self.high))}
+        return replace(self, value=self.value * factor, **scaled, verdict=word, doubt=doubt)
 
 
 class Facts:
@@ -117,21 +106,19 @@ class Facts:
     def throughput(self, base: Row, new: Row) -> Pair:
         """Return the throughput ratio at typical steps."""
         steps, samples = typical(base) / typical(new), new["samples_per_step"] / base["samples_per_step"]
-        by_all = base["latency_mean_ms"] / new["latency_mean_ms"] * samples
-        rates = base["samples_per_s"], new["samples_per_s"]
-        value = (
-            rates[1] / rates[0]
-            if without_steps(base) and without_steps(new) and all(rates)
-            else steps * samples
+        rates, reported = (
+            (base["samples_per_s"], new["samples_per_s"]),
+            without_steps(base) and without_steps(new),
         )
+        value = rates[1] / rates[0] if reported and all(rates) else steps * samples
         row = self._judged.get((base["case"], new["case"]))
         if row is None:
-            return Pair(value, by_all=by_all, known=False)
+            return Pair(value, known=False)
         seen = row["verdict_resolution_percent"]
         resolution = None if seen is None else seen / 100
-        ends = row["speedup_low"], row["speedup_high"]
-        sure = None if ends[0] is None else (row["speedup_sure_low"], row["speedup_sure_high"])
-        return Pair(value, *ends, row["verdict"], row["verdict_doubt"], sure, resolution, by_all)
+        return Pair(
+            value, row["speedup_low"], row["speedup_high"], row["verdict"], row["verdict_doubt"], resolution
+        )
 
     def latency(self, base: Row, new: Row) -> Pair:
         """Return the ratio of typical steps, base over new."""
@@ -140,38 +127,30 @@ class Facts:
         return found if abs(scale - 1) < 1e-9 else found.times(scale)
 
     def pair(self, need: str, base: Row, new: Row, fit: Sequence[Row]) -> Pair:
-        """Return how many times as good the new case is for a need."""
-        match need:
-            case "throughput":
-                return self.throughput(base, new)
-            case "latency":
-                return self.latency(base, new)
-            case "memory":
-                return self._with_memory(self.throughput(base, new), base, new)
-            case "balanced":
-                return self._balanced(base, new, balanced_figures(fit))
-        few = min(base["rounds"], new["rounds"]) < MIN_ROUNDS
-        value = (cost(need, base) or 0.0) / (cost(need, new) or inf)
-        # a neighbor, if it was one that disturbed them, is a doubt of its own
-        doubt = "no interval" if few and not (disturbed(base) or disturbed(new)) else None
-        word = "UNSURE" if few else None
-        return Pair(value, verdict=word, doubt=doubt, known=few, exact=few)
+        """Return how many times as good the new case is for a need. No JSON judges pairs for other needs."""
+        if need in SPEED:
+            return self._ratio(need, base, new)
+        if need == "memory" and max(base["ended_rounds"], new["ended_rounds"]) == 1:
+            return self.throughput(base, new).times((peak_mb(base) or 0.0) / (peak_mb(new) or inf))
+        names = (
+            balanced_figures(fit)
+            if need == "balanced"
+            else ["throughput", "mb"]
+            if need == "memory"
+            else [need]
+        )
+        over_rounds = min(base["rounds"], new["rounds"]) >= MIN_ROUNDS and not {
+            "energy",
+            "steadiness",
+        }.isdisjoint(names)
+        return Pair(
+            prod(self._ratio(name, base, new).value for name in names), known=False, exact=not over_rounds
+        )
 
-    def _with_memory(self, found: Pair, base: Row, new: Row) -> Pair:
-        several = max(base["ended_rounds"], new["ended_rounds"]) > 1
-        return found.times((peak_mb(base) or 0.0) / (peak_mb(new) or inf), at_least=several)
-
-    def _balanced(self, base: Row, new: Row, figures: Sequence[str]) -> Pair:
-        found = self.throughput(base, new)
-        if "latency" in figures:
-            found = _multiply(found, self.latency(base, new))
-        if "mb" in figures:
-            found = self._with_memory(found, base, new)
-        if "energy" in figures:
-            joules = self.pair("energy", base, new, [])
-            unknown = {"low": None, "high": None, "sure": None, "resolution": None, "known": False}
-            found = replace(found.times(joules.value), **unknown, exact=joules.exact)
-        return found
+    def _ratio(self, name: str, base: Row, new: Row) -> Pair:
+        if name in SPEED:
+            return self.throughput(base, new) if name == "throughput" else self.latency(base, new)
+        return Pair((cost(name, base) or 0.0) / (cost(name, new) or inf), known=False)
 
     def fit(self, need: str, length: int | None) -> list[Row]:
         """Return the cases to choose from, the best first."""
@@ -198,18 +177,3 @@ class Facts:
         if pair.verdict is None or (pair.verdict == "UNSURE" and pair.doubt is None and lead >= SAME_WITHIN):
             return None
         return pair.verdict != "FASTER" and lead < (SAME_WITHIN if pair.doubt == "no interval" else SMALL_LEAD)
-
-
-def _multiply(one: Pair, other: Pair) -> Pair:
-    """Multiply two ratios of the same steps, including their intervals."""
-    if one.low is None or one.high is None or other.low is None or other.high is None:
-        return replace(one.times(other.value), low=None, high=None, sure=None, resolution=None)
-    seen, least = one.resolution, 1 + MIN_EFFECT
-    return replace(
-        one.times(other.value),
-        sure=one.sure and other.sure and (one.sure[0] * other.sure[0], one.sure[1] * other.sure[1]),
-        low=one.low * other.low,
-        high=one.high * other.high,
-        by_all=one.by_all * other.by_all if one.by_all and other.by_all else None,
-        resolution=None if seen is None else least * ((1 + seen) / least) ** 2 - 1,
-    )

@@ -17,7 +17,7 @@ from .cases import (
 )
 from .choices import possible_verdicts
 from .reader import Claim, Reader
-from .report_text import NUMBER, Part, parse_number
+from .report_text import NUMBER, Part, Rows, parse_number
 
 NAMES = {name.replace("_", " "): name for name in (*OPTIONS, "batch_size")} | {
     "compiling": "compile",
@@ -28,9 +28,9 @@ ALWAYS_APPLIED = ("device", "machine", "batch_size")
 Pairs = list[tuple[Row, Row]]
 
 
-def check_options(reader: Reader, part: Part) -> None:
+def check_options(reader: Reader, part: Part, rows: Rows) -> None:
     """Check a row for each value of an option: ratios, verdicts and advice over all its pairs."""
-    for row in part.rows:
+    for row in rows:
         claim = reader.claim(f"{part.section}, {row}")
         option = NAMES.get(row["Option"])
         if option is None:
@@ -83,7 +83,7 @@ def _words(claim: Claim, option: str, base: Row, new: Row) -> set[str]:
     if option in ALWAYS_APPLIED:
         return words
     states = pair_applied_states(base, new, option)
-    others = {False: "not applied", None: "not verified"}
+    others = {False: "not applied", None: "REPORTED" if words == {"REPORTED"} else "not verified"}
     return (words if True in states else set()) | {others[state] for state in states if state is not True}
 
 
@@ -141,16 +141,14 @@ def _check_break_even(claim: Claim, shown: str, option: str, faster: Pairs) -> N
         claim.require(parse_number(ends[-1]) <= max(steps) * 1.01, f"the most is {max(steps)}")
 
 
-def check_leaderboard(reader: Reader, part: Part) -> None:
+def check_leaderboard(reader: Reader, part: Part, rows: Rows) -> None:
     """Check ranks, changes against the baseline, and verdicts."""
     claim, task = reader.claim(part.title), reader.facts.session["task"]
-    cases = [reader.case(row["Case"]) for row in part.rows]
+    cases = [reader.case(row["Case"]) for row in rows]
     rates = [headline_rate(task, case) for case in cases]
     claim.require(rates == sorted(rates, reverse=True), "not by throughput")
-    claim.require(
-        [row["Rank"] for row in part.rows] == [str(place) for place in range(1, len(cases) + 1)], "ranks"
-    )
-    for row, case in zip(part.rows, cases, strict=True):
+    claim.require([row["Rank"] for row in rows] == [str(place) for place in range(1, len(cases) + 1)], "ranks")
+    for row, case in zip(rows, cases, strict=True):
         own, base = reader.claim(f"{part.title}, {case['name']}"), reader.facts.base_of(case)
         own.require_value(row["Throughput (samples/s)"], case["samples_per_s"], "the throughput")
         if base is None or base is case:
@@ -167,13 +165,13 @@ def check_leaderboard(reader: Reader, part: Part) -> None:
             own.require_value(change, 100 * ((peak_mb(case) or 0.0) / (peak_mb(base) or 1.0) - 1), "the memory")
 
 
-def check_option_pairs(reader: Reader, part: Part) -> None:
+def check_option_pairs(reader: Reader, part: Part, rows: Rows) -> None:
     """Check the ratios of each case to the one that differs only in an option."""
     if part.title == part.section:
         return
     option = NAMES[part.title.lower()]
     pairs = {new["case"]: (base, new) for base, new in _pairs(reader, option)}
-    for row in part.rows:
+    for row in rows:
         claim, case = reader.claim(f"{part.section}, {part.title}, {row}"), reader.case(row["Case"])
         if case["case"] not in pairs:
             claim.require(not case["samples_per_s"], "it has no pair")

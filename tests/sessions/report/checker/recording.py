@@ -49,27 +49,6 @@ class Recording:
         """Return the event that ended a case."""
         return next(e for e in self.events if e["event"] == "case_finished" and e["case"] == case)
 
-    def gpu_name(self, row: Row) -> str | None:
-        """Return the driver's name of the GPU that a case ran on."""
-        prepared = next(e for e in self.events if e["event"] == "case_prepared" and e["case"] == row["case"])
-        gpus = self.events[0]["host"]["gpus"]
-        return next((gpu["name"] for gpu in gpus if gpu["uuid"] == prepared["gpu_uuid"]), None)
-
-    def recomputes(self, rows: Sequence[Row]) -> bool:
-        """Return whether a case counts operations that the backward pass runs again."""
-        sweep = self.events[0]["sweep"]
-        axis = sweep["axes"].get("activation_checkpointing", ("auto",))
-        checkpoints = "auto" in axis and bool(sweep["train"].get("activation_checkpointing"))
-        return "on" in axis or checkpoints or any(self._recomputes_scores(row) for row in rows)
-
-    def _recomputes_scores(self, row: Row) -> bool:
-        """Return whether a case trains with fused attention, by its kernel or else its implementation."""
-        ended = [e for e in self.events if e["event"] == "case_finished" and e["case"] == row["case"]]
-        work, used = ended[0].get("work") if ended else None, row["attention_used"]
-        if not work or "backward" not in (row["parts_ms"] or ()) or used in ("eager", "sdpa-math"):
-            return False
-        return not set(work.get("attention") or [used]) <= {"math", None}
-
     def peaks(self, row: Row) -> Row | None:
         """Return the peaks that were measured for a case's device, precision and threads."""
         precision = row["precision"].removeprefix("amp-")

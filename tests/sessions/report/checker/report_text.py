@@ -1,18 +1,13 @@
-"""Parse a report's Markdown into headings, items and tables, and compare printed numbers."""
+"""Parts of a report as a renderer shows them, and comparisons of printed numbers."""
 
-import html
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 
+from ..conftest import parse
 
-@dataclass
-class Item:
-    """A paragraph or list item, with the bold words it begins with."""
-
-    lead: str
-    text: str
-    quoted: bool = False
+Rows = list[dict[str, str]]
+"""Rows of a table by column, without their empty cells."""
 
 
 @dataclass
@@ -23,57 +18,22 @@ class Part:
     """Second-level heading."""
     title: str
     """The heading itself: the section's own if it has no subsections."""
-    items: list[Item] = field(default_factory=list)
-    tables: list[list[dict[str, str]]] = field(default_factory=list)
-
-    @property
-    def rows(self) -> list[dict[str, str]]:
-        """Rows of the table. One that was too wide is split into several, which begin with the same column."""
-        return [dict(cell for row in rows for cell in row.items()) for rows in zip(*self.tables, strict=True)]
+    texts: list[str]
+    """Paragraphs and items."""
+    tables: list[Rows]
+    """Tables, of which the parts of one that was too wide are joined."""
 
 
-def parse_report(report: str) -> list[Part]:
+def parse_report(report: str) -> Iterator[Part]:
     """Split a report at its headings."""
-    found, fenced = [Part("", "")], False
-    lines = report.splitlines()
-    for place, line in enumerate(lines):
-        fenced ^= line.startswith("```")
-        if heading := None if fenced else re.fullmatch(r"(#+) (.*)", line):
-            title = _unescaped(heading[2])
-            found.append(Part(title if len(heading[1]) < 3 else found[-1].section, title))
-        elif line.startswith("|"):
-            if not lines[place - 1].startswith("|"):
-                found[-1].tables.append(list(_parse_rows(lines[place:])))
-        elif line and not fenced:
-            _add_line(found[-1].items, line, continued=bool(lines[place - 1]))
-    return found
-
-
-def _add_line(items: list[Item], line: str, *, continued: bool) -> None:
-    match = re.match(r"(> - |> |- |\d+\. )?(?:\*\*(.*?)\*\*(?:: |$))?(.*)", line)
-    if match is None:
-        return
-    if continued and items and not match[1] and not match[2]:
-        items[-1].text += f" {_unescaped(line)}"
-    else:
-        items.append(Item(_unescaped(match[2] or ""), _unescaped(match[3]), (match[1] or "").startswith(">")))
-
-
-def _parse_rows(lines: Iterable[str]) -> Iterator[dict[str, str]]:
-    """Return the rows of a table without empty cells."""
-    titles: list[str] = []
-    for place, line in enumerate(lines):
-        if not line.startswith("|"):
-            return
-        cells = [_unescaped(each.strip()) for each in re.split(r"(?<!\\)\|", line)[1:-1]]
-        if place == 0:
-            titles = cells
-        elif place > 1:
-            yield {title: cell for title, cell in zip(titles, cells, strict=True) if cell != "–"}
-
-
-def _unescaped(text: str) -> str:
-    return html.unescape(re.sub(r"\\(.)", r"\1", text)).strip()
+    document, section = parse(report), ""
+    for heading, content in zip(document.headings, document.sections[1:], strict=True):
+        section = section if heading.tag == "h3" else content.title
+        tables = [
+            [{title: cell for title, cell in zip(titles, row, strict=True) if cell != "–"} for row in rows]
+            for titles, *rows in content.tables
+        ]
+        yield Part(section, content.title, content.paragraphs, tables)
 
 
 NUMBER = r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]\d+)?"
@@ -93,9 +53,9 @@ def half_digit(shown: str) -> float:
 
 def rounds_to(shown: str, value: float | None) -> bool:
     """Whether this value may round to the number shown."""
-    return value is not None and abs(parse_number(shown) - value) <= half_digit(shown) * 1.000001 + 1e-6 * abs(
-        value
-    )
+    if value is None or not re.fullmatch(NUMBER, shown):
+        return False
+    return abs(parse_number(shown) - value) <= half_digit(shown) * 1.000001 + 1e-6 * abs(value)
 
 
 def parse_mb(shown: str) -> tuple[str, float]:

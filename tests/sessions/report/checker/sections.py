@@ -7,22 +7,17 @@ verdict on some metrics, such as memory and energy. Only what follows from the m
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from statistics import fmean
 
-from .cases import OPTIONS, SAME_WITHIN, Row, disturbed
+from .cases import OPTIONS, SAME_WITHIN, Row
 from .choices import check_choices, check_decision, check_others
 from .columns import BY_CASE, COLUMNS, Cell, check_of
 from .facts import Facts
 from .pairs import check_leaderboard, check_option_pairs, check_options
 from .reader import Reader
 from .recording import Recording, objections_to_results
-from .report_text import Part, parse_number, parse_report
+from .report_text import Part, Rows, parse_number, parse_report
 
-KEYS = {name.replace("_", " ").capitalize(): name for name in (*OPTIONS, "batch_size")} | {
-    "Tokens": "sequence_length"
-}
-"""Columns that name a case by its options."""
 WITHOUT_NUMBERS = (
     "Method",
     "System information",
@@ -46,7 +41,7 @@ def objections(
 
     With the recording, the results themselves have to follow from its steps.
     """
-    reader = Reader(Facts(results, others, same_within), parse_report(report), recording)
+    reader = Reader(Facts(results, others, same_within), list(parse_report(report)), recording)
     if recording:
         reader.objections += objections_to_results(recording, reader.facts.rows)
     for part in sorted(reader.parts, key=lambda part: part.section != "Choices"):  # which the others agree with
@@ -57,49 +52,39 @@ def objections(
 
 def _check_part(reader: Reader, part: Part) -> None:
     section = part.section
-    if section not in WITHOUT_NUMBERS:
-        first = [[next(iter(row.items()), None) for row in table] for table in part.tables]
-        same = all(column == first[0] for column in first)
-        reader.claim(section).require(same, "the parts of a wide table name other rows")
+    if section in WITHOUT_NUMBERS:
+        return
+    reader.claim(section).require(len(part.tables) < 2, "the parts of a wide table name other rows")
+    rows = part.tables[0] if part.tables else []
     if section in CHECKS:
-        CHECKS[section](reader, part)
+        CHECKS[section](reader, part, rows)
     elif section in BY_CASE:
-        _check_rows(reader, part, lambda row: reader.case(row["Case"]), ("Case",))
-    elif section not in WITHOUT_NUMBERS:
+        _check_rows(reader, part, rows)
+    else:
         reader.objections.append(f"{section}: a table that no check knows")
 
 
-Find = Callable[[dict[str, str]], Row | None]
-
-
-def _check_rows(reader: Reader, part: Part, find: Find, keys: Sequence[str]) -> None:
-    for row in part.rows:
-        case, claim = find(row), reader.claim(f"{part.section}, {row}")
+def _check_rows(reader: Reader, part: Part, rows: Rows) -> None:
+    """Check rows that begin with the number of their case, or its name."""
+    for row in rows:
+        claim = reader.claim(f"{part.section}, {row}")
+        numbered = [case for case in reader.facts.rows if str(case["case"] + 1) == row.get("No.")]
+        case = numbered[0] if numbered else reader.case(row.get("Case", f"number {row.get('No.')}"))
+        claim.require("Case" not in row or reader.case(row["Case"]) is case, "the number is another case's")
         for title, shown in row.items():
-            check = check_of(part.section, title)
-            if check and case:
+            if check := check_of(part.section, title):
                 check(claim, Cell(reader.facts, case, reader.recording), shown)
             else:
-                claim.require(title in keys, f"unknown column: {title}")
+                claim.require(False, f"unknown column: {title}")
 
 
-def _only(reader: Reader, part: Part, cases: Sequence[Row], row: dict[str, str]) -> Row | None:
-    if len(cases) != 1:
-        reader.objections.append(f"{part.section}, {part.title}: {len(cases)} cases for {row}")
-        return None
-    return cases[0]
-
-
-def _check_results(reader: Reader, part: Part) -> None:
+def _check_results(reader: Reader, part: Part, rows: Rows) -> None:
     """Check the results, whose equal columns are in the line below the table."""
-    line = next((item.text for item in part.items if item.text.startswith("All rows: ")), "")
-    equal = dict(re.findall(r"(?:^|, )([^,=]+?) = ((?:[^,=]|,\d)+?)(?=, [^,=]+ = |\.(?: |$))", line[10:]))
-    titles = {title.lower(): title for title in (*KEYS, *COLUMNS)}
-    for row in part.rows:
-        whole = row | dict(_with_title(titles, name, value) for name, value in equal.items())
-        options = {KEYS[title]: cell for title, cell in whole.items() if title in KEYS}
-        find = partial(_by_options, reader, part, options)
-        _check_rows(reader, Part("Results", "Results", [], [[whole]]), find, ("Case", *KEYS))
+    line = next((text for text in part.texts if text.startswith("All rows: ")), "")
+    equal = re.findall(r"(?:^|, )([^,=]+?) = ((?:[^,=]|,\d)+?)(?=, [^,=]+ = |\.(?: |$))", line[10:])
+    titles = {title.lower(): title for title in COLUMNS}
+    same = dict(_with_title(titles, name, value) for name, value in equal)
+    _check_rows(reader, part, [row | same for row in rows])
 
 
 def _with_title(titles: Mapping[str, str], name: str, value: str) -> tuple[str, str]:
@@ -109,23 +94,9 @@ def _with_title(titles: Mapping[str, str], name: str, value: str) -> tuple[str, 
     return (titles[title], number) if title in titles else (titles.get(name.lower(), name), value)
 
 
-def _by_options(reader: Reader, part: Part, options: dict[str, str], row: dict[str, str]) -> Row | None:
-    if "Case" in row:
-        return reader.case(row["Case"])
-    cases = [
-        case
-        for case in reader.facts.measured
-        if all(
-            (f"{case[name]:,}" if isinstance(case[name], int) else str(case[name])) == cell
-            for name, cell in options.items()
-        )
-    ]
-    return _only(reader, part, cases, row)
-
-
-def _check_parts(reader: Reader, part: Part) -> None:
+def _check_parts(reader: Reader, part: Part, rows: Rows) -> None:
     """Check the mean time and share of each part of a step."""
-    for row in part.rows:
+    for row in rows:
         case, claim = reader.case(row["Case"]), reader.claim(f"{part.section}, {row}")
         for title, shown in row.items():
             if match := re.fullmatch(r"(.+) \((ms|%)\)", title):
@@ -137,14 +108,9 @@ def _check_parts(reader: Reader, part: Part) -> None:
             claim.require(abs(spread["mean"] / fmean(times) - 1) < 1e-6, f"{name} is {fmean(times)}")
 
 
-def _check_disturbed(reader: Reader, part: Part) -> None:
-    rows = [row["name"] for row in reader.facts.rows if disturbed(row)]
-    reader.claim(part.section).require([row["Case"] for row in part.rows] == rows, f"disturbed are {rows}")
-
-
-def _check_tried(reader: Reader, part: Part) -> None:
+def _check_tried(reader: Reader, part: Part, rows: Rows) -> None:
     """Check the gain of each remedy. The prediction is the profile's, which the results don't contain."""
-    for row in part.rows:
+    for row in rows:
         claim, base = reader.claim(f"{part.section}, {row}"), reader.case(row["Case"])
         options = dict(option.split("=", 1) for option in row["Remedy"].split(" "))
         names = (*OPTIONS, "batch_size", "sequence_length")
@@ -163,7 +129,7 @@ def _check_tried(reader: Reader, part: Part) -> None:
         claim.require(parse_number(row["Predicted at most (×)"] or "1") >= 1, "a bound below 1")
 
 
-CHECKS: dict[str, Callable[[Reader, Part], None]] = {
+CHECKS: dict[str, Callable[[Reader, Part, Rows], None]] = {
     "Decision": check_decision,
     "Other objectives": check_others,
     "Choices": check_choices,
@@ -173,5 +139,4 @@ CHECKS: dict[str, Callable[[Reader, Part], None]] = {
     "Pairs of options": check_option_pairs,
     "Step breakdown": _check_parts,
     "Tried": _check_tried,
-    "Disturbed cases": _check_disturbed,
 }

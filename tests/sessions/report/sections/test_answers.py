@@ -6,9 +6,6 @@ from benchtui.sessions.events import Answered
 from benchtui.sessions.payloads import Answer, AnswerComparison
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.report.sections.answers import RANDOM_WEIGHTS, SHARED
-from benchtui.sessions.state.session import Session
-
-from ..test_fields import objections_to
 
 
 def report(bench: Any, *answered: Any, weights: str = "pretrained", **fast: Any) -> str:
@@ -66,25 +63,6 @@ def test_random_weights_and_missing_answers_are_stated(bench: Any) -> None:
         bench.answered(2, absent="slow"),
     )
     assert "Not compared: 1 case (slow)." in markdown(bench.session(*cases, more=answered))
-
-
-def objections_to_table(session: Session, report: str) -> list[str]:
-    return [each for each in objections_to(session, report) if each.startswith("What the speed costs")]
-
-
-def test_every_number_of_the_table_follows_from_the_results(bench: Any) -> None:
-    """Two lengths, so that the table names what each case was compared with."""
-    figures = {"kl_mean": 4e-4, "kl_p99": 0.002, "top1_agreement": 0.984, "sqnr_db": 40.3}
-    cases = [bench.steady(1, 10.0, sequence_length=length) for length in (32, 64)]
-    cases += [bench.steady(1, 8.0, precision="bf16", sequence_length=length) for length in (32, 64)]
-    far = AnswerComparison(case=3, baseline=1, verdict="different", kl_mean=0.3, largest_difference=2.25)
-    answered = [bench.answered(0), bench.answered(1), bench.answered(2, verdict="close", **figures)]
-    session = bench.session(*cases, more=[*answered, Answered(t=9.0, case=3, comparisons=(far,))])
-    report = markdown(session)
-    table = "## What the speed costs" + report.partition("## What the speed costs")[2].partition("\n## ")[0]
-    assert objections_to_table(session, report) == []
-    wrong = report.replace(table, table.replace("98.4", "98.5").replace("DIFFERENT", "CLOSE"))
-    assert len(objections_to_table(session, wrong)) == 2
 
 
 def test_shared_and_shortened_answers_are_named(bench: Any) -> None:

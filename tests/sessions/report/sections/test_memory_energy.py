@@ -4,24 +4,16 @@ from msgspec.structs import replace
 
 from benchtui.sessions.payloads import Environment
 from benchtui.sessions.report.document import markdown
-from benchtui.sessions.report.sections.memory_energy import counters, energy
+from benchtui.sessions.report.sections.memory_energy import energy
 
 
-def test_table_has_the_counters_that_were_read(bench: Any) -> None:
+def test_full_report_has_the_counters_that_were_read(bench: Any, read: Any) -> None:
     seen = Environment(compute_active_percent=93.2, tensor_active_percent=61.5)
     session = bench.session(bench.case(1, 10.0, end={"environment": seen}), bench.case(2, 20.0))
-    shown = counters(bench.results(bench.case(1, 10.0, end={"environment": seen}), bench.case(2, 20.0)))
-    assert shown is not None
-    assert shown.titles == ("Case", "SM active (%)", "Tensor cores active (%)")
-    assert [row[1:] for row in shown.rows] == [("93.2", "61.5")]
-    assert "## Hardware counters" in markdown(session, full=True)
-    assert "## Hardware counters" not in markdown(session)
-
-
-def test_no_counters_no_table(bench: Any) -> None:
-    case = bench.case(1, 10.0, end={"environment": Environment(graphics_clock_mhz=1980.0)})
-    assert counters(bench.results(case)) is None
-    assert "Hardware counters" not in markdown(bench.session(case), full=True)
+    section = read(markdown(session, full=True))["Every case"]
+    shown = section.columns("SM active (%)", "Tensor cores active (%)")
+    assert shown == [["93.2", "61.5"], ["–", "–"]]
+    assert "SM occupancy (%)" not in section.tables[0][0]
 
 
 def test_both_ends_of_an_interval_of_energy_have_three_significant_digits(bench: Any) -> None:

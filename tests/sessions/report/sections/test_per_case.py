@@ -100,7 +100,9 @@ def test_memory_frontier_names_both_sides(bench: Any, read: Any) -> None:
         bench.case(8, outcome="oom"),
     )
     document = read(full_report(session))
-    assert document["Out of memory"].tables[0][1:] == [["CUDA:0 – FP32", "4", "800", "8", "90 MB asked for"]]
+    assert document["Out of memory"].tables[0][1:] == [
+        ["cuda:0 fp32 compile=off seq=128", "4", "800", "8", "90 MB asked for"]
+    ]
 
 
 def test_energy_is_shown_per_sample_and_per_joule(bench: Any, read: Any) -> None:
@@ -128,15 +130,6 @@ def test_anomalies_are_shown_with_their_certainty(bench: Any, read: Any) -> None
     assert sure == "-38.1 to -9.14 %"
     calm = bench.session(*(bench.case(size, 10.0 * size) for size in times))
     assert "Anomalies" not in read(full_report(calm)).titles
-
-
-def test_disturbed_rows_have_their_own_table(bench: Any, read: Any) -> None:
-    throttled = "throttled: hw_thermal"
-    session = bench.session(
-        gpu(bench, 1, 10.0, 500.0, marks=(throttled, "random weights")), gpu(bench, 2, 15.0, 600.0)
-    )
-    document = read(full_report(session))
-    assert document["Disturbed cases"].columns("Marks") == [[throttled]]
 
 
 @pytest.mark.parametrize(("need", "size"), [("Most throughput per MB", 4), ("Balanced", 1)])

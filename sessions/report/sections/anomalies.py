@@ -1,36 +1,16 @@
-"""Disturbed cases, and anomalies."""
+"""Anomalies: results that noise alone doesn't explain."""
 
 from collections.abc import Callable, Sequence
 
 from benchtui.sessions.analysis.anomalies import COUNTED, Anomaly, Kind, anomalies
-from benchtui.sessions.metrics.quantity import CaseData
-from benchtui.sessions.metrics.views import DISTURBED
-from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.disturbance import KINDS, mark_kind
 from benchtui.sessions.stats.results import Result
-from benchtui.sessions.text.formatting import (
-    capitalized,
-    listed,
-    percent,
-    signed_percent,
-    span,
-)
+from benchtui.sessions.text.formatting import capitalized, listed, percent, signed_percent, span
 from benchtui.sessions.text.labels import case_label
-from benchtui.sessions.text.quantities import columns
 from benchtui.sessions.text.tables import Column, Table, table
 
 MOST_ANOMALIES = 10
 """Maximum number of anomalies in a short report."""
-
-
-def disturbed(session: Session) -> Table | None:
-    """Return the cases with a mark for a disturbance."""
-    markers = (Column[CaseState]("Marks", lambda case: "; ".join(_disturbances(case)) or None, right=False),)
-    return table(
-        columns(DISTURBED, CaseData, {"disturbances": markers}),
-        [case for case in session.cases if _disturbances(case)],
-    )
 
 
 def anomaly_table(
@@ -46,10 +26,6 @@ def anomaly_table(
         Column("Confidence", _certainty, right=False),
     )
     return table(facts, rows)
-
-
-def _disturbances(case: CaseState) -> list[str]:
-    return [mark for mark in case.marks if mark_kind(mark) in KINDS]
 
 
 def _describe(anomaly: Anomaly) -> str:
