@@ -23,7 +23,6 @@ from benchtui.sessions.sanitize import terminal_text
 from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 from benchtui.themes import symbols, user_themes
 from benchtui.tui.drawing.format import clean
-from benchtui.tui.live import step_statistics
 from benchtui.tui.live.feed import Clock
 from benchtui.tui.shell import gc_control, keymap
 from benchtui.tui.shell.context import AppContext
@@ -148,7 +147,6 @@ class BenchtuiApp(App[ExitReason]):
         self.app_resume_signal.subscribe(self, lambda app: app.screen.refresh())  # after ctrl+z and fg
         self.call_after_refresh(gc_control.freeze_and_enable)
         self.call_after_refresh(self._report_setting_problems)
-        self.call_after_refresh(self.run_worker, step_statistics.load, thread=True)
         for problem in self._theme_set.problems.values():
             self.notify(clean(problem), markup=False)
         if self._link.terminal is not None:
