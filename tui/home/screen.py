@@ -323,10 +323,7 @@ class Home(PlaceScreen):
         """Look for running sweeps, if the view is visible."""
         if not self.is_current:
             return
-        try:
-            engines = await asyncio.to_thread(self._app_context.running)
-        except BenchtuiError:
-            return
+        engines = await asyncio.to_thread(self._app_context.engines)
         self._sweeps = tuple(clean(self._app_context.name_of(engine.path)) for engine in engines)
         self.draw()
 
