@@ -398,7 +398,7 @@ class Home(PlaceScreen):
         return room and replace(room, free_mb=self._machine.free_mb(room.device))
 
     def _keys(self) -> Keys:
-        own = (("r", "measure"), ("v", "quick look"), ("e", "choose")) if self._selection.shown else ()
+        own = (("enter", "measure"), ("v", "quick look"), ("e", "choose")) if self._selection.shown else ()
         last = ("z", "zoom") if self._selection.shown else ("d", "demo")
         return (*own, ("/", "find or path"), last, ("?", "help"), ("q", "quit"))
 
