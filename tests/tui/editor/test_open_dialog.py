@@ -6,7 +6,8 @@ from msgspec.structs import replace
 from benchtui.sessions.sweep import Config
 from benchtui.themes.symbols import UNICODE
 from benchtui.tui.drawing.listing import entry_at, grouped_rows
-from benchtui.tui.editor.open_dialog import MODELS, Choices, SweepFile, choice_lines, list_sweeps
+from benchtui.tui.editor.open_dialog import MODELS, SweepFile, choice_lines, list_sweeps
+from benchtui.tui.pages.choice_screen import Choices
 from benchtui.tui.shell.context import AppContext
 
 SWEEP = 'model = "tiny-bert"\n[axes]\nbatch_size = [1, 2]\n'
