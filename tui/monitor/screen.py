@@ -244,7 +244,7 @@ class Monitor(PanelScreen[None]):
         self.draw()
 
     def action_view(self, what: str) -> None:
-        """Zoom a panel, switch to the next one, or toggle the histogram."""
+        """Zoom a panel, or switch to the next one."""
         self.panel_layout.change(self, what, "gauges" if self.feed.session.nodes else "band")
         self.draw()
 
