@@ -33,7 +33,7 @@ from benchtui.tui.live.feed import Feed
 from benchtui.tui.model.case_rows import ROLES
 from benchtui.tui.model.session_view import READING
 from benchtui.tui.pages.view_screen import ViewScreen
-from benchtui.tui.panels.case_panel import UNSTEADY_PERCENT
+from benchtui.tui.panels.case_panel import is_unsteady
 from benchtui.tui.shell import keymap
 from benchtui.tui.shell.key_queue import HOLDS_KEYS
 from benchtui.tui.table.case_names import case_name
@@ -326,8 +326,9 @@ class CaseScreen(ViewScreen):
     @property
     def _is_unsteady(self) -> bool:
         metrics = self._known.metrics
-        percent = metrics.latency_ms.interval_percent if metrics and self._case.has_result else None
-        return percent is not None and percent > UNSTEADY_PERCENT
+        if metrics is None or not self._case.has_result:
+            return False
+        return is_unsteady(metrics.latency_ms, metrics.latency_ms.interval_percent)
 
     def _note(self) -> str:
         if SECTIONS[self._section] != "steps" or not self._steps().count:

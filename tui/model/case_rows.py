@@ -29,7 +29,7 @@ from benchtui.tui.live.case_verdicts import CaseVerdicts
 from benchtui.tui.live.step_statistics import StepStatistics, loaded
 from benchtui.tui.model.row_cells import answer_span, note, ratio_cell, ratio_graph, state_text, steps_trace
 from benchtui.tui.model.step_annotations import round_of, signs_of
-from benchtui.tui.panels.case_panel import UNSTEADY_PERCENT, PanelMetrics, Part
+from benchtui.tui.panels.case_panel import PanelMetrics, Part, is_unsteady
 from benchtui.tui.panels.signs import Signs
 from benchtui.tui.panels.step_axis import Axis, Spread
 from benchtui.tui.panels.step_band import Band
@@ -415,7 +415,7 @@ class CaseRows:
             return False
         several = len(self.verdicts.rounds(case)) > 1
         percent = self.verdicts.half_width_percent(case) if several else stats.interval_percent
-        return percent is not None and percent > UNSTEADY_PERCENT
+        return is_unsteady(stats, percent)
 
     def _against_base(self, case: CaseState) -> Span:
         """Format the ratio to the baseline with the sign and color of its verdict."""
