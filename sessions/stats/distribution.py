@@ -199,7 +199,7 @@ def outliers(times_ms: Sequence[float], spread: Distribution | None = None) -> t
 
 def inlier_range(ordered: Array) -> tuple[float, float]:
     """Return the range within which sorted values are not outliers. Needs at least one value."""
-    middle = _middle(ordered)
+    middle = float(_middle(ordered))
     unit = max(_median_deviation(ordered, middle), LEAST_DEVIATION * abs(middle))
     return float(middle - OUTLIER_THRESHOLD * unit), float(middle + OUTLIER_THRESHOLD * unit)
 
@@ -233,7 +233,8 @@ def _sorted(times_ms: Sequence[float] | Array) -> Array:
 def _middle(ordered: Array) -> Array:
     """Return the medians of sorted rows, as ``numpy.median`` does, which imports 1.2 MB of masked arrays."""
     last = ordered.shape[-1] - 1
-    return (ordered[..., last // 2] + ordered[..., last - last // 2]) / 2
+    middles: Array = (ordered[..., last // 2] + ordered[..., last - last // 2]) / 2
+    return middles
 
 
 def _deviation(values: Array, mean: float) -> float:

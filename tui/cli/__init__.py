@@ -75,7 +75,7 @@ class LazyGroup(click.Group):
 def _import_asyncio() -> None:
     """Import asyncio without TLS, which no screen uses: OpenSSL is 5 MB, a tenth of a screen's memory."""
     if "asyncio" not in sys.modules and "ssl" not in sys.modules:
-        sys.modules["ssl"] = None  # type: ignore[assignment]  (how Python marks a module as missing)
+        sys.modules["ssl"] = None  # type: ignore[assignment]  # how Python marks a missing module
         import asyncio  # noqa: F401  (for the modules that follow)
 
         del sys.modules["ssl"]

@@ -69,12 +69,9 @@ class TextScreen(ViewScreen):
         lines = self.text(width)
         self._top = max(0, min(self._top, len(lines) - height))
         last = min(self._top + height, len(lines))
-        place, scroll = "", ()
-        if len(lines) > height:
-            place, scroll = (
-                f"{self._top + 1} to {last} of {len(lines)} lines",
-                ((self._symbols.arrows, "scroll"),),
-            )
+        longer = len(lines) > height
+        place = f"{self._top + 1} to {last} of {len(lines)} lines" if longer else ""
+        scroll: Keys = ((self._symbols.arrows, "scroll"),) if longer else ()
         with self.app.batch_update():
             self.query_one(Frame).show_title([(self.NAME, "muted")], [(place, "muted")])
             page.show(lines[self._top : last])
