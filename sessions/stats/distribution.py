@@ -199,7 +199,8 @@ def outliers(times_ms: Sequence[float], spread: Distribution | None = None) -> t
 
 def inlier_range(ordered: Array) -> tuple[float, float]:
     """Return the range within which sorted values are not outliers. Needs at least one value."""
-    middle = float(_middle(ordered))
+    last = len(ordered) - 1
+    middle = (ordered[last // 2] + ordered[last - last // 2]) / 2
     unit = max(_median_deviation(ordered, middle), LEAST_DEVIATION * abs(middle))
     return float(middle - OUTLIER_THRESHOLD * unit), float(middle + OUTLIER_THRESHOLD * unit)
 
