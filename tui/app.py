@@ -5,7 +5,6 @@ import os
 import signal
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -23,7 +22,6 @@ from benchtui.sessions.sanitize import terminal_text
 from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 from benchtui.themes import symbols, user_themes
 from benchtui.tui.drawing.format import clean
-from benchtui.tui.live import step_statistics
 from benchtui.tui.live.feed import Clock
 from benchtui.tui.shell import gc_control, keymap
 from benchtui.tui.shell.context import AppContext
@@ -148,7 +146,6 @@ class BenchtuiApp(App[ExitReason]):
         self.app_resume_signal.subscribe(self, lambda app: app.screen.refresh())  # after ctrl+z and fg
         self.call_after_refresh(gc_control.freeze_and_enable)
         self.call_after_refresh(self._report_setting_problems)
-        self.call_after_refresh(self.run_worker, step_statistics.load, thread=True)
         for problem in self._theme_set.problems.values():
             self.notify(clean(problem), markup=False)
         if self._link.terminal is not None:
@@ -239,7 +236,8 @@ class BenchtuiApp(App[ExitReason]):
 
     async def action_go(self, place: Place) -> None:
         """Switch to a view, keeping its state. Without a session, the monitor opens the newest running one."""
-        if place == "monitor" and self.views.feed is None and (engines := await self._engines()):
+        unopened = place == "monitor" and self.views.feed is None
+        if unopened and (engines := await asyncio.to_thread(self._app_context.engines)):
             await self.on_opened(Opened(engines[0].path, engines[0]))
             return
         self._visited = [visited for visited in (*self._visited, self._place) if visited != place]
@@ -340,12 +338,6 @@ class BenchtuiApp(App[ExitReason]):
 
     def _screen_of(self, place: Place) -> Screen[None]:
         return with_size_classes(self.views.screen(place), self.size)
-
-    async def _engines(self) -> list[Engine]:
-        """Return the running engines, or an empty list if they can't be reached."""
-        with suppress(BenchtuiError):
-            return await asyncio.to_thread(self._app_context.running)
-        return []
 
     def _watch_terminal(self) -> None:
         loop = asyncio.get_running_loop()

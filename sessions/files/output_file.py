@@ -6,7 +6,6 @@ fails, such as on a full disk, the previous file is kept and no temporary file r
 
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
@@ -107,7 +106,7 @@ def _open_output(path: Path, over: bool, private: bool) -> Iterator[IO[bytes]]:
             yield file
         return
     target = path if private else Path(os.path.realpath(path))
-    partial = target.with_name(f"{_PARTIAL}{secrets.token_hex(6)}")
+    partial = target.with_name(f"{_PARTIAL}{os.urandom(6).hex()}")
     try:
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
     except OSError as error:

@@ -1,6 +1,5 @@
 """Permissions that a sweep needs: the code that it names, and the environment variables that it sets."""
 
-import hashlib
 import json
 import os
 from collections.abc import Collection, Iterable, Iterator
@@ -31,6 +30,8 @@ class Permission(Record, frozen=True, kw_only=True):
     @property
     def key(self) -> str:
         """SHA-256 that stands for the permission, so that no value has to be stored."""
+        import hashlib  # loads 3.5 MB of OpenSSL
+
         return hashlib.sha256(json.dumps([self.kind, self.name, self.value]).encode()).hexdigest()
 
     def __str__(self) -> str:

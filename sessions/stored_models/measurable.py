@@ -4,7 +4,6 @@ import json
 from collections.abc import Mapping
 from fnmatch import fnmatch
 from functools import cache, lru_cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal
 
@@ -145,6 +144,8 @@ def _words() -> Mapping[str, frozenset[str]]:
 
 
 def _installed_version() -> str | None:
+    from importlib.metadata import PackageNotFoundError, version  # 1.5 MB that a screen rarely needs
+
     try:
         return version("transformers")
     except PackageNotFoundError:

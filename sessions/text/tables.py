@@ -6,12 +6,19 @@ from itertools import chain
 from typing import Generic, TypeVar
 
 import msgspec
-from markdown_it.common.utils import escapeHtml
 from msgspec.structs import replace
 
 from benchtui.sessions.sweep import Task
 from benchtui.sessions.text.formatting import FormattedNumber, capitalized
-from benchtui.sessions.text.markdown import LONGEST_CELL, LONGEST_LINE, MISSING, Markdown, in_one_line, plain
+from benchtui.sessions.text.markdown import (
+    LONGEST_CELL,
+    LONGEST_LINE,
+    MISSING,
+    Markdown,
+    escape_html,
+    in_one_line,
+    plain,
+)
 
 T = TypeVar("T")
 
@@ -153,7 +160,7 @@ def html(shown: Table, label: str) -> str:
     """
     rates = shown.samples_per_s or [None] * len(shown.rows)
     lines = [
-        f'<div class="table" role="region" tabindex="0" aria-label="{escapeHtml(in_one_line(label))}">',
+        f'<div class="table" role="region" tabindex="0" aria-label="{escape_html(in_one_line(label))}">',
         "<table>\n<thead>\n<tr>",
         *map(_heading, shown.titles, shown.right),
         "</tr>\n</thead>\n<tbody>",
@@ -167,7 +174,7 @@ def html(shown: Table, label: str) -> str:
 
 
 def _heading(title: str, right: bool) -> str:
-    return f'<th scope="col"{_NUMERIC if right else ""}>{escapeHtml(in_one_line(title))}</th>'
+    return f'<th scope="col"{_NUMERIC if right else ""}>{escape_html(in_one_line(title))}</th>'
 
 
 def _row_start(rate: float | None) -> str:
@@ -182,10 +189,10 @@ def _first(cell: str | None, right: bool) -> str:
 def _cell(cell: str | None, right: bool) -> str:
     shown = _shown(cell)
     if not right:
-        return f"<td{_LONG if len(shown) > LONG_CELL else ''}>{escapeHtml(shown)}</td>"
+        return f"<td{_LONG if len(shown) > LONG_CELL else ''}>{escape_html(shown)}</td>"
     value = sort_value(cell)
     attribute = "" if value is None else f' data-value="{value!r}"'
-    return f"<td{_NUMERIC}{attribute}>{escapeHtml(shown)}</td>"
+    return f"<td{_NUMERIC}{attribute}>{escape_html(shown)}</td>"
 
 
 def sort_value(cell: str | None) -> float | None:

@@ -269,7 +269,8 @@ def test_recorded_session_is_printed_as_lines_without_a_terminal(benchtui: Run, 
     lines = ran.stdout.splitlines()
     assert "session " in lines[0] and "demo, 8 cases" in lines[0]
     assert sum("] cpu fp32 compile=" in line for line in lines) == 8
-    assert lines[-1].startswith("8 cases: 8 ok; session ")
+    last = next(number for number, line in enumerate(lines) if line.startswith("8 cases: 8 ok; session "))
+    assert lines[last + 1].startswith("run at 32 tokens ") and lines[-1].startswith("  use it ")
     later = benchtui("replay", "demo-cpu", "--plain", "--from", "case 5")
     first = next(number for number, line in enumerate(lines) if "  starts: cpu fp32 compile=default" in line)
     assert first > 0 and later.stdout.splitlines() == lines[first:]
@@ -289,7 +290,8 @@ def test_running_sweep_is_printed_as_lines_to_its_end(
     process.communicate(timeout=120)
     assert told.returncode == 0, told.stderr
     assert "[2/2] cpu fp32 compile=off bs=2 seq=16" in told.stdout
-    assert told.stdout.splitlines()[-1].startswith("2 cases: 2 ok; session ")
+    _, ended, answer = told.stdout.partition("2 cases: 2 ok; session ")
+    assert ended and "\nrun " in answer
 
 
 def test_doctor_lists_what_is_present_and_missing(benchtui: Run) -> None:

@@ -12,7 +12,6 @@ LOOKS = pytest.mark.parametrize(
 )
 VIEWS = {
     "signs": (),
-    "histogram": ("H",),
     "zoomed band": ("z",),
     "machine": ("z", "tab", "tab"),
     "parts": ("z", "tab", "tab", "tab"),

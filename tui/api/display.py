@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable
 
-from markdown_it.common.utils import escapeHtml
-
 from benchtui.sessions.compare.align import SessionComparison
 from benchtui.sessions.metrics.quantity import CaseData
 from benchtui.sessions.metrics.views import NOTEBOOK
@@ -15,6 +13,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import labeled
 from benchtui.sessions.stats.results import measured, task_of
 from benchtui.sessions.text.formatting import count
+from benchtui.sessions.text.markdown import escape_html
 from benchtui.sessions.text.quantities import columns
 from benchtui.sessions.text.tables import Table, html, in_unit, table
 
@@ -51,7 +50,7 @@ def comparison_html(compared: SessionComparison) -> str:
 
 def _html(title: str, remarks: Iterable[str], shown: Table | None) -> str:
     lines = [
-        f"<p><b>{escapeHtml(title)}</b></p>",
-        *(f"<p>{escapeHtml(remark)}</p>" for remark in remarks if remark),
+        f"<p><b>{escape_html(title)}</b></p>",
+        *(f"<p>{escape_html(remark)}</p>" for remark in remarks if remark),
     ]
     return "\n".join([*lines, html(shown, title) if shown else ""])

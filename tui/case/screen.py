@@ -33,7 +33,7 @@ from benchtui.tui.live.feed import Feed
 from benchtui.tui.model.case_rows import ROLES
 from benchtui.tui.model.session_view import READING
 from benchtui.tui.pages.view_screen import ViewScreen
-from benchtui.tui.panels.case_panel import UNSTEADY_PERCENT
+from benchtui.tui.panels.case_panel import is_unsteady
 from benchtui.tui.shell import keymap
 from benchtui.tui.shell.key_queue import HOLDS_KEYS
 from benchtui.tui.table.case_names import case_name
@@ -109,6 +109,7 @@ class CaseScreen(ViewScreen):
         self._index = index
         self._section = 0
         self._at = 0
+        self._scrolls = False
         """First visible line; in the step table, the selected row."""
         self._computed: dict[int, ComputedCase] = {}
         self._seen = metrics_worker.ComputedCases()
@@ -272,12 +273,13 @@ class CaseScreen(ViewScreen):
         """Return the visible lines."""
         if SECTIONS[self._section] == "steps":
             steps = self._steps()
+            self._scrolls = steps.count > 1
             if not steps.count:
                 return [crop([(self._placeholder(), "muted")], width, self._symbols)]
             self._at = min(max(self._at, 0), steps.count - 1)
             return steps.lines(self._at, width, height, self._symbols)
         lines = self._lines(width, height)
-        self._at = max(0, min(self._at, len(lines) - height))
+        self._at, self._scrolls = max(0, min(self._at, len(lines) - height)), len(lines) > height
         return lines[self._at : self._at + height]
 
     def _lines(self, width: int, height: int) -> Sequence[Line]:
@@ -324,8 +326,9 @@ class CaseScreen(ViewScreen):
     @property
     def _is_unsteady(self) -> bool:
         metrics = self._known.metrics
-        percent = metrics.latency_ms.interval_percent if metrics and self._case.has_result else None
-        return percent is not None and percent > UNSTEADY_PERCENT
+        if metrics is None or not self._case.has_result:
+            return False
+        return is_unsteady(metrics.latency_ms, metrics.latency_ms.interval_percent)
 
     def _note(self) -> str:
         if SECTIONS[self._section] != "steps" or not self._steps().count:
@@ -336,8 +339,16 @@ class CaseScreen(ViewScreen):
 
     def _keys(self) -> Keys:
         last = ("{ }", "outlier") if SECTIONS[self._section] == "steps" else ("y", "copy")
-        scroll = (self._symbols.arrows, "scroll")
-        return (("tab", "section"), ("n N", "case"), ("W", "why"), last, scroll, ("?", "help"), ("esc", "back"))
+        scroll = ((self._symbols.arrows, "scroll"),) if self._scrolls else ()
+        return (
+            ("tab", "section"),
+            ("n N", "case"),
+            ("W", "why"),
+            last,
+            *scroll,
+            ("?", "help"),
+            ("esc", "back"),
+        )
 
 
 def _computed(case: CaseState) -> ComputedCase:

@@ -29,6 +29,8 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS and cmd_name != "open":
             return None
         module, name, _ = COMMANDS.get(cmd_name, ("watch", "open_app", ""))
+        if module == "watch":
+            _import_asyncio()
         command = getattr(import_module(f"benchtui.tui.cli.{module}"), name)
         assert isinstance(command, click.Command)
         return command
@@ -68,6 +70,15 @@ class LazyGroup(click.Group):
             *complete_sweep(ctx, self.params[0], incomplete),
             *click.Command.shell_complete(self, ctx, incomplete),
         ]
+
+
+def _import_asyncio() -> None:
+    """Import asyncio without TLS, which no screen uses: OpenSSL is 5 MB, a tenth of a screen's memory."""
+    if "asyncio" not in sys.modules and "ssl" not in sys.modules:
+        sys.modules["ssl"] = None  # type: ignore[assignment]  # how Python marks a missing module
+        import asyncio  # noqa: F401  (for the modules that follow)
+
+        del sys.modules["ssl"]
 
 
 def _short(name: str, limit: int = 45) -> str:

@@ -13,8 +13,6 @@ import click
 
 from benchtui.engine import client
 from benchtui.engine.client import Engine, StopCause
-from benchtui.sessions.advice.conclusion import conclude
-from benchtui.sessions.advice.elimination import find_objective
 from benchtui.sessions.compare.align import compare_sessions, load_sessions
 from benchtui.sessions.compare.joined import join_follow_up, require_joinable
 from benchtui.sessions.compare.reproduction import REPRODUCED_WITHIN, lines, reproduction
@@ -191,8 +189,7 @@ def _print_answer(session: Session, path: Path, as_json: bool) -> None:
     """Print what the session says; with ``as_json``, as its last line of JSON."""
     if session.started is None:
         return
-    wanted = session.start.sweep.find
-    conclusions = conclude(session, find_objective(session, wanted) if wanted else None)
+    conclusions = conclusion.conclusions_of(session)
     if as_json:
         print_json(conclusion.document(session, conclusions, path))
     for line in conclusion.lines(session, conclusions, path):

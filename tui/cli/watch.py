@@ -153,7 +153,7 @@ def print_session(
     as_json: bool = False,
 ) -> "Session":
     """Print a session's events, in words or as recorded, and return the session."""
-    from benchtui.tui.cli.text import progress  # imports numpy, which no screen waits for
+    from benchtui.tui.cli.text import conclusion, progress  # imports numpy, which no screen waits for
 
     session, begin_s = Session(summarize), progress.session_time_of(path, position)
     if as_json:
@@ -165,6 +165,9 @@ def print_session(
     if session.started is None:
         raise not_a_session(path)
     click.echo(printable(progress.summary_line(session, path, engine)), err=as_json)
+    if not as_json:
+        for line in conclusion.lines(session, conclusion.conclusions_of(session), path):
+            click.echo(printable(line))
     return session
 
 

@@ -1,4 +1,4 @@
-"""Group and count the values of columns that only grow.
+"""Group the values of columns that only grow.
 
 Importing numpy takes 0.1 s, so it is imported by the functions: nothing draws columns before the first paint.
 """
@@ -35,12 +35,3 @@ class GrowingExtremes:
         found = known + extremes(values[first:count], count - first, steps)
         self._complete = found[: count // steps]
         return found
-
-
-def count_between(values: Sequence[float], edges: Sequence[float]) -> list[int]:
-    """Return the number of values below the first edge, between each two, and from the last one on."""
-    import numpy as np  # see module docstring
-
-    places = np.searchsorted(edges, np.asarray(values), side="right")
-    counts: list[int] = np.bincount(places, minlength=len(edges) + 1).tolist()
-    return counts

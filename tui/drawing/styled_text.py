@@ -21,7 +21,7 @@ _PIECES = re.compile(r"\s+|\S+")
 MAX_REWRITTEN_GAP = 12
 """Longest unchanged run, in cells, that is rewritten because jumping over it could cost more bytes."""
 
-RECENT_LINES = 256
+RECENT_LINES = 64
 KNOWN_CHARACTERS = 4096
 """Sizes of caches."""
 

@@ -19,9 +19,8 @@ from benchtui.sessions.sweep import Config, Sweep
 from benchtui.sessions.sweep.toml_reader import load_sweep, preset_names
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean, fit
-from benchtui.tui.drawing.listing import grouped_rows
-from benchtui.tui.drawing.styled_text import Line, crop, line
-from benchtui.tui.pages.choice_screen import ChoiceScreen
+from benchtui.tui.drawing.styled_text import Line, crop
+from benchtui.tui.pages.choice_screen import Choices, ChoiceScreen
 from benchtui.tui.shell import keymap
 from benchtui.tui.shell.context import AppContext
 from benchtui.tui.widgets.completion import path_completer
@@ -109,22 +108,9 @@ def _files(folder: Path, missing: Missing) -> Iterable[SweepFile]:
 NAME = 24
 
 
-class Choices(msgspec.Struct, frozen=True):
-    """Snapshot of the listed sweeps and the selected index."""
-
-    offers: tuple[SweepFile, ...]
-    chosen: int
-
-
-def choice_lines(choices: Choices, width: int, height: int, symbols: Symbols) -> Sequence[Line]:
+def choice_lines(choices: Choices[SweepFile], width: int, height: int, symbols: Symbols) -> Sequence[Line]:
     """Render the groups, scrolled so that the selected sweep is visible."""
-    rows = [
-        _offer(choices.offers[row], row == choices.chosen, width, symbols)
-        if isinstance(row, int)
-        else line((row, "muted"))
-        for row in grouped_rows([offer.group for offer in choices.offers], choices.chosen, height)
-    ]
-    return rows or [line(("no name matches; enter opens the text as a path", "muted"))]
+    return choices.lines(_offer, "no name matches; enter opens the text as a path", (width, height), symbols)
 
 
 def _offer(offer: SweepFile, chosen: bool, width: int, symbols: Symbols) -> Line:
@@ -148,26 +134,20 @@ class OpenDialog(ChoiceScreen[str]):
     OpenDialog #choices { height: 1fr; margin: 0 2; }
     OpenDialog #hint { height: 2; margin: 0 2; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = keymap.table(
-        "open",
-        ("down", "down", "move(1)", "Down"),
-        ("up", "up", "move(-1)", "Up"),
-        ("pagedown", "page_down", "move(10)", "Down by ten"),
-        ("pageup", "page_up", "move(-10)", "Up by ten"),
-        ("escape", "back", "back", "Back"),
-    )
+    BINDINGS: ClassVar[list[BindingType]] = keymap.table("open", *keymap.choosing())
+
+    items: tuple[SweepFile, ...] = ()
 
     def __init__(self, app_context: AppContext, symbols: Symbols) -> None:
         super().__init__()
         self._app_context = app_context
         self._symbols = symbols
         self._all: tuple[SweepFile, ...] = ()
-        self._offers: tuple[SweepFile, ...] = ()
 
     def compose(self) -> ComposeResult:
         """Lay out the input, the list, the hint line, and the key bar."""
         yield Panel[Log](log_lines, self._symbols, id="prompt")
-        yield Panel[Choices](choice_lines, self._symbols, id="choices")
+        yield Panel[Choices[SweepFile]](choice_lines, self._symbols, id="choices")
         yield Panel[Log](log_lines, self._symbols, id="hint")
         yield KeyBar(self._symbols)
         yield Field(id="field")
@@ -178,7 +158,7 @@ class OpenDialog(ChoiceScreen[str]):
         self._panel("keys").show((("enter", "open"), (self._symbols.arrows, "choose"), ("esc", "back")))
         self.query_one(Field).open("", path_completer(self._app_context.folder))
         self.call_after_refresh(self.on_resize)
-        self._all = self._offers = tuple(await asyncio.to_thread(list_sweeps, self._app_context))
+        self._all = self.items = tuple(await asyncio.to_thread(list_sweeps, self._app_context))
         self.action_move(0)
 
     def on_resize(self) -> None:
@@ -186,32 +166,28 @@ class OpenDialog(ChoiceScreen[str]):
         region = self._panel("prompt").region
         self.query_one(Field).place(region.x + len(PROMPT), region.y, region.width - len(PROMPT))
 
-    def groups(self) -> Sequence[str]:
-        """Return the group of each sweep."""
-        return [offer.group for offer in self._offers]
-
     def accept(self) -> None:
         """Open the selected sweep."""
-        self.dismiss(self._offers[self._chosen].source)
+        self.dismiss(self.items[self._chosen].source)
 
     def show_choices(self) -> None:
         """Redraw the sweeps, and why the selected one can't be opened."""
-        self._panel("choices").show(Choices(self._offers, self._chosen))
-        problem = self._offers[self._chosen].problem if self._offers else ""
+        self._panel("choices").show(Choices(self.items, self._chosen))
+        problem = self.items[self._chosen].problem if self.items else ""
         self._panel("hint").show(Log(word=problem or ABOUT, role="warning" if problem else "muted"))
 
     @on(Input.Changed)
     def _narrow(self, event: Input.Changed) -> None:
         """Show only sweeps whose name contains the text."""
         text = event.value.strip().lower()
-        self._offers = tuple(offer for offer in self._all if text in offer.name.lower())
+        self.items = tuple(offer for offer in self._all if text in offer.name.lower())
         self.action_move(0)
 
     @on(Input.Submitted)
     def _open(self, event: Input.Submitted) -> None:
         """Open the selected sweep; if none matches, use the text as a path."""
         text = event.value.strip()
-        if self._offers:
+        if self.items:
             self.accept()
         elif text:
             self.dismiss(str(self._app_context.folder / Path(text).expanduser()))

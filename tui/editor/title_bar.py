@@ -1,12 +1,10 @@
 """Title bar of the editor: the edited sweep, and running engines, which it polls."""
 
 import asyncio
-from contextlib import suppress
 
 import msgspec
 from textual import work
 
-from benchtui.sessions.errors import BenchtuiError
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.drawing.styled_text import Line, justify, width_of
@@ -82,8 +80,7 @@ class TitleBar(Panel[Title]):
 
     @work(exclusive=True)
     async def _poll(self) -> None:
-        with suppress(BenchtuiError):  # if none can be reached, none is shown
-            engines = await asyncio.to_thread(self._app_context.running)
-            running = tuple(clean(self._app_context.name_of(engine.path)) for engine in engines)
-            self._title = Title(self._title.name, self._title.origin, self._title.changed, running)
-            self.show(self._title)
+        engines = await asyncio.to_thread(self._app_context.engines)
+        running = tuple(clean(self._app_context.name_of(engine.path)) for engine in engines)
+        self._title = Title(self._title.name, self._title.origin, self._title.changed, running)
+        self.show(self._title)

@@ -28,9 +28,9 @@ COLUMNS = (
     Column("notes", "with", 10, 5, words=True),
 )
 """Columns next to a model's name."""
-NARROWEST, WIDEST = 18, 44
+NARROWEST, WIDEST = 18, 64
 """Minimum and maximum width of a name in cells."""
-OTHERS = 54
+OTHERS = 44
 """Cells reserved next to the name for size, best result and what fits."""
 
 

@@ -323,10 +323,7 @@ class Home(PlaceScreen):
         """Look for running sweeps, if the view is visible."""
         if not self.is_current:
             return
-        try:
-            engines = await asyncio.to_thread(self._app_context.running)
-        except BenchtuiError:
-            return
+        engines = await asyncio.to_thread(self._app_context.engines)
         self._sweeps = tuple(clean(self._app_context.name_of(engine.path)) for engine in engines)
         self.draw()
 
@@ -401,7 +398,7 @@ class Home(PlaceScreen):
         return room and replace(room, free_mb=self._machine.free_mb(room.device))
 
     def _keys(self) -> Keys:
-        own = (("r", "measure"), ("v", "quick look"), ("e", "choose")) if self._selection.shown else ()
+        own = (("enter", "measure"), ("v", "quick look"), ("e", "choose")) if self._selection.shown else ()
         last = ("z", "zoom") if self._selection.shown else ("d", "demo")
         return (*own, ("/", "find or path"), last, ("?", "help"), ("q", "quit"))
 

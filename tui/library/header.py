@@ -82,7 +82,7 @@ def order_at(cell: int, width: int, longest: int) -> str | None:
 def keys_of(rows: int, marked: int, resumable: bool) -> Keys:
     """Return the keys for a number of rows and marks. ``resumable`` refers to the selected session."""
     if not rows and not marked:
-        return (("1", "start a sweep"), ("i", "import"), ("f5", "refresh"), ("?", "help"), ("q", "quit"))
+        return (("1", "start a sweep"), ("i", "import"), ("?", "help"), ("q", "quit"))
     always = (("/", "filter"), ("?", "help"), ("q", "quit"))
     if marked:
         return (("c", "compare"), ("space", "mark"), ("esc", "unmark"), ("enter", "open"), *always)

@@ -96,14 +96,7 @@ class ImportDialog(PanelScreen[str | None]):
     ImportDialog #hint { height: 2; margin: 0 2; }
     ImportDialog #keys { height: 1; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = keymap.table(
-        "import",
-        ("down", "down", "scroll(1)", "Down"),
-        ("up", "up", "scroll(-1)", "Up"),
-        ("pagedown", "page_down", "scroll(10)", "Down by ten"),
-        ("pageup", "page_up", "scroll(-10)", "Up by ten"),
-        ("escape", "back", "back", "Back"),
-    )
+    BINDINGS: ClassVar[list[BindingType]] = keymap.table("import", *keymap.choosing())
 
     def __init__(self, path: Path, table: Table, symbols: Symbols) -> None:
         super().__init__()
@@ -137,7 +130,7 @@ class ImportDialog(PanelScreen[str | None]):
         region = self._panel("prompt").region
         self.query_one(Field).place(region.x + len(PROMPT), region.y, region.width - len(PROMPT))
 
-    def action_scroll(self, rows: int) -> None:
+    def action_move(self, rows: int) -> None:
         """Show later or earlier cases."""
         first = min(max(self._mapped.first + rows, 0), max(len(self._mapped.cases) - 1, 0))
         self._mapped = msgspec.structs.replace(self._mapped, first=first)

@@ -91,7 +91,7 @@ class Item(msgspec.Struct, frozen=True):
 
 def items(app_context: AppContext, summaries: SummaryCache) -> list[Item]:
     """List all sessions in the library or being written, with cached summaries only."""
-    engines = {engine.path: engine for engine in app_context.running()}
+    engines = {engine.path: engine for engine in app_context.engines()}
     entries = {entry.path: entry for entry in app_context.recorded()}
     elsewhere = (paths.entry_of(path) for path in engines if path not in entries)
     return [

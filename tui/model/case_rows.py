@@ -29,10 +29,9 @@ from benchtui.tui.live.case_verdicts import CaseVerdicts
 from benchtui.tui.live.step_statistics import StepStatistics, loaded
 from benchtui.tui.model.row_cells import answer_span, note, ratio_cell, ratio_graph, state_text, steps_trace
 from benchtui.tui.model.step_annotations import round_of, signs_of
-from benchtui.tui.panels.case_panel import UNSTEADY_PERCENT, PanelMetrics, Part
-from benchtui.tui.panels.histogram import Histogram
+from benchtui.tui.panels.case_panel import PanelMetrics, Part, is_unsteady
 from benchtui.tui.panels.signs import Signs
-from benchtui.tui.panels.step_axis import Axis, Scale, Spread
+from benchtui.tui.panels.step_axis import Axis, Spread
 from benchtui.tui.panels.step_band import Band
 from benchtui.tui.table.case_names import CaseNames, case_name
 from benchtui.tui.table.columns import (
@@ -214,16 +213,6 @@ class CaseRows:
         axis = Axis.of(spread, before if n <= stats.n else None)
         self._axes[case.index] = (stats.n, axis)
         return axis
-
-    def histogram(self, case: CaseState, caption: str = "") -> Histogram:
-        """Return the histogram of a case's measured step times."""
-        stats = self.stats(case)
-        spread = _spread(stats)
-        if stats is None or spread is None:
-            return Histogram(None, caption=caption)
-        most = min(stats.usual[1], spread.most) if stats.usual else spread.most
-        scale = Scale.around(spread.least, spread.median, most)
-        return Histogram(scale, case.measured.wall_ms, stats.median, stats.p99, caption)
 
     def value(self, case: CaseState, key: str) -> float | str | None:
         """Return a case's value in a column, in the column's unit; None if unknown."""
@@ -426,7 +415,7 @@ class CaseRows:
             return False
         several = len(self.verdicts.rounds(case)) > 1
         percent = self.verdicts.half_width_percent(case) if several else stats.interval_percent
-        return percent is not None and percent > UNSTEADY_PERCENT
+        return is_unsteady(stats, percent)
 
     def _against_base(self, case: CaseState) -> Span:
         """Format the ratio to the baseline with the sign and color of its verdict."""

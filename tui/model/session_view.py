@@ -27,7 +27,6 @@ from benchtui.tui.panels.answer_card import Answer
 from benchtui.tui.panels.case_panel import Current, Part
 from benchtui.tui.panels.gauges import Machines
 from benchtui.tui.panels.header import SweepHeading
-from benchtui.tui.panels.histogram import Histogram
 from benchtui.tui.panels.step_band import Band
 from benchtui.tui.shell.keymap import key
 from benchtui.tui.table.case_names import case_name, config_name
@@ -254,8 +253,6 @@ class View:
         """Cached gauges, with the state they were built from."""
         self._band: tuple[CaseState, object, Band] | None = None
         """Cached band, with the case and the state it was built from."""
-        self._histogram: tuple[CaseState, object, Histogram] | None = None
-        """Cached histogram, likewise."""
         self._processed = 0
         """Number of ended cases already processed."""
         self._seen: tuple[int, int, int, bool, bool] | None = None
@@ -358,17 +355,6 @@ class View:
         if self._band is None or self._band[0] is not drawn or self._band[1] != seen:
             self._band = (drawn, seen, self.case_rows.band(drawn, self.session.start.sweep.measure, caption))
         return self._band[2]
-
-    def histogram(self, chosen: int | None) -> Histogram:
-        """Return the step-time histogram of the case in the heading."""
-        case = self.case(chosen)
-        drawn = self._with_steps(case) if case else None
-        if case is None or drawn is None:
-            return Histogram(None, caption=READING if case else "")
-        seen = (len(drawn.measured), drawn.metrics is None, caption := self._caption(case, chosen))
-        if self._histogram is None or self._histogram[0] is not drawn or self._histogram[1] != seen:
-            self._histogram = (drawn, seen, self.case_rows.histogram(drawn, caption))
-        return self._histogram[2]
 
     def parts(self, chosen: int | None) -> tuple[Part, ...]:
         """Return the step parts of the case in the heading."""

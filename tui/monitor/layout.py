@@ -19,7 +19,6 @@ from benchtui.tui.panels.case_table import CaseTable
 from benchtui.tui.panels.compact import Compact, compact_lines
 from benchtui.tui.panels.gauges import Machines, gauge_height, gauge_lines, machine_title
 from benchtui.tui.panels.header import SweepHeading, heading_lines
-from benchtui.tui.panels.histogram import Histogram, histogram_lines
 from benchtui.tui.panels.step_band import Band, band_lines
 from benchtui.tui.panels.zoom import NAMES, Name, Zoomed, hint, zoom_lines, zoom_title
 from benchtui.tui.shell.keymap import key
@@ -30,7 +29,6 @@ from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.message_line import Log, log_lines
 from benchtui.tui.widgets.panel import Panel
 
-Steps = Band | Histogram
 FRAMES: dict[Name, str] = {"band": "case", "parts": "step", "table": "cases", "gauges": "machine"}
 """Frame of each panel, by ID."""
 
@@ -42,7 +40,7 @@ def panels(symbols: Symbols) -> dict[str, Widget]:
         Panel[SweepHeading](heading_lines, symbols, id="heading"),
         Panel[Answer](answer_lines, symbols, id="answer"),
         Panel[Current](partial(current_lines, titled=False), symbols, id="current"),
-        Panel[Steps](_step_lines, symbols, id="band"),
+        Panel[Band](_step_lines, symbols, id="band"),
         Panel[tuple[Part, ...]](_parts, symbols, id="parts"),
         Panel[Machines](_gauges, symbols, id="gauges"),
         Panel[Zoomed](zoom_lines, symbols, id="zoom"),
@@ -63,21 +61,17 @@ class MonitorLayout:
         """Panel that fills the screen; None for the normal layout."""
         self.focused: Name | None = None
         """Panel with the highlighted frame, which zooming enlarges. None until one is chosen."""
-        self.histogram = False
-        """Whether steps are shown as a histogram instead of a band."""
         self._back = 0
         self._sizes: Sizes | None = None
         self._sized_for: object = None
         """Machines, sizes and number of cases for which the heights were computed."""
 
     def change(self, screen: Screen[Any], what: str, first: Name) -> None:
-        """Toggle ``zoom``, go to the ``next`` or ``previous`` panel, or toggle the ``histogram``.
+        """Toggle ``zoom``, or go to the ``next`` or ``previous`` panel.
 
         If no panel has been focused, zoom ``first``.
         """
-        if what == "histogram":
-            self.histogram = not self.histogram
-        elif what == "zoom":
+        if what == "zoom":
             self.zoom(screen, (self.focused or first) if self.zoomed is None else None)
         elif self.zoomed is not None:
             self.zoom(screen, _neighbor(NAMES, self.zoomed, what))
@@ -150,7 +144,7 @@ class MonitorLayout:
             title("case", *current_title(current))
             title("step", [("step", "muted")])
             show("current", current)
-            show("band", view.histogram(chosen) if self.histogram else view.band(chosen))
+            show("band", view.band(chosen))
             show("parts", view.parts(chosen))
             show("gauges", machines)
         table_order.show_end(view.over, view.starred)
@@ -189,7 +183,6 @@ class MonitorLayout:
     def _zoomed(self, name: Name, view: View, chosen: int | None) -> Zoomed:
         snapshots: dict[Name, Callable[[int | None], object]] = {
             "band": view.band,
-            "histogram": view.histogram,
             "parts": view.parts,
             "gauges": view.machines,
             "log": lambda chosen: view.messages(),
@@ -204,13 +197,9 @@ def _neighbor(names: Sequence[Name], name: Name, what: str) -> Name:
     return names[(names.index(name) + step) % len(names)] if name in names else names[0]
 
 
-def _step_lines(steps: Steps, width: int, height: int, symbols: Symbols) -> list[Line]:
-    if isinstance(steps, Histogram):
-        drawn, empty = histogram_lines(steps, width, height, symbols), steps.scale is None
-    else:
-        drawn, empty = band_lines(steps, width, height, symbols), steps.axis is None
-    shape: Name = "histogram" if isinstance(steps, Histogram) else "band"
-    return drawn or ([line((hint(shape), "muted"))] if empty else [])
+def _step_lines(band: Band, width: int, height: int, symbols: Symbols) -> list[Line]:
+    drawn = band_lines(band, width, height, symbols)
+    return drawn or ([line((hint("band"), "muted"))] if band.axis is None else [])
 
 
 def _parts(parts: tuple[Part, ...], width: int, height: int, symbols: Symbols) -> list[Line]:

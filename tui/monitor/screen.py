@@ -14,6 +14,7 @@ from textual.timer import Timer
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.state.case import CaseState
 from benchtui.themes.symbols import Symbols
+from benchtui.tui.live import step_statistics
 from benchtui.tui.live.feed import Clock, Feed
 from benchtui.tui.live.step_statistics import loaded
 from benchtui.tui.model.session_view import View
@@ -118,6 +119,7 @@ class Monitor(PanelScreen[None]):
         """Read and draw once; this starts the timer."""
         self._panel("small").show(self.status_line.waiting())
         self.app.app_resume_signal.subscribe(self, lambda app: self._announcer.restore())  # after ctrl+z and fg
+        self.call_after_refresh(self.app.run_worker, step_statistics.load, thread=True)
         self.tick()
 
     def on_unmount(self) -> None:
@@ -242,7 +244,7 @@ class Monitor(PanelScreen[None]):
         self.draw()
 
     def action_view(self, what: str) -> None:
-        """Zoom a panel, switch to the next one, or toggle the histogram."""
+        """Zoom a panel, or switch to the next one."""
         self.panel_layout.change(self, what, "gauges" if self.feed.session.nodes else "band")
         self.draw()
 

@@ -1,24 +1,57 @@
 """Base of the screens that offer choices by group below an input: the command palette and the Open dialog."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Generic, Protocol, TypeVar
 
+import msgspec
 from textual import events
 from textual.screen import ScreenResultType
 
+from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.listing import entry_at, grouped_rows
+from benchtui.tui.drawing.styled_text import Line, line
 from benchtui.tui.widgets.panel import PanelScreen
+
+
+class Choice(Protocol):
+    """Something that can be chosen, listed by group."""
+
+    @property
+    def group(self) -> str:
+        """Title of its group."""
+
+
+Item = TypeVar("Item", bound=Choice)
+
+
+class Choices(msgspec.Struct, Generic[Item], frozen=True):
+    """Snapshot of the listed choices and the selected index."""
+
+    items: Sequence[Item]
+    chosen: int
+
+    def lines(
+        self, row: Callable[[Item, bool, int, Symbols], Line], empty: str, size: tuple[int, int], signs: Symbols
+    ) -> Sequence[Line]:
+        """Render the groups, scrolled so that the selected choice is visible; ``empty`` if there are none."""
+        rows = grouped_rows([item.group for item in self.items], self.chosen, size[1])
+        return [
+            row(self.items[place], place == self.chosen, size[0], signs)
+            if isinstance(place, int)
+            else line((place, "muted"))
+            for place in rows
+        ] or [line((empty, "muted"))]
 
 
 class ChoiceScreen(PanelScreen[ScreenResultType | None]):
     """Screen that returns a choice of the panel ``choices``; None if canceled."""
 
+    items: Sequence[Choice] = ()
+    """Listed choices."""
+
     def __init__(self) -> None:
         super().__init__()
         self._chosen = 0
-
-    def groups(self) -> Sequence[str]:
-        """Return the group of each choice."""
-        raise NotImplementedError
 
     def accept(self) -> None:
         """Return the selected choice. Called only if there is one."""
@@ -32,7 +65,7 @@ class ChoiceScreen(PanelScreen[ScreenResultType | None]):
         """Select the clicked choice. A double click accepts it."""
         panel = self._panel("choices")
         at = event.get_content_offset(panel) if event.widget is panel else None
-        rows = grouped_rows(self.groups(), self._chosen, panel.size.height)
+        rows = grouped_rows([item.group for item in self.items], self._chosen, panel.size.height)
         row = entry_at(rows, at.y) if at is not None else None
         if row is not None and event.chain == 2:
             self.accept()  # selected by the first click, which may have scrolled the list
@@ -41,7 +74,7 @@ class ChoiceScreen(PanelScreen[ScreenResultType | None]):
 
     def action_move(self, rows: int) -> None:
         """Move the selection by rows."""
-        self._chosen = min(max(self._chosen + rows, 0), max(len(self.groups()) - 1, 0))
+        self._chosen = min(max(self._chosen + rows, 0), max(len(self.items) - 1, 0))
         self.show_choices()
 
     def action_back(self) -> None:

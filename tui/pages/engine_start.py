@@ -28,12 +28,11 @@ async def start_engine(app: App[Any], context: AppContext, request: EngineReques
         app.run_worker(start_engine(app, context, request, symbols), name=HOLDS_KEYS)
 
     try:
-        others = [] if request.wait is not None else await asyncio.to_thread(context.running)
+        others = [] if request.wait is not None else await asyncio.to_thread(context.engines)
         if others:
             names = [context.name_of(other.path) for other in others]
-            app.push_screen(
-                OtherSweepScreen(names, context.running, symbols), partial(_waits, request, proceed)
-            )
+            page = OtherSweepScreen(names, context.engines, symbols)
+            app.push_screen(page, partial(_waits, request, proceed))
             return
         engine = await asyncio.to_thread(request.start, context, request.consent, bool(request.wait))
     except PermissionNeededError as error:

@@ -2,14 +2,12 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import ClassVar
 
 from textual import work
 from textual.binding import BindingType
 
 from benchtui.engine.client import Engine
-from benchtui.sessions.errors import BenchtuiError
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.drawing.styled_text import BLANK, Line, line
@@ -55,9 +53,8 @@ class OtherSweepScreen(Page):
 
     @work(exclusive=True)
     async def _check(self) -> None:
-        with suppress(BenchtuiError):
-            if not await asyncio.to_thread(self._others) and self.is_current:
-                self.dismiss(False)
+        if not await asyncio.to_thread(self._others) and self.is_current:
+            self.dismiss(False)
 
     def _keys(self) -> Keys:
         wait, anyway = keymap.key("other_sweep.wait"), keymap.key("other_sweep.anyway")

@@ -69,14 +69,14 @@ class TextScreen(ViewScreen):
         lines = self.text(width)
         self._top = max(0, min(self._top, len(lines) - height))
         last = min(self._top + height, len(lines))
-        place = f"{self._top + 1} to {last} of {len(lines)} lines" if len(lines) > height else ""
+        longer = len(lines) > height
+        place = f"{self._top + 1} to {last} of {len(lines)} lines" if longer else ""
+        scroll: Keys = ((self._symbols.arrows, "scroll"),) if longer else ()
         with self.app.batch_update():
             self.query_one(Frame).show_title([(self.NAME, "muted")], [(place, "muted")])
             page.show(lines[self._top : last])
             ends = (("?", "help"),) if self.HELP else ()
-            self._panel("keys").show(
-                (*self._keys(), (self._symbols.arrows, "scroll"), *ends, ("esc", self.BACK))
-            )
+            self._panel("keys").show((*self._keys(), *scroll, *ends, ("esc", self.BACK)))
 
     def _keys(self) -> Keys:
         """Return the keys that do more than scroll and go back, each with its meaning."""

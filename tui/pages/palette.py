@@ -12,9 +12,8 @@ from textual.widgets import Input
 
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean, fit
-from benchtui.tui.drawing.listing import grouped_rows
-from benchtui.tui.drawing.styled_text import Line, crop, line
-from benchtui.tui.pages.choice_screen import ChoiceScreen
+from benchtui.tui.drawing.styled_text import Line, crop
+from benchtui.tui.pages.choice_screen import Choices, ChoiceScreen
 from benchtui.tui.shell import keymap
 from benchtui.tui.widgets.input_field import TextInput
 from benchtui.tui.widgets.key_bar import KeyBar
@@ -32,13 +31,6 @@ class Command(msgspec.Struct, frozen=True):
     run: Callable[[], Any]
     key: str = ""
     about: str = ""
-
-
-class Found(msgspec.Struct, frozen=True):
-    """Commands that match, and the selected one."""
-
-    commands: tuple[Command, ...]
-    chosen: int
 
 
 def search(commands: Sequence[Command], text: str) -> tuple[Command, ...]:
@@ -62,17 +54,9 @@ def search(commands: Sequence[Command], text: str) -> tuple[Command, ...]:
     return tuple(sorted(matches, key=rank))
 
 
-def palette_lines(search_result: Found, width: int, height: int, symbols: Symbols) -> Sequence[Line]:
+def palette_lines(found: Choices[Command], width: int, height: int, symbols: Symbols) -> Sequence[Line]:
     """Render the matching commands by group, scrolled to the selected one."""
-    lines = [
-        _row(search_result.commands[row], row == search_result.chosen, width, symbols)
-        if isinstance(row, int)
-        else line((row, "muted"))
-        for row in grouped_rows(
-            [command.group for command in search_result.commands], search_result.chosen, height
-        )
-    ]
-    return lines or [line(("nothing matches", "muted"))]
+    return found.lines(_row, "nothing matches", (width, height), symbols)
 
 
 def _row(command: Command, chosen: bool, width: int, symbols: Symbols) -> Line:
@@ -91,14 +75,9 @@ class Palette(ChoiceScreen[Command]):
     Palette #choices { height: 1fr; margin: 0 2; }
     Palette #field { border: none; padding: 0; background: $background; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = keymap.table(
-        "palette",
-        ("down", "down", "move(1)", "Down"),
-        ("up", "up", "move(-1)", "Up"),
-        ("pagedown", "page_down", "move(10)", "Down by ten"),
-        ("pageup", "page_up", "move(-10)", "Up by ten"),
-        ("escape", "back", "back", "Back"),
-    )
+    BINDINGS: ClassVar[list[BindingType]] = keymap.table("palette", *keymap.choosing())
+
+    items: tuple[Command, ...] = ()
 
     def __init__(
         self, commands: Sequence[Command], more: Callable[[], Sequence[Command]], symbols: Symbols
@@ -108,12 +87,11 @@ class Palette(ChoiceScreen[Command]):
         self._commands = list(commands)
         self._more = more
         self._symbols = symbols
-        self._found: tuple[Command, ...] = ()
 
     def compose(self) -> ComposeResult:
         """Lay out the input, the list, and the key bar."""
         yield TextInput(placeholder="command, session, case, preset or theme", id="field", compact=True)
-        yield Panel[Found](palette_lines, self._symbols, id="choices")
+        yield Panel[Choices[Command]](palette_lines, self._symbols, id="choices")
         yield KeyBar(self._symbols)
 
     async def on_mount(self) -> None:
@@ -126,17 +104,13 @@ class Palette(ChoiceScreen[Command]):
         self._commands += await asyncio.to_thread(self._more)
         self._search()
 
-    def groups(self) -> Sequence[str]:
-        """Return the group of each command."""
-        return [command.group for command in self._found]
-
     def accept(self) -> None:
         """Return the selected command."""
-        self.dismiss(self._found[self._chosen])
+        self.dismiss(self.items[self._chosen])
 
     def show_choices(self) -> None:
         """Redraw the commands."""
-        self._panel("choices").show(Found(self._found, self._chosen))
+        self._panel("choices").show(Choices(self.items, self._chosen))
 
     @on(Input.Changed)
     def narrow(self, event: Input.Changed) -> None:
@@ -147,9 +121,9 @@ class Palette(ChoiceScreen[Command]):
     @on(Input.Submitted)
     def choose(self, event: Input.Submitted) -> None:
         """Return the selected command."""
-        if self._found:
+        if self.items:
             self.accept()
 
     def _search(self) -> None:
-        self._found = search(self._commands, self.query_one(Input).value)
+        self.items = search(self._commands, self.query_one(Input).value)
         self.action_move(0)

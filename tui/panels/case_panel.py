@@ -1,5 +1,9 @@
 """Case panel: options, phase, and metrics of the running or selected case. Independent of Textual."""
 
+from __future__ import annotations  # the module of Distribution imports numpy
+
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from benchtui.sessions.estimates.eta import Estimate, StepsLeft
@@ -18,8 +22,13 @@ from benchtui.tui.drawing.styled_text import (
 )
 from benchtui.tui.panels.header import time_left
 
+if TYPE_CHECKING:
+    from benchtui.sessions.stats.distribution import Distribution
+
 UNSTEADY_PERCENT = 30.0
 """Half-width of a typical step's interval above which its figures are no more than a guess."""
+FAR_MEAN = 0.1
+"""Distance of the mean from the median, as a share of it, above which a rate isn't that of most steps."""
 SHARE_WIDTH = 6
 """Cells of a share with its percent sign."""
 MIN_PART_BAR = 4
@@ -161,6 +170,12 @@ def _phase(current: Current, width: int, symbols: Symbols) -> Line:
 
 def _needs(current: Current, symbols: Symbols) -> str:
     return needs_words(current.needed, symbols) if current.needed else ""
+
+
+def is_unsteady(stats: Distribution, interval_percent: float | None) -> bool:
+    """Return whether a rate holds only roughly: a wide interval, or a few steps that take much of the time."""
+    far = bool(stats.median) and abs(stats.mean / (stats.median or 1) - 1) > FAR_MEAN
+    return far or (interval_percent is not None and interval_percent > UNSTEADY_PERCENT)
 
 
 def _metrics_or_hint(current: Current, width: int, symbols: Symbols) -> Line:

@@ -8,8 +8,6 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.axis_scale import round_step, tick_text
 from benchtui.tui.drawing.format import significant
 
-NARROWEST = 0.1
-"""Minimum reach of a histogram to either side, as a fraction of the median. Steady steps look steady."""
 WIDEST = 1.5
 """Multiple of the median above which steps are off scale, unless p95 is higher."""
 WIDEST_BY_P95 = 5.0
@@ -50,15 +48,6 @@ class Scale(msgspec.Struct, frozen=True):
 
     low: float
     high: float
-
-    @classmethod
-    def around(cls, least: float, median: float, most: float) -> "Scale":
-        """Return a scale with round ends for steps with these statistics."""
-        low = min(least, median * (1 - NARROWEST))
-        high = max(min(most, median * WIDEST), median * (1 + NARROWEST))
-        step = round_step((high - low) / 4)
-        low, high = floor(low / step) * step, ceil(high / step) * step
-        return cls(low, high if high > low else low + 1.0)
 
     def level(self, value: float) -> float:
         """Return the position of a time on the scale. 0 is the low end, 1 the high end; it may exceed 1."""

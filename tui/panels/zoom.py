@@ -12,17 +12,15 @@ from benchtui.tui.drawing.format import clean
 from benchtui.tui.drawing.styled_text import BLANK, Line, Span, line
 from benchtui.tui.panels.case_panel import Current, current_lines, part_table
 from benchtui.tui.panels.gauges import gauge_lines, machine_title
-from benchtui.tui.panels.histogram import histogram_lines
 from benchtui.tui.panels.step_band import band_lines
 from benchtui.tui.shell.keymap import key
 from benchtui.tui.widgets.message_line import ROLES
 
-Name = Literal["band", "histogram", "gauges", "parts", "table", "log"]
+Name = Literal["band", "gauges", "parts", "table", "log"]
 NAMES: tuple[Name, ...] = get_args(Name)
 """Panels that can be zoomed, in cycling order."""
 TITLES: dict[Name, str] = {
     "band": "Step times",
-    "histogram": "Step-time histogram",
     "gauges": "Machine",
     "parts": "Step breakdown",
     "table": "Cases",
@@ -30,7 +28,6 @@ TITLES: dict[Name, str] = {
 }
 HINTS: dict[Name, str] = {
     "band": "no steps yet; {detail}: case details",
-    "histogram": "no measured steps yet",
     "gauges": "no readings yet",
     "parts": "no measured steps with parts",
     "log": "no engine messages yet",
@@ -91,7 +88,6 @@ def _log(zoomed: Zoomed, width: int, height: int, symbols: Symbols) -> Sequence[
 
 _BODIES: dict[Name, Callable[[Zoomed, int, int, Symbols], Sequence[Line]]] = {
     "band": lambda zoomed, *room: band_lines(zoomed.snapshot, *room),
-    "histogram": lambda zoomed, *room: histogram_lines(zoomed.snapshot, *room),
     "gauges": lambda zoomed, width, height, symbols: gauge_lines(
         zoomed.snapshot, width, height, symbols, HIDDEN_NODES_HINT
     ),

@@ -2,6 +2,7 @@
 
 import platform
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ import msgspec
 
 from benchtui.engine import client
 from benchtui.engine.client import Engine
+from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Telemetry
 from benchtui.sessions.journal.session_file import SessionFile
 from benchtui.sessions.library import paths
@@ -66,6 +68,12 @@ class AppContext(msgspec.Struct, frozen=True):
     """Read this machine in a thread until the returned function is called."""
     hostname: str = msgspec.field(default_factory=platform.node)
     """Host name of this machine in session files."""
+
+    def engines(self) -> list[Engine]:
+        """List the engines that respond, newest first; none if the folder of their sockets can't be used."""
+        with suppress(BenchtuiError):
+            return self.running()
+        return []
 
     @classmethod
     def here(cls, judging: VerdictSettings = SWEEP_DEFAULTS) -> "AppContext":

@@ -29,7 +29,6 @@ MEANINGS: dict[str, Meaning] = {
     "g": Meaning("first row", ("first",)),
     "G": Meaning("last row", ("last",)),
     "h": Meaning("left", ("left", "section_before")),
-    "H": Meaning("histogram", ("histogram",)),
     "i": Meaning("import", ("import",)),
     "j": Meaning("down", ("down",)),
     "J": Meaning("move down or right in its list", ("later", "right")),

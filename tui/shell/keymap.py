@@ -101,6 +101,17 @@ def scrolling() -> tuple[tuple[str, ...], ...]:
     )
 
 
+def choosing() -> tuple[tuple[str, ...], ...]:
+    """Return the rows for ``table`` of the keys that move through a list below an input."""
+    return (
+        ("down", "down", "move(1)", "Down"),
+        ("up", "up", "move(-1)", "Up"),
+        ("pagedown", "page_down", "move(10)", "Down by ten"),
+        ("pageup", "page_up", "move(-10)", "Up by ten"),
+        ("escape", "back", "back", "Back"),
+    )
+
+
 def set_user_map(wanted: Mapping[str, str]) -> None:
     """Set the user's key map, for text that mentions keys."""
     _mapped.clear()

@@ -6,7 +6,8 @@ from msgspec.structs import replace
 from benchtui.sessions.sweep import Config
 from benchtui.themes.symbols import UNICODE
 from benchtui.tui.drawing.listing import entry_at, grouped_rows
-from benchtui.tui.editor.open_dialog import MODELS, Choices, SweepFile, choice_lines, list_sweeps
+from benchtui.tui.editor.open_dialog import MODELS, SweepFile, choice_lines, list_sweeps
+from benchtui.tui.pages.choice_screen import Choices
 from benchtui.tui.shell.context import AppContext
 
 SWEEP = 'model = "tiny-bert"\n[axes]\nbatch_size = [1, 2]\n'
@@ -68,13 +69,11 @@ def test_each_line_of_the_list_gives_its_sweep() -> None:
         choices = Choices(offers, chosen)
         drawn = ["".join(text for text, _ in line) for line in choice_lines(choices, 60, height, UNICODE)]
         for y, row in enumerate(drawn):
-            at = entry_at(grouped_rows([offer.group for offer in choices.offers], choices.chosen, height), y)
+            at = entry_at(grouped_rows([offer.group for offer in choices.items], choices.chosen, height), y)
             assert (at is None) == ("sweep" not in row)
             assert at is None or offers[at].name in row
         assert (
-            entry_at(
-                grouped_rows([offer.group for offer in choices.offers], choices.chosen, height), len(drawn)
-            )
+            entry_at(grouped_rows([offer.group for offer in choices.items], choices.chosen, height), len(drawn))
             is None
         )
     assert entry_at(grouped_rows([], 0, 7), 0) is None

@@ -9,7 +9,8 @@ import pytest
 from msgspec.structs import replace
 from textual.events import MouseScrollDown
 
-from benchtui.sessions.errors import NothingToResumeError
+from benchtui.engine.client import Engine
+from benchtui.sessions.errors import BenchtuiError, NothingToResumeError
 from benchtui.sessions.library import operations, paths
 from benchtui.sessions.permissions.needed import Consent, Permission, PermissionNeededError, keys
 from benchtui.tui.library.import_dialog import ImportDialog
@@ -335,6 +336,17 @@ async def test_running_session_is_listed_first_and_cannot_be_deleted(
         await listed.until(lambda: "a running sweep can't be renamed" in listed.word)
         await listed.press("escape", "enter")
         assert listed.messages[0].engine is engine
+
+
+async def test_sessions_are_listed_though_no_engine_can_be_reached(
+    three_sessions: AppContext, opened: Any
+) -> None:
+    def unreachable() -> list[Engine]:
+        raise BenchtuiError("the runtime folder has mode 0755; it must be private (0700)")
+
+    async with opened(app_context=replace(three_sessions, running=unreachable)) as seen:
+        listed = await LibraryPilot(seen).begin()
+        assert len(listed.rows) == 3
 
 
 async def test_running_session_outside_the_library_is_listed(

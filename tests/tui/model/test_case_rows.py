@@ -189,15 +189,20 @@ def test_the_axis_of_a_running_case_is_chosen_after_the_warm_up_and_then_only_gr
 
 
 @pytest.mark.parametrize(
-    ("rounds_ms", "state", "rate"),
-    [((10.0, 40.0, 90.0), "⚑ unsteady", "≈21"), ((10.0, 10.1, 10.0), "✓ ok", "99.7")],
+    ("rounds_ms", "last_ms", "state", "rate"),
+    [
+        ((10.0, 40.0, 90.0), 0.0, "⚑ unsteady", "≈21"),
+        ((10.0, 10.1, 10.0), 0.0, "✓ ok", "99.7"),
+        ((10.0, 10.1, 10.0), 40.0, "⚑ unsteady", "≈87"),
+    ],
 )
-def test_a_case_whose_interval_is_wide_is_unsteady_and_its_rate_about(
-    story: Any, rounds_ms: tuple[float, ...], state: str, rate: str
+def test_a_case_whose_interval_is_wide_or_mean_far_from_typical_is_unsteady_and_its_rate_about(
+    story: Any, rounds_ms: tuple[float, ...], last_ms: float, state: str, rate: str
 ) -> None:
     story.begin(rounds=3)
     for round_index, ms in enumerate(rounds_ms):
-        story.start(0, round_index=round_index).prepare(0).steps(0, [ms] * 20, round_index=round_index)
+        steps = [ms] * 19 + [last_ms or ms]
+        story.start(0, round_index=round_index).prepare(0).steps(0, steps, round_index=round_index)
     story.finish(0).end()
     _, made = case_rows(story.path)
     cells = made.row(0).cells

@@ -1,4 +1,4 @@
-"""Groups and counts of columns."""
+"""Groups of columns."""
 
 from array import array
 
@@ -27,16 +27,8 @@ def test_extremes_of_a_growing_column_are_those_of_the_whole(values: list[float]
     assert growing(array("d", [7.0]), 1, 1) == [(7.0, 7.0)]
 
 
-@given(values=times, edges=st.lists(st.floats(0, 1e6), min_size=1, max_size=9, unique=True).map(sorted))
-def test_values_are_counted_between_edges(values: list[float], edges: list[float]) -> None:
-    places = [sum(edge <= value for edge in edges) for value in values]
-    counts = [places.count(place) for place in range(len(edges) + 1)]
-    assert array_ops.count_between(array("d", values), edges) == counts
-
-
 def test_an_array_can_grow_after_numpy_viewed_it() -> None:
     column = array("d", [2.0, 1.0])
     array_ops.extremes(column, 2, 1)
-    array_ops.count_between(column, [1.5])
     column.append(3.0)
     assert len(column) == 3

@@ -28,13 +28,12 @@ async def test_zoom_fills_the_screen_and_tab_cycles_panels(story: Any, engine: A
     async with opened(story.path, engine) as seen:
         await seen.press("z")
         titles = []
-        for _ in range(6):
+        for _ in range(5):
             titles.append(seen.panel("zoom")[0] if not seen.app.screen.has_class("-tabled") else "table")
             assert "20.0" in seen.text or "Test GPU" in seen.text or "memory" in seen.text
             await seen.press("tab")
         assert [title.split("  ")[0] for title in titles] == [
             "Step times",
-            "Step-time histogram",
             "Machine",
             "Step breakdown",
             "table",
@@ -67,14 +66,7 @@ async def test_an_empty_panel_shows_why(story: Any, engine: Any, opened: Any) ->
     story.begin()
     async with opened(story.path, engine) as seen:
         await seen.press("z", "shift+tab")
-        for hint in (
-            "no steps",
-            "no measured steps",
-            "host",
-            "no measured steps with parts",
-            "case",
-            "no engine messages yet",
-        ):
+        for hint in ("no steps", "host", "no measured steps with parts", "case", "no engine messages yet"):
             await seen.press("tab")
             assert hint in seen.text
 
@@ -92,15 +84,6 @@ async def test_a_long_log_scrolls(story: Any, engine: Any, opened: Any) -> None:
         assert "message 0" in seen.text
         await seen.press("end")
         assert seen.panel("zoom")[-1].endswith("message 99")
-
-
-async def test_the_histogram_replaces_the_band(story: Any, engine: Any, opened: Any) -> None:
-    write_session(story)
-    async with opened(story.path, engine) as seen:
-        await seen.press("H")
-        assert "steps ┤" in "\n".join(seen.panel("band")) and "▴p50" in seen.panel("band")[-2]
-        await seen.press("H")
-        assert any(row.startswith("p50 21.0 ms ┼") for row in seen.panel("band"))
 
 
 async def test_sorting_keeps_the_running_case_on_top(story: Any, engine: Any, opened: Any) -> None:

@@ -5,7 +5,7 @@ import pytest
 from benchtui.sessions.stats.distribution import distribution
 from benchtui.themes.symbols import ASCII, UNICODE, Symbols
 from benchtui.tui.panels.signs import Grid, Signs
-from benchtui.tui.panels.step_axis import Axis, Scale, Spread
+from benchtui.tui.panels.step_axis import Axis, Spread
 from benchtui.tui.panels.step_band import Band, Frame, StepColumn, band_lines
 
 STEADY = [360.0 + step % 9 for step in range(120)]
@@ -43,11 +43,6 @@ def text(drawn: Band, width: int = 76, height: int = 5, symbols: Symbols = UNICO
 def frame(top: float, rows: int, **more: Any) -> Frame:
     axis = Axis(top)
     return Frame.of(axis.rows(rows), Band([], [], (0, 0), 0, axis, **more), UNICODE)
-
-
-def test_steady_steps_do_not_fill_the_height_of_a_histogram() -> None:
-    scale = Scale.around(10.0, 10.0, 10.01)
-    assert (scale.low, scale.high) == (9.0, 11.0)
 
 
 def test_the_axis_starts_at_zero_in_a_low_plot() -> None:

@@ -248,7 +248,7 @@ async def test_panels_zoom_as_in_the_monitor_and_esc_unzooms_first(recorded: Pat
         assert seen.panel("zoom")[0].startswith("Step times")
         assert seen.panel("keys")[0].split()[:2] == ["z", "back"]
         await seen.press("tab")
-        assert seen.panel("zoom")[0].startswith("Step-time histogram")
+        assert seen.panel("zoom")[0].startswith("Machine")
         await seen.press("escape")
         assert "playing" in seen.panel("transport")[0] and "space play/pause" in seen.panel("keys")[0]
 

@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from benchtui.sessions.advice.conclusion import Conclusion, Conclusions, Remaining, conclude
+from benchtui.sessions.advice.elimination import find_objective
 from benchtui.sessions.export.case_rows import case_row
 from benchtui.sessions.export.case_schema import CaseRow
 from benchtui.sessions.export.json_document import Document, document_id
@@ -62,6 +63,12 @@ class ConclusionsJson(Document, frozen=True, kw_only=True):
     """Measurement that would decide the open questions. Null if none would."""
     text: tuple[str, ...]
     """The same in words."""
+
+
+def conclusions_of(session: Session) -> Conclusions:
+    """Return what a session says, by the objective of its search if it was one."""
+    wanted = session.start.sweep.find
+    return conclude(session, find_objective(session, wanted) if wanted else None)
 
 
 def lines(session: Session, conclusions: Conclusions, path: Path) -> Iterator[str]:
