@@ -109,8 +109,8 @@ class CaseScreen(ViewScreen):
         self._index = index
         self._section = 0
         self._at = 0
-        self._scrolls = False
         """First visible line; in the step table, the selected row."""
+        self._scrolls = False
         self._computed: dict[int, ComputedCase] = {}
         self._seen = metrics_worker.ComputedCases()
         self._valid_peaks: tuple[int, tuple[Peaks, ...]] | None = None
