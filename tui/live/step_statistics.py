@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from benchtui.sessions.events import Phase
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import Columns
-from benchtui.tui.shell import gc_control
 
 if TYPE_CHECKING:
     from benchtui.sessions.stats.distribution import Distribution
@@ -32,7 +31,6 @@ def load() -> None:
     from benchtui.sessions.stats import case_metrics  # noqa: F401  (imported here, so that screens paint first)
 
     _loaded.set()
-    gc_control.trim_heap()
 
 
 def loaded() -> bool:

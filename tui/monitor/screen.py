@@ -119,7 +119,7 @@ class Monitor(PanelScreen[None]):
         """Read and draw once; this starts the timer."""
         self._panel("small").show(self.status_line.waiting())
         self.app.app_resume_signal.subscribe(self, lambda app: self._announcer.restore())  # after ctrl+z and fg
-        self.call_after_refresh(self.app.run_worker, step_statistics.load, thread=True)
+        self.call_after_refresh(self.app.run_worker, _load_statistics, thread=True)
         self.tick()
 
     def on_unmount(self) -> None:
@@ -469,3 +469,8 @@ class Monitor(PanelScreen[None]):
         if self.feed.session.finished is not None:
             return "stopped" if self._stop_requested else "finished"
         return "detached" if self.feed.running else "crashed"
+
+
+def _load_statistics() -> None:
+    step_statistics.load()
+    gc_control.trim_heap()
