@@ -17,7 +17,7 @@ from benchtui.sessions.stats.disturbance import undisturbed
 from benchtui.sessions.stats.ended_rounds import with_result
 from benchtui.sessions.stats.evidence import Evidence, bounds_ms, mean_bounds_ms, summarize, with_noise
 from benchtui.sessions.stats.noise import Noise
-from benchtui.sessions.stats.sampling import Sample
+from benchtui.sessions.stats.sampling import Bounds, Sample
 from benchtui.sessions.sweep import Config, Task, Work, distinct_works, task_named
 from benchtui.sessions.sweep.options import AXES
 
@@ -62,10 +62,23 @@ class Result(msgspec.Struct, frozen=True):
         return latency.mean if latency.median is None else latency.median
 
     @property
+    def typical_low_ms(self) -> float | None:
+        """Lower end of the typical step's 95% interval, with fresh processes; None if nothing bounds it."""
+        return self._typical_bounds.low if self._typical_bounds else None
+
+    @property
+    def typical_high_ms(self) -> float | None:
+        """Upper end of that interval."""
+        return self._typical_bounds.high if self._typical_bounds else None
+
+    @property
     def typical_percent(self) -> float | None:
-        """Half-width of its 95% interval, with fresh processes, in percent; None if nothing bounds it."""
-        bounds = bounds_ms(self)
-        return bounds.half_width_percent if bounds else None
+        """Half-width of that interval in percent of the typical step."""
+        return self._typical_bounds.half_width_percent if self._typical_bounds else None
+
+    @property
+    def _typical_bounds(self) -> Bounds | None:
+        return bounds_ms(self)
 
     @property
     def token_rate(self) -> tuple[float | None, str]:
