@@ -67,12 +67,12 @@ def test_login_is_named_unless_there_is_a_token(
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HF_HOME", str(tmp_path))
     one = sweep("model=org/name", "weights=pretrained")
-    assert download_remark(one).endswith(login)
+    assert login in download_remark(one)
     (tmp_path / "token").write_text("hf_x")
-    assert not download_remark(one).endswith(login)
+    assert login not in download_remark(one)
     (tmp_path / "token").unlink()
     monkeypatch.setenv("HF_TOKEN", "hf_x")
-    assert not download_remark(one).endswith(login)
+    assert login not in download_remark(one)
 
 
 @pytest.mark.parametrize("place", ["environment", "sweep"])

@@ -110,11 +110,11 @@ def test_axes_have_units_and_captions_have_n(bench: Any) -> None:
 
 def test_each_plot_has_its_values_as_titles(bench: Any) -> None:
     found = {name: titles(picture) for name, picture in named(render_plots(whole(bench))[0]).items()}
-    assert found["throughput"][0] == "cpu fp32 compile=off bs=1: 100 samples/s (95.3 to 105)"
+    assert found["throughput"][0] == "cpu fp32 compile=off bs=1: 100 samples/s (93.2 to 107)"
     assert found["throughput"][-1] == "cpu fp32 compile=default bs=8: out of memory"
     assert found["latency"][0] == "cpu fp32 compile=off bs=1: 10.0 ms (9.95 to 10.0)"
     assert found["memory"][0] == "cpu fp32 compile=off bs=1: 500 MB"
-    assert found["speedup"][0] == "cpu fp32 compile=off bs=4: 2.00 × (1.87 to 2.14)"
+    assert found["speedup"][0] == "cpu fp32 compile=off bs=4: 2.00 × (1.81 to 2.21)"
     assert found["compile"][0] == "cpu fp32 compile=off bs=1 seq=128: 0.890 s"
     assert found["parts"][0] == "cpu fp32 compile=off bs=1 seq=128: tokenize 10.0 %"
     assert found["power"][0] == "cpu fp32 compile=off bs=1 seq=128: mean power 100 W"
