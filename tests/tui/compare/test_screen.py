@@ -132,7 +132,7 @@ async def test_an_unsure_pair_shows_why_and_what_would_decide_it(opened: Any, pa
         shown = await Shown(seen, pair((10.0, 20.0, 40.0), (10.4, 20.0, 80.0))).begin()
         assert "B against A  1 SLOWER  2 UNSURE  all 0.783x SLOWER" in shown.text
         assert "? UNSURE" in shown.rows[0] and "S SLOWER" in shown.rows[2]
-        assert "UNSURE: can't resolve below 9.7 %; next: " in shown.text
+        assert "UNSURE: can't resolve below 13 %; next: " in shown.text
         await shown.press("down", "down")
         assert "UNSURE: " not in shown.text
 

@@ -114,7 +114,7 @@ def test_a_row_shows_all_metrics(story: Any) -> None:
         "trace": "▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄",
         "notes": "throttled",
         "steps": "20",
-        "interval": "4.80",
+        "interval": "7.00",
         "outliers": "0",
         "tokens": "–",
         "energy": "1,250",
