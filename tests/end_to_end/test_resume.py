@@ -64,7 +64,7 @@ def test_resume_runs_the_remaining_cases_into_the_same_session(benchtui: Run, cu
     assert [row["outcome"] for row in results["cases"]] == ["ok"] * 3
     replayed = benchtui("replay", "latest", "--plain")
     assert replayed.returncode == 0
-    assert "resumed after " in replayed.stdout and replayed.stdout.splitlines()[-1] == counts
+    assert "resumed after " in replayed.stdout and counts in replayed.stdout.splitlines()
     assert "--resume" not in benchtui("sessions").stdout
 
     before = cut.read_bytes()

@@ -192,19 +192,19 @@ def add_to(path: Path) -> None:
 def test_damaged_session_file_is_kept_and_continued_in_a_rescue_file(
     begin: Begin, damage: Callable[[Path], None], what: str
 ) -> None:
-    watched = begin(light.sweep(cases=6, steps=200))
+    watched = begin(light.sweep(cases=10, steps=200))
     path = watched.engine.path
-    watched.until(lambda: watched.session.done > 1)
+    watched.until(lambda: watched.session.done > 0)
     damage(path)
     damaged = path.read_bytes() if path.exists() else None
     saved = path.with_name("s.rescued.json")
     watched.until(saved.exists)
     assert [engine.path for engine in client.running()] == [saved]
     watched.until_ended()
-    assert watched.states == ["ok"] * 6, "a reader of the old file goes on in the new one"
+    assert watched.states == ["ok"] * 10, "a reader of the old file goes on in the new one"
     session = Session.load(saved)
     assert session.finished is not None and session.finished.outcome == "completed"
-    assert [len(case.measured) for case in session.cases] == [200] * 6
+    assert [len(case.measured) for case in session.cases] == [200] * 10
     told = [message.text for message in session.messages if message.level == "error"]
     assert told == [f"{path}: {what} during the sweep; the whole session continues in {saved}"]
     assert (path.read_bytes() if path.exists() else None) == damaged, "what others wrote is theirs"

@@ -43,6 +43,11 @@ def losses(workload: LmTrain, steps: int) -> list[float]:
     return [loss for loss in found if loss is not None]
 
 
+def marks(workload: LmTrain) -> list[str]:
+    """Return the marks of a case, but for that of a processor without instructions for its precision."""
+    return [mark for mark in workload.marks if "emulated" not in mark]
+
+
 @pytest.mark.parametrize("precision", ["fp32", "amp-fp16", "amp-bf16", "bf16"])
 def test_loss_of_a_fixed_batch_is_finite_and_falls(train: Callable[..., LmTrain], precision: str) -> None:
     workload = train("learning_rate=0.01", f"precision={precision}")
@@ -50,7 +55,7 @@ def test_loss_of_a_fixed_batch_is_finite_and_falls(train: Callable[..., LmTrain]
     assert all(isfinite(loss) for loss in found)
     assert found[0] == pytest.approx(log(30522), rel=0.05)  # nothing is known yet: all tokens are as likely
     assert found[-1] < found[0] - 1
-    assert workload.marks == ("random weights",)
+    assert marks(workload) == ["random weights"]
 
 
 def test_step_has_ordered_parts_and_counts_real_tokens(train: Callable[..., LmTrain]) -> None:
@@ -154,13 +159,13 @@ def test_measured_steps_that_the_scaler_skipped_are_marked(
     workload._scaler = sound
     losses(workload, 1)
     workload.end_measuring()
-    assert workload.marks == ("random weights",), "those of the warm-up don't count"
+    assert marks(workload) == ["random weights"], "those of the warm-up don't count"
     workload._scaler = overflowing
     losses(workload, 2)
     workload.end_measuring()
     workload.read_back()
     workload.read_back()
-    assert workload.marks == ("random weights", "gradient scaler skipped 2 of 3 steps")
+    assert marks(workload) == ["random weights", "gradient scaler skipped 2 of 3 steps"]
 
 
 def test_checkpointing_recomputes_activations_with_equal_loss(train: Callable[..., LmTrain]) -> None:
