@@ -74,7 +74,7 @@ def _answer(pair: PairwiseComparison, *, unlike: bool) -> Answer:
     ratio = pair.overall.ratio if pair.overall else None
     if unlike or (ratio and _differs(ratio)):
         return "NOT REPRODUCED"
-    return "REPRODUCED" if ratio and ratio.verdict in (Verdict.SAME, *_CHANGED) else "UNSURE"
+    return "REPRODUCED" if ratio and ratio.is_within_margin else "UNSURE"
 
 
 def _differs(ratio: Ratio) -> bool:

@@ -10,6 +10,7 @@ from benchtui.sessions.compare.reproduction import Reproduction, lines, reproduc
 from benchtui.sessions.events import Runtime
 from benchtui.sessions.payloads import Environment, Gpu, Host
 from benchtui.sessions.state.judging import VerdictSettings
+from benchtui.sessions.stats.verdicts import Doubt
 
 
 def judged(before: Any, after: Any) -> Reproduction:
@@ -47,6 +48,16 @@ def test_sure_difference_within_the_margin_is_reproduced(bench: Any, margin: flo
     again = judged(*sessions)
     assert again.answer == answer
     assert [row.case.config.batch_size for row in again.changed] == ([] if answer == "REPRODUCED" else [2])
+
+
+def test_disagreement_of_typical_and_fast_steps_within_the_margin_is_reproduced(bench: Any) -> None:
+    before, after = ([10.0] * fast + [11.0] * (30 - fast) for fast in (10, 20))
+    sessions = [bench.session(bench.case(1, rounds=[times] * 12)) for times in (before, after)]
+    for session in sessions:
+        session.judge_by(VerdictSettings(same_within=0.25))
+    again = judged(*sessions)
+    assert again.overall and again.overall.ratio.doubt is Doubt.STEPS
+    assert again.answer == "REPRODUCED"
 
 
 def test_case_that_was_not_measured_again_is_not_reproduced(bench: Any) -> None:
