@@ -304,13 +304,13 @@ def _steps(case: int, round_index: int, row: Measurement) -> Iterator[Steps]:
 
 def _peaks(peaks: Sequence[Memory]) -> Memory | None:
     """Return the maximum of each peak."""
-    known = {
-        name: [peak for of_round in peaks if (peak := getattr(of_round, name)) is not None]
-        for name in Memory.__struct_fields__
-    }
-    return (
-        Memory(**{name: max(of_rounds, default=None) for name, of_rounds in known.items()}) if peaks else None
-    )
+    if not peaks:
+        return None
+    highest: dict[str, float | None] = {}
+    for name in Memory.__struct_fields__:
+        known = [value for peak in peaks if (value := getattr(peak, name)) is not None]
+        highest[name] = max(known, default=None)
+    return Memory(**highest)
 
 
 def _total(energies: Sequence[Energy]) -> Energy | None:

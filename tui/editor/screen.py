@@ -420,7 +420,7 @@ class Editor(ViewScreen):
             self._cases.show_missing_devices(await asyncio.to_thread(self._app_context.missing_device))
 
     def _start(self) -> None:
-        """Request an engine. What the user typed here is allowed; the app asks about what came from a file."""
+        """Request an engine. Entries typed here are allowed; for those of a file, the app asks."""
         draft, sweep = self.state.draft, self.state.draft.sweep
 
         def refused(reason: str) -> None:
