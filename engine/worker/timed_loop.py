@@ -194,9 +194,9 @@ class _Loop(msgspec.Struct):
         return stop
 
     def lead_in(self, least: int = 1) -> float:
-        """Run steps that aren't recorded. Return the median time of a step in milliseconds."""
+        """Run steps that aren't recorded, of long ones only one. Return their median time in milliseconds."""
         times_ms: list[float] = []
-        while len(times_ms) < least or sum(times_ms) < LEAD_IN_MS:
+        while sum(times_ms) < (LEAD_IN_MS if len(times_ms) >= least else LONG_STEP_MS):
             time, _ = self.device.time(self.workload.step)
             times_ms.append(max(time.wall_ms, LEAST_MS))
         return median(times_ms)

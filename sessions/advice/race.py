@@ -353,9 +353,10 @@ def _end(
 ) -> str:
     """Return why the race is over."""
     turns = Turns(session, results)
-    worth = any(
-        turns.pairs(question) if turns.suit(question) else _most_rounds(session, question) for question in pairs
-    )
-    if seconds_left(session) <= 0 and (looks or _unmeasured(session) or worth):
+    asked = worth_rounds(pairs) if session.start.sweep.find else pairs
+    by_turns = any(turns.suit(question) and turns.pairs(question) for question in asked)
+    alone = any(_most_rounds(session, question) for question in asked if not turns.suit(question))
+    short = seconds_left(session) <= 0 and (looks or _unmeasured(session) or alone)
+    if short or by_turns:  # turns that are asked for are left out only if they would take too long
         return OUT_OF_BUDGET
     return "more rounds wouldn't decide the open questions" if pairs else "every question is decided"

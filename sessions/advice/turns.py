@@ -6,6 +6,7 @@ questions in the time that two pairs take.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from benchtui.sessions.advice.open_questions import ROUNDS_WORTH, Obstacle, OpenQuestion
 from benchtui.sessions.estimates.stop_limits import TURNS_S
@@ -50,8 +51,8 @@ class Turns:
         """Return the cases that take turns next; empty if there are none.
 
         The first question that can be decided in time is pursued until it is, together with others of the same
-        work. If there is none, the first one that isn't too close to be decided gets the rest of the time.
-        Which case has the first turn alternates.
+        work. If there is none, the first one that isn't too close to be decided gets the rest of the time, of
+        which a round takes at most the time of one case too much. Which case has the first turn alternates.
         """
         open_ones = [each for each in questions if self.suit(each) and self.pairs(each)]
         if not open_ones or left_s <= 0:
@@ -60,10 +61,10 @@ class Turns:
         alike: dict[tuple[Work, str], list[OpenQuestion]] = {}
         for question in by_worth:
             alike.setdefault(_setting(question), []).append(question)
-        groups = ((question, self._together(question, alike[_setting(question)])) for question in by_worth)
+        groups = [(question, self._together(question, alike[_setting(question)])) for question in by_worth]
         in_time = (each for each in groups if self.pairs(each[0]) * sum(map(_round_s, each[1])) <= left_s)
-        first = by_worth[0]
-        question, cases = next(in_time, None) or (first, self._together(first, alike[_setting(first)]))
+        late = (each for each in (*groups, (by_worth[0], by_worth[0].cases)) if _may_begin(each[1], left_s))
+        question, cases = next(chain(in_time, late), (by_worth[0], ()))
         order = [case.index for case in cases]
         return tuple(reversed(order) if _tries(question) % 2 else order)
 
@@ -153,3 +154,9 @@ def _round_s(case: CaseState) -> float:
         return case.newest_round_s / (1 + len(newest.turns.partners))
     measured_s = newest.measured_s[1] - newest.measured_s[0] if newest.measured_s else 0.0
     return case.newest_round_s - measured_s + TURNS_S
+
+
+def _may_begin(cases: Sequence[CaseState], left_s: float) -> bool:
+    """Return whether a round by turns ends in time, or at most the time of one case too late."""
+    seconds = list(map(_round_s, cases))
+    return sum(seconds) - left_s <= max(seconds)

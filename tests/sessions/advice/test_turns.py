@@ -207,6 +207,19 @@ def test_turns_of_cases_that_were_measured_alone_take_their_start_and_two_second
     assert set(turns(made).next(asked, needed_s - 0.1)) == {2, 3}
 
 
+@pytest.mark.parametrize(("left_s", "amount"), [(8.0, 4), (6.0, 4), (5.9, 2), (2.0, 2), (1.9, 0)])
+def test_last_turns_end_at_most_the_time_of_one_case_too_late(left_s: float, amount: int) -> None:
+    """A round of four cases takes 8 s, and one of a pair 4 s."""
+    made = HandMade(10.0, 10.1, 10.2, 10.3).alone(0, 1, 2, 3).by_turns(0, 1, 2, 3)
+    asked = [question(made, 0, other) for other in (1, 2, 3)]
+    assert len(turns(made).next(asked, left_s)) == amount
+
+
+def test_race_without_time_for_turns_has_spent_its_budget() -> None:
+    plan = plan_rounds(HandMade(10.0, 10.1, budget_s=1.9).alone(0, 1).session)
+    assert (plan.rounds, plan.ended) == ((), "the budget is spent")
+
+
 def test_ordinary_rounds_decide_where_processes_hardly_differ() -> None:
     recorded = {"cpu": ProcessSpread(between=0.005, freedom=40.0)}
     plan = plan_rounds(HandMade(10.0, 10.1, process_spread=recorded).alone(0, 1).session)

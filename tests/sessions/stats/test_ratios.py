@@ -550,7 +550,7 @@ def test_fewer_than_six_steps_give_no_interval(bench: Any) -> None:
     for pair in ((few, enough), (enough, few)):
         found = latency(*pair)
         assert (found.value, found.bounds, found.doubt, found.rounds) == (1.0, None, Doubt.NO_INTERVAL, 1)
-        assert (found.fast, found.totals, found.same_within) == (None, None, 0.02)
+        assert (found.fast, found.totals, found.same_within, found.reported) == (None, None, 0.02, False)
     assert latency(enough, other).bounds is not None
     known = Noise(Spread(0.01**2, 20.0))
     assert latency(replace(few, noise=known), replace(enough, noise=known)).doubt is Doubt.NO_INTERVAL
@@ -1255,3 +1255,21 @@ def test_too_few_steps_suffice_if_each_of_one_case_is_longer_than_all_of_the_oth
     assert latency(*alone).verdict is UNSURE, "at two paces, processes may differ by as much"
     assert latency(slow, overlapping).doubt is Doubt.NO_INTERVAL
     assert latency(slow, four).doubt is Doubt.NO_INTERVAL, "2 of 126 equal pairs would look like that"
+
+
+def test_separate_steps_of_several_rounds_share_the_spread_of_processes(
+    bench: Any,
+) -> None:
+    slow, fast, overlapping = bench.results(
+        bench.case(1, rounds=[[0.20, 0.21, 0.22], [0.23, 0.24, 0.25]]),
+        bench.case(2, rounds=[[0.10, 0.11, 0.12], [0.13, 0.14, 0.15]]),
+        bench.case(4, rounds=[[0.10, 0.11, 0.30], [0.13, 0.14, 0.15]]),
+    )
+    noise = Noise(Spread(0.02**2, 20.0))
+    slow, fast, overlapping = (replace(each, noise=noise) for each in (slow, fast, overlapping))
+    found = latency(slow, fast)
+    half, sure = (student_t_quantile(share, 4) * 0.02 for share in (0.975, 0.995))
+    ends = [20 / 15 / exp(half), 25 / 10 * exp(half), 20 / 15 / exp(sure), 25 / 10 * exp(sure)]
+    assert found.bounds == near(Bounds(sqrt(21 * 24 / 11 / 14), *ends))
+    assert (found.verdict, found.rounds, found.between) == (FASTER, 2, pytest.approx(0.02))
+    assert latency(slow, overlapping).doubt is Doubt.NO_INTERVAL

@@ -6,11 +6,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from benchtui.engine.executor import Node
 from benchtui.engine.supervisor.rounds import further
+from benchtui.engine.supervisor.waits.waits import Wait, Waits
 from benchtui.sessions.advice.race import RacePlan
-from benchtui.sessions.events import CaseRepeated, CaseStarted, Message, Telemetry, Waiting
+from benchtui.sessions.events import CasePrepared, CaseRepeated, CaseStarted, Message, Telemetry, Waiting
 from benchtui.sessions.journal.reader import read
-from benchtui.sessions.payloads import Environment, Gpu, GpuReadings, Host, HostReadings, Neighbor
+from benchtui.sessions.payloads import Environment, Gpu, GpuReadings, Host, HostReadings, Model, Neighbor
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Axes, Find, Measure, Run
 
@@ -19,6 +21,7 @@ BUSY = Environment(processors=2, others_cpu_percent=98.0, neighbors=(MAKE,))
 SHARED = Environment(processors=2, others_cpu_percent=1.0, gpu_processes=1)
 QUIET = Environment(processors=2, others_cpu_percent=1.0)
 HOST = Host(gpus=(Gpu(index=3, name="H100", uuid="GPU-3"),), absent={"rapl": "none"})
+MODEL = Model(name="tiny", architecture="Tiny", parameters=1, weights="random", source="folder")
 NAME = "cpu fp32 compile=off bs=1 seq=128"
 MARK = "disturbed: other processes used 98% CPU: make (bob)"
 
@@ -277,3 +280,49 @@ def test_paused_turns_wait_without_ever_being_due(taking_turns: Callable[..., St
     assert here.sweep.scheduler.left_s is None
     here.sweep.scheduler.queue.paused = False
     assert here.wait(0.5) and here.starts == 6
+
+
+@pytest.mark.parametrize(
+    ("now_s", "left_s"), [(10.0, 0.5), (69.0, 0.5), (69.75, 0.25), (70.0, 0.0), (80.0, 0.0)]
+)
+def test_checks_of_a_wait_are_half_a_second_apart(now_s: float, left_s: float) -> None:
+    wait = Wait("quiet", 10.0, 60.0, bool)
+    assert wait.left_s(now_s) == left_s
+    assert wait.is_over(now_s) is (left_s == 0)
+
+
+def test_time_for_waits_grows_from_the_start_of_the_engine(
+    begin: Callable[..., Stage],
+) -> None:
+    """A session that is resumed after an hour has no hour to wait."""
+    here = begin()
+    (scheduled,) = here.sweep.scheduler.queue.running
+    waits = Waits(Run(wait_for_quiet_s=4.0), [], here.sweep.loads, began_s=3600.0)
+    first = waits.quiet(scheduled, BUSY, 3600.0)
+    assert first is not None and first.most_s == 4.0
+    waits.spend(first, 3604.0)
+    assert waits.quiet(scheduled, BUSY, 3604.0) is None, "1 s is left, and quiet takes 2"
+    later = waits.quiet(scheduled, BUSY, 3612.0)
+    assert later is not None and later.most_s == 3.0
+    ending = Waits(Run(wait_for_quiet_s=4.0), [], here.sweep.loads, began_s=0.0, until_s=1010.0)
+    last = ending.quiet(scheduled, BUSY, 1007.0)
+    assert last is not None and last.most_s == 3.0
+    assert ending.quiet(scheduled, BUSY, 1008.0) is None
+
+
+def test_of_several_gpus_of_which_one_is_used_the_hottest_counts(begin: Callable[..., Stage]) -> None:
+    cards = tuple(Gpu(index=index, name="H100", uuid=f"GPU-{index}") for index in (0, 1))
+    here = begin(axes=Axes(device=("cuda:0",)))
+    scheduled = here.sweep.scheduler.queue.running[0]
+    node = Node(None, replace(HOST, gpus=cards))
+    waits = Waits(Run(wait_below_c=60.0), [node], here.sweep.loads, 0.0)
+    assert waits.cooling(scheduled, 0.0) is None, "nothing is known to be hot"
+    gpus = tuple(
+        GpuReadings(index=card.index, temperature_c=[celsius])
+        for card, celsius in zip(cards, (40.0, 71.0), strict=True)
+    )
+    here.sweep.loads.add(Telemetry(t=1.0, at_s=[1.0], gpus=gpus))
+    hot = waits.cooling(scheduled, 1.0)
+    assert hot is not None and hot.what.endswith("now at 71 °C")
+    waits.note_gpu(scheduled, CasePrepared(t=1.0, case=0, model=MODEL, gpu_uuid="GPU-0"))
+    assert waits.cooling(scheduled, 1.0) is None
