@@ -166,7 +166,7 @@ def steadiness_ratio(base: Result, new: Result) -> Ratio | None:
 def memory_ratio(base: Result, new: Result) -> Ratio | None:
     """Return the ratio of peak memory, base over new. Its bounds span the peaks of the rounds."""
     one, other = base.memory_range_mb, new.memory_range_mb
-    if one is None or other is None or not min(one[0], other[0]) > 0:
+    if one is None or other is None:
         return None
     (base_low, base_high), (new_low, new_high) = one, other
     low, high = base_low / new_high, base_high / new_low

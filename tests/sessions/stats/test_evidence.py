@@ -16,6 +16,7 @@ from benchtui.sessions.stats.evidence import (
     aa_pair,
     counted,
     medians_of,
+    others_of_pair,
     outliers_of,
     repeats,
     rounds_of,
@@ -187,6 +188,22 @@ def test_outliers_are_those_of_the_rounds_that_count_by_their_place_among_all_st
     figures = metrics(session.cases[0])
     assert figures is not None
     assert outliers_of(session.cases[0]) == figures.outliers == (5, 89)
+    session.cases[0].metrics = figures
+    session.cases[0].drop_steps()
+    assert outliers_of(session.cases[0]) == (5, 89)
+
+
+def test_outliers_of_quiet_rounds_are_those_of_all_steps(bench: Any) -> None:
+    (case,) = bench.session(bench.case(rounds=[[10.0, 10.1] * 20, [10.0, 10.1] * 19 + [500.0]])).cases
+    assert outliers_of(case) == (78,)
+
+
+def test_spread_of_the_others_is_that_of_each_kind_of_device(bench: Any) -> None:
+    rounds = [[10.0] * 6, [11.0] * 6]
+    made = [bench.case(size, rounds=rounds, device=device) for device in ("cpu", "cuda:0") for size in (1, 2)]
+    cpu, _, gpu, _, _ = evidence(bench.session(*made, bench.case(4, rounds=[[10.0] * 6] * 4)))
+    of_cpu, of_gpu = others_of_pair(cpu, gpu)
+    assert of_gpu.freedom < of_cpu.freedom and of_gpu == others_of_pair(gpu, cpu)[0]
 
 
 def test_energy_stays_that_of_all_rounds_if_one_is_unknown(bench: Any) -> None:

@@ -3,11 +3,19 @@ from math import exp
 import pytest
 from by_turns import SLICE_STEPS, SLICES, HandMade
 
+from benchtui.sessions.payloads import CaseRound, Turns
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.noise import Spread, between, pairs_by_turns, spread_by_turns, spread_of_pairs
+from benchtui.sessions.stats.noise import (
+    Spread,
+    between,
+    pairs_by_turns,
+    ratios_by_turns,
+    spread_by_turns,
+    spread_of_pairs,
+)
 from benchtui.sessions.stats.ratios import estimate_by_turns, latency_ratio
 from benchtui.sessions.stats.results import measured
-from benchtui.sessions.stats.sampling import Statistic
+from benchtui.sessions.stats.sampling import Sample, Slices, Statistic
 from benchtui.sessions.stats.verdicts import Doubt, Ratio, Verdict
 
 
@@ -70,6 +78,28 @@ def test_turns_that_vary_limit_the_error_of_ratios_that_agree() -> None:
     estimate = estimate_by_turns(agreeing, Spread(1e-4, 20.0), Spread(1e-4, 17.0))
     assert estimate and estimate.own[0].variance == pytest.approx(0.5 * 0.06**2 / 4)
     assert spread_of_pairs(agreeing, []).variance == 0.0, "what all pairs show"
+
+
+def in_slices(*medians_ms: float, partners: int = 1) -> Sample:
+    others = tuple(CaseRound(case=2 + each, round=0) for each in range(partners - 1))
+    turns, typical = Turns(case=1, round=0, slice_steps=1, others=others), Statistic(1.0)
+    return Sample(len(medians_ms), typical, None, typical, slices=Slices(turns, 0, medians_ms))
+
+
+def test_turns_without_a_time_have_no_ratio() -> None:
+    (ratio,) = ratios_by_turns([(in_slices(0.0, 0.2, 0.2, 0.4), in_slices(0.1, 0.0, 0.1, 0.2))])
+    assert ratio.ms == 2.0
+    assert ratios_by_turns([(in_slices(0.0), in_slices(0.1)), (in_slices(0.1), in_slices(0.0))]) == []
+
+
+def test_ratios_of_cases_that_take_turns_together_count_as_part_of_them() -> None:
+    ratios = [Statistic(ms) for ms in (1.0, 1.1, 1.2)]
+    two, four = in_slices(1.0), in_slices(1.0, partners=3)
+    alone = Sample(1, Statistic(1.0), None, Statistic(1.0))
+    freedoms = [
+        spread_of_pairs(ratios, [(one, one) for one in ones]).freedom for ones in ((two, alone), (four, two))
+    ]
+    assert freedoms == [2.0, 1.0]
 
 
 def test_only_rounds_that_both_have_are_pairs() -> None:

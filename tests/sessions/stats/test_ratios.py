@@ -708,6 +708,7 @@ def test_beside_a_neighbor_nothing_follows_from_any_ratio(value: float, disturbe
 def test_disturbed_rounds_do_not_count_while_there_are_others() -> None:
     two = latency(case(50.0, 10.0, around=[SHARED, QUIET]), case(10.0, 10.0))
     assert two == replace(latency(case(10.0), case(10.0, 10.0)), rounds=1)
+    assert latency(case(50.0, 10.0, around=[HOT, QUIET]), case(10.0, 10.0)).outside == ()
     base = case(10.0, 10.0, 10.0, error=0.001)
     plain = bounded(base, base)
     one = latency(case(20.0, 15.0, 10.0, error=0.001, around=[SHARED, HOT, QUIET]), base)
@@ -831,6 +832,8 @@ def test_without_steps_throughput_is_what_the_sources_say(bench: Any) -> None:
     assert found.latency is not None and found.throughput is not None
     assert (found.latency.value, found.throughput.value) == pytest.approx((2.0, 2.4))
     assert (found.latency.doubt, found.verdict) == (Doubt.NO_INTERVAL, Verdict.REPORTED)
+    (measured_here,) = bench.results(bench.case(1, [10.0] * 5))
+    assert comparison(slow, measured_here).verdict is comparison(measured_here, slow).verdict is UNSURE
     derived = comparison(slow, silent).throughput
     assert derived is not None and derived.value == pytest.approx(4.0)
 
@@ -993,6 +996,7 @@ def test_pairs_differ_in_the_option_alone(bench: Any) -> None:
     found = pairs(results, "precision", "fp32")
     assert [(pair.base, pair.new) for pair in found] == [(results[0], results[2])]
     assert pairs(iter(results), "precision", "fp16") == []
+    assert pairs(results[:2], "precision", "fp32") == []
 
 
 @pytest.mark.parametrize("jitter", [0.02, 0.05, 0.1])
@@ -1122,6 +1126,7 @@ CHANGED = ("changed: a.py (11111111; in case 1, 00000000)",)
         (CHANGED, ("changed: a.py (22222222; in case 1, 00000000)",), True),
         ((f"{CHANGED[0]}, in 3 of 3 rounds",), (f"{CHANGED[0]}, in 3 of 3 rounds",), False),
         ((f"{CHANGED[0]}, in 1 of 3 rounds",), (f"{CHANGED[0]}, in 1 of 3 rounds",), True),
+        ((*CHANGED, f"{CHANGED[0]}, in 1 of 3 rounds"),) * 2 + (True,),
         ((), ("disturbed: stalled for 3 s",), False),
     ],
 )
@@ -1260,16 +1265,21 @@ def test_too_few_steps_suffice_if_each_of_one_case_is_longer_than_all_of_the_oth
 def test_separate_steps_of_several_rounds_share_the_spread_of_processes(
     bench: Any,
 ) -> None:
-    slow, fast, overlapping = bench.results(
+    slow, fast, longer, overlapping = bench.results(
         bench.case(1, rounds=[[0.20, 0.21, 0.22], [0.23, 0.24, 0.25]]),
         bench.case(2, rounds=[[0.10, 0.11, 0.12], [0.13, 0.14, 0.15]]),
+        bench.case(3, rounds=[[0.10, 0.11], [0.13, 0.14], [0.15], [0.12]]),
         bench.case(4, rounds=[[0.10, 0.11, 0.30], [0.13, 0.14, 0.15]]),
     )
     noise = Noise(Spread(0.02**2, 20.0))
-    slow, fast, overlapping = (replace(each, noise=noise) for each in (slow, fast, overlapping))
+    slow, fast, longer, overlapping = (replace(each, noise=noise) for each in (slow, fast, longer, overlapping))
     found = latency(slow, fast)
     half, sure = (student_t_quantile(share, 4) * 0.02 for share in (0.975, 0.995))
     ends = [20 / 15 / exp(half), 25 / 10 * exp(half), 20 / 15 / exp(sure), 25 / 10 * exp(sure)]
     assert found.bounds == near(Bounds(sqrt(21 * 24 / 11 / 14), *ends))
     assert (found.verdict, found.rounds, found.between) == (FASTER, 2, pytest.approx(0.02))
     assert latency(slow, overlapping).doubt is Doubt.NO_INTERVAL
+    other = latency(slow, longer)
+    assert (other.rounds, other.between) == (2, pytest.approx(0.02 * sqrt(0.75)))
+    unknown = replace(fast, noise=Noise())
+    assert not found.assumed and latency(slow, unknown).assumed and latency(unknown, slow).assumed
