@@ -242,6 +242,13 @@ def test_next_turns_wait_until_the_neighbors_of_the_last_ones_are_gone(
     assert here.finish(QUIET) and not here.finish(QUIET, 1)
 
 
+def test_next_turns_wait_only_for_what_disturbs_as_many_processors(taking_turns: Callable[..., Stage]) -> None:
+    here = taking_turns()
+    assert here.finish(replace(BUSY, processors=64, others_cpu_percent=3000.0))
+    assert here.finish(QUIET, 1) and here.starts == 4
+    assert here.wait(2.5, others=200.0) and here.starts == 6, "2 of 64 processors"
+
+
 def test_turns_go_on_next_to_a_neighbor_that_never_leaves(taking_turns: Callable[..., Stage]) -> None:
     here = taking_turns()
     assert here.finish(BUSY) and here.finish(BUSY, 1)
