@@ -1,7 +1,7 @@
 """Host readings: the machine, the workers, and the engine, whose CPU use is the overhead of measuring."""
 
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -61,28 +61,36 @@ class HostReader:
 
     def read(self, at_s: float, worker_pids: Collection[int]) -> HostSample:
         """Read the machine and the workers with these pids at session time ``at_s``."""
+        gone = self._workers.keys() - set(worker_pids)
         self._workers = {pid: self._workers.get(pid) or ProcessorUse() for pid in worker_pids}
         seen = {pid: none_on_error(partial(_process, pid)) for pid in worker_pids}
         processes = {pid: process or (None, None) for pid, process in seen.items()}
         energy = self._rapl.sample() if self._rapl else RaplSample(None, None)
-        workers = _sum(use.percent(at_s, processes[pid][0]) for pid, use in self._workers.items())
+        uses = [use.percent(at_s, processes[pid][0]) for pid, use in self._workers.items()]
         engine = self._engine.percent(at_s, time.process_time())
         return HostSample(
             cpu_percent=self._machine.percent(at_s, none_on_error(partial(busy_s, None))),
             memory_used_mb=none_on_error(_memory_used_mb),
-            worker_cpu_percent=workers,
+            worker_cpu_percent=_sum(uses),
             worker_rss_mb=_sum(rss_mb for _, rss_mb in processes.values()),
             engine_cpu_percent=engine,
-            others_cpu_percent=self._others_percent(at_s, workers, engine),
+            others_cpu_percent=self._others_percent(at_s, [*uses, *(None for _ in gone)], engine),
             package_energy_j=energy.package_j,
             processor_mhz=self._clock.mhz(),
             dram_energy_j=energy.dram_j,
         )
 
-    def _others_percent(self, at_s: float, workers: float | None, engine: float | None) -> float | None:
-        """Return the CPU use of all other processes on the processors that workers may use."""
+    def _others_percent(
+        self, at_s: float, workers: Sequence[float | None], engine: float | None
+    ) -> float | None:
+        """Return the CPU use of all other processes on the processors that workers may use.
+
+        None while the use by a worker is unknown, which would count as theirs.
+        """
         used = self._usable_use.percent(at_s, none_on_error(partial(busy_s, self._usable)))
-        return None if used is None else round(max(0.0, used - (workers or 0.0) - (engine or 0.0)), 1)
+        if used is None or None in workers:
+            return None
+        return round(max(0.0, used - (_sum(workers) or 0.0) - (engine or 0.0)), 1)
 
 
 def _sum(values: Iterable[float | None]) -> float | None:

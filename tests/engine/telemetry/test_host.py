@@ -54,6 +54,27 @@ def test_others_use_the_usable_processors_and_are_neither_worker_nor_engine(
     assert seen.others_cpu_percent == 88.0
 
 
+def test_use_by_others_is_unknown_while_a_worker_starts_or_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a worker used before its first reading, or after its last one, isn't that of other processes."""
+    worker_s = {7: 1.0, 8: 0.5}
+    totals = iter(range(100))
+    monkeypatch.setattr(host, "busy_s", lambda processors: float(next(totals) // 2))
+    monkeypatch.setattr(host, "_process", lambda pid: (worker_s[pid], 1.0) if pid in worker_s else None)
+    monkeypatch.setattr(host.time, "process_time", lambda: 0.0)
+    reader = HostReader()
+
+    def others(*pids: int) -> float | None:
+        return reader.read(next(moments), pids).others_cpu_percent
+
+    moments = iter([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0])
+    assert [others(), others()] == [None, 100.0]
+    assert [others(7), others(7)] == [None, 100.0], "it has just started"
+    assert [others(7, 8), others(7, 8)] == [None, 100.0]
+    del worker_s[8]
+    assert others(7, 8) is None, "it has ended, and nobody has noticed yet"
+    assert [others(7), others(7)] == [None, 100.0]
+
+
 def test_first_processor_use_is_none() -> None:
     reader = HostReader()
     first, second = reader.read(1.0, [os.getpid()]), reader.read(1.5, [os.getpid()])
