@@ -29,8 +29,8 @@ from benchtui.sessions.sweep.options import AXES
 
 CLOSE: tuple[Obstacle, ...] = ("close", "many rounds")
 """Reasons against further rounds that a search ignores: they show at least which of two cases may be better."""
-LEAST_CONTENDERS = 4
-"""Rivals of the best case that all get rounds in a search. Of more, only the better half does."""
+CONTENDERS = 4
+"""Rivals of the best case that get further rounds in a search, likeliest first."""
 WORTH = 0.03
 """Advantage over the best case below which a rival isn't worth measuring."""
 PACE_FACTOR = 1.4
@@ -79,24 +79,24 @@ def _excluded(row: Result, constraints: Constraints) -> bool:
 def search_questions(
     session: Session, decisions: Sequence[Decision], results: Sequence[Result]
 ) -> list[OpenQuestion]:
-    """Return the open questions of a search, the nearest rivals of the best cases first, their gain last."""
-    return sorted(merged([*contests(decisions), *gains(session, decisions, results)]), key=_lead)
+    """Return the open questions of a search, the likeliest rivals of the best cases first, their gain last."""
+    expected = {index: cost for choice in decisions for index, cost in choice.expected.items()}
 
+    def turn(question: OpenQuestion) -> tuple[bool, float]:
+        return "verdict" in question.about, expected.get(question.cases[0].index, inf)
 
-def _lead(question: OpenQuestion) -> tuple[bool, float]:
-    return "verdict" in question.about, question.ratio.value if question.ratio else 1.0
+    return sorted(merged([*contests(decisions), *gains(session, decisions, results)]), key=turn)
 
 
 def worth_rounds(questions: Sequence[OpenQuestion]) -> list[OpenQuestion]:
-    """Return the questions of the better half of the rivals, and after the nearest that of the gain.
+    """Return the questions of the likeliest rivals, and after the first one that of the gain.
 
     The other rivals may leave without further rounds.
     """
     open_ones = [question for question in questions if question.rounds or question.obstacle in CLOSE]
     rivals = [question for question in open_ones if "verdict" not in question.about]
     gain = [question for question in open_ones if "verdict" in question.about]
-    most = max(LEAST_CONTENDERS, len(rivals) // 2)
-    return [*rivals[:1], *gain, *rivals[1:most]]
+    return [*rivals[:1], *gain, *rivals[1:CONTENDERS]]
 
 
 def contests(decisions: Iterable[Decision]) -> Iterator[Pair]:

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from benchtui.sessions.advice.constraints import NONE, Constraints
 from benchtui.sessions.metrics.catalogue import quantity
 from benchtui.sessions.metrics.quantity import CaseData
-from benchtui.sessions.state.judging import SAME_WITHIN
 from benchtui.sessions.stats.evidence import bounds_ms
 from benchtui.sessions.stats.ratios import (
     energy_ratio,
@@ -46,13 +45,8 @@ class Objective(msgspec.Struct, frozen=True):
     work: Work | None = None
     """Work of the cases to choose from. None selects all cases, which must then share their work."""
     search: bool = False
-    """Whether to choose as a search does: cases are ranked by typical steps, whose intervals decide, and little
-    is given up for a simpler case."""
-
-    @property
-    def near(self) -> float:
-        """Largest lead, as a share, to give up for a simpler case if the lead isn't established."""
-        return SAME_WITHIN if self.search else NEAR
+    """Whether to choose as a search does: cases are ranked by typical steps, whose intervals decide, and not
+    the simplest of several is chosen but the likeliest."""
 
     @property
     def keeps_answers(self) -> bool:

@@ -1,15 +1,16 @@
 """Optimal case: the one to run for an objective, and whether it clearly beats the runner-up."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
-from math import prod
-from operator import attrgetter, mul, ne
+from math import inf, prod
+from operator import attrgetter, itemgetter, mul, ne
 
 import msgspec
 from msgspec import structs
 from msgspec.structs import replace
 
 from benchtui.sessions.advice.constraints import Relaxation, nearest_relaxations, violations
+from benchtui.sessions.advice.expected_costs import expected_costs
 from benchtui.sessions.advice.objectives import (
     NEAR,
     PEAK_MEMORY,
@@ -37,8 +38,10 @@ from benchtui.sessions.sweep.options import AXES, CHOICES
 
 NEAR_ENOUGH = 0.25
 """Largest share by which another case may still be better for a case to be recommended."""
+MOST_UNLIKELY = 0.25
+"""Largest lead, as a share, that a search gives up for a likelier case, if the lead isn't established."""
 MOST_TRIES = 20
-"""Maximum number of simpler cases to compare with all others before choosing the one with the best metric."""
+"""Maximum number of chosen cases to compare with all others before choosing the one with the best metric."""
 
 
 class RejectedCase(msgspec.Struct, frozen=True):
@@ -69,7 +72,7 @@ class Decision(msgspec.Struct, frozen=True):
     open_ties: bool = False
     """Whether one of them isn't surely the same as the best."""
     leader: Result | None = None
-    """The case with the best metric, if a simpler one was chosen instead; else None."""
+    """The case with the best metric, if a simpler or likelier one was chosen instead; else None."""
     unsure: tuple[Rival, ...] = ()
     """Further cases, too far behind to be ties, that aren't surely worse than the best, nearest first. The
     ratio is that of the best case to it, above 1."""
@@ -82,6 +85,8 @@ class Decision(msgspec.Struct, frozen=True):
     ratio is that of the case to the best one, above 1."""
     fit: tuple[Result, ...] = ()
     """Cases that meet the constraints."""
+    expected: dict[int, float] = msgspec.field(default_factory=dict)
+    """Expected cost by the index of the case; empty unless a search chose."""
     rejected: tuple[RejectedCase, ...] = ()
     relaxations: tuple[Relaxation, ...] = ()
     """Constraints that alone exclude all cases, the nearest miss first. Empty if there is a best case."""
@@ -151,7 +156,7 @@ def decide(
         return Decision(objective, rejected=rejected, relaxations=_relaxations(rows, objective, needed))
     fit = keeping_answers(able) if objective.keeps_answers else able
     metrics = cost_metrics(objective, fit)
-    choice = _choose(fit, objective, metrics)
+    choice = _choose(fit, objective, metrics, _expected(rows, metrics) if objective.search else {})
     changing = _changing(able, fit, choice, metrics)
     return replace(choice, rejected=(*rejected, *_with_other_answers(able, fit)), changing=changing)
 
@@ -183,14 +188,19 @@ def _with_other_answers(able: Iterable[Result], fit: Iterable[Result]) -> Iterat
             yield RejectedCase(row.case, f"answer {verdict}; --answer any includes it")
 
 
-def _choose(fit: Sequence[Result], objective: Objective, metrics: Sequence[CostMetric]) -> Decision:
+def _expected(rows: Iterable[Result], metrics: Sequence[CostMetric]) -> dict[int, float]:
+    """Return the expected costs of cases, from those of all of them that have one."""
+    costs = ((total_cost(row, metrics), row) for row in rows)
+    return expected_costs(sorted((each for each in costs if each[0] > 0), key=itemgetter(0)))
+
+
+def _choose(
+    fit: Sequence[Result], objective: Objective, metrics: Sequence[CostMetric], expected: dict[int, float]
+) -> Decision:
     """Choose from the cases that meet the constraints. There must be at least one."""
-    costs = _leader_first(
-        sorted(((total_cost(row, metrics), row) for row in fit), key=lambda entry: entry[0]), metrics
-    )
+    costs = _leader_first(sorted(((total_cost(row, metrics), row) for row in fit), key=itemgetter(0)), metrics)
     ranked = [row for _, row in costs]
-    near = _undecided(_near_the_leader(costs, metrics, objective.near), metrics)
-    best = simplest(near)
+    best, near = _likeliest(costs, metrics, expected) if expected else _simplest(costs, metrics)
     runner_up = next((row for row in ranked if row is not best), None)
     ties = tuple(Rival(row, ahead_by(row, best, metrics)) for row in near if row is not best)
     unsure = _unsure(ranked, near, best, metrics)
@@ -206,7 +216,33 @@ def _choose(fit: Sequence[Result], objective: Objective, metrics: Sequence[CostM
         within=_within([rival.ratio for rival in (*ties, *unsure)]),
         tail=longer_tail(best, runner_up, objective.need) if runner_up else None,
         fit=tuple(fit),
+        expected=expected,
     )
+
+
+def _simplest(
+    costs: Sequence[tuple[float, Result]], metrics: Sequence[CostMetric]
+) -> tuple[Result, list[Result]]:
+    """Return the simplest of the cases that are indistinguishable from the leader, and all of them."""
+    near = _undecided(_near_the_leader(costs, metrics, NEAR), metrics, simplest)
+    return simplest(near), near
+
+
+def _likeliest(
+    costs: Sequence[tuple[float, Result]], metrics: Sequence[CostMetric], expected: dict[int, float]
+) -> tuple[Result, list[Result]]:
+    """Return the case of the lowest expected cost, and those indistinguishable from it.
+
+    That is one of the cases that are not surely worse than the leader, nor than another one.
+    """
+
+    def likeliest(rows: Iterable[Result]) -> Result:
+        return min(rows, key=lambda row: expected.get(row.case.index, inf))
+
+    near = _undecided(_near_the_leader(costs, metrics, MOST_UNLIKELY), metrics, likeliest)
+    best = likeliest(near)
+    most = (1 + SAME_WITHIN) * total_cost(best, metrics)
+    return best, [row for row in near if total_cost(row, metrics) < most]
 
 
 def _leader_first(
@@ -259,15 +295,17 @@ def _within(ratios: Iterable[Ratio]) -> float | None:
     return max((1 / min(low, 1.0) - 1 for low in lows), default=0.0) if all(low > 0 for low in lows) else None
 
 
-def _undecided(near: list[Result], metrics: Sequence[CostMetric]) -> list[Result]:
-    """Return the cases to choose the simplest from: the leader, and those indistinguishable from it.
+def _undecided(
+    near: list[Result], metrics: Sequence[CostMetric], choose: Callable[[Sequence[Result]], Result]
+) -> list[Result]:
+    """Return the cases to choose from: the leader, and those indistinguishable from it.
 
-    Simplest cases that another one clearly beats are dropped. Two cases that can't be distinguished from a
-    noisy leader may still be distinguishable from each other.
+    Chosen cases that another one clearly beats are dropped. Two cases that can't be distinguished from a noisy
+    leader may still be distinguishable from each other.
     """
     remaining = list(near)
     for _ in range(MOST_TRIES):
-        best = simplest(remaining) if remaining else None
+        best = choose(remaining) if remaining else None
         if best is None or best is near[0]:  # no other case is surely better than the leader
             return remaining
         if not any(_is_faster(best, row, metrics) for row in near if row is not best):

@@ -1,0 +1,76 @@
+"""What the effects of options say about the cost of a case."""
+
+from typing import Any
+
+import pytest
+
+from benchtui.sessions.advice.expected_costs import MOST, expected_costs
+from benchtui.sessions.advice.objectives import Objective
+from benchtui.sessions.advice.optimal import decide
+from benchtui.sessions.stats.results import Result
+
+PRECISIONS, SIZES = {"fp32": 1.0, "bf16": 0.5}, {1: 1.0, 2: 0.9, 4: 0.8, 8: 0.75}
+
+
+def grid(bench: Any, rounds: int = 1, **measured: float) -> Any:
+    """A session of every precision and batch size, whose effects multiply; some cases were measured otherwise."""
+    made = []
+    for precision, effect in PRECISIONS.items():
+        for size, per_sample in SIZES.items():
+            ms = 20 * size * effect * per_sample * measured.get(f"{precision}_{size}", 1.0)
+            made.append(bench.case(size, rounds=[[ms] * 6] * rounds, precision=precision))
+    return bench.session(*made)
+
+
+def costs(session: Any) -> list[tuple[float, Result]]:
+    fit = decide(session, Objective()).fit
+    return sorted(((row.typical_ms / row.config.batch_size, row) for row in fit), key=lambda each: each[0])
+
+
+def expected(session: Any) -> dict[str, float]:
+    rows = {row.case.index: row.config for _, row in costs(session)}
+    found = expected_costs(costs(session))
+    return {f"{rows[index].precision}_{rows[index].batch_size}": cost for index, cost in found.items()}
+
+
+def test_effects_that_multiply_are_what_is_expected(bench: Any) -> None:
+    for rounds in (1, 3):
+        found = expected(grid(bench, rounds))
+        assert found["bf16_8"] == pytest.approx(20 * 0.5 * 0.75, rel=0.05)
+        assert min(found, key=lambda name: found[name]) == "bf16_8"
+
+
+def test_lucky_round_is_not_expected_again(bench: Any) -> None:
+    """The only round of fp32 with 8 samples is twice as fast as its options say."""
+    session = grid(bench, fp32_8=0.48)
+    assert costs(session)[0][1].config.precision == "fp32"
+    found = expected(session)
+    assert min(found, key=lambda name: found[name]) == "bf16_8"
+    assert 20 * 0.75 * 0.48 < found["fp32_8"] < 20 * 0.75
+
+
+def test_more_rounds_make_a_case_count_by_itself(bench: Any) -> None:
+    once, often = (expected(grid(bench, rounds, fp32_2=0.8))["fp32_2"] for rounds in (1, 8))
+    assert 20 * 0.9 * 0.8 * 1.01 < once < 20 * 0.9
+    assert often == pytest.approx(20 * 0.9 * 0.8)
+
+
+def test_one_case_is_expected_to_be_as_it_was(bench: Any) -> None:
+    (alone,) = costs(bench.session(bench.case(4, 10.0)))
+    assert expected_costs([alone]) == {0: pytest.approx(2.5)}
+
+
+def test_cost_of_thousands_of_cases_is_not_computed(bench: Any) -> None:
+    (one,) = costs(bench.session(bench.case(4, 10.0)))
+    assert len(expected_costs([one] * (MOST + 1))) == 1
+
+
+def test_search_recommends_the_likeliest_case_and_names_the_leader(bench: Any) -> None:
+    session = grid(bench, fp32_8=0.48)
+    search, plain = (decide(session, Objective(search=search)) for search in (True, False))
+    assert search.leader is not None and search.leader.config.precision == "fp32"
+    assert (search.best.config.precision, search.best.config.batch_size) == ("bf16", 8)
+    assert search.runner_up is search.leader in search.ties and not search.established
+    assert plain.expected == {} != search.expected
+    sure = decide(grid(bench, 8, fp32_8=0.3), Objective(search=True))
+    assert sure.best.config.precision == "fp32" and sure.leader is None
