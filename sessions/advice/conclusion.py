@@ -6,8 +6,16 @@ import msgspec
 from msgspec.structs import replace
 
 from benchtui.sessions.advice.deciding_sweep import deciding_sweep, further_rounds
-from benchtui.sessions.advice.elimination import best_cases, find_objective, search_questions, worth_rounds
-from benchtui.sessions.advice.objectives import SPEED_NEEDS, Need, Objective, cost_metrics, is_need_of
+from benchtui.sessions.advice.elimination import best_cases, search_questions, worth_rounds
+from benchtui.sessions.advice.objectives import (
+    SPEED_NEEDS,
+    Need,
+    Objective,
+    cost_metrics,
+    find_objective,
+    is_need_of,
+    session_objective,
+)
 from benchtui.sessions.advice.open_questions import (
     OpenQuestion,
     choices,
@@ -114,7 +122,7 @@ def conclude(session: Session, objective: Objective | None = None) -> Conclusion
     The objective is that of its search, or else throughput.
     """
     results, find = measured(session), session.start.sweep.find
-    objective = objective or (find_objective(session, find) if find else Objective())
+    objective = objective or session_objective(session)
     decisions = speed_decisions(session, results)
     questions = (
         _questions_of_search(session, find, results)

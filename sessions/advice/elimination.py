@@ -24,7 +24,7 @@ from benchtui.sessions.stats.ratios import comparison
 from benchtui.sessions.stats.results import Result, by_work
 from benchtui.sessions.stats.sampling import VERDICT_CONFIDENCE
 from benchtui.sessions.stats.verdicts import Doubt, Ratio, Verdict
-from benchtui.sessions.sweep import Config, Find, Work
+from benchtui.sessions.sweep import Config, Work
 from benchtui.sessions.sweep.options import AXES
 
 CLOSE: tuple[Obstacle, ...] = ("close", "many rounds")
@@ -48,20 +48,6 @@ class Estimate(msgspec.Struct, frozen=True):
     readings: int = 1
     """Number of measured costs behind it, which determines its error."""
     interactions: int = 0
-
-
-def find_objective(session: Session, find: Find) -> Objective:
-    """Return the objective and constraints of a search. Answers count once there are any."""
-    compared = any(case.comparison for case in session.cases)
-    constraints = Constraints(
-        vram_mb=find.max_vram_mb,
-        p99_ms=find.max_p99_ms,
-        latency_ms=find.max_latency_ms,
-        power_w=find.max_power_w,
-        samples_per_s=find.min_samples_per_s,
-        answer=find.answers if find.answers != "any" and compared else None,
-    )
-    return Objective(find.objective, constraints, find.steps, any_answer=find.answers == "any", search=True)
 
 
 def best_cases(session: Session, objective: Objective, results: Sequence[Result]) -> list[Decision]:

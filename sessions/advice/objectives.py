@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from benchtui.sessions.advice.constraints import NONE, Constraints
 from benchtui.sessions.metrics.catalogue import quantity
 from benchtui.sessions.metrics.quantity import CaseData
+from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import bounds_ms
 from benchtui.sessions.stats.ratios import (
     energy_ratio,
@@ -20,7 +21,7 @@ from benchtui.sessions.stats.ratios import (
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.sampling import Bounds
 from benchtui.sessions.stats.verdicts import Ratio
-from benchtui.sessions.sweep import SERVE, Work
+from benchtui.sessions.sweep import SERVE, Find, Work
 from benchtui.sessions.sweep import Need as Need
 
 NEEDS: tuple[Need, ...] = get_args(Need)
@@ -52,6 +53,29 @@ class Objective(msgspec.Struct, frozen=True):
     def keeps_answers(self) -> bool:
         """Whether a case that changes the answer isn't considered. A limit on the divergence replaces that."""
         return not self.any_answer and self.constraints.kl is None
+
+
+def find_objective(session: Session, find: Find) -> Objective:
+    """Return the objective and constraints of a search. Answers count once there are any."""
+    compared = any(case.comparison for case in session.cases)
+    constraints = Constraints(
+        vram_mb=find.max_vram_mb,
+        p99_ms=find.max_p99_ms,
+        latency_ms=find.max_latency_ms,
+        power_w=find.max_power_w,
+        samples_per_s=find.min_samples_per_s,
+        answer=find.answers if find.answers != "any" and compared else None,
+    )
+    return Objective(find.objective, constraints, find.steps, any_answer=find.answers == "any", search=True)
+
+
+def session_objective(session: Session, need: Need | None = None, work: Work | None = None) -> Objective:
+    """Return the objective for a need: that of the session's search, if it is one for that, or for no need."""
+    find = session.start.sweep.find
+    wanted = Objective(need or "throughput")
+    if find and need in (None, find.objective):
+        wanted = find_objective(session, find)
+    return replace(wanted, work=work)
 
 
 class CostMetric(msgspec.Struct, frozen=True):

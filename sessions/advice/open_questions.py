@@ -15,8 +15,8 @@ from benchtui.sessions.advice.objectives import (
     SPEED_NEEDS,
     STEP_TIME,
     Need,
-    Objective,
     cost_metrics,
+    session_objective,
 )
 from benchtui.sessions.advice.optimal import Decision, ahead_by, decide, front, may_be_better
 from benchtui.sessions.estimates.eta import RoundSoFar, StepTimeModel, case_left, steps_left
@@ -119,7 +119,7 @@ def noise_is_assumed(session: Session) -> bool:
 def speed_decisions(session: Session, results: Sequence[Result]) -> list[Decision]:
     """Return the best case per need about speed and work."""
     return [
-        decide(session, Objective(need, work=work), rows)
+        decide(session, session_objective(session, need, work), rows)
         for need in SPEED_NEEDS
         for work, rows in by_work(results).items()
     ]

@@ -16,11 +16,11 @@ from benchtui.sessions.advice.elimination import (
     CLOSE,
     Unmeasured,
     best_cases,
-    find_objective,
     search_questions,
     unproven,
     worth_rounds,
 )
+from benchtui.sessions.advice.objectives import find_objective
 from benchtui.sessions.advice.open_questions import (
     ABOUT_NEED,
     ROUNDS_WORTH,

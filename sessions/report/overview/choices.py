@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from benchtui.sessions.advice.conclusion import Conclusion, conclude_work
-from benchtui.sessions.advice.objectives import NEEDS, SPEED_NEEDS, Need, Objective, is_need_of
+from benchtui.sessions.advice.objectives import NEEDS, SPEED_NEEDS, Need, is_need_of, session_objective
 from benchtui.sessions.advice.open_questions import speed_decisions
 from benchtui.sessions.advice.optimal import Decision
 from benchtui.sessions.state.session import Session
@@ -37,7 +37,7 @@ def choices(session: Session, results: Sequence[Result]) -> Choices:
             able = _ties(decisions, work) if need == "steadiness" else rows
             if not able or not is_need_of(need, able):
                 continue
-            conclusion = conclude_work(session, Objective(need, work=work), able, decisions)
+            conclusion = conclude_work(session, session_objective(session, need, work), able, decisions)
             if conclusion and (need != "steadiness" or conclusion.choice.clear):
                 made[need][work] = conclusion
     return made
@@ -45,7 +45,8 @@ def choices(session: Session, results: Sequence[Result]) -> Choices:
 
 def _ties(decisions: Sequence[Decision], work: Work) -> tuple[Result, ...]:
     """Return the case with the highest throughput and those that can't be distinguished from it, if any."""
-    fastest = next(choice for choice in decisions if choice.objective == Objective("throughput", work=work))
+    speeds = (choice for choice in decisions if choice.objective.need == "throughput")
+    fastest = next(choice for choice in speeds if choice.objective.work == work)
     return (fastest.best, *fastest.ties) if fastest.best and fastest.ties else ()
 
 

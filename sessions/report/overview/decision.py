@@ -6,7 +6,7 @@ from functools import partial
 
 import msgspec
 
-from benchtui.sessions.advice.conclusion import Conclusion, remaining
+from benchtui.sessions.advice.conclusion import Conclusion, questions_of, remaining
 from benchtui.sessions.advice.objectives import SPEED_NEEDS
 from benchtui.sessions.report.content import Items, Section, items, section
 from benchtui.sessions.report.overview.choices import BRIEF, Choices, choice_table, has_several_works, others
@@ -156,7 +156,8 @@ def _against(row: ChoiceRow) -> str | None:
 
 def _to_decide(session: Session, undecided: Sequence[Conclusion]) -> str:
     """Say what it would cost to decide these choices."""
-    cost = remaining(session, [question for work in undecided for question in work.rivals])
+    rivals = [question for work in undecided for question in work.rivals]
+    cost = remaining(session, questions_of(session) if session.start.sweep.find else rivals)
     if cost is None:
         return Phrase.NOTHING_DECIDES
     return f"{Phrase.TO_DECIDE}, measure {cost_text(cost)}: benchtui next SESSION"

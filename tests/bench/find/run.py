@@ -22,8 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "verdicts"))
 from planted import Play, Truth, draw, every_case
 from worlds import PACED
 
-from benchtui.sessions.advice.elimination import find_objective
-from benchtui.sessions.advice.objectives import Objective
+from benchtui.sessions.advice.objectives import Objective, find_objective
 from benchtui.sessions.advice.optimal import Decision, decide
 from benchtui.sessions.advice.race import plan_rounds, seconds_left
 from benchtui.sessions.stats.baseline import baselines

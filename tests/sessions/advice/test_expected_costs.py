@@ -3,17 +3,23 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from benchtui.sessions.advice.conclusion import conclude
 from benchtui.sessions.advice.expected_costs import MOST, expected_costs
 from benchtui.sessions.advice.objectives import Objective
+from benchtui.sessions.advice.open_questions import speed_decisions
 from benchtui.sessions.advice.optimal import decide
-from benchtui.sessions.stats.results import Result
+from benchtui.sessions.report.document import markdown
+from benchtui.sessions.report.overview.choices import choices
+from benchtui.sessions.stats.results import Result, measured
+from benchtui.sessions.sweep import Find
 
 PRECISIONS, SIZES = {"fp32": 1.0, "bf16": 0.5}, {1: 1.0, 2: 0.9, 4: 0.8, 8: 0.75}
 
 
 def grid(bench: Any, rounds: int = 1, **measured: float) -> Any:
-    """A session of every precision and batch size, whose effects multiply; some cases were measured otherwise."""
+    """A session of every precision and batch size. Their effects multiply, but for those of some cases."""
     made = []
     for precision, effect in PRECISIONS.items():
         for size, per_sample in SIZES.items():
@@ -74,3 +80,15 @@ def test_search_recommends_the_likeliest_case_and_names_the_leader(bench: Any) -
     assert plain.expected == {} != search.expected
     sure = decide(grid(bench, 8, fp32_8=0.3), Objective(search=True))
     assert sure.best.config.precision == "fp32" and sure.leader is None
+
+
+def test_report_and_commands_name_the_choice_of_the_search(bench: Any) -> None:
+    session = grid(bench, fp32_8=0.48)
+    plain = conclude(session).works[0].best
+    session.started = replace(session.started, sweep=replace(session.start.sweep, find=Find()))
+    answer = conclude(session)
+    (made,) = choices(session, measured(session))["throughput"].values()
+    assert made.best is not plain
+    assert made.choice == answer.works[0].choice
+    assert next(iter(speed_decisions(session, measured(session)))).best == made.best
+    assert "**Run**: cpu bf16 bs=8" in markdown(session)

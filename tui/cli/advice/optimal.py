@@ -12,8 +12,7 @@ from msgspec.structs import replace
 
 from benchtui import sessions
 from benchtui.sessions.advice.constraints import NONE, Constraints
-from benchtui.sessions.advice.elimination import find_objective
-from benchtui.sessions.advice.objectives import OBJECTIVES, Need, Objective
+from benchtui.sessions.advice.objectives import OBJECTIVES, Need, Objective, session_objective
 from benchtui.sessions.advice.optimal import decide, single_case_sweep, works
 from benchtui.sessions.advice.snippet import no_snippet_reason, snippet
 from benchtui.sessions.compare.joined import load_joined
@@ -231,9 +230,8 @@ def _wanted(
     any_answer: bool = False,
 ) -> Objective:
     """Return the objective that the user states, or else that of the session's search."""
-    search = session.start.sweep.find
-    if search and need is None and constraints == NONE and steps is None and not any_answer:
-        return find_objective(session, search)
+    if need is None and constraints == NONE and steps is None and not any_answer:
+        return session_objective(session)
     return Objective(need or "throughput", constraints, steps, any_answer=any_answer)
 
 

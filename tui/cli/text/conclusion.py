@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from benchtui.sessions.advice.conclusion import Conclusion, Conclusions, Remaining, conclude
-from benchtui.sessions.advice.elimination import find_objective
+from benchtui.sessions.advice.objectives import find_objective
 from benchtui.sessions.export.case_rows import case_row
 from benchtui.sessions.export.case_schema import CaseRow
 from benchtui.sessions.export.json_document import Document, document_id
