@@ -42,7 +42,7 @@ async def test_a_key_waits_until_a_case_has_been_read(
     story: Any, engine: Any, opened: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(feed, "READ_BUDGET_S", -1.0)
-    monkeypatch.setattr(feed, "BATCH_BYTES", 100)
+    monkeypatch.setattr(feed, "BATCH_BYTES", 10)
     story.begin().case(0)
     async with opened(story.path, engine) as seen:
         monitor = seen.app.screen
