@@ -13,6 +13,7 @@ from benchtui.sessions.payloads import (
     Amount,
     Answer,
     AnswerComparison,
+    Artifact,
     Compiling,
     Count,
     Data,
@@ -224,6 +225,8 @@ class CasePrepared(Event, tag="case_prepared", frozen=True, kw_only=True):
     marks: tuple[str, ...] = ()
     """Caveats that a reader must know before trusting the row, such as ``random weights``."""
     load_s: Seconds | None = None
+    artifact: Artifact | None = None
+    """Artifact of the case's backend; null for torch."""
     samples_per_step: Count | None = None
     """Samples per step; null means the batch size."""
     task: str | None = None

@@ -158,8 +158,29 @@ class Effective(Record, frozen=True, kw_only=True):
     """``max`` or ``longest``, from the shapes of the batches; null while both would look the same."""
     others: dict[str, str | int] = {}
     """Actual values of the options without a field here, by the option's name; unknown ones are missing."""
+    runtime: dict[str, str] = {}
+    """What a backend other than torch states about itself, such as its version, providers and affinity."""
     unread: tuple[str, ...] = ()
     """Options that the sweep varies and the user's step never read, so that its cases don't differ in them."""
+
+
+class Artifact(Record, frozen=True, kw_only=True):
+    """Network stored for a backend other than torch: what building and loading it cost."""
+
+    export_s: Amount
+    """Time to export the network from torch, when the artifact was built."""
+    convert_s: Amount
+    """Time to convert, quantize or compile the exported network, when the artifact was built."""
+    load_s: Amount = 0.0
+    """Time to load the stored artifact in this case."""
+    size_mb: Amount = 0.0
+    """Size on disk, in units of 10**6 bytes."""
+    peak_mb: Amount = 0.0
+    """Peak resident memory of the process that built it, in units of 10**6 bytes."""
+    stored: bool = False
+    """Whether the case found it in the cache; otherwise the case built it."""
+    corrupt: bool = False
+    """Whether it replaced a stored one whose files had changed."""
 
 
 class Memory(Record, frozen=True, kw_only=True):

@@ -92,7 +92,7 @@ def _quantize(module: Any, config: Config, device: torch.device) -> tuple[str, .
     if stated is not None:
         lost = quantization.read_back(module) == quantization.DEQUANTIZED
         return (f"{stated} checkpoint was dequantized to {precision.stored_dtype(module)}",) if lost else ()
-    if config.precision == "int8":
+    if config.precision == "int8" and config.backend == "torch":
         return (precision.quantize(module),)
     if config.quantization != "off":
         return (quantization.quantize(module, config.quantization, device),)

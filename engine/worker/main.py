@@ -115,6 +115,8 @@ class _Case:
 
     def _explain(self) -> None:
         """Prepare, warm up and profile the step. Nothing else is reported for the case."""
+        if (backend := self._job.config.backend) != "torch":
+            raise CaseSkippedError(f"{backend} runs a step in one call, which torch's profiler can't see into")
         log = CompilerLog()
         log.attach()
         show_fused_kernels()
@@ -144,6 +146,7 @@ class _Case:
                 effective=effective,
                 marks=(*workload.marks, *self._unapplied(effective)),
                 load_s=monotonic() - begin_s,
+                artifact=getattr(workload, "artifact", None),
                 files=used_files(job.sweep, job.config, workload.data),
                 samples_per_step=workload.samples,
                 task=None if custom_task(job.sweep.task) else job.sweep.task,

@@ -186,6 +186,8 @@ def count(step: Step, step_s: float, effective: Effective) -> StepCost:
     """Count operations and bytes of one uncompiled step. Raises BenchtuiError if it takes too long."""
     if step_s > LONGEST_STEP_S:
         raise BenchtuiError(f"a step takes {step_s:.0f} s; only steps up to {LONGEST_STEP_S:g} s are counted")
+    if (backend := effective.others.get("backend", "torch")) != "torch":
+        raise BenchtuiError(f"{backend} runs a step in one call, whose operations torch doesn't see")
     formulas = attention.flop_formulas()
     byte_counter, flop_counter = ByteCounter(), FlopCounterMode(display=False, custom_mapping=formulas)
     # torch's counter decomposes composite operators, so it is the inner one of the two

@@ -21,12 +21,6 @@ class Classify(NetworkTask):
     def __init__(self, sweep: Sweep, config: Config, device: Device) -> None:
         """Load model and batches. Raises BenchtuiError if either is unavailable."""
         super().__init__(sweep, config, device, self.auto)
-        stated: Any = self._network.config.get_text_config()
-        if task_named(sweep.task).texts and getattr(stated, "pad_token_id", None) is None and self.samples > 1:
-            ending = getattr(stated, "eos_token_id", None)
-            ending = ending[0] if isinstance(ending, list) else ending
-            stated.pad_token_id = self._network.config.pad_token_id = ending or 0
-            self.marks = (*self.marks, "no padding token configured: the end-of-text token pads")
 
     def step(self, lap: Lap) -> StepOutput:
         """Classify the next batch."""
@@ -37,6 +31,16 @@ class Classify(NetworkTask):
         self._to_host(logits)
         lap("result")
         return StepOutput((mask,))
+
+    def _extend(self, network: Any) -> Any:  # noqa: ANN401  (a model of transformers)
+        """Let the end-of-text token pad if the network of texts has no padding token."""
+        stated: Any = network.config.get_text_config()
+        if task_named(self._task).texts and getattr(stated, "pad_token_id", None) is None and self.samples > 1:
+            ending = getattr(stated, "eos_token_id", None)
+            ending = ending[0] if isinstance(ending, list) else ending
+            stated.pad_token_id = network.config.pad_token_id = ending or 0
+            self.marks = (*self.marks, "no padding token configured: the end-of-text token pads")
+        return network
 
     def answer(self, step_s: float) -> Output:
         """Return the logits of the first rows, with shape (rows, classes)."""

@@ -34,6 +34,7 @@ class Embed(NetworkTask):
     """
 
     probe_rows = 16
+    output = "last_hidden_state"
     _pooling = "mean"
 
     def __init__(self, sweep: Sweep, config: Config, device: Device) -> None:
@@ -66,7 +67,7 @@ class Embed(NetworkTask):
 
     def _hidden_states(self, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
         output = self._forward(**inputs, **self._options)
-        hidden: torch.Tensor | None = getattr(output, "last_hidden_state", None)
+        hidden: torch.Tensor | None = getattr(output, self.output, None)
         if hidden is None:
             raise CaseSkippedError(f"embed: {self.model.architecture} returns no hidden states of texts")
         return hidden

@@ -8,17 +8,20 @@ from typing import Any
 
 import msgspec
 import torch
+from msgspec.structs import replace
 from transformers import AutoConfig
 
 from benchtui.engine.devices.base import Device, Lap, no_lap
 from benchtui.engine.job import THROUGHPUT_BLOCK
 from benchtui.engine.models import attention, compilation, loading, precision, quantization
+from benchtui.engine.models.backends.opening import Opened, open_backend
 from benchtui.engine.models.network import Architecture, load_network
 from benchtui.engine.workloads.base import Output, StepCounts
 from benchtui.engine.workloads.inputs.batches import Batches, Side, SyntheticBatches, TextBatches, find_step
 from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
-from benchtui.sessions.payloads import Data, Effective
+from benchtui.sessions.payloads import Artifact, Data, Effective
 from benchtui.sessions.sweep import SYNTHETIC, Config, Sweep, task_named
+from benchtui.sessions.sweep.options import BY_NAME
 
 LONGEST_ANSWER_S = 15.0
 """Longest time for answering the probe, estimated from the steps."""
@@ -63,6 +66,11 @@ class NetworkTask:
     """Whether each sample is a prompt, followed by new tokens."""
     probe_rows = 4
     """Number of rows at the start of the data set that form the probe."""
+    output = "logits"
+    """Name of the network's output that the task reads."""
+    artifact: Artifact | None = None
+    """Artifact of a backend other than torch."""
+    _opened: Opened | None = None
     _shortened: str | None = None
     """What the probe consists of if there isn't time for all of it."""
     _splits = False
@@ -75,6 +83,7 @@ class NetworkTask:
         """
         self._config = config = sweep.resolve(config)
         self._device = device.torch_device
+        self._task = sweep.task
         throughput = sweep.measure.mode == "throughput"
         self._pins = throughput and self._device.type == "cuda" and task_named(sweep.task).pins
         self._results: torch.Tensor | None = None
@@ -95,7 +104,7 @@ class NetworkTask:
         self.data: Data | None = self._batches.data
         self.marks: tuple[str, ...] = (*network.marks, *self._batches.marks)
         self._network = self._extend(network.module)
-        self._call = compilation.compile_network(self._network, config.compile)
+        self._call = self._open_backend() if config.backend != "torch" else self._compile()
         self._called = False
         self._shorter = self._padded = self._packed = False
         if config.padding == "packed":
@@ -103,7 +112,9 @@ class NetworkTask:
         self.effective = self.read_back()
 
     def read_back(self) -> Effective:
-        """Read the applied options back from network, torch and batches."""
+        """Read the applied options back from network, torch and batches, or from the backend."""
+        if self._opened:
+            return replace(self._opened.effective, padding=self._padding(), others=self._others())
         computed = precision.computed_dtype(self._network, self._config.precision, self._device)
         autocast = self._config.precision.startswith("amp-")
         return Effective(
@@ -208,6 +219,24 @@ class NetworkTask:
                 " spent on it"
             )
 
+    def _compile(self) -> Any:  # noqa: ANN401  (as in compile_network)
+        return compilation.compile_network(self._network, self._config.compile)
+
+    def _open_backend(self) -> Opened:
+        """Return the network in the case's backend. Torch's weights are freed."""
+        inputs = {name: self._to_device(tensor) for name, tensor in self._draw(no_lap).inputs.items()}
+        self._batches.rewind()
+        self._opened = opened = open_backend(self._network, self._config, inputs, self.output)
+        self.artifact, self.marks = opened.artifact, (*self.marks, *opened.marks)
+        kept = replace(
+            opened.effective,
+            attention=attention.read_back(self._network),
+            weights_mb=round(quantization.weights_mb(self._network), 3),
+        )
+        self._network.to("meta")
+        opened.effective = kept
+        return opened
+
     def _extend(self, network: Any) -> Any:  # noqa: ANN401  (a model of transformers)
         """Return the network with the layers that the task adds before compilation."""
         return network
@@ -270,6 +299,8 @@ class NetworkTask:
     def _others(self) -> dict[str, str | int]:
         threads = self._batches.tokenizer_threads
         others: dict[str, str | int] = {"quantization": quantization.read_back(self._network)}
+        if self._task in BY_NAME["backend"].tasks:
+            others["backend"] = self._config.backend if self._opened else "torch"
         return others if threads is None else others | {"tokenizer_threads": threads}
 
     def _compiled(self) -> bool | None:

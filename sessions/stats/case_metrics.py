@@ -226,7 +226,7 @@ def _power_and_energy(case: CaseState) -> tuple[float | None, float | None]:
 
 
 def _cold_cost_ms(case: CaseState, steady_ms: float | None) -> float | None:
-    """Return the extra time over steady state of the first round's cold steps.
+    """Return the extra time over steady state of the first round's cold steps, after building an artifact.
 
     Without a warm-up, the cold steps are among the measured ones. In a session without ``cold``, only the first
     step is cold.
@@ -238,7 +238,9 @@ def _cold_cost_ms(case: CaseState, steady_ms: float | None) -> float | None:
     compiled = (compiling.cold if len(case.warmup) else compiling.unsteady) if compiling else ()
     times_ms = steps.by_round()[0]
     cold = {0, *(step for step in compiled if step < len(times_ms))}
-    return sum(max(times_ms[step] - steady_ms, 0.0) for step in sorted(cold))
+    made = case.prepared.artifact if case.prepared else None
+    built_ms = 1000 * (made.export_s + made.convert_s + made.load_s) if made else 0.0
+    return built_ms + sum(max(times_ms[step] - steady_ms, 0.0) for step in sorted(cold))
 
 
 def _last_loss(steps: Columns) -> float | None:

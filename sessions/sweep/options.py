@@ -43,6 +43,7 @@ GPU_QUANTIZATIONS = ("torchao-int4", "torchao-fp8")
 GPU_ATTENTIONS = ("sdpa-efficient", "sdpa-cudnn", "flash", "flash3")
 FLASH = ("flash", "flash3")
 """Values of ``attention`` that need the package flash-attn, or the package kernels to fetch a build."""
+BACKENDS = ("torch", "aoti", "onnxruntime", "openvino")
 COMPILE_MODES = ("off", "default", "reduce-overhead", "max-autotune")
 KV_CACHES = ("dynamic", "static")
 PADDINGS = ("max", "longest", "packed")
@@ -156,6 +157,14 @@ OPTIONS = (
         named=True,
         read_back=True,
         own_fields=True,
+    ),
+    Option(
+        "backend",
+        "engine that runs the network; aoti: compiled ahead of time by torch",
+        "backend=",
+        values=BACKENDS,
+        read_back=True,
+        tasks=("classify", "lm-forward", "embed", "image"),
     ),
     Option(
         "cache",
@@ -413,6 +422,8 @@ class Config(Record, frozen=True, kw_only=True, omit_defaults=False, gc=False):
     """Attention implementation; ``auto`` lets transformers choose."""
     compile: str = "off"
     """``off`` or a mode of ``torch.compile``."""
+    backend: str = "torch"
+    """Engine that runs the network: ``torch``, or one that loads an exported network."""
     cache: str = "dynamic"
     """KV cache of task ``generate``: ``dynamic`` grows with each token, ``static`` starts at full size."""
     draft: str = "off"

@@ -120,9 +120,39 @@ def _in_place_of(sign: str, values: Sequence[str], axis: str, sweep: Sweep, what
 
 def unsupported_reason(config: Config) -> str | None:
     """Return why a combination is meaningless on any machine, or None."""
+    if reason := _unsupported_backend(config):
+        return reason
     if config.precision == "int8" and config.quantization != "off":
         return f"int8 already quantizes the weights; quantization={config.quantization} needs another precision"
     return _unsupported_on_cpu(config) if config.device == "cpu" else _unsupported_on_gpu(config)
+
+
+_BACKEND_PRECISIONS = {
+    "aoti": ("fp32", "bf16", "fp16"),
+    "onnxruntime": ("fp32", "int8"),
+    "openvino": ("fp32", "amp-bf16"),
+}
+"""Precisions that each backend computes on a processor as requested."""
+
+
+def _unsupported_backend(config: Config) -> str | None:
+    """Return why a backend other than torch can't run a combination, or None."""
+    backend = config.backend
+    if backend == "torch":
+        return None
+    if config.device != "cpu":
+        return f"backend {backend} is measured on cpu only"
+    if config.compile != "off":
+        return (
+            f"backend {backend} runs an exported network, which torch.compile doesn't change; use compile = off"
+        )
+    if config.quantization != "off":
+        return f"quantization {config.quantization} is for backend torch"
+    if config.padding == "packed":
+        return f"backend {backend} runs an exported network, which has no packed rows; use padding = longest"
+    if config.precision not in (precisions := _BACKEND_PRECISIONS[backend]):
+        return f"backend {backend} computes in {', '.join(precisions)} here, not in {config.precision}"
+    return None
 
 
 def _unsupported_on_gpu(config: Config) -> str | None:

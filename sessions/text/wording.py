@@ -304,8 +304,13 @@ def _more_memory(result: Result, baseline: Result | None) -> str | None:
 
 
 def compile_time(result: Result, baseline: Result | None) -> str | None:
-    """Format the time that compiling cost; None for a case that didn't compile, or whose baseline did, too."""
+    """Format the time that compiling cost; None for a case that didn't compile, or whose baseline did, too.
+
+    A backend other than torch compiles, too.
+    """
     cold_ms = result.metrics.cold_cost_ms
+    if result.config.backend != "torch" and cold_ms is not None and not _shares(result, baseline, "backend"):
+        return f"{number(cold_ms / 1000)} s"
     if result.config.compile in ("off", UNKNOWN) or cold_ms is None or _shares(result, baseline, "compile"):
         return None
     if was_applied(result.case, "compile") is False:

@@ -447,6 +447,7 @@ def test_a_wrong_override_is_told_in_one_line(override: str, message: str) -> No
 PRESETS = [
     "allocators",
     "attention-kernels",
+    "backends",
     "distilbert-sst2",
     "embeddings",
     "generate-cache",

@@ -1,0 +1,86 @@
+"""Artifacts of backends in the user's cache folder, each built once and only used whole."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import msgspec
+import platformdirs
+from msgspec.structs import replace
+
+from benchtui.engine.files.digests import file_digest
+from benchtui.sessions.errors import BenchtuiError, os_error_text
+from benchtui.sessions.files.locked_file import lock
+from benchtui.sessions.payloads import Artifact
+
+RECORD = "artifact.json"
+"""File of an artifact that is written last: how it was built, and the digests of its other files."""
+
+
+class Record(msgspec.Struct, frozen=True):
+    """Content of ``RECORD``."""
+
+    built: Artifact
+    files: dict[str, str]
+
+
+def folder() -> Path:
+    """Return the folder of all artifacts."""
+    return Path(platformdirs.user_cache_dir("benchtui")) / "artifacts"
+
+
+def stored_or_built(key: str, build: Callable[[Path], Artifact]) -> tuple[Path, Artifact]:
+    """Return the folder of an artifact and how it was built: the stored one if it is whole, or a new one.
+
+    Others that want the same artifact wait. A build that is killed leaves a partial folder, which the next one
+    replaces. Raises BenchtuiError if the artifact can't be stored.
+    """
+    place = folder() / key
+    try:
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with _locked(place.with_suffix(".lock")):
+            if (built := _whole(place)) is not None:
+                return place, replace(built, stored=True)
+            corrupt = place.exists()
+            built = _build(place, build)
+            return place, replace(built, corrupt=corrupt)
+    except OSError as error:
+        raise BenchtuiError(f"{place}: the artifact can't be stored: {os_error_text(error)}") from error
+
+
+def _build(place: Path, build: Callable[[Path], Artifact]) -> Artifact:
+    partial = place.with_suffix(".partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    shutil.rmtree(place, ignore_errors=True)
+    try:
+        partial.mkdir(mode=0o700)
+        built = build(partial)
+        files = {path.name: file_digest(path) or "" for path in partial.iterdir()}
+        size_mb = sum(path.stat().st_size for path in partial.iterdir()) / 1e6
+        built = replace(built, size_mb=round(size_mb, 3))
+        (partial / RECORD).write_bytes(msgspec.json.encode(Record(built, files)))
+        partial.replace(place)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return built
+
+
+def _whole(place: Path) -> Artifact | None:
+    """Return how an artifact was built; None if it isn't there, or its files have changed."""
+    with suppress(OSError, msgspec.MsgspecError):
+        record = msgspec.json.decode((place / RECORD).read_bytes(), type=Record)
+        if all(file_digest(place / name) == digest for name, digest in record.files.items()):
+            return record.built
+    return None
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        lock(descriptor, wait=True)
+        yield
+    finally:
+        os.close(descriptor)

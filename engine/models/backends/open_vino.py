@@ -1,0 +1,76 @@
+"""OpenVINO on a processor, converted from torch's exported program."""
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from benchtui.engine.models.backends.base import Inputs, Loaded
+
+_FILE = "model.xml"
+_HINTS = {"fp32": "f32", "amp-bf16": "bf16"}
+_DTYPES = {"f32": "float32", "f16": "float16", "bf16": "bfloat16"}
+
+
+class OpenVino:
+    """OpenVINO with its plugin for processors.
+
+    Without a hint it computes in bf16 where the processor can, whatever the precision of the weights.
+    """
+
+    packages = ("openvino",)
+    extra = "openvino"
+    fixed_threads = False
+
+    def build(self, program: Any, folder: Path, precision: str) -> None:  # noqa: ANN401
+        """Convert the program and write OpenVINO's files, with the weights as they are."""
+        openvino: Any = import_module("openvino")
+        model = openvino.convert_model(program)
+        openvino.save_model(model, str(folder / _FILE), compress_to_fp16=False)
+
+    def load(self, folder: Path, precision: str, threads: int) -> Loaded:
+        """Compile the model for this processor, and read back its threads and precision."""
+        openvino: Any = import_module("openvino")
+        core = openvino.Core()
+        model = core.read_model(str(folder / _FILE))
+        compiled = core.compile_model(model, "CPU", options(precision, threads))
+        request = compiled.create_infer_request()
+
+        def run(inputs: Inputs) -> torch.Tensor:
+            given = {place: tensor.numpy() for place, tensor in enumerate(inputs)}
+            request.infer(given, share_inputs=True)
+            return torch.from_numpy(request.get_output_tensor(0).data.copy())
+
+        computed = compiled.get_property("INFERENCE_PRECISION_HINT").get_type_name()
+        return Loaded(
+            run=run,
+            threads=int(compiled.get_property("INFERENCE_NUM_THREADS")),
+            weights_dtype=_stored_dtype(model),
+            computed_dtype=_DTYPES.get(computed, computed),
+            runtime={
+                "version": f"openvino {openvino.__version__}",
+                "devices": ", ".join(compiled.get_property("EXECUTION_DEVICES")),
+                "streams": str(compiled.get_property("NUM_STREAMS")),
+                "affinity": "pinned" if compiled.get_property("ENABLE_CPU_PINNING") else "not set",
+            },
+        )
+
+
+def options(precision: str, threads: int) -> dict[str, Any]:
+    """Return the properties of a compiled model: one stream, with the threads and precision of the case."""
+    return {
+        "INFERENCE_NUM_THREADS": threads,
+        "NUM_STREAMS": 1,
+        "PERFORMANCE_HINT": "LATENCY",
+        "ENABLE_CPU_PINNING": False,
+        "INFERENCE_PRECISION_HINT": _HINTS[precision],
+    }
+
+
+def _stored_dtype(model: Any) -> str:  # noqa: ANN401
+    """Return the dtype of the largest constant."""
+    constants = [node for node in model.get_ops() if node.get_type_name() == "Constant"]
+    largest = max(constants, key=lambda node: node.get_byte_size())
+    kind: str = largest.get_element_type().get_type_name()
+    return _DTYPES.get(kind, kind)

@@ -1,0 +1,154 @@
+"""Opening a backend: the network exported, its artifact built or found, and loaded."""
+
+from collections.abc import Iterable
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from time import monotonic
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+import torch
+from msgspec.structs import replace
+
+from benchtui.engine.devices import process_memory
+from benchtui.engine.models.backends import artifacts
+from benchtui.engine.models.backends.aot_inductor import AotInductor
+from benchtui.engine.models.backends.base import Backend, Loaded
+from benchtui.engine.models.backends.onnx_runtime import OnnxRuntime
+from benchtui.engine.models.backends.open_vino import OpenVino
+from benchtui.sessions.errors import CaseSkippedError
+from benchtui.sessions.payloads import Artifact, Effective
+from benchtui.sessions.sweep import Config
+
+_BACKENDS: dict[str, type[Backend]] = {
+    "aoti": AotInductor,
+    "onnxruntime": OnnxRuntime,
+    "openvino": OpenVino,
+}
+_FORMAT = 1
+"""Version of the artifacts. Another one isn't used."""
+
+
+class Opened:
+    """Network in a backend, called like that of transformers."""
+
+    def __init__(
+        self, backend: str, output: str, names: tuple[str, ...], loaded: Loaded, artifact: Artifact
+    ) -> None:
+        self._output, self._names, self._loaded = output, names, loaded
+        self.artifact = artifact
+        torch_threads = torch.get_num_threads()
+        unequal = f"{backend} ran with {loaded.threads} threads, torch would with {torch_threads}"
+        corrupt = "the stored artifact was corrupt and was built again"
+        self.marks = (
+            *loaded.marks,
+            *((unequal,) if loaded.threads != torch_threads else ()),
+            *((corrupt,) if artifact.corrupt else ()),
+        )
+        self.effective = Effective(
+            weights_dtype=loaded.weights_dtype,
+            autocast_dtype=None
+            if loaded.weights_dtype in ("qint8", loaded.computed_dtype)
+            else loaded.computed_dtype,
+            output_dtype=loaded.computed_dtype,
+            compiled=False,
+            threads=loaded.threads,
+            runtime=loaded.runtime,
+        )
+
+    def __call__(self, **inputs: object) -> SimpleNamespace:
+        """Run the network. Options of transformers' call were applied when it was exported."""
+        result = self._loaded.run(tuple(inputs[name] for name in self._names))  # type: ignore[misc]
+        return SimpleNamespace(**{self._output: result})
+
+
+def open_backend(network: Any, config: Config, inputs: dict[str, torch.Tensor], output: str) -> Opened:  # noqa: ANN401
+    """Open a network in the backend of a case. Without a stored artifact, it is exported with these inputs.
+
+    Raises:
+        CaseSkippedError: if a package of the backend isn't installed.
+    """
+    backend = _BACKENDS[config.backend]()
+    if missing := [name for name in backend.packages if find_spec(name) is None]:
+        raise CaseSkippedError(
+            f"backend {config.backend} needs the package {missing[0]}: pip install 'benchtui[{backend.extra}]'"
+        )
+    threads = torch.get_num_threads()
+
+    def build(folder: Path) -> Artifact:
+        process_memory.reset_peak()
+        begin_s = monotonic()
+        program = _exported(network, inputs, output)
+        exported_s = monotonic()
+        backend.build(program, folder, config.precision)
+        return Artifact(
+            export_s=exported_s - begin_s, convert_s=monotonic() - exported_s, peak_mb=process_memory.peak_mb()
+        )
+
+    key = _key(network, config, (*inputs, output), backend, threads)
+    folder, artifact = artifacts.stored_or_built(key, build)
+    begin_s = monotonic()
+    loaded = backend.load(folder, config.precision, threads)
+    artifact = replace(artifact, load_s=monotonic() - begin_s)
+    return Opened(config.backend, output, tuple(inputs), loaded, artifact)
+
+
+class _Forward(torch.nn.Module):
+    """Forward pass with inputs by position and one tensor as output."""
+
+    def __init__(self, network: Any, names: Iterable[str], output: str) -> None:  # noqa: ANN401
+        super().__init__()
+        self.network, self._names, self._output = network, tuple(names), output
+        taken = network.forward.__code__.co_varnames
+        self._options = {"use_cache": False} if "use_cache" in taken else {}
+
+    def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
+        """Return the output of that name."""
+        named = dict(zip(self._names, inputs, strict=True))
+        result: torch.Tensor = getattr(self.network(**named, **self._options), self._output)
+        return result
+
+
+def _exported(network: Any, inputs: dict[str, torch.Tensor], output: str) -> Any:  # noqa: ANN401
+    """Return torch's exported program, whose batch and length are dynamic.
+
+    The example has two rows, because torch makes a size of 1 constant.
+    """
+    two = tuple(torch.cat((tensor, tensor))[:2] for tensor in inputs.values())
+    dynamic = torch.export.Dim.DYNAMIC
+    sizes = tuple({0: dynamic, 1: dynamic} if tensor.dim() == 2 else {0: dynamic} for tensor in two)
+    with torch.no_grad():
+        return torch.export.export(
+            _Forward(network, inputs, output).eval(), two, dynamic_shapes={"inputs": sizes}, strict=False
+        )
+
+
+def _key(network: Any, config: Config, names: tuple[str, ...], backend: Backend, threads: int) -> str:  # noqa: ANN401
+    """Return a digest of everything that decides an artifact: weights, configuration, versions and options."""
+    packages = ("benchtui", "torch", "transformers", *backend.packages)
+    stated = (
+        _FORMAT,
+        config.backend,
+        config.precision,
+        threads if backend.fixed_threads else 0,
+        names,
+        {name: _version(name) for name in packages},
+        type(network).__name__,
+        network.config.to_json_string(),
+        str(getattr(network.config, "_attn_implementation", None)),
+    )
+    digest = sha256(msgspec.json.encode(stated))
+    for name, tensor in network.state_dict().items():
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
+    return digest.hexdigest()[:32]
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""

@@ -1,0 +1,181 @@
+"""Networks run by other engines: answers, what is read back, and artifacts under faults."""
+
+import errno
+import os
+import signal
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from benchtui.engine.device_support import has_instructions
+from benchtui.engine.devices.registry import open_device
+from benchtui.engine.models.backends import artifacts, open_vino, opening
+from benchtui.engine.models.backends.base import Loaded
+from benchtui.engine.models.backends.onnx_runtime import OnnxRuntime, fallback_marks
+from benchtui.engine.workloads.registry import make_workload
+from benchtui.sessions.analysis.applied_options import unapplied_options
+from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
+from benchtui.sessions.payloads import Artifact
+from benchtui.sessions.sweep import cases
+from benchtui.sessions.sweep.toml_reader import parse_sweep
+
+OPTIONS = ("batch_size=2", "sequence_length=16", "dataset=synthetic")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Folder of the artifacts."""
+    monkeypatch.setattr(artifacts, "folder", lambda: tmp_path / "artifacts")
+    return tmp_path / "artifacts"
+
+
+def made(model: Path, *overrides: str, task: str = "embed") -> Any:
+    text = f'model = "{model}"\nweights = "random"\ntask = "{task}"\n'
+    sweep = parse_sweep(text, "test", (*OPTIONS, *overrides), "tiny")
+    (case,) = cases(sweep)
+    assert case.skip is None
+    return make_workload(sweep, case.config, open_device("cpu"))
+
+
+@pytest.mark.parametrize("backend", ["onnxruntime", "openvino"])
+@pytest.mark.parametrize("task", ["embed", "classify"])
+def test_backend_answers_as_torch_and_its_artifact_is_used_again(
+    backend: str, task: str, tiny_model: Path
+) -> None:
+    expected = made(tiny_model, task=task).answer(0.0).values
+    first = made(tiny_model, f"backend={backend}", task=task)
+    assert torch.allclose(first.answer(0.0).values, expected, atol=1e-5)
+    assert first.effective.others["backend"] == backend
+    assert first.effective.threads == torch.get_num_threads()
+    assert first.effective.weights_dtype == first.effective.output_dtype == "float32"
+    assert first.artifact.size_mb > 0
+    assert not first.artifact.stored
+    longer = made(tiny_model, f"backend={backend}", "batch_size=1", "sequence_length=9", task=task)
+    assert longer.artifact.stored
+    assert longer.artifact.convert_s == first.artifact.convert_s
+    longer.step(lambda part: None)
+
+
+def test_a_language_model_of_onnx_runtime_has_torchs_logits(tiny_gpt2: Path) -> None:
+    expected = made(tiny_gpt2, task="lm-forward").answer(0.0).values
+    found = made(tiny_gpt2, "backend=onnxruntime", task="lm-forward").answer(0.0).values
+    assert torch.allclose(found, expected, atol=1e-5)
+
+
+def test_int8_of_onnx_runtime_has_quantized_weights(tiny_model: Path) -> None:
+    workload = made(tiny_model, "backend=onnxruntime", "precision=int8")
+    assert workload.effective.weights_dtype == "qint8"
+    assert workload.effective.autocast_dtype is None
+    exact = made(tiny_model).answer(0.0).values
+    assert not torch.allclose(workload.answer(0.0).values, exact, atol=1e-6)
+
+
+@pytest.mark.skipif(has_instructions("bf16") is not True, reason="the processor has no bf16")
+def test_bf16_that_openvino_takes_by_default_is_marked(
+    tiny_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = open_vino.options
+    monkeypatch.setattr(
+        open_vino,
+        "options",
+        lambda *given: {name: value for name, value in plain(*given).items() if "PRECISION" not in name},
+    )
+    workload = made(tiny_model, "backend=openvino")
+    assert workload.effective.autocast_dtype == "bfloat16"
+    assert "precision fp32 was requested but not applied" in unapplied_options(
+        workload._config, workload.effective
+    )
+
+
+def test_operations_in_another_provider_are_named() -> None:
+    shares = {"CUDAExecutionProvider": 310, "CPUExecutionProvider": 2}
+    assert fallback_marks(shares, "CUDAExecutionProvider") == (
+        "2 of 312 operations ran in CPUExecutionProvider instead of CUDAExecutionProvider",
+    )
+    assert fallback_marks({"CPUExecutionProvider": 2}, "CPUExecutionProvider") == ()
+
+
+def test_unequal_threads_are_marked(tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain: Callable[..., Loaded] = OnnxRuntime.load
+    monkeypatch.setattr(
+        OnnxRuntime, "load", lambda self, at, precision, threads: plain(self, at, precision, threads + 1)
+    )
+    workload = made(tiny_model, "backend=onnxruntime")
+    threads = torch.get_num_threads()
+    assert f"onnxruntime ran with {threads + 1} threads, torch would with {threads}" in workload.marks
+
+
+def test_missing_package_skips_with_the_command(tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening, "find_spec", lambda name: None)
+    with pytest.raises(
+        CaseSkippedError, match=r"needs the package openvino: pip install 'benchtui\[openvino\]'"
+    ):
+        made(tiny_model, "backend=openvino")
+
+
+def build(folder: Path) -> Artifact:
+    (folder / "model").write_bytes(b"model")
+    return Artifact(export_s=1.0, convert_s=2.0)
+
+
+def test_corrupt_artifact_is_built_again(folder: Path) -> None:
+    place, built = artifacts.stored_or_built("a", build)
+    assert not built.stored
+    (place / "model").write_bytes(b"other")
+    assert artifacts.stored_or_built("a", build)[1].corrupt
+    again = artifacts.stored_or_built("a", build)[1]
+    assert (again.stored, again.corrupt) == (True, False)
+
+
+def test_full_disk_leaves_nothing_and_is_one_line(folder: Path) -> None:
+    def fill(partial: Path) -> Artifact:
+        (partial / "model").write_bytes(b"mod")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(BenchtuiError, match=r"the artifact can't be stored: No space left"):
+        artifacts.stored_or_built("a", fill)
+    assert [path.name for path in folder.iterdir()] == ["a.lock"]
+
+
+def test_artifact_of_a_killed_build_is_built_by_the_next(folder: Path) -> None:
+    def die(partial: Path) -> Artifact:
+        (partial / "model").write_bytes(b"mod")
+        os.kill(os.getpid(), signal.SIGKILL)
+        raise AssertionError
+
+    if not (child := os.fork()):
+        artifacts.stored_or_built("a", die)
+    assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
+    assert (folder / "a.partial").exists()
+    place, built = artifacts.stored_or_built("a", build)
+    assert (built.stored, built.corrupt, (place / "model").read_bytes()) == (False, False, b"model")
+    assert not (folder / "a.partial").exists()
+
+
+def test_of_two_at_once_one_builds(folder: Path) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        found = [
+            each.result()[1].stored
+            for each in [pool.submit(artifacts.stored_or_built, "a", build) for _ in "ab"]
+        ]
+    assert sorted(found) == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (("backend=onnxruntime", "compile=default"), "which torch.compile doesn't change"),
+        (("backend=openvino", "precision=bf16"), "computes in fp32, amp-bf16 here, not in bf16"),
+        (("backend=openvino", "device=cuda:0"), "is measured on cpu only"),
+        (("backend=aoti", "quantization=bnb-int8"), "is for backend torch"),
+        (("backend=aoti", "task=generate"), "backend is for tasks"),
+    ],
+)
+def test_combinations_that_make_no_sense_are_skipped_in_the_plan(options: tuple[str, ...], reason: str) -> None:
+    (case,) = cases(parse_sweep('model = "m"', "test", options))
+    assert case.skip is not None
+    assert reason in case.skip
