@@ -13,6 +13,7 @@ from benchtui.engine.models.backends.base import Inputs, Loaded
 
 PROVIDER = "CPUExecutionProvider"
 _FILE, _EXPORTED = "model.onnx", "exported.onnx"
+_SPINNING = "session.intra_op.allow_spinning"
 _DTYPES = {"FLOAT": "float32", "FLOAT16": "float16", "BFLOAT16": "bfloat16", "INT8": "qint8", "UINT8": "qint8"}
 
 
@@ -42,7 +43,7 @@ class OnnxRuntime:
         package: Any = import_module("onnxruntime")
         options = package.SessionOptions()
         options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
-        options.add_session_config_entry("session.intra_op.allow_spinning", "1")
+        options.add_session_config_entry(_SPINNING, "1")
         options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
         session = package.InferenceSession(str(folder / _FILE), options, providers=[PROVIDER])
         names = [argument.name for argument in session.get_inputs()]
@@ -63,7 +64,7 @@ class OnnxRuntime:
                 "providers": ", ".join(f"{name} {count}" for name, count in shares.items()),
                 "graph optimization": str(used.graph_optimization_level).rpartition(".")[2],
                 "threads between operations": str(used.inter_op_num_threads),
-                "spinning": used.get_session_config_entry("session.intra_op.allow_spinning"),
+                "spinning": spinning if (spinning := used.get_session_config_entry(_SPINNING)) != "1" else "on",
                 "affinity": "not set",
             },
             marks=fallback_marks(shares, PROVIDER),

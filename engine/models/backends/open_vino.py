@@ -49,7 +49,7 @@ class OpenVino:
             weights_dtype=_stored_dtype(model),
             computed_dtype=_DTYPES.get(computed, computed),
             runtime={
-                "version": f"openvino {openvino.__version__}",
+                "version": f"openvino {openvino.__version__.partition('-')[0]}",
                 "devices": ", ".join(compiled.get_property("EXECUTION_DEVICES")),
                 "streams": str(compiled.get_property("NUM_STREAMS")),
                 "affinity": "pinned" if compiled.get_property("ENABLE_CPU_PINNING") else "not set",

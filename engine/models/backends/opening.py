@@ -1,5 +1,9 @@
 """Opening a backend: the network exported, its artifact built or found, and loaded."""
 
+import inspect
+import os
+import sys
+import warnings
 from collections.abc import Iterable
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
@@ -76,14 +80,17 @@ def open_backend(network: Any, config: Config, inputs: dict[str, torch.Tensor], 
         raise CaseSkippedError(
             f"backend {config.backend} needs the package {missing[0]}: pip install 'benchtui[{backend.extra}]'"
         )
+    _send_nothing()
     threads = torch.get_num_threads()
 
     def build(folder: Path) -> Artifact:
         process_memory.reset_peak()
         begin_s = monotonic()
-        program = _exported(network, inputs, output)
-        exported_s = monotonic()
-        backend.build(program, folder, config.precision)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the exporters about torch, which users can't fix
+            program = _exported(network, inputs, output)
+            exported_s = monotonic()
+            backend.build(program, folder, config.precision)
         return Artifact(
             export_s=exported_s - begin_s, convert_s=monotonic() - exported_s, peak_mb=process_memory.peak_mb()
         )
@@ -96,13 +103,19 @@ def open_backend(network: Any, config: Config, inputs: dict[str, torch.Tensor], 
     return Opened(config.backend, output, tuple(inputs), loaded, artifact)
 
 
+def _send_nothing() -> None:
+    """Turn off the usage statistics of ONNX Runtime and OpenVINO, before they are imported."""
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+    sys.modules["openvino_telemetry"] = None  # type: ignore[assignment]  # OpenVINO then has a stub
+
+
 class _Forward(torch.nn.Module):
     """Forward pass with inputs by position and one tensor as output."""
 
     def __init__(self, network: Any, names: Iterable[str], output: str) -> None:  # noqa: ANN401
         super().__init__()
         self.network, self._names, self._output = network, tuple(names), output
-        taken = network.forward.__code__.co_varnames
+        taken = inspect.signature(network.forward).parameters
         self._options = {"use_cache": False} if "use_cache" in taken else {}
 
     def forward(self, *inputs: torch.Tensor) -> torch.Tensor:

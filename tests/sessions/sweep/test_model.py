@@ -204,6 +204,7 @@ def test_options_are_written_out_with_their_defaults() -> None:
         "activation_checkpointing": "auto",
         "accumulation": 0,
         "new_tokens": 0,
+        "backend": "torch",
         "pooling": "auto",
         "audio_seconds": 0,
         "env": "",
