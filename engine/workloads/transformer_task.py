@@ -228,13 +228,8 @@ class NetworkTask:
         self._batches.rewind()
         self._opened = opened = open_backend(self._network, self._config, inputs, self.output)
         self.artifact, self.marks = opened.artifact, (*self.marks, *opened.marks)
-        kept = replace(
-            opened.effective,
-            attention=attention.read_back(self._network),
-            weights_mb=round(quantization.weights_mb(self._network), 3),
-        )
+        opened.effective = replace(opened.effective, attention=attention.read_back(self._network))
         self._network.to("meta")
-        opened.effective = kept
         return opened
 
     def _extend(self, network: Any) -> Any:  # noqa: ANN401  (a model of transformers)

@@ -16,6 +16,7 @@ from benchtui.engine.devices.registry import open_device
 from benchtui.engine.models.backends import artifacts, open_vino, opening
 from benchtui.engine.models.backends.base import Loaded
 from benchtui.engine.models.backends.onnx_runtime import OnnxRuntime, fallback_marks
+from benchtui.engine.worker import step_cost
 from benchtui.engine.workloads.registry import make_workload
 from benchtui.sessions.analysis.applied_options import unapplied_options
 from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
@@ -179,3 +180,9 @@ def test_combinations_that_make_no_sense_are_skipped_in_the_plan(options: tuple[
     (case,) = cases(parse_sweep('model = "m"', "test", options))
     assert case.skip is not None
     assert reason in case.skip
+
+
+def test_operations_of_a_backend_are_absent_with_the_reason(tiny_model: Path) -> None:
+    workload = made(tiny_model, "backend=onnxruntime")
+    with pytest.raises(BenchtuiError, match="onnxruntime runs a step in one call"):
+        step_cost.count(workload.step, 0.0, workload.effective)
