@@ -14,7 +14,7 @@ _FILE, _DTYPE = "model.pt2", "dtype"
 class AotInductor:
     """Torch's compiler for packages."""
 
-    packages = ()
+    packages: tuple[str, ...] = ()
     extra = ""
     fixed_threads = True
 

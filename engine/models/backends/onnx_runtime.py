@@ -20,7 +20,7 @@ _DTYPES = {"FLOAT": "float32", "FLOAT16": "float16", "BFLOAT16": "bfloat16", "IN
 class OnnxRuntime:
     """ONNX Runtime with its provider for processors."""
 
-    packages = ("onnxruntime", "onnx", "onnxscript")
+    packages: tuple[str, ...] = ("onnxruntime", "onnx", "onnxscript")
     extra = "onnx"
     fixed_threads = False
 

@@ -19,7 +19,7 @@ class OpenVino:
     Without a hint it computes in bf16 where the processor can, whatever the precision of the weights.
     """
 
-    packages = ("openvino",)
+    packages: tuple[str, ...] = ("openvino",)
     extra = "openvino"
     fixed_threads = False
 

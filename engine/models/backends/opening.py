@@ -141,7 +141,7 @@ def _exported(network: Any, inputs: dict[str, torch.Tensor], output: str) -> Any
 
 def _key(network: Any, config: Config, names: tuple[str, ...], backend: Backend, threads: int) -> str:  # noqa: ANN401
     """Return a digest of everything that decides an artifact: weights, configuration, versions and options."""
-    packages = ("benchtui", "torch", "transformers", *backend.packages)
+    packages: tuple[str, ...] = ("benchtui", "torch", "transformers", *backend.packages)
     stated = (
         _FORMAT,
         config.backend,
