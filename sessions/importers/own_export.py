@@ -109,8 +109,8 @@ def _measurement(row: Cells) -> Measurement:
         task=SERVE.name if row.get("sample") == SERVE.one_sample else None,
         reported=_reported(row),
         memory=_record(row, Memory),
-        samples_per_step=_number(row.get("samples_per_step")),
-        new_tokens=_number(row.get("new_tokens")) or None,
+        samples_per_step=msgspec.convert(row.get("samples_per_step"), int | None, strict=False),
+        new_tokens=msgspec.convert(row.get("new_tokens"), int | None, strict=False) or None,
         marks=tuple(row["marks"] or ()),
         outcome=outcome,
         failure=None if outcome == "ok" else row.get("reason") or f"{row['outcome']} when it was exported",
@@ -146,10 +146,6 @@ def _rounds(row: Cells) -> list[float]:
     every = row.get("verdict_doubt") != _DISTURBED and 0 not in medians
     whole = every and medians and typical and isclose(fmean(map(log, medians)), log(typical[0]), abs_tol=1e-9)
     return medians if whole else typical if medians else []
-
-
-def _number(cell: object) -> int | None:
-    return None if cell is None else msgspec.convert(cell, int, strict=False)
 
 
 def _record(cells: Cells, record: type[T]) -> T | None:

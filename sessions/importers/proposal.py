@@ -17,7 +17,10 @@ from benchtui.sessions.importers.file_map import FileMap, Row, rows_of, scalars
 from benchtui.sessions.importers.quantities import (
     MB,
     MS,
+    OPTIONS,
     RATES,
+    SIZES,
+    TIMES,
     UNIT_NAMES,
     WHOLE,
     canonical_unit,
@@ -45,7 +48,7 @@ _OF_OUTER = ("batch_size", "model", "device", "precision", "sequence_length", "m
 _LETTER = re.compile(r"(?![eE][-+]?\d)[^\W\d_]")
 """Letter of a unit, rather than the one before an exponent."""
 _NUMBER = re.compile(r"[-+~≈$]?\.?\d")
-_COUNTER = re.compile(r"(?i)steps?|iter|iteration|run|i|n|#|index|epoch|time_?stamp|date")
+_COUNTER = re.compile(r"(?i)steps?|iter|iteration|run|i|n|#|index|id|no|nr|row|epoch|time_?stamp|date")
 """Column that only counts the steps of one case."""
 _ALTERNATIVES = frozenset(
     (
@@ -170,6 +173,7 @@ def _proposed(rows: Sequence[Row], *, named: bool) -> dict[str, str] | None:
         if first is None or name == "option" or _is_alternative(first, column):
             columns[column] = name
     columns |= _options(rows, names, columns)
+    columns |= _settings(rows, names, columns)
     columns |= _wide(names, columns)
     results = [name.rpartition(":")[2] for name in columns.values()]
     if not any(name.startswith("step") or name.endswith("per_s") for name in results):
@@ -207,6 +211,25 @@ def _options(rows: Sequence[Row], names: Iterable[str], columns: dict[str, str])
         if name not in columns and len(cells) > 1 and not any(map(_NUMBER.match, cells)):
             texts[name] = "option"
     return texts
+
+
+def _settings(rows: Sequence[Row], names: Iterable[str], columns: dict[str, str]) -> dict[str, str]:
+    """Return the columns of whole numbers without a quantity that differ between rows of one case.
+
+    They may be results, but rows that differ in a setting, such as ``num_beams``, aren't repeats.
+    """
+    of_case = [column for column, of in columns.items() if of in (*OPTIONS, "name", "option")]
+    cases: dict[tuple[str, ...], list[Row]] = {}
+    for row in rows:
+        cases.setdefault(tuple(str(row.get(column)) for column in of_case), []).append(row)
+    settings = {}
+    for name in names:
+        if name in columns or _COUNTER.fullmatch(name) or _OTHER_STATISTICS.search(name.replace("_", " ")):
+            continue
+        cells = [[str(row.get(name)) for row in of_one] for of_one in cases.values()]
+        if all(cell.isdecimal() for one in cells for cell in one) and any(len({*one}) > 1 for one in cells):
+            settings[name] = "option"
+    return settings
 
 
 def _is_text(column: str, rows: Sequence[Row]) -> bool:
@@ -247,14 +270,16 @@ def _require_units(source: Source, columns: dict[str, str], rows: Sequence[Row])
 
 def given(text: str, source: Source) -> FileMap:
     """Parse a map such as ``latency_ms=step_ms,batch=batch_size``. Raises BenchtuiError for an unknown name."""
-    columns: dict[str, str | tuple[str, ...]] = {}
+    columns: dict[str, str] = {}
+    gather = False
     for part in next(csv.reader([text], skipinitialspace=True)):
         column, sign, name = part.strip().rpartition("=")
         if not sign or not column or not name:
             raise BenchtuiError(f"--map: {quoted(part)} isn't COLUMN=QUANTITY, such as latency_ms=step_ms")
-        target(name.rpartition(":")[2], "--map")
-        columns[column] = name
-    gather = any(name in ("steps", *(f"steps_{unit}" for unit in MS)) for name in columns.values())
+        option, sign, of = name.rpartition(":")
+        quantity = _usual(of)
+        gather |= target(quantity, "--map").name == "steps"
+        columns[column] = f"{option}{sign}{quantity}"
     shapes = [*_shapes(source), FileMap(columns={}, gather=True)]
     shapes.sort(key=lambda shape: shape.gather and not gather)
     missing = [
@@ -265,7 +290,20 @@ def given(text: str, source: Source) -> FileMap:
         there = dict.fromkeys(column for record in source.records[:100] for column in record.value)
         known = ", ".join(visible(column, LONGEST_VALUE) for column in islice(there, 20))
         raise BenchtuiError(f"--map: {source.path} has no column {quoted(fewest[0])}; it has {known}")
+    if "unit" not in columns.values():
+        _require_units(source, columns, rows_of(source.beginning, shape)[:100])
     return structs.replace(shape, columns=columns)
+
+
+def _usual(name: str) -> str:
+    """Return a quantity for a usual name of it, such as ``throughput``; the name itself if it is one, or none is."""
+    try:
+        target(name, "--map")
+    except BenchtuiError:
+        quantity = _quantity(name) or name
+        of = target(quantity, "--map")
+        return quantity if of.unit or of.name not in (*TIMES, *SIZES, "energy_j", "power_w") else name
+    return name
 
 
 def _missing(rows: Sequence[Row], columns: Iterable[str], lists: bool) -> list[str]:
@@ -329,6 +367,9 @@ def _quantity_of(name: str) -> str | None:
 def user_map(content: object, name: str) -> FileMap:
     """Read a map of the user's from TOML. Raises BenchtuiError that says which entry is wrong."""
     try:
-        return msgspec.convert(content, FileMap)
-    except msgspec.ValidationError as error:
+        file_map = msgspec.convert(content, FileMap)
+        for pattern in file_map.remove.values():
+            re.compile(pattern)
+    except (msgspec.ValidationError, re.error) as error:
         raise BenchtuiError(f"map {name}: {error}") from error
+    return file_map

@@ -101,9 +101,20 @@ _PER = {"ms": 1e3, "us": 1e6, "ns": 1e9, "min": 1 / 60}
 _STATED = {**dict.fromkeys(TIMES, "ms"), **dict.fromkeys(SIZES, "mb"), "energy_j": "j", "power_w": "w"}
 """Unit of a quantity if nothing states another."""
 _TARGET = re.compile(
-    rf"(?P<stem>{'|'.join((*TIMES, *SIZES))})(?:_(?P<statistic>{'|'.join(STATISTICS)}))?"
+    rf"(?P<stem>{'|'.join((*TIMES, *SIZES))})(?:_(?P<statistic>{'|'.join(STATISTICS)}|min(?=_)|max))?"
     rf"(?:_(?P<unit>{'|'.join((*MS, *MB))}))?"
 )
+_COLUMNS = {
+    r"^latency(?=_|$)": "step",
+    r"^latencies(?=_|$)": "steps",
+    r"^(time_to_first_token|ttft)(?=_|$)": "first_token",
+    r"^(time_per_output_token|tpot)(?=_|$)": "per_token",
+    r"_(p50|typical)(?=_|$)": "_median",
+    r"_avg(?=_|$)": "_mean",
+    r"^mean_power_w$": "power_w",
+    r"^outcome$": "status",
+}
+"""Names of quantities that exports and people use, as patterns, and what stands for them here."""
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _DURATION = re.compile(r"(?:(\d+)\s?h)?\s?(?:(\d+)\s?m(?:in)?\s?(?=\d))(\d+(?:\.\d+)?)\s?s")
 """Time such as 1m03s."""
@@ -139,9 +150,12 @@ class Target(msgspec.Struct, frozen=True):
 
 def target(text: str, where: str) -> Target:
     """Parse the name of a quantity, such as ``step_p99_ms``. Raises BenchtuiError for an unknown one."""
-    if text in (*FIGURES, *OPTIONS, *WORDS):
-        return Target(text)
-    match = _TARGET.fullmatch(text)
+    name = text
+    for pattern, instead in _COLUMNS.items():
+        name = re.sub(pattern, instead, name)
+    if name in (*FIGURES, *OPTIONS, *WORDS):
+        return Target(name)
+    match = _TARGET.fullmatch(name)
     unit = match["unit"] if match else None
     if match is None or (unit and unit not in (MB if match["stem"] in SIZES else MS)):
         raise BenchtuiError(
@@ -150,6 +164,8 @@ def target(text: str, where: str) -> Target:
             f" {', '.join(f'{name}_mb' for name in SIZES[:4])}, {', '.join((*FIGURES, *OPTIONS))},"
             " name, group, option, round, status, reason, ignored"
         )
+    if match["stem"] in TIMES and match["statistic"] in ("min", "max"):  # which no session has
+        return Target("ignored")
     return Target(match["stem"], match["statistic"] or "mean", unit)
 
 

@@ -41,7 +41,7 @@ class Reader:
         self._targets = [pair for column, names in file_map.columns.items() for pair in _targets(column, names)]
         self._unit_column = next((column for column, of in self._targets if of.name == "unit"), "")
         self._of_rules = [
-            [(column, target(name, _where(file_map))) for column, name in rule.columns.items()]
+            [(column, target(name, f"map {file_map.tool}")) for column, name in rule.columns.items()]
             for rule in file_map.when
         ]
         optional = [part for part in file_map.name if isinstance(part, str) and part.startswith("?")]
@@ -87,7 +87,8 @@ class Reader:
 
     def reads(self, column: str) -> bool:
         """Return whether a quantity, a name, an option or a pattern covers a column."""
-        return column in self._options or column in self.shared_options or self._is_mapped(column)
+        is_mapped = column in self._used or any(fnmatchcase(column, pattern) for pattern in self._map.derived)
+        return is_mapped or column in self._options or column in self.shared_options
 
     def _split(self, row: Row, by_prefix: Collection[tuple[str, str, str]]) -> Iterator[CaseValues]:
         prefixes = tuple(prefix for _, prefix, _ in by_prefix)
@@ -108,7 +109,7 @@ class Reader:
                 for column, cell in row.levels[0].items():
                     if fnmatchcase(column, pattern) and not is_empty(cell):
                         text = column.removeprefix(before).removesuffix(after).strip(" _=-()")
-                        yield column, option, text, target(name, _where(self._map))
+                        yield column, option, text, target(name, f"map {self._map.tool}")
 
     def _read(self, row: Row, stated: dict[str, str], targets: Sequence[tuple[str, Target]]) -> CaseValues:
         values = CaseValues(self.place(row.place), population=self._map.population, words=dict(stated))
@@ -264,9 +265,6 @@ class Reader:
         options = {column for column, of in self._targets if of.name in OPTIONS} - named
         return (self._map.varied_are_options and name in options) or name not in self._used
 
-    def _is_mapped(self, column: str) -> bool:
-        return column in self._used or any(fnmatchcase(column, pattern) for pattern in self._map.derived)
-
 
 def _used(file_map: FileMap, rows: Sequence[Row]) -> frozenset[str]:
     """Return the columns that a map reads in these rows."""
@@ -282,10 +280,6 @@ def _used(file_map: FileMap, rows: Sequence[Row]) -> frozenset[str]:
 def _parts(column: str) -> frozenset[str]:
     """Return the words of a column's name, which say whose figure it is if several columns have a quantity."""
     return frozenset(re.findall(r"[^\W_]+", column.lower()))
-
-
-def _where(file_map: FileMap) -> str:
-    return f"map {file_map.tool}"
 
 
 def _targets(column: str, names: str | Sequence[str]) -> Iterator[tuple[str, Target]]:

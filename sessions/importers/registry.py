@@ -61,14 +61,12 @@ def read(path: Path, kind: str | None = None, map_text: str | None = None) -> Im
 
 
 def _imported(content: Source, kind: str | None, map_text: str | None) -> Imported:
-    if map_text:
-        return mapping.apply(content, _named_map(map_text) or proposal.given(map_text, content))
-    if kind in (None, own_export.TOOL) and own_export.is_export(content):
+    if not map_text and kind in (None, own_export.TOOL) and own_export.is_export(content):
         return own_export.read(content)
-    file_map = map_of(content, kind)
+    file_map = _named_map(map_text) if map_text else map_of(content, kind)
     if file_map:
         return mapping.apply(content, file_map)
-    proposed = proposal.propose(content)
+    proposed = proposal.given(map_text, content) if map_text else proposal.propose(content)
     if proposed is None:
         raise BenchtuiError(f"{content.path}: {_nearest(content)}")
     imported = mapping.apply(content, proposed)
@@ -81,12 +79,13 @@ def _named_map(name: str) -> FileMap | None:
         return None
     path = maps_path()
     try:
-        own = parse_toml(input_file.read_text(path)).get("import", {}) if path.exists() else {}
+        own = parse_toml(input_file.read_text(path)).get("import") if path.exists() else None
     except (OSError, ValueError) as error:
         raise BenchtuiError(f"{path}: {error}") from error
-    if name in own:
-        return proposal.user_map({"tool": name, **own[name]}, f"{path}: import.{name}")
-    known = ", ".join([*own, *tools()])
+    by_name = own if isinstance(own, dict) else {}
+    if isinstance(by_name.get(name), dict):
+        return proposal.user_map({"tool": name, **by_name[name]}, f"{path}: import.{name}")
+    known = ", ".join([*by_name, *tools()])
     raise BenchtuiError(f"--map: neither COLUMN=QUANTITY nor a map: {name!r}; known maps are {known} ({path})")
 
 

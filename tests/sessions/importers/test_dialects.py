@@ -97,6 +97,10 @@ OTHERS: dict[str, tuple[str, dict[str, float | None]]] = {
     "a quantity a row": ("metric,value\nbatch_size,8\nlatency_ms,5.5\n", {"bs=8": 5.5}),
     "single steps": ("step,latency_ms\n0,5\n1,6\n2,7\n", {"case": 6}),
     "an object of cases": (json.dumps({"a": RECORDS[0], "b": RECORDS[1]}), {"a bs=1": 5.5, "b bs=2": 7.5}),
+    "settings that nobody knows": (
+        "batch_size,num_beams,latency_ms\n1,1,5\n1,4,12\n",
+        {"bs=1 num_beams=1": 5, "bs=1 num_beams=4": 12},
+    ),
     "texts that tell rows apart": (
         "| Step | Batch | Average |\n|---|---|---|\n| prefill | 1 | 36 ms |\n| decode | 1 | 25 ms |\n",
         {"bs=1 Step=prefill": 36, "bs=1 Step=decode": 25},
