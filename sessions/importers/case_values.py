@@ -182,7 +182,10 @@ class CaseValues(msgspec.Struct):
         failed, total = failures.failed, failures.total
         if self.words.get("skipped", "").lower() in YES:
             return "skipped", reason or "skipped by its tool"
-        if status and status.lower() not in SUCCESSES and (outcome := failed_outcome(status)):
+        stated = status or reason or ""
+        if stated.lower() not in (*SUCCESSES, "" if status else "false") and (
+            outcome := failed_outcome(stated)
+        ):
             return outcome, reason or _status_text(status)
         if self.outcome and not steps and center_ms is None:
             return self.outcome, reason or self.reason
@@ -193,7 +196,7 @@ class CaseValues(msgspec.Struct):
         if center_ms is None and not self._rate():
             cause = self.unreadable[0] if self.unreadable else "no step time"
             located = _status_text(status) if status else ": ".join(filter(None, (self.place, cause)))
-            return "failed", located if self.unreadable else self.word("failure") or located
+            return "failed", located if self.unreadable else reason or self.word("failure") or located
         return "ok", None
 
     def _rate(self) -> float | None:

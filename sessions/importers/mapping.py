@@ -59,8 +59,7 @@ def apply(source: Source, file_map: FileMap) -> Imported:
             *loops_note(int(n) for values in cases if (n := values.loops)),
             *_unknown(file_map, cases, measurements),
             *facts.differing,
-            *_cells(reader),
-            *_ignored(_unread(kept, file_map, reader)),
+            *_cells(reader, [visible(name, LONGEST_VALUE) for name in _unread(kept, file_map, reader)]),
         ),
     )
 
@@ -166,21 +165,22 @@ def _unknown(
         yield "rows without a sequence length aren't part of a series of batch sizes"
 
 
-def _cells(reader: Reader) -> Iterator[str]:
-    """Yield notes on options that all rows share, and on cells that say nothing."""
+def _cells(reader: Reader, unread: Sequence[str]) -> Iterator[str]:
+    """Yield notes on options that all rows share, cells that say nothing, and columns that nothing reads."""
     options = [f"{name}={visible(text, LONGEST_VALUE)}" for name, text in reader.shared_options.items()]
     if options:
         yield f"options shared by all rows: {', '.join(options)}"
     yield from reader.remarks[:MOST_NAMED]
     if (more := len(reader.remarks) - MOST_NAMED) > 0:
         yield f"{more:,} more {'cell' if more == 1 else 'cells'} imported as unknown"
+    if unread:
+        yield f"ignored fields: {named(unread, MOST_IGNORED)}"
 
 
 def _unread(rows: Sequence[Row], file_map: FileMap, reader: Reader) -> Iterator[str]:
     """Yield the columns that nothing reads: of rows, and of the objects around them."""
     outermost = file_map.rows.partition(".")[0].strip("?=")
-    inside = f"{file_map.rows}." if outermost == file_map.rows.partition(".")[0] != "*" else ""
-    inside = inside.lstrip(".")
+    inside = f"{file_map.rows}." if file_map.rows and not {*file_map.rows} & {*"?*="} else ""
     prefixes = tuple(prefix for by in file_map.split.values() for prefix in by)
     seen: dict[str, bool] = {}
     for row in rows:
@@ -194,13 +194,6 @@ def _unread(rows: Sequence[Row], file_map: FileMap, reader: Reader) -> Iterator[
                 if shown not in seen:
                     seen[shown] = reader.reads(bare) or _is_around(bare, file_map)
     yield from (path for path, is_read in seen.items() if not is_read)
-
-
-def _ignored(columns: Iterable[str]) -> Iterator[str]:
-    """Yield a note that lists ignored columns."""
-    names = [visible(column, LONGEST_VALUE) for column in columns]
-    if names:
-        yield f"ignored fields: {named(names, MOST_IGNORED)}"
 
 
 def _is_around(path: str, file_map: FileMap) -> bool:

@@ -59,7 +59,7 @@ def read(source: Source) -> Imported:
         if rows[0].keys() >= _OF_RESULTS:
             return _results(rows, source.first)
         return Imported(kind=TOOL, measurements=tuple(_steps(rows)))
-    except (msgspec.ValidationError, ValueError, TypeError) as error:
+    except (msgspec.ValidationError, LookupError, ValueError, TypeError) as error:
         raise BenchtuiError(f"{source.path}: a damaged export: {shortened(str(error))}") from error
 
 

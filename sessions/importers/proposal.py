@@ -5,6 +5,7 @@ import fnmatch
 import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from importlib.resources import files
 from itertools import islice
 
@@ -48,8 +49,10 @@ _OF_OUTER = ("batch_size", "model", "device", "precision", "sequence_length", "m
 _LETTER = re.compile(r"(?![eE][-+]?\d)[^\W\d_]")
 """Letter of a unit, rather than the one before an exponent."""
 _NUMBER = re.compile(r"[-+~≈$]?\.?\d")
-_COUNTER = re.compile(r"(?i)steps?|iter|iteration|run|i|n|#|index|id|no|nr|row|epoch|time_?stamp|date")
-"""Column that only counts the steps of one case."""
+_COUNTER = re.compile(
+    r"(?i)steps?|iter|iteration|run|i|n|#|index|id|no|nr|row|epoch|time_?stamp|date|.*loss|lr|learning_rate|grad_norm"
+)
+"""Column that only counts the steps of one case, or is a result of training."""
 _ALTERNATIVES = frozenset(
     (
         *PRECISIONS,
@@ -76,6 +79,11 @@ _UNIT = re.compile(
 )
 
 
+_UNIT_INSIDE = re.compile(rf"\s*[(\[](?:{'|'.join(UNIT_NAMES)})[)\]]\s*(?=\S)")
+"""Unit in parentheses before the statistic, such as ``latency (ms) p50``."""
+_UNIT_COLUMN = re.compile(r"(?i)(.*[._ ])?units?")
+
+
 def propose(source: Source) -> FileMap | None:
     """Propose a map; None if no column is a step time or a rate of cases.
 
@@ -86,7 +94,8 @@ def propose(source: Source) -> FileMap | None:
         found = rows_of(source.beginning, shape)[:100]
         columns = _proposed(found, named=shape.rows == "*")
         if columns is not None:
-            _require_units(source, columns, found)
+            if "unit" not in columns.values():
+                _require_units(source, columns, found)
             if shape.rows == "*" and "name" not in columns.values():
                 columns["*"] = "name"
             steps = {column: re.sub(r"^step(?!s)", "steps", str(name)) for column, name in columns.items()}
@@ -102,15 +111,11 @@ def propose(source: Source) -> FileMap | None:
 
 def column_without_numbers(source: Source) -> str | None:
     """Return the first column that is named like a step time or a rate and states nothing in any row."""
-    return next(
-        (
-            column
-            for column in islice(source.first, MOST_COLUMNS)
-            if (_quantity(column) or "").startswith(("step", *RATES))
-            and all(is_empty(record.value.get(column)) for record in source.beginning.records)
-        ),
-        None,
-    )
+    for column in islice(source.first, MOST_COLUMNS):
+        cells = [record.value.get(column) for record in source.beginning.records]
+        if (_quantity(column) or "").startswith(("step", *RATES)) and all(map(is_empty, cells)):
+            return column
+    return None
 
 
 def column_of_minutes_or_minimum(source: Source) -> str | None:
@@ -172,8 +177,10 @@ def _proposed(rows: Sequence[Row], *, named: bool) -> dict[str, str] | None:
             name = name.replace("step", "steps", 1)
         if first is None or name == "option" or _is_alternative(first, column):
             columns[column] = name
+    cells = {name: {str(row.get(name)) for row in rows} for name in names if _UNIT_COLUMN.fullmatch(name)}
+    units = [name for name, texts in cells.items() if all(canonical_unit(text) in MS for text in texts)]
+    columns |= {name: "unit" for name in units[:1]}
     columns |= _options(rows, names, columns)
-    columns |= _settings(rows, names, columns)
     columns |= _wide(names, columns)
     results = [name.rpartition(":")[2] for name in columns.values()]
     if not any(name.startswith("step") or name.endswith("per_s") for name in results):
@@ -193,6 +200,8 @@ def _fits(name: str, cells: Sequence[object]) -> bool:
         return not any(map(_NUMBER.match, items))
     if of.name in _WITH_STATISTICS and of.statistic not in ("mean", "median") and not of.unit:
         return any(_NUMBER.match(item) and _LETTER.search(item) for item in items)
+    if name == "failed" and {*map(str.lower, items)} <= {"true", "false"}:
+        return True
     return not (of.is_figure or of.name in WHOLE) or any(map(_NUMBER.match, items))
 
 
@@ -204,32 +213,23 @@ def _is_alternative(column: str, other: str) -> bool:
 
 
 def _options(rows: Sequence[Row], names: Iterable[str], columns: dict[str, str]) -> dict[str, str]:
-    """Return the columns without a quantity whose texts differ between rows: they tell cases apart."""
-    texts = {}
-    for name in names:
-        cells = {str(cell) for row in rows if isinstance(cell := row.get(name), str)}
-        if name not in columns and len(cells) > 1 and not any(map(_NUMBER.match, cells)):
-            texts[name] = "option"
-    return texts
+    """Return the columns without a quantity that tell cases apart.
 
-
-def _settings(rows: Sequence[Row], names: Iterable[str], columns: dict[str, str]) -> dict[str, str]:
-    """Return the columns of whole numbers without a quantity that differ between rows of one case.
-
-    They may be results, but rows that differ in a setting, such as ``num_beams``, aren't repeats.
+    These are texts that differ, and whole numbers that differ between rows of one case. Such a number may be a
+    result, but rows that differ in a setting, such as ``num_beams``, aren't repeats.
     """
     of_case = [column for column, of in columns.items() if of in (*OPTIONS, "name", "option")]
-    cases: dict[tuple[str, ...], list[Row]] = {}
-    for row in rows:
-        cases.setdefault(tuple(str(row.get(column)) for column in of_case), []).append(row)
-    settings = {}
-    for name in names:
-        if name in columns or _COUNTER.fullmatch(name) or _OTHER_STATISTICS.search(name.replace("_", " ")):
-            continue
-        cells = [[str(row.get(name)) for row in of_one] for of_one in cases.values()]
-        if all(cell.isdecimal() for one in cells for cell in one) and any(len({*one}) > 1 for one in cells):
-            settings[name] = "option"
-    return settings
+    options = {}
+    for name in (name for name in names if name not in columns and not _OF_OPTION.fullmatch(name)):
+        cells = [row.get(name) for row in rows]
+        texts = {cell for cell in cells if isinstance(cell, str)}
+        cases = {(str(row.get(name)), *(str(row.get(column)) for column in of_case)) for row in rows}
+        if len(texts) > 1 and not any(map(_NUMBER.match, texts)):
+            options[name] = "option"
+        elif all(str(cell).isdecimal() for cell in cells) and len(cases) > len({case[1:] for case in cases}):
+            is_result = _COUNTER.fullmatch(name) or _OTHER_STATISTICS.search(name.replace("_", " "))
+            options |= {} if is_result else {name: "option"}
+    return options
 
 
 def _is_text(column: str, rows: Sequence[Row]) -> bool:
@@ -260,7 +260,7 @@ def _require_units(source: Source, columns: dict[str, str], rows: Sequence[Row])
     for column, name in columns.items():
         cells = [str(cell) for row in rows if (cell := row.get(column)) is not None]
         of = target(name.rpartition(":")[2], "")
-        if of.name in _WITH_STATISTICS and not of.unit and not any(map(_LETTER.search, cells)):
+        if of.name in (*_WITH_STATISTICS, "steps") and not of.unit and not any(map(_LETTER.search, cells)):
             example = shown(FileMap(columns={**columns, column: f"{name}_ms"}))
             raise BenchtuiError(
                 f"{source.path}: the unit of {quoted(column)} isn't stated: say it with --map, in milliseconds"
@@ -276,10 +276,8 @@ def given(text: str, source: Source) -> FileMap:
         column, sign, name = part.strip().rpartition("=")
         if not sign or not column or not name:
             raise BenchtuiError(f"--map: {quoted(part)} isn't COLUMN=QUANTITY, such as latency_ms=step_ms")
-        option, sign, of = name.rpartition(":")
-        quantity = _usual(of)
-        gather |= target(quantity, "--map").name == "steps"
-        columns[column] = f"{option}{sign}{quantity}"
+        columns[column] = _usual(name)
+        gather |= target(columns[column].rpartition(":")[2], "--map").name == "steps"
     shapes = [*_shapes(source), FileMap(columns={}, gather=True)]
     shapes.sort(key=lambda shape: shape.gather and not gather)
     missing = [
@@ -296,14 +294,16 @@ def given(text: str, source: Source) -> FileMap:
 
 
 def _usual(name: str) -> str:
-    """Return a quantity for a usual name of it, such as ``throughput``; the name itself if it is one, or none is."""
-    try:
-        target(name, "--map")
-    except BenchtuiError:
-        quantity = _quantity(name) or name
-        of = target(quantity, "--map")
-        return quantity if of.unit or of.name not in (*TIMES, *SIZES, "energy_j", "power_w") else name
-    return name
+    """Return a quantity for the name of a column that has it, as exports do; the name itself if none has."""
+    option, sign, of = name.rpartition(":")
+    for known in (of, re.sub(r"^latency(?=_)", "step", of)):
+        with suppress(BenchtuiError):
+            target(known, "")
+            return f"{option}{sign}{known}"
+    quantity = _quantity(of) or of
+    unit = next((unit for unit in ("_j", "_w") if quantity.endswith(unit)), "")
+    sure = target(quantity, "--map").unit or target(quantity, "--map").name not in (*TIMES, *SIZES)
+    return f"{option}{sign}{quantity}" if sure and of.endswith(unit) else name
 
 
 def _missing(rows: Sequence[Row], columns: Iterable[str], lists: bool) -> list[str]:
@@ -335,7 +335,9 @@ def _quantity(column: str) -> str | None:
 
 
 def _quantity_of(name: str) -> str | None:
-    text = re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", "_", name).strip().lower()
+    text = re.sub(r"(?<=[a-z])(?=[A-Z][a-z]|[A-Z][BS]$)", "_", name).strip().lower()
+    if match := _UNIT_INSIDE.search(text):
+        text = f"{text.replace(match[0], ' ')} {match[0].strip()}"
     unit_match = _UNIT.search(text)
     unit = canonical_unit(unit_match[1]) if unit_match else None
     bare = text[: unit_match.start()].strip(" _([") if unit_match else text
@@ -372,4 +374,8 @@ def user_map(content: object, name: str) -> FileMap:
             re.compile(pattern)
     except (msgspec.ValidationError, re.error) as error:
         raise BenchtuiError(f"map {name}: {error}") from error
-    return file_map
+    columns = {
+        column: _usual(names) if isinstance(names, str) else tuple(map(_usual, names))
+        for column, names in file_map.columns.items()
+    }
+    return structs.replace(file_map, columns=columns)

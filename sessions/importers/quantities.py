@@ -104,17 +104,6 @@ _TARGET = re.compile(
     rf"(?P<stem>{'|'.join((*TIMES, *SIZES))})(?:_(?P<statistic>{'|'.join(STATISTICS)}|min(?=_)|max))?"
     rf"(?:_(?P<unit>{'|'.join((*MS, *MB))}))?"
 )
-_COLUMNS = {
-    r"^latency(?=_|$)": "step",
-    r"^latencies(?=_|$)": "steps",
-    r"^(time_to_first_token|ttft)(?=_|$)": "first_token",
-    r"^(time_per_output_token|tpot)(?=_|$)": "per_token",
-    r"_(p50|typical)(?=_|$)": "_median",
-    r"_avg(?=_|$)": "_mean",
-    r"^mean_power_w$": "power_w",
-    r"^outcome$": "status",
-}
-"""Names of quantities that exports and people use, as patterns, and what stands for them here."""
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _DURATION = re.compile(r"(?:(\d+)\s?h)?\s?(?:(\d+)\s?m(?:in)?\s?(?=\d))(\d+(?:\.\d+)?)\s?s")
 """Time such as 1m03s."""
@@ -150,12 +139,9 @@ class Target(msgspec.Struct, frozen=True):
 
 def target(text: str, where: str) -> Target:
     """Parse the name of a quantity, such as ``step_p99_ms``. Raises BenchtuiError for an unknown one."""
-    name = text
-    for pattern, instead in _COLUMNS.items():
-        name = re.sub(pattern, instead, name)
-    if name in (*FIGURES, *OPTIONS, *WORDS):
-        return Target(name)
-    match = _TARGET.fullmatch(name)
+    if text in (*FIGURES, *OPTIONS, *WORDS):
+        return Target(text)
+    match = _TARGET.fullmatch(text)
     unit = match["unit"] if match else None
     if match is None or (unit and unit not in (MB if match["stem"] in SIZES else MS)):
         raise BenchtuiError(

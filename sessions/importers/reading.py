@@ -126,7 +126,8 @@ class Reader:
             self._store(values, shown, of, self._cell(row, column, of), unit)
         texts = {name: filled(text, row) for name, text in self._map.set.items()}
         values.defaults = {name: self._in_words(name, text) for name, text in texts.items() if text}
-        values.options.update(self._options_of(row))
+        cells = {name: cell for name, cell in row.levels[0].items() if name in self._options}
+        values.options.update({name: words(cell) for name, cell in cells.items() if not is_empty(cell)})
         self._name(values, row)
         return values
 
@@ -171,12 +172,15 @@ class Reader:
                 text = text.rstrip(". ")
             values.words[of.name] = text
             if of.name in WHOLE and values.whole(of.name) is None and plain(text) != "0":
-                values.words.pop(of.name)
+                values.options[column] = values.words.pop(of.name)
                 self._remark(values, column, cell, "isn't a positive whole number")
 
     def _store_figure(
         self, values: CaseValues, column: str, of: Target, cell: object, unit: str | None
     ) -> None:
+        if of.name == "failed" and words(cell).lower() in ("true", "false"):
+            values.words.setdefault("status", "failed" if words(cell).lower() == "true" else "ok")
+            return
         numbers = self._numbers(values, column, of, cell, unit)
         if numbers and of.key == "tokens":
             values.figures["tokens"] = values.figures.get("tokens", 0.0) + numbers[0]
@@ -252,10 +256,6 @@ class Reader:
             return frozenset(texts), {}
         shared = {name: next(iter(cells)) for name, cells in texts.items() if len(cells) == 1}
         return frozenset(texts) - set(shared), shared
-
-    def _options_of(self, row: Row) -> dict[str, str]:
-        cells = {name: cell for name, cell in row.levels[0].items() if name in self._options}
-        return {name: words(cell) for name, cell in cells.items() if not is_empty(cell)}
 
     def _is_option(self, name: str) -> bool:
         """Return whether a column may be an option; one that only sets another quantity is, if it varies."""

@@ -19,13 +19,7 @@ from benchtui.sessions.events import (
     SessionStarted,
     Steps,
 )
-from benchtui.sessions.importers.imported import (
-    MAX_NAMED_REPEATS,
-    Imported,
-    Measurement,
-    named,
-    percent_text,
-)
+from benchtui.sessions.importers.imported import MAX_NAMED_REPEATS, Imported, Measurement, named, percent_text
 from benchtui.sessions.importers.quantities import RATES
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Energy, Failures, Memory, Model, Reported
@@ -156,6 +150,7 @@ def _sweep(imported: Imported, name: str) -> Sweep:
             " split the file"
         )
     axes = _axes(imported)
+    steps = (row.reported.steps if row.reported else len(row.wall_ms) for row in imported.measurements)
     return Sweep(
         name=name,
         model=imported.model,
@@ -164,7 +159,7 @@ def _sweep(imported: Imported, name: str) -> Sweep:
         axes=axes,
         measure=Measure(
             warmup=imported.warmup,
-            iterations=_most_steps(imported.measurements),
+            iterations=max(1, *(amount or 0 for amount in steps)),
             baseline=_baseline(imported),
         ),
     )
@@ -178,12 +173,6 @@ def _axes(imported: Imported) -> Axes:
         return msgspec.convert(axes, Axes)
     except msgspec.ValidationError as error:
         raise _out_of_range(imported.kind, error) from error
-
-
-def _most_steps(rows: Sequence[Measurement]) -> int:
-    """Return the number of steps of the longest measurement, at least one."""
-    reported = [row.reported.steps or 0 for row in rows if row.reported]
-    return max(1, *reported, *(len(row.wall_ms) for row in rows))
 
 
 def _baseline(imported: Imported) -> Baseline | None:
@@ -215,7 +204,14 @@ def _case(case: int, config: Config, rows: Sequence[Measurement]) -> Iterator[An
     for round_index, row in enumerate(rounds):
         yield CaseStarted(t=0.0, case=case, round=round_index, config=config)
         if round_index == 0:
-            yield _prepared(case, row)
+            yield CasePrepared(
+                t=0.0,
+                case=case,
+                model=row.model or Model(name=UNKNOWN),
+                samples_per_step=row.samples_per_step,
+                task=row.task,
+                new_tokens=row.new_tokens,
+            )
         yield from _steps(case, round_index, row)
         if round_index < len(rounds) - 1:
             yield RoundFinished(t=0.0, case=case, round=round_index, memory=row.memory, energy=row.energy)
@@ -263,17 +259,6 @@ def _contradicts(row: Measurement) -> bool:
     most = 0 if unlimited else samples * row.config.sequence_length
     per_step = (reported.padded_tokens_per_s or 0.0) * reported.latency_mean_ms / 1000
     return 0 < most * (1 + AGREES_WITHIN) < per_step
-
-
-def _prepared(case: int, row: Measurement) -> CasePrepared:
-    return CasePrepared(
-        t=0.0,
-        case=case,
-        model=row.model or Model(name=UNKNOWN),
-        samples_per_step=row.samples_per_step,
-        task=row.task,
-        new_tokens=row.new_tokens,
-    )
 
 
 def _steps(case: int, round_index: int, row: Measurement) -> Iterator[Steps]:

@@ -293,15 +293,14 @@ def _refuse_malformed(path: Path, text: str) -> None:
         return
     try:
         json.loads(text)
-    except RecursionError as error:
-        raise BenchtuiError(f"{path}: not valid JSON: nested too deeply") from error
     except json.JSONDecodeError as error:
         why = "unexpected end of file" if error.pos >= len(text.rstrip()) else shortened(error.msg)
         raise BenchtuiError(
             f"{path}: not valid JSON: line {error.lineno}, column {error.colno}: {why}"
         ) from error
-    except ValueError as error:
-        raise BenchtuiError(f"{path}: not valid JSON: {shortened(str(error))}") from error
+    except (RecursionError, ValueError) as error:
+        why = "nested too deeply" if isinstance(error, RecursionError) else shortened(str(error))
+        raise BenchtuiError(f"{path}: not valid JSON: {why}") from error
 
 
 def _finite(value: object, place: str, unknown: list[str]) -> object:

@@ -35,8 +35,11 @@ MOST_HEADERS = 100
 _RULE = re.compile(r"^[\s|:+\-=_━─═┏┓┗┛┡┩┠┨├┤┼╇╈┳┻┴┬╭╮╰╯┌┐└┘╞╡╪╤╧╔╗╚╝╠╣╬╦╩┿┯┷╂]+$")
 _BARS = str.maketrans({"│": "|", "┃": "|", "║": "|", "┆": "|", "╎": "|"})
 _NUMBER = re.compile(r"[-+~≈]?\d[\d.,' \u00a0\u202f_]*(?:[eE][-+]?\d+)?")
-_FIGURE = re.compile(rf"{_NUMBER.pattern}\s?[a-zµ%/]{{0,8}}(?:\d+(?:\.\d+)?s)?")
-"""Number, maybe with a unit."""
+_FIGURE = re.compile(
+    rf"{_NUMBER.pattern}\s?(?:[a-zµμ%/]{{0,8}}(?:\d+(?:\.\d+)?s)?|[kmg]i?b|k? ?\w+/s)(?:\s*(?:±|\+/?-).*)?",
+    re.IGNORECASE,
+)
+"""Number, maybe with a unit and a deviation."""
 _CERTAIN_COMMA = re.compile(
     r"[-+]?(?:0,\d+|\d{4,},\d+|\d+,(?:\d{1,2}|\d{4,}))(?:[eE][-+]?\d+)?"
     r"|[-+]?\d{1,3}(?:[. \u00a0\u202f]\d{3})+,\d+"
@@ -96,9 +99,12 @@ def parse(text: str) -> tuple[list[tuple[int, Row]], list[str]]:
         blocks = _with_second(blocks[0], plain)
     rows: list[tuple[int, Row]] = []
     remarks: list[str] = []
+    headings = [(number, line.strip("# ")) for number, line in lines if line.startswith("#")]
     for block in blocks:
         cells, said = _plain(block)
-        rows += cells
+        before = [text for number, text in headings if number < block.rows[0][0]]
+        heading = {"table": before[-1]} if len(blocks) > 1 and before else {}
+        rows += [(number, heading | row) for number, row in cells]
         remarks += said
     if blocks and blocks[0].separator != "|":
         remarks += _skipped(data, blocks)
