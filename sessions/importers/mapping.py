@@ -40,7 +40,9 @@ def apply(source: Source, file_map: FileMap) -> Imported:
     measurements = tuple(values.measurement(several_models=len(models) > 1) for values in cases)
     _require_some(source, file_map, rows, measurements)
     task = facts.common("task")
-    host, runtime = _host(facts, file_map.package or file_map.tool), _runtime(facts)
+    host = _host(facts, file_map.package or file_map.tool)
+    torch, cuda, cudnn = facts.common("torch"), facts.common("cuda"), facts.whole("cudnn")
+    runtime = Runtime(t=0.0, torch=torch, cuda=cuda, cudnn=cudnn, cuda_devices=facts.gpus()) if torch else None
     return Imported(
         kind=file_map.tool,
         model=models[0] if len(models) == 1 else f"{len(models)} models" if models else UNKNOWN,
@@ -230,8 +232,3 @@ def _commit(facts: _Facts) -> str | None:
     on = f" of {visible(branch, LONGEST_VALUE)}" if branch and not branch.startswith("(") else ""
     changed = ", with uncommitted changes" if facts.common("commit_dirty") == "true" else ""
     return f"{visible(commit, LONGEST_VALUE)}{on}{changed}"
-
-
-def _runtime(facts: _Facts) -> Runtime | None:
-    torch, cuda, cudnn = facts.common("torch"), facts.common("cuda"), facts.whole("cudnn")
-    return Runtime(t=0.0, torch=torch, cuda=cuda, cudnn=cudnn, cuda_devices=facts.gpus()) if torch else None

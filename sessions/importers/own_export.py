@@ -199,11 +199,8 @@ def _steps(rows: Sequence[Cells]) -> Iterator[Measurement]:
 
 def _parts(row: Cells) -> dict[str, object]:
     nested = row.get("parts_ms")
-    if isinstance(nested, dict):
-        return nested
-    return {
-        match[1]: cell for name, cell in row.items() if (match := _PART.fullmatch(name)) and cell is not None
-    }
+    stated = ((_PART.fullmatch(name), cell) for name, cell in row.items() if cell is not None)
+    return nested if isinstance(nested, dict) else {match[1]: cell for match, cell in stated if match}
 
 
 def _floats(cells: Iterable[object]) -> list[float]:

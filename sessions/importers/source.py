@@ -97,7 +97,11 @@ class Source(msgspec.Struct, frozen=True):
 
 def read(path: Path) -> Source:
     """Read a file's records. Raises BenchtuiError with the cause and the remedy if it can't."""
-    data, remarks = _decompressed(path, _bytes(path))
+    try:
+        written = input_file.read_plain(path, MOST_BYTES)
+    except (OSError, ValueError) as error:
+        raise BenchtuiError(f"{path}: can't be read: {os_error_text(error)}") from error
+    data, remarks = _decompressed(path, written)
     if data.startswith(_PARQUET):
         return Source(path, tuple(_parquet(path, data)), tuple(remarks), table=True)
     text, more = _text(path, data)
@@ -135,13 +139,6 @@ def require_few(path: Path, rows: int) -> None:
         raise BenchtuiError(
             f"{path}: {rows:,} rows; at most {MOST_CASES:,} are imported: split or summarize them"
         )
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        return input_file.read_plain(path, MOST_BYTES)
-    except (OSError, ValueError) as error:
-        raise BenchtuiError(f"{path}: can't be read: {os_error_text(error)}") from error
 
 
 def _decompressed(path: Path, data: bytes) -> tuple[bytes, list[str]]:
