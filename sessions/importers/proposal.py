@@ -196,8 +196,8 @@ def _fits(name: str, cells: Sequence[object]) -> bool:
     """Return whether a column has a number or an outcome where its quantity is one."""
     items = [str(item) for cell in cells for item in (cell if isinstance(cell, list) else [cell])]
     of = target(name, "")
-    if name == "reason":  # not the error of a figure
-        return not any(map(_NUMBER.match, items))
+    if name in ("reason", "status"):  # not the error of a figure, nor a count of successes
+        return not any(map(_NUMBER.match, {*items} - {"0", "1"}))
     if of.name in _WITH_STATISTICS and of.statistic not in ("mean", "median") and not of.unit:
         return any(_NUMBER.match(item) and _LETTER.search(item) for item in items)
     if name == "failed" and {*map(str.lower, items)} <= {"true", "false"}:

@@ -6,15 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from fnmatch import fnmatchcase
 
 from benchtui.sessions.importers.case_values import CaseValues
-from benchtui.sessions.importers.file_map import (
-    FileMap,
-    Row,
-    Text,
-    columns_in,
-    filled,
-    plain,
-    words,
-)
+from benchtui.sessions.importers.file_map import FileMap, Row, Text, columns_in, filled, plain, words
 from benchtui.sessions.importers.quantities import (
     LISTS,
     OPTIONS,
@@ -29,6 +21,9 @@ from benchtui.sessions.importers.quantities import (
     target,
 )
 from benchtui.sessions.sanitize import LONGEST_VALUE, quoted, visible
+
+_SUCCESS = re.compile(r"(?i)succe|pass|\bok\b")
+"""Column of status whose 0 isn't an exit status."""
 
 
 class Reader:
@@ -147,6 +142,8 @@ class Reader:
         cell = row.get(column)
         if isinstance(cell, str) and column in self._map.remove:
             cell = re.sub(self._map.remove[column], "", cell).strip()
+        if of.name == "status" and plain(cell) == "0" and _SUCCESS.search(column):
+            return "failed"
         if of.name not in self._map.values or isinstance(cell, list | dict) or cell is None:
             return cell
         text = plain(cell)

@@ -157,6 +157,7 @@ def test_ambiguous_or_other_text_is_refused_with_its_cause(
     ("content", "states"),
     [
         ("name,success,latency_ms\na,true,5\nb,false,1\n", ["ok", "failed"]),
+        ("name,passed,latency_ms\na,1,5\nb,0,1\n", ["ok", "failed"]),
         ("name,failed,latency_ms\na,False,5\nb,True,1\n", ["ok", "failed"]),
         ("cmd,exit_code,time_s\na,0,1.5\nb,1,0.1\n", ["ok", "failed"]),
         ("name,latency_ms,error\na,5,\nb,,CUDA out of memory\nc,60,timed out\n", ["ok", "oom", "timeout"]),
