@@ -11,6 +11,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -170,7 +171,8 @@ def _run(*words: object) -> str:
 
 def _row(name: str, trial: dict[str, Any]) -> dict[str, Any]:
     bound, gain = trial["predicted"], trial["measured"]
-    low, high = trial["low"] or gain, trial["high"] or gain
+    low = gain if trial["low"] is None else trial["low"]
+    high = trial["high"] or inf
     within, near = bound is not None and low <= bound, bound is not None and bound / NEAR <= gain
     options = " ".join(f"{option}={value}" for option, value in trial["options"].items())
     print(
