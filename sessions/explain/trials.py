@@ -17,15 +17,14 @@ from benchtui.sessions.explain.finding import Finding, Remedy
 from benchtui.sessions.explain.findings import findings
 from benchtui.sessions.state.case import CaseState, outcome
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.evidence import LEAST_ALTERNATING
 from benchtui.sessions.stats.ratios import comparison
 from benchtui.sessions.stats.results import Result, measured
 from benchtui.sessions.stats.verdicts import Ratio
 from benchtui.sessions.sweep import Config, Sweep
 from benchtui.sessions.text.formatting import ratio_span, ratio_text
 
-SUFFIX, ROUNDS = "try", 6
-"""Suffix of the sweep's name, and rounds of each case. Cases that take turns would share the machine with each
-other's workers, which prepare samples all the time."""
+SUFFIX = "try"
 
 
 class Trial(msgspec.Struct, frozen=True):
@@ -117,7 +116,7 @@ def chosen(session: Session, explained: Iterable[ExplainedCase], rules: Collecti
 def trial_sweep(session: Session, wanted: Iterable[Trial]) -> Sweep:
     """Return the sweep that measures these remedies and their cases in alternating rounds."""
     configs = {config for trial in wanted for config in (replace(trial.case.config, repeat=0), trial.config)}
-    return sweep_over(session, configs, SUFFIX, [Rules(rounds=ROUNDS)])
+    return sweep_over(session, configs, SUFFIX, [Rules(rounds=LEAST_ALTERNATING)])
 
 
 def trial_sentence(trial: Trial) -> str | None:

@@ -7,9 +7,9 @@ first quartile has to agree, and the totals can veto.
 There are three sources of variation: steps within a process, fresh processes of one case, and sessions. From
 three rounds on, the spread between rounds covers the first two (Student's t on the logarithms of the rounds'
 medians, with variances that the cases of a session share, see ``noise``). With fewer, the first comes from the
-steps (order statistics of autocorrelated steps) and the second from ``noise``. Rounds whose processes took
-turns are compared turn by turn. Between two sessions, an assumed variance is added, and bounds are widened by
-any change in the measured peaks.
+steps (order statistics of autocorrelated steps) and the second from ``noise``. Alternating rounds are
+compared pair by pair, and rounds whose processes took turns are compared turn by turn. Between two sessions, an
+assumed variance is added, and bounds are widened by any change in the measured peaks.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,6 +25,8 @@ from benchtui.sessions.stats.disturbance import Slowdown, estimate_slowdown, in_
 from benchtui.sessions.stats.evidence import (
     Estimate,
     Sampled,
+    alternating_rounds,
+    by_alternating,
     counted_rounds,
     difference,
     others_of_pair,
@@ -283,9 +285,12 @@ def _ratio(base: Sampled, new: Sampled) -> Ratio:
     """Build a ratio of steps with all of its bounds."""
     if by_turns_ratio := _ratio_by_turns(base, new):
         return by_turns_ratio
-    sides, others = (counted_rounds(base), counted_rounds(new)), others_of_pair(base, new)
+    alternating = alternating_rounds(base, new)
+    sides = alternating or (counted_rounds(base), counted_rounds(new))
+    others = None if alternating else others_of_pair(base, new)
     typical, low, mean = (
-        difference(base, new, figures, others) for figures in zip(*map(statistics_of, sides), strict=True)
+        difference(base, new, figures, others) if others else by_alternating(base, new, figures)
+        for figures in zip(*map(statistics_of, sides), strict=True)
     )
     margin, rounds = max(base.noise.margin, new.noise.margin), min(map(len, sides))
     if typical is None and (separate := _if_all_steps_differ(base, new)):

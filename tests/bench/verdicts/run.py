@@ -23,6 +23,7 @@ from worlds import (
     draw_alone,
     draw_by_turns,
     draw_session,
+    draw_turns,
     recorded_spread,
     scaled,
     true_ms,
@@ -61,6 +62,8 @@ class Cell:
     cases: int
     recorded: bool = False
     """Whether earlier sessions of the machine recorded its spread."""
+    common: float | None = None
+    """Share of the variance that two cases in turns have in common; None for a sweep."""
     by_turns: bool | None = None
     """Whether cases take turns on a machine that changes its pace, or two alternate on it; None for others."""
     steps: int = 40
@@ -72,7 +75,7 @@ class Cell:
     @property
     def name(self) -> str:
         """Name of the row."""
-        kind = f"{self.cases:2} cases"
+        kind = f"{self.cases:2} cases" if self.common is None else f"turns, {100 * self.common:.0f}% common"
         if self.by_turns is not None:
             kind = f"{self.cases} cases by turns" if self.by_turns else "two cases alternating"
         kind += f", jitter {100 * self.jitter:.0f}%" if self.jitter != JITTER else ""
@@ -151,18 +154,21 @@ def _drawn(cell: Cell, dice: np.random.Generator) -> list[tuple[Sample, ...]]:
                 cell.world, dice, cell.rounds, cell.steps, cell.spread, cell.cases, cell.jitter
             )
         return draw_alone(dice, cell.rounds, cell.steps, cell.spread)
+    if cell.common is not None:
+        return draw_turns(dice, cell.rounds, cell.steps, cell.spread, cell.common)
     return draw_session(cell.world, dice, cell.cases, cell.rounds, cell.steps, cell.spread, cell.missing)
 
 
 def _add_ours(tally: Tally, cell: Cell, cases: Sequence[tuple[Sample, ...]], noise: Noise) -> None:
-    found = [_evidence(rounds, place, noise) for place, rounds in enumerate(cases)]
+    in_turns = cell.common is not None
+    found = [_evidence(rounds, place, noise, in_turns) for place, rounds in enumerate(cases)]
     noise = replace(noise, by_turns=spread_by_turns(found).get("cpu", Spread()))
     found = [replace(each, noise=noise) for each in found]
     for base, new in _pairs(found):
         slower = (Evidence(new.case, scaled(new.rounds, 1 + by), noise, SESSION) for by in SLOWER)
         tally.add(_ratio(base, new), [_ratio(base, each) for each in slower])
     truth = true_ms(cell.world, cell.steps, cell.spread)
-    for each in found if cell.by_turns is None else ():
+    for each in found if not in_turns and cell.by_turns is None else ():
         bounds = bounds_ms(each)
         tally.cases += 1
         tally.cases_held += bounds is not None and bounds.low <= truth <= bounds.high
@@ -187,11 +193,18 @@ def _ratio(base: Evidence, new: Evidence) -> Ratio:
     return ratio
 
 
-def _evidence(rounds: tuple[Sample, ...], place: int, noise: Noise) -> Evidence:
-    """Return a case with its rounds."""
+def _evidence(rounds: tuple[Sample, ...], place: int, noise: Noise, in_turns: bool) -> Evidence:
+    """Return a case with its rounds, each a second long, at once or an hour after those of the other cases."""
     case = CaseState(place, Config(device="cpu"))
-    case.rounds = tuple(RoundFinished(t=0.0, case=place, round=number) for number in range(len(rounds) - 1))
-    case.finished = CaseFinished(t=0.0, case=place, outcome="ok")
+    starts = [
+        number * 4.0 + 2 * place if in_turns else 3600.0 * (number + place) for number in range(len(rounds))
+    ]
+    spans = [(start, start + 1) for start in starts]
+    case.rounds = tuple(
+        RoundFinished(t=0.0, case=place, round=number, measured_s=span)
+        for number, span in enumerate(spans[:-1])
+    )
+    case.finished = CaseFinished(t=0.0, case=place, outcome="ok", measured_s=spans[-1])
     return Evidence(case, rounds, noise, SESSION)
 
 
@@ -210,6 +223,8 @@ def every_cell() -> Iterator[Cell]:
     yield Cell(WORLDS[0], 0.02, 3, 8)
     yield Cell(WORLDS[0], 0.02, 5, 8)
     yield Cell(WORLDS[0], 0.02, 5, 16)
+    for common, recorded in product((0.14, 0.43, 0.66), (False, True)):
+        yield Cell(WORLDS[0], 0.02, 6, 2, recorded, common)
     yield from cells_by_turns()
 
 

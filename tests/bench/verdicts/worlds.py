@@ -120,6 +120,17 @@ def draw_session(
     ]
 
 
+def draw_turns(dice: Random, rounds: int, n: int, spread: float, common: float) -> list[tuple[Sample, ...]]:
+    """Draw two equal cases that ran in turns and share a part of the variance between their processes."""
+    found: list[tuple[Sample, ...]] = []
+    together = np.sqrt(common) * spread * dice.standard_normal(rounds)
+    for _ in range(2):
+        alone = np.sqrt(1 - common) * spread * dice.standard_normal(rounds)
+        times = (TYPICAL_MS * np.exp(offset + _lognormal(dice, n)) for offset in together + alone)
+        found.append(tuple(each for one in times if (each := sample(one.tolist()))))
+    return found
+
+
 class SwitchingMachine:
     """A virtual machine whose pace changes within seconds, as other machines use its processors' hyperthreads.
 

@@ -9,9 +9,10 @@ from msgspec.structs import replace
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Explained
 from benchtui.sessions.explain.cases import explained_cases
-from benchtui.sessions.explain.trials import ROUNDS, all_trials, chosen, trial_sentence, trial_sweep, trials
+from benchtui.sessions.explain.trials import all_trials, chosen, trial_sentence, trial_sweep, trials
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.evidence import LEAST_ALTERNATING
 from benchtui.sessions.sweep import Axes, Sweep
 from benchtui.sessions.sweep.plan import included_configs
 
@@ -71,7 +72,11 @@ def test_trial_sweep_has_the_case_and_its_remedies_in_alternating_rounds(session
     wanted = chosen(made, explained_cases(made), ["few threads"])
     sweep = trial_sweep(made, wanted)
     assert [config.threads for config in included_configs(sweep)] == [1, 2]
-    assert (sweep.name, sweep.measure.rounds, sweep.measure.rounds_auto) == ("hand-try", ROUNDS, False)
+    assert (sweep.name, sweep.measure.rounds, sweep.measure.rounds_auto) == (
+        "hand-try",
+        LEAST_ALTERNATING,
+        False,
+    )
 
 
 def test_tried_remedies_are_not_chosen_again(bench: Any, session: Any) -> None:

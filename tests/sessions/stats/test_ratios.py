@@ -1144,12 +1144,104 @@ def test_cases_of_one_session_with_other_files_have_no_verdict(
     assert across is not None and across.doubt is not Doubt.FILES
 
 
+def in_turns(
+    *turns_ms: tuple[float, float],
+    apart_s: float = 1.0,
+    disturbed: int | None = None,
+    noise: Noise | None = None,
+    error: float = 0.0,
+) -> tuple[Evidence, Evidence]:
+    """Two cases with the medians of each turn; steps of a second, and between the two cases this pause."""
+    pair = []
+    for place, rounds in enumerate(zip(*turns_ms, strict=True)):
+        around = [SHARED if number == disturbed and place else QUIET for number in range(len(rounds))]
+        found = case(*rounds, around=around, noise=noise, error=error)
+        starts = [number * 100.0 + place * (1 + apart_s) for number in range(len(rounds))]
+        ends = [
+            msgspec.structs.replace(end, measured_s=(start, start + 1))
+            for end, start in zip(found.case.ends, starts, strict=True)
+        ]
+        found.case.rounds, found.case.finished = tuple(ends[:-1]), ends[-1]
+        pair.append(found)
+    return pair[0], pair[1]
+
+
+DRIFT = [
+    (10.0 * by, 9.5 * by * more)
+    for by, more in zip((1, 1.2, 0.9, 1.1, 1, 1.3), (1, 1.01, 0.99) * 2, strict=True)
+]
+
+
+def test_rounds_in_turns_are_compared_pair_by_pair() -> None:
+    found = latency(*in_turns(*DRIFT))
+    logs = [log(one / other) for one, other in DRIFT]
+    assert found.bounds == near(by_t(sum(logs) / 6, sqrt(spread(*logs) / 6), 5))
+    assert (found.verdict, found.rounds, found.assumed) == (FASTER, 6, False)
+    assert found.value == pytest.approx(10 / 9.5, rel=1e-3)
+
+
+def test_rounds_three_seconds_apart_are_pairs_in_either_order() -> None:
+    pair = in_turns(*DRIFT, apart_s=3.0)
+    assert latency(*pair).bounds == latency(*in_turns(*DRIFT)).bounds
+    assert latency(*reversed(pair)).verdict is SLOWER
+
+
+def test_pairs_are_no_more_exact_than_their_steps() -> None:
+    found = latency(*in_turns(*DRIFT, error=0.1))
+    logs = [log(one / other) for one, other in DRIFT]
+    assert found.bounds == near(by_t(sum(logs) / 6, sqrt(2 * 0.1**2 / 6), 5))
+
+
+def test_rounds_next_to_a_neighbor_are_left_out_of_the_pairs() -> None:
+    one, other = in_turns(*DRIFT[:2], (30.0, 1.0), *DRIFT[2:], disturbed=2)
+    left_out = replace(other, rounds=other.rounds[:2] + other.rounds[3:])
+    assert latency(one, left_out).bounds == latency(*in_turns(*DRIFT)).bounds
+
+
+def test_pairs_without_times_have_no_ratio() -> None:
+    times = latency_ratio(*in_turns(*DRIFT[:5], (0.0, 9.5)))
+    assert times is None or times.bounds is None
+
+
 def test_only_rounds_of_the_same_session_are_taken_from_its_spread() -> None:
     known = Noise(Spread(0.02**2, 20.0))
     one, elsewhere = (case(10.0, 10.1, 10.3, noise=known, session=each) for each in (ONE, OTHER))
     assert others_of(one, one, elsewhere) == others_of(one, one) != known.pool
     assert others_of(elsewhere, one) == known.pool
     assert others_of(one, case(10.0, noise=known)) == known.pool, "one round has no spread"
+
+
+@pytest.mark.parametrize("apart_s", [3.1, 50.0])
+def test_rounds_that_are_seconds_apart_are_not_pairs(apart_s: float) -> None:
+    assert latency(*in_turns(*DRIFT, apart_s=apart_s)).verdict is UNSURE
+
+
+def test_fewer_than_six_turns_are_not_pairs() -> None:
+    assert latency(*in_turns(*DRIFT[:5])).verdict is UNSURE
+    assert latency(*in_turns(*DRIFT, disturbed=2)).verdict is UNSURE
+    assert latency(*in_turns(*DRIFT, DRIFT[0], disturbed=2)).verdict is FASTER
+    one, other = in_turns(*DRIFT)
+    assert latency(one, replace(other, session=OTHER)).verdict is UNSURE
+
+
+def test_earlier_rounds_of_one_case_are_left_out_of_the_pairs() -> None:
+    """A trial joined to a session adds rounds in turns to a case that was measured before, at another pace."""
+    one, other = in_turns((40.0, 1.0), (40.0, 1.0), *DRIFT)
+    other.case.rounds = other.case.rounds[2:]
+    joined = replace(other, rounds=other.rounds[2:])
+    found, plain = latency(one, joined), latency(*in_turns(*DRIFT))
+    assert (found.bounds, found.verdict) == (plain.bounds, FASTER)
+    assert latency(joined, one).bounds == latency(*reversed(in_turns(*DRIFT))).bounds
+
+
+def test_a_difference_in_turns_shares_its_variance_with_the_machine() -> None:
+    known = Noise(Spread(0.02**2, 12.0))
+    logs = [log(one / other) for one, other in DRIFT]
+    variance = shared(2 * 0.02**2, spread(*logs)) / 6
+    found = latency(*in_turns(*DRIFT, noise=known))
+    assert found.bounds == near(by_t(sum(logs) / 6, sqrt(variance), 12.0))
+    paces = Noise(Spread(0.2**2, 12.0))
+    assert latency(*in_turns(*DRIFT, noise=paces)).bounds == latency(*in_turns(*DRIFT)).bounds
 
 
 def test_too_few_steps_suffice_if_each_of_one_case_is_longer_than_all_of_the_other(bench: Any) -> None:

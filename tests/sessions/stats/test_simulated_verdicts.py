@@ -57,6 +57,10 @@ def test_five_rounds_of_eight_cases_find_five_percent_at_a_spread_of_two(simulat
     assert judged(simulation, "lognormal", 0.02, 5, 8, 40).power(0.05) >= 60
 
 
+def test_six_turns_find_five_percent_at_a_spread_of_two(simulation: Any) -> None:
+    assert judged(simulation, "lognormal", 0.02, 6, 2, 100, common=0.43).power(0.05) >= 75
+
+
 def by_turns(simulation: Any, rounds: int, sessions: int, *, turns: bool = True, cases: int = 2) -> Any:
     steps = 40 if turns else 120
     cell = simulation.Cell(simulation.SWITCHING, 0.01, rounds, cases, by_turns=turns, steps=steps)
