@@ -58,8 +58,6 @@ class Job(Record, frozen=True, kw_only=True):
     """Whether the case answers even if one that differs only in size has: none of these is larger."""
     explain: bool = False
     """Whether to profile the case's step instead of measuring the case."""
-    usual_ms: tuple[float, float] | None = None
-    """Range of the usual measured steps of a case to profile; null if it isn't known."""
     trace: str = ""
     """Output file for the profiler's trace; empty for none."""
     report_s: float = REPORT_S

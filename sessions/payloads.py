@@ -535,6 +535,11 @@ class Reported(Record, frozen=True, kw_only=True):
     repeats_mean_ms: tuple[Milliseconds, ...] = ()
     """Mean step time of each repeat, if the source has several; the other metrics cover all of them."""
 
+    @property
+    def center_ms(self) -> float | None:
+        """Mean step, or the median of a source that states no mean."""
+        return self.latency_median_ms if self.latency_mean_ms is None else self.latency_mean_ms
+
 
 class GpuReadings(Record, frozen=True, kw_only=True):
     """Columns of readings of one GPU, one entry per sample of the event; null if unreadable."""

@@ -224,10 +224,7 @@ class Supervisor:
 
     def _launch_explanation(self, case: CaseState) -> Execution:
         self._log.write_message(f"profiling the step of {case.name} in a separate process")
-        from benchtui.sessions.explain.cases import usual_ms  # as above
-
-        job = replace(self._job(case.index, case.config, explain=True), usual_ms=usual_ms(case))
-        return self._executor.start(job, case.node)
+        return self._executor.start(self._job(case.index, case.config, explain=True), case.node)
 
     def _job(
         self,

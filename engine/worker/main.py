@@ -124,9 +124,7 @@ class _Case:
         rules = self._job.sweep.measure.for_device(self._job.config.device)
         warm_up(workload, device, rules, msgspec.structs.replace(self._recorder("warmup"), emit=_discard))
         throughput = rules.mode == "throughput"
-        profile = profile_step(
-            workload, device, log, throughput=throughput, usual_ms=self._job.usual_ms, trace=self._job.trace
-        )
+        profile = profile_step(workload, device, log, throughput=throughput, trace=self._job.trace)
         self._emit(Explained(t=self._now_s(), case=self._job.case, created=utc_now(), profile=profile))
         self._emit(CaseFinished(t=self._now_s(), case=self._job.case, outcome="ok"))
 

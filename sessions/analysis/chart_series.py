@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,8 @@ from msgspec.structs import replace
 from benchtui.sessions.metrics.catalogue import CATALOGUE
 from benchtui.sessions.metrics.quantity import CaseData, Quantity
 from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.evidence import computed_metrics
 from benchtui.sessions.sweep import Config, task_named
 from benchtui.sessions.sweep.options import NUMERIC, SHOWN
 
@@ -133,18 +135,28 @@ def axes_of(plan: Iterable[Config]) -> tuple[str, ...]:
     return varying or ("batch_size",)
 
 
-def available_metrics(cases: Sequence[CaseState], lookup: MetricsLookup) -> tuple[PlotMetric, ...]:
-    """Return the metrics that any of the cases has. Throughput is always included."""
-    measured = [(case, metrics) for case in cases if (metrics := lookup(case))]
-    others = (metric for metric in PLOT_METRICS if metric is not SAMPLES)
+def available_metrics(session: Session, lookup: MetricsLookup) -> tuple[PlotMetric, ...]:
+    """Return the metrics that any of the cases has. Throughput is always included, and first."""
+    first = throughput(session)
+    measured = [(case, metrics) for case in session.cases if (metrics := lookup(case))]
+    others = (metric for metric in PLOT_METRICS if metric.of is not first.of)
     known_ones = (metric for metric in others if any(metric.of(case, metrics) for case, metrics in measured))
-    return throughput(cases), *known_ones
+    return first, *known_ones
 
 
-def throughput(cases: Iterable[CaseState]) -> PlotMetric:
-    """Return the throughput metric, named after the unit of the cases' task."""
-    task = next((case.task for case in cases if case.prepared), task_named(""))
+def throughput(session: Session) -> PlotMetric:
+    """Return the rate that describes the session's task, as in reports: new tokens, tokens, or its samples."""
+    task = task_named(session.start.sweep.task) if session.started else task_named("")
+    if any(case.prepared and case.prepared.new_tokens for case in session.cases):
+        return BY_QUANTITY["new_tokens_per_s"]
+    if task.headline == "tokens" and any(map(_has_tokens, session.cases)):
+        return BY_QUANTITY["tokens_per_s"]
     return replace(SAMPLES, name=task.unit)
+
+
+def _has_tokens(case: CaseState) -> bool:
+    metrics = computed_metrics(case) or (case.finished and case.finished.reported)
+    return bool(len(case.measured.tokens) or (metrics and metrics.tokens_per_s))
 
 
 def chart(cases: Iterable[CaseState], lookup: MetricsLookup, metric: PlotMetric, axis: str) -> Chart:

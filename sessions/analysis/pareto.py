@@ -25,7 +25,7 @@ class ParetoPoint(msgspec.Struct, frozen=True):
 
     case: CaseState
     gain: Value
-    """Samples per second."""
+    """Samples or tokens per second."""
     cost: Value
     """Milliseconds per step, joules per sample, peak memory in 10**6 bytes, or distance of the answer."""
 
@@ -37,10 +37,10 @@ def costs(cases: Iterable[CaseState], answer_baselines: Collection[int]) -> tupl
 
 
 def pareto_points(
-    cases: Iterable[CaseState], lookup: MetricsLookup, cost: PlotMetric
+    cases: Iterable[CaseState], lookup: MetricsLookup, cost: PlotMetric, rate: PlotMetric = SAMPLES
 ) -> tuple[ParetoPoint, ...]:
     """Return every successful case that has both metrics. The second case of an A/A pair is left out."""
-    points = (_pareto_point(case, lookup, cost) for case in cases if not case.config.repeat)
+    points = (_pareto_point(case, lookup, cost, rate) for case in cases if not case.config.repeat)
     return tuple(point for point in points if point)
 
 
@@ -59,11 +59,13 @@ def fronts(choices: Sequence[ParetoPoint]) -> dict[Work, tuple[ParetoPoint, ...]
     return {work: front(point for point in choices if point.case.config.work == work) for work in works}
 
 
-def _pareto_point(case: CaseState, lookup: MetricsLookup, cost: PlotMetric) -> ParetoPoint | None:
+def _pareto_point(
+    case: CaseState, lookup: MetricsLookup, cost: PlotMetric, rate: PlotMetric
+) -> ParetoPoint | None:
     metrics = lookup(case) if case.state == "ok" else None
     if metrics is None:
         return None
-    gain, paid = SAMPLES.of(case, metrics), cost.of(case, metrics)
+    gain, paid = rate.of(case, metrics), cost.of(case, metrics)
     return ParetoPoint(case, gain, paid) if gain and paid else None
 
 

@@ -1,6 +1,7 @@
 """Explained cases: a profile with the case's measured step, and metrics derived from both."""
 
 from collections.abc import Sequence
+from math import log
 from statistics import median
 
 import msgspec
@@ -105,7 +106,7 @@ class ExplainedCase(msgspec.Struct, frozen=True):
         """Whether plain steps differ from all usual measured ones by more than some waits for a processor."""
         if not self.measured_ms:
             return False
-        usual = usual_ms(self.case) or (self.measured_ms, self.measured_ms)
+        usual = _usual_ms(self.case) or (self.measured_ms, self.measured_ms)
         longer = self._undelayed_ms > (1 + DIFFERS) * usual[1]
         longer = longer or self.profile.plain_ms > (1 + MOST_WAITING) * usual[1]
         return longer or self.profile.plain_ms < (1 - DIFFERS) * (usual[0] - _measured_delay_ms(self.case))
@@ -173,6 +174,14 @@ def _rate(unit: str, amount: float, ms: float, peak: float | None) -> KernelRate
     return KernelRate(unit, per_s, per_s / peak if peak else None)
 
 
+def misfit(case: CaseState, profile: StepProfile) -> float:
+    """Return by how much profiled steps differ from the measured ones, as a logarithm; 0 if they are alike."""
+    whole_ms = measured_ms(case)
+    if not whole_ms or not ExplainedCase(case, profile, whole_ms).differs:
+        return 0.0
+    return abs(log(profile.plain_ms / whole_ms)) + abs(log(profile.step_ms / profile.plain_ms))
+
+
 def explained_case(
     session: Session, case: CaseState, peaks: Sequence[Peaks] | None = None
 ) -> ExplainedCase | None:
@@ -220,11 +229,16 @@ def _measured_delay_ms(case: CaseState) -> float:
     return 1000 * sum(delays_s) / len(case.measured) if len(case.measured) else 0.0
 
 
-def usual_ms(case: CaseState) -> tuple[float, float] | None:
-    """Return the 5th and 95th percentile of the recorded steps, in rounds that count; None without any."""
+def _usual_ms(case: CaseState) -> tuple[float, float] | None:
+    """Return the range of the recorded steps, in rounds that count; None without any.
+
+    Of few steps, that is the interval of their median: they may take one of two times, such as those that wait
+    for another process.
+    """
     if metrics := computed_metrics(case):
         spread = metrics.latency_ms
-        return None if spread.p5 is None or spread.p95 is None else (spread.p5, spread.p95)
+        ranges = (spread.p5, spread.p95), (spread.low, spread.high), (spread.least, spread.most)
+        return next(((low, high) for low, high in ranges if low is not None and high is not None), None)
     times_ms = sorted(counted(case).measured.wall_ms)
     last = len(times_ms) - 1
     return (times_ms[round(0.05 * last)], times_ms[round(0.95 * last)]) if times_ms else None

@@ -58,6 +58,8 @@ RULES: tuple[Rule, ...] = (
 _WEIGHTS: dict[Confidence, float] = {"high": 1.0, "medium": 0.8, "low": 0.3}
 _REST, _REST_WEIGHT = ("Python gaps", "native code"), 0.5
 """Rules about time that no other rule explains, and their weight against those with evidence of their own."""
+_WITH_FAULTS = ("optimizer", "gather", "one operator", "unfused attention")
+"""Rules about operators whose time includes the page faults of their outputs."""
 _NO_CAUSE = ("near the peak", "preempted")
 """Rules about the limits and the state of the machine, which come after those about the step."""
 
@@ -70,7 +72,21 @@ def findings(case: ExplainedCase) -> tuple[Finding, ...]:
     """
     rules = ALWAYS if case.differs else PLAIN_RULES if case.lengthened else RULES
     unsorted = [_with_confidence(case, finding) for rule in rules if (finding := rule(case))]
-    return tuple(sorted(unsorted, key=_weight, reverse=True))
+    ordered = sorted(unsorted, key=_weight, reverse=True)
+    return tuple(_after_their_cause(ordered))
+
+
+def _after_their_cause(ordered: list[Finding]) -> list[Finding]:
+    """Move page faults behind findings about operators that take longer, and thus may have all of them."""
+    place = next((place for place, one in enumerate(ordered) if one.rule == "page faults"), len(ordered))
+    causes = [
+        later
+        for later, finding in enumerate(ordered)
+        if later > place and finding.rule in _WITH_FAULTS and (finding.ms or 0.0) >= (ordered[place].ms or 0.0)
+    ]
+    if causes:
+        ordered.insert(causes[-1], ordered.pop(place))
+    return ordered
 
 
 def _with_confidence(case: ExplainedCase, finding: Finding) -> Finding:

@@ -13,7 +13,14 @@ def encode(record: object) -> bytes:
     Bytes of a file name that aren't UTF-8 become escapes of the lone surrogates that Python reads them as.
     """
     try:
-        text = msgspec.json.encode(record).decode()
+        text = msgspec.json.encode(record, enc_hook=_plain_text).decode()
     except UnicodeEncodeError:
-        return json.dumps(msgspec.to_builtins(record), separators=(",", ":")).encode()
+        return json.dumps(msgspec.to_builtins(record, enc_hook=_plain_text), separators=(",", ":")).encode()
     return escape_unprintable(text, lambda character: json.dumps(character)[1:-1]).encode()
+
+
+def _plain_text(value: object) -> str:
+    """Return the text of a formatted number. Raises NotImplementedError for what isn't text."""
+    if isinstance(value, str):
+        return str(value)
+    raise NotImplementedError

@@ -80,12 +80,12 @@ class CaseValues(msgspec.Struct):
         """Return the measurement. Without a step time it failed."""
         self._derive_sizes()
         steps, failures = self._sound_steps()
-        mean_ms = self._mean_ms(steps)
-        outcome, reason = self._outcome(steps, mean_ms, failures)
+        center_ms = self._center_ms(steps)
+        outcome, reason = self._outcome(steps, center_ms, failures)
         marks = [str(mark) for mark in self.lists.get("marks", [])]
         if outcome == "ok" and (status := self.words.get("status", "")) and status.lower() not in SUCCESSES:
             marks.append(_status_text(status))
-        if outcome == "ok" and mean_ms == 0 and not self._rate():
+        if outcome == "ok" and center_ms == 0 and not self._rate():
             marks.append(BELOW_RESOLUTION)
         codes = self.lists.get("exit_codes", [])
         return Measurement(
@@ -97,11 +97,11 @@ class CaseValues(msgspec.Struct):
             step_columns={"tokens": [int(self.figures["tokens"])] * len(steps)}
             if "tokens" in self.figures
             else {},
-            reported=None if steps or outcome != "ok" else self._reported(mean_ms),
+            reported=None if steps or outcome != "ok" else self._reported(center_ms),
             memory=self._memory(),
             energy=self._energy(len(steps)),
             model=self._model(),
-            environment=None if failures.failed else self._environment(mean_ms),
+            environment=None if failures.failed else self._environment(center_ms),
             samples_per_step=self._samples(),
             new_tokens=self.whole("new_tokens"),
             marks=tuple(dict.fromkeys(marks)),
@@ -112,6 +112,7 @@ class CaseValues(msgspec.Struct):
             and (self.outcome is not None or bool(failures.total) or "status" in self.words),
             exit_code=codes[0] if codes and len({*codes}) == 1 and isinstance(codes[0], int) else None,
             round=self.words.get("round", ""),
+            measured=self.words.get("measured", ""),
         )
 
     def _derive_sizes(self) -> None:
@@ -166,28 +167,36 @@ class CaseValues(msgspec.Struct):
             return total / n
         if mean is None and (rate := self.figures.get("steps_per_s")):
             return 1000 / rate
-        return self.figures.get("step_median") if mean is None else mean
+        return mean
+
+    def _center_ms(self, steps: list[float]) -> float | None:
+        """Return the mean step, or the median if the source states no mean."""
+        mean_ms = self._mean_ms(steps)
+        return self.figures.get("step_median") if mean_ms is None else mean_ms
 
     def _outcome(
-        self, steps: list[float], mean_ms: float | None, failures: Failures
+        self, steps: list[float], center_ms: float | None, failures: Failures
     ) -> tuple[Outcome, str | None]:
         """Return the outcome of the case and the reason of a failure."""
         status, reason = self.words.get("status", ""), self.words.get("reason")
         failed, total = failures.failed, failures.total
         if self.words.get("skipped", "").lower() in YES:
             return "skipped", reason or "skipped by its tool"
-        if status and status.lower() not in SUCCESSES and (outcome := failed_outcome(status)):
+        stated = status or reason or ""
+        if stated.lower() not in (*SUCCESSES, "" if status else "false") and (
+            outcome := failed_outcome(stated)
+        ):
             return outcome, reason or _status_text(status)
-        if self.outcome and not steps and mean_ms is None:
+        if self.outcome and not steps and center_ms is None:
             return self.outcome, reason or self.reason
         if total and failed == total:
             return "failed", self._all_failed(total)
         if not steps and failed and failures.of == "runs":
             return "failed", f"{failed} of {total} runs failed, and their times aren't stated one by one"
-        if mean_ms is None and not self._rate():
+        if center_ms is None and not self._rate():
             cause = self.unreadable[0] if self.unreadable else "no step time"
             located = _status_text(status) if status else ": ".join(filter(None, (self.place, cause)))
-            return "failed", located if self.unreadable else self.word("failure") or located
+            return "failed", located if self.unreadable else reason or self.word("failure") or located
         return "ok", None
 
     def _rate(self) -> float | None:
@@ -215,9 +224,11 @@ class CaseValues(msgspec.Struct):
         stated = self.number("samples" if "completed" not in self.figures else "completed")
         return int(stated) if stated is not None else None if self.whole("batch_size") else 0
 
-    def _reported(self, mean_ms: float | None) -> Reported:
-        rates = self._rates(mean_ms)
-        mean_ms = mean_ms or self._step_of_rate() or self.time_of_one_ms
+    def _reported(self, center_ms: float | None) -> Reported:
+        rates = self._rates(center_ms)
+        mean_ms = self._mean_ms([])
+        if not center_ms:
+            mean_ms = self._step_of_rate() or self.time_of_one_ms or mean_ms
         n = int(self.figures["n"]) if "n" in self.figures else 1 if "completed" in self.figures else None
         statistics = {f"latency_{name}_ms": self.figures.get(f"step_{name}") for name in STATISTICS}
         times = {name: self._times(name) for name in ("first_token", "per_token", "request")}
@@ -232,16 +243,16 @@ class CaseValues(msgspec.Struct):
             compile_call_s=self.figures.get("compile_call", 0.0) / 1000 or None,
         )
 
-    def _rates(self, mean_ms: float | None) -> dict[str, float | None]:
+    def _rates(self, center_ms: float | None) -> dict[str, float | None]:
         """Return the stated rates, and that of samples as far as it follows from padded tokens or the step."""
         rates = {name: self.figures.get(name) for name in RATES}
-        mean_ms = mean_ms or self._step_of_rate()
+        center_ms = center_ms or self._step_of_rate()
         batch, length = self._samples() or self.whole("batch_size"), self.whole("sequence_length")
         if rates["samples_per_s"] is None:
             if rates["padded_tokens_per_s"] and self._option("padding", "") == "max" and length:
                 rates["samples_per_s"] = rates["padded_tokens_per_s"] / length
-            elif batch and mean_ms:
-                rates["samples_per_s"] = 1000 * batch / mean_ms
+            elif batch and center_ms:
+                rates["samples_per_s"] = 1000 * batch / center_ms
         return rates
 
     def _step_of_rate(self) -> float | None:
@@ -253,7 +264,7 @@ class CaseValues(msgspec.Struct):
     def time_of_one_ms(self) -> float | None:
         """Time of one sample or token, as a step, if all that is known is a rate."""
         rate = self._rate()
-        return 1000 / rate if rate and self._mean_ms(self._sound_steps()[0]) is None else None
+        return 1000 / rate if rate and self._center_ms(self._sound_steps()[0]) is None else None
 
     def _deviation(self, name: str, n: int | None, mean_ms: float | None = None) -> float | None:
         std = self.figures.get(f"{name}_std")
@@ -283,13 +294,13 @@ class CaseValues(msgspec.Struct):
             values = [value for value, code in zip(values, codes, strict=True) if code in (0, "0")]
         return max(values, default=self.figures.get(name))
 
-    def _environment(self, mean_ms: float | None) -> Environment | None:
+    def _environment(self, step_ms: float | None) -> Environment | None:
         """Return the CPU times of a run."""
         user, system = self.figures.get("user"), self.figures.get("system")
         if user is None or system is None:
             return None
         return Environment(
-            worker_cpu=(user + system) / mean_ms if mean_ms else None, user_ms=user, system_ms=system
+            worker_cpu=(user + system) / step_ms if step_ms else None, user_ms=user, system_ms=system
         )
 
     def _model(self) -> Model | None:

@@ -1,6 +1,6 @@
 """Result of an importer: measurements of cases, and facts about their source."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from math import sqrt
 
 import msgspec
@@ -13,6 +13,8 @@ from benchtui.sessions.sweep import UNKNOWN, Config
 
 LONGEST_LABEL = 300
 """Maximum length of a case's label in characters."""
+MAX_NAMED_REPEATS = 3
+"""Maximum number of repeated cases to name. Others are counted."""
 ROUNDS_WITHIN = 3.0
 """Largest factor between the mean steps of rows that are taken for rounds of a case. With more, they differ in
 something that the file doesn't state."""
@@ -52,6 +54,8 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     """Exit code of a failure, if every run had the same."""
     round: str = ""
     """Round that the source states; two rounds with the same figures aren't copies."""
+    measured: str = ""
+    """When it was measured, if its row says so; rows of two times aren't copies, either."""
     exported: dict[str, str | float | bool | tuple[float, ...] | None] = {}
     """Columns of the export of benchtui that the case comes from."""
 
@@ -60,7 +64,7 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
         """Mean step in milliseconds; None if it is unknown."""
         if self.wall_ms:
             return sum(self.wall_ms) / len(self.wall_ms)
-        return self.reported.latency_mean_ms if self.reported else None
+        return self.reported.center_ms if self.reported else None
 
 
 class Imported(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,9 +121,9 @@ def with_checked_repeats(imported: Imported) -> Imported:
         plural = "row equals an earlier one" if copies == 1 else "rows equal earlier ones"
         notes.append(f"{copies:,} {plural} to the last digit: dropped as copies, which aren't repeats")
     if apart:
-        named = ", ".join(visible(config.name, LONGEST_VALUE) for config in list(apart)[:3])
+        names = named([visible(config.name, LONGEST_VALUE) for config in apart], MAX_NAMED_REPEATS)
         notes.append(
-            f"rows of {named} are more than {ROUNDS_WITHIN:g} times apart: imported as separate cases, which"
+            f"rows of {names} are more than {ROUNDS_WITHIN:g} times apart: imported as separate cases, which"
             " differ in something that the file doesn't state"
         )
     return structs.replace(imported, measurements=tuple(checked), notes=tuple(notes))
@@ -134,6 +138,12 @@ def _are_apart(rows: list[Measurement]) -> bool:
 def sample_deviation(std: float | None, n: int | None) -> float | None:
     """Convert a population standard deviation to that of a sample (n - 1). Unchanged if n is unknown."""
     return std * sqrt(n / (n - 1)) if std is not None and n and n > 1 else std
+
+
+def named(items: Sequence[str], most: int, separator: str = ", ") -> str:
+    """List the first items, and say how many more there are."""
+    more = [f"{len(items) - most:,} more"] if len(items) > most else []
+    return separator.join([*items[:most], *more])
 
 
 def percent_text(percent: float) -> str:

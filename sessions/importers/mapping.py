@@ -8,7 +8,8 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Runtime
 from benchtui.sessions.importers.case_values import BELOW_RESOLUTION, CaseValues
 from benchtui.sessions.importers.file_map import FileMap, Row, lacking, rows_of, scalars, with_ranges
-from benchtui.sessions.importers.imported import Imported, Measurement, loops_note
+from benchtui.sessions.importers.imported import Imported, Measurement, loops_note, named
+from benchtui.sessions.importers.quantities import LARGEST
 from benchtui.sessions.importers.reading import Reader
 from benchtui.sessions.importers.source import Source
 from benchtui.sessions.payloads import Gpu, Host
@@ -27,7 +28,8 @@ _NO_COMMIT = ("unversioned", "unknown")
 def apply(source: Source, file_map: FileMap) -> Imported:
     """Return the cases of a file; a bad row is one with its outcome. Raises BenchtuiError if there is none."""
     rows = [row for row in rows_of(source, file_map) if not lacking(row, file_map)]
-    kept = [row for row in rows if _is_kept(row, file_map)]
+    wanted = file_map.keep.items()
+    kept = [row for row in rows if all(row.get(column) in (None, text) for column, text in wanted)]
     summaries = [row.place for row in kept[1:] if source.table and _summarizes(row)]
     kept = [row for row in kept if row.place not in summaries]
     reader = Reader(file_map, kept, str(source.path))
@@ -38,13 +40,15 @@ def apply(source: Source, file_map: FileMap) -> Imported:
     measurements = tuple(values.measurement(several_models=len(models) > 1) for values in cases)
     _require_some(source, file_map, rows, measurements)
     task = facts.common("task")
-    host, runtime = _host(facts, file_map.package or file_map.tool), _runtime(facts)
+    host = _host(facts, file_map.package or file_map.tool)
+    torch, cuda, cudnn = facts.common("torch"), facts.common("cuda"), facts.whole("cudnn")
+    runtime = Runtime(t=0.0, torch=torch, cuda=cuda, cudnn=cudnn, cuda_devices=facts.gpus()) if torch else None
     return Imported(
         kind=file_map.tool,
         model=models[0] if len(models) == 1 else f"{len(models)} models" if models else UNKNOWN,
         task=TASK_ALIASES.get(task or "", task or UNKNOWN),
         dataset=facts.common("dataset", everywhere=True) or UNKNOWN,
-        warmup=int(facts.common("warmup_steps") or 0),
+        warmup=facts.whole("warmup_steps") or 0,
         host=host,
         runtime=runtime,
         measured=min(facts.all_of("measured"), default=None),
@@ -53,17 +57,11 @@ def apply(source: Source, file_map: FileMap) -> Imported:
         notes=(
             *filter(None, (with_ranges(note, kept) for note in file_map.notes)),
             *_left_out(file_map, [row for row in rows if row.place not in summaries], kept),
-            *(
-                f"left out {name}: it summarizes other rows"
-                for name in map(reader.place, summaries[:MOST_NAMED])
-            ),
+            *(f"left out {reader.place(one)}: it summarizes other rows" for one in summaries[:MOST_NAMED]),
             *loops_note(int(n) for values in cases if (n := values.loops)),
-            *_rates_only(cases),
-            *_shared(reader),
-            *_without_length(file_map, measurements),
-            *facts.differing(),
-            *_counted(reader.remarks),
-            *_ignored(_unread(kept, file_map, reader)),
+            *_unknown(file_map, cases, measurements),
+            *facts.differing,
+            *_cells(reader, [visible(name, LONGEST_VALUE) for name in _unread(kept, file_map, reader)]),
         ),
     )
 
@@ -73,8 +71,12 @@ class _Facts:
 
     def __init__(self, cases: Sequence[CaseValues]) -> None:
         self._cases = cases
-        self._differing: dict[str, str] = {}
-        """Note on each fact on which rows don't agree, by its name."""
+        self._notes: dict[str, str] = {}
+
+    @property
+    def differing(self) -> Iterable[str]:
+        """Note on each requested fact that differs between rows."""
+        return self._notes.values()
 
     def all_of(self, name: str) -> list[str]:
         """Return the distinct values of a quantity, in the order of the file."""
@@ -86,8 +88,20 @@ class _Facts:
         if everywhere and texts and not all(values.word(name) for values in self._cases):
             texts.append("")
         if len(texts) > 1:
-            self._differing[name] = f"{name} differs between rows: not recorded"
+            self._notes[name] = f"{name} differs between rows: not recorded"
         return texts[0] if len(texts) == 1 else None
+
+    def number(self, name: str) -> float | None:
+        """Return a number on which all rows that state one agree; None if it isn't one."""
+        try:
+            number = float(self.common(name) or "")
+        except ValueError:
+            return None
+        return number if abs(number) <= LARGEST else None
+
+    def whole(self, name: str) -> int | None:
+        """Return a whole number on which all rows that state one agree."""
+        return int(self.number(name) or 0) or None
 
     def gpus(self) -> tuple[str, ...]:
         """Return the names of the GPUs."""
@@ -96,10 +110,6 @@ class _Facts:
     def packages(self) -> dict[str, str | None]:
         """Return the versions of packages that the first row states."""
         return dict(self._cases[0].packages) if self._cases else {}
-
-    def differing(self) -> Iterator[str]:
-        """Yield a note for each requested fact that differs between rows."""
-        yield from self._differing.values()
 
 
 def _share_device(cases: Sequence[CaseValues]) -> None:
@@ -119,16 +129,12 @@ def _require_some(
         raise BenchtuiError(f"{path}: no rows with {', '.join(file_map.requires or file_map.columns)}")
     for column, wanted in file_map.keep.items() if not measurements else ():
         others = {str(row.get(column)) for row in rows} - {wanted, "None"}
-        if named := ", ".join(visible(text, LONGEST_VALUE) for text in sorted(others)):
-            raise BenchtuiError(f"{path}: no measurement: its {column} is {named}, not {wanted}")
+        if units := ", ".join(visible(text, LONGEST_VALUE) for text in sorted(others)):
+            raise BenchtuiError(f"{path}: no measurement: its {column} is {units}, not {wanted}")
     if all(BELOW_RESOLUTION in row.marks for row in measurements):
         raise BenchtuiError(f"{path}: all latencies are 0: its measurements failed")
     if all(row.outcome == "failed" and not row.failed_in_source for row in measurements):
         raise BenchtuiError(f"{path}: no row has a step time or a rate: {measurements[0].failure}")
-
-
-def _is_kept(row: Row, file_map: FileMap) -> bool:
-    return all(row.get(column) in (None, wanted) for column, wanted in file_map.keep.items())
 
 
 def _summarizes(row: Row) -> bool:
@@ -143,37 +149,40 @@ def _left_out(file_map: FileMap, rows: Sequence[Row], kept: Sequence[Row]) -> It
         texts = dict.fromkeys(str(row.get(column)) for row in dropped for column in file_map.keep)
         noun = "row" if len(dropped) == 1 else "rows"
         columns, wanted = ", ".join(file_map.keep), ", ".join(file_map.keep.values())
-        named = ", ".join(visible(text, LONGEST_VALUE) for text in texts)
-        yield f"left out {len(dropped):,} {noun} whose {columns} isn't {wanted}: {named}"
+        cells = ", ".join(visible(text, LONGEST_VALUE) for text in texts)
+        yield f"left out {len(dropped):,} {noun} whose {columns} isn't {wanted}: {cells}"
 
 
-def _shared(reader: Reader) -> Iterator[str]:
-    options = [f"{name}={visible(text, LONGEST_VALUE)}" for name, text in reader.shared_options.items()]
-    if options:
-        yield f"options shared by all rows: {', '.join(options)}"
-
-
-def _without_length(file_map: FileMap, measurements: Sequence[Measurement]) -> Iterator[str]:
+def _unknown(
+    file_map: FileMap, cases: Sequence[CaseValues], measurements: Sequence[Measurement]
+) -> Iterator[str]:
+    """Yield notes on what a file doesn't state and figures depend on."""
+    if any(values.time_of_one_ms is not None and not values.whole("batch_size") for values in cases):
+        yield "only rates are stated: a step is the mean time of one sample or token"
+    if any(
+        row.reported and row.reported.center_ms and not row.reported.latency_mean_ms for row in measurements
+    ):
+        yield "only medians of steps are stated: means are unknown, and computed rates are of the median"
     if file_map.grid and any(row.config.label for row in measurements):
         yield "rows without a sequence length aren't part of a series of batch sizes"
 
 
-def _rates_only(cases: Sequence[CaseValues]) -> Iterator[str]:
-    if any(values.time_of_one_ms is not None and not values.whole("batch_size") for values in cases):
-        yield "only rates are stated: a step is the mean time of one sample or token"
-
-
-def _counted(remarks: Sequence[str]) -> Iterator[str]:
-    yield from remarks[:MOST_NAMED]
-    if (more := len(remarks) - MOST_NAMED) > 0:
+def _cells(reader: Reader, unread: Sequence[str]) -> Iterator[str]:
+    """Yield notes on options that all rows share, cells that say nothing, and columns that nothing reads."""
+    options = [f"{name}={visible(text, LONGEST_VALUE)}" for name, text in reader.shared_options.items()]
+    if options:
+        yield f"options shared by all rows: {', '.join(options)}"
+    yield from reader.remarks[:MOST_NAMED]
+    if (more := len(reader.remarks) - MOST_NAMED) > 0:
         yield f"{more:,} more {'cell' if more == 1 else 'cells'} imported as unknown"
+    if unread:
+        yield f"ignored fields: {named(unread, MOST_IGNORED)}"
 
 
 def _unread(rows: Sequence[Row], file_map: FileMap, reader: Reader) -> Iterator[str]:
     """Yield the columns that nothing reads: of rows, and of the objects around them."""
     outermost = file_map.rows.partition(".")[0].strip("?=")
-    inside = f"{file_map.rows}." if outermost == file_map.rows.partition(".")[0] != "*" else ""
-    inside = inside.lstrip(".")
+    inside = f"{file_map.rows}." if file_map.rows and not {*file_map.rows} & {*"?*="} else ""
     prefixes = tuple(prefix for by in file_map.split.values() for prefix in by)
     seen: dict[str, bool] = {}
     for row in rows:
@@ -189,14 +198,6 @@ def _unread(rows: Sequence[Row], file_map: FileMap, reader: Reader) -> Iterator[
     yield from (path for path, is_read in seen.items() if not is_read)
 
 
-def _ignored(columns: Iterable[str]) -> Iterator[str]:
-    """Yield a note that lists ignored columns."""
-    names = [visible(column, LONGEST_VALUE) for column in columns]
-    if names:
-        more = [f"{len(names) - MOST_IGNORED:,} more"] if len(names) > MOST_IGNORED else []
-        yield f"ignored fields: {', '.join([*names[:MOST_IGNORED], *more])}"
-
-
 def _is_around(path: str, file_map: FileMap) -> bool:
     """Return whether columns inside a value are read, or all of it can't be."""
     columns = (alternative for column in file_map.columns for alternative in column.split("|"))
@@ -207,53 +208,27 @@ def _is_around(path: str, file_map: FileMap) -> bool:
 
 def _host(facts: _Facts, package: str) -> Host:
     """Return the machine, with the measured software and its commit as packages."""
-    commit = facts.common("commit")
-    versions = facts.packages() | {package: facts.common("version")}
-    versions["commit"] = _commit(facts, commit) if commit else None
+    versions = facts.packages() | {package: facts.common("version"), "commit": _commit(facts)}
     return Host(
         hostname=facts.common("host"),
         platform=facts.common("platform"),
         processor=(facts.common("processor") or "").strip() or None,
         python=facts.common("python"),
-        cpu_count=_whole(facts.common("cpu_count")),
-        memory_mb=_number(facts.common("host_memory")),
+        cpu_count=facts.whole("cpu_count"),
+        memory_mb=facts.number("host_memory"),
         gpus=tuple(
-            Gpu(index=index, name=name, memory_mb=_number(facts.common("gpu_memory")))
+            Gpu(index=index, name=name, memory_mb=facts.number("gpu_memory"))
             for index, name in enumerate(facts.gpus())
         ),
         packages={name: version for name, version in versions.items() if version},
     )
 
 
-def _commit(facts: _Facts, commit: str) -> str | None:
-    if commit in _NO_COMMIT:
+def _commit(facts: _Facts) -> str | None:
+    commit = facts.common("commit")
+    if not commit or commit in _NO_COMMIT:
         return None
     branch = facts.common("commit_branch") or ""
     on = f" of {visible(branch, LONGEST_VALUE)}" if branch and not branch.startswith("(") else ""
     changed = ", with uncommitted changes" if facts.common("commit_dirty") == "true" else ""
     return f"{visible(commit, LONGEST_VALUE)}{on}{changed}"
-
-
-def _runtime(facts: _Facts) -> Runtime | None:
-    torch = facts.common("torch")
-    if not torch:
-        return None
-    return Runtime(
-        t=0.0,
-        torch=torch,
-        cuda=facts.common("cuda"),
-        cudnn=_whole(facts.common("cudnn")),
-        cuda_devices=facts.gpus(),
-    )
-
-
-def _whole(text: str | None) -> int | None:
-    number = _number(text)
-    return int(number) if number else None
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        return float(text) if text else None
-    except ValueError:
-        return None

@@ -59,7 +59,7 @@ def read(source: Source) -> Imported:
         if rows[0].keys() >= _OF_RESULTS:
             return _results(rows, source.first)
         return Imported(kind=TOOL, measurements=tuple(_steps(rows)))
-    except (msgspec.ValidationError, ValueError, TypeError) as error:
+    except (msgspec.ValidationError, LookupError, ValueError, TypeError) as error:
         raise BenchtuiError(f"{source.path}: a damaged export: {shortened(str(error))}") from error
 
 
@@ -109,8 +109,8 @@ def _measurement(row: Cells) -> Measurement:
         task=SERVE.name if row.get("sample") == SERVE.one_sample else None,
         reported=_reported(row),
         memory=_record(row, Memory),
-        samples_per_step=_number(row.get("samples_per_step")),
-        new_tokens=_number(row.get("new_tokens")) or None,
+        samples_per_step=msgspec.convert(row.get("samples_per_step"), int | None, strict=False),
+        new_tokens=msgspec.convert(row.get("new_tokens"), int | None, strict=False) or None,
         marks=tuple(row["marks"] or ()),
         outcome=outcome,
         failure=None if outcome == "ok" else row.get("reason") or f"{row['outcome']} when it was exported",
@@ -146,10 +146,6 @@ def _rounds(row: Cells) -> list[float]:
     every = row.get("verdict_doubt") != _DISTURBED and 0 not in medians
     whole = every and medians and typical and isclose(fmean(map(log, medians)), log(typical[0]), abs_tol=1e-9)
     return medians if whole else typical if medians else []
-
-
-def _number(cell: object) -> int | None:
-    return None if cell is None else msgspec.convert(cell, int, strict=False)
 
 
 def _record(cells: Cells, record: type[T]) -> T | None:
@@ -203,11 +199,8 @@ def _steps(rows: Sequence[Cells]) -> Iterator[Measurement]:
 
 def _parts(row: Cells) -> dict[str, object]:
     nested = row.get("parts_ms")
-    if isinstance(nested, dict):
-        return nested
-    return {
-        match[1]: cell for name, cell in row.items() if (match := _PART.fullmatch(name)) and cell is not None
-    }
+    stated = ((_PART.fullmatch(name), cell) for name, cell in row.items() if cell is not None)
+    return nested if isinstance(nested, dict) else {match[1]: cell for match, cell in stated if match}
 
 
 def _floats(cells: Iterable[object]) -> list[float]:

@@ -5,6 +5,7 @@ import fnmatch
 import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from importlib.resources import files
 from itertools import islice
 
@@ -17,7 +18,10 @@ from benchtui.sessions.importers.file_map import FileMap, Row, rows_of, scalars
 from benchtui.sessions.importers.quantities import (
     MB,
     MS,
+    OPTIONS,
     RATES,
+    SIZES,
+    TIMES,
     UNIT_NAMES,
     WHOLE,
     canonical_unit,
@@ -45,8 +49,10 @@ _OF_OUTER = ("batch_size", "model", "device", "precision", "sequence_length", "m
 _LETTER = re.compile(r"(?![eE][-+]?\d)[^\W\d_]")
 """Letter of a unit, rather than the one before an exponent."""
 _NUMBER = re.compile(r"[-+~≈$]?\.?\d")
-_COUNTER = re.compile(r"(?i)steps?|iter|iteration|run|i|n|#|index|epoch|time_?stamp|date")
-"""Column that only counts the steps of one case."""
+_COUNTER = re.compile(
+    r"(?i)steps?|iter|iteration|run|i|n|#|index|id|no|nr|row|epoch|time_?stamp|date|.*loss|lr|learning_rate|grad_norm"
+)
+"""Column that only counts the steps of one case, or is a result of training."""
 _ALTERNATIVES = frozenset(
     (
         *PRECISIONS,
@@ -73,6 +79,11 @@ _UNIT = re.compile(
 )
 
 
+_UNIT_INSIDE = re.compile(rf"\s*[(\[](?:{'|'.join(UNIT_NAMES)})[)\]]\s*(?=\S)")
+"""Unit in parentheses before the statistic, such as ``latency (ms) p50``."""
+_UNIT_COLUMN = re.compile(r"(?i)(.*[._ ])?units?")
+
+
 def propose(source: Source) -> FileMap | None:
     """Propose a map; None if no column is a step time or a rate of cases.
 
@@ -83,7 +94,8 @@ def propose(source: Source) -> FileMap | None:
         found = rows_of(source.beginning, shape)[:100]
         columns = _proposed(found, named=shape.rows == "*")
         if columns is not None:
-            _require_units(source, columns, found)
+            if "unit" not in columns.values():
+                _require_units(source, columns, found)
             if shape.rows == "*" and "name" not in columns.values():
                 columns["*"] = "name"
             steps = {column: re.sub(r"^step(?!s)", "steps", str(name)) for column, name in columns.items()}
@@ -99,15 +111,11 @@ def propose(source: Source) -> FileMap | None:
 
 def column_without_numbers(source: Source) -> str | None:
     """Return the first column that is named like a step time or a rate and states nothing in any row."""
-    return next(
-        (
-            column
-            for column in islice(source.first, MOST_COLUMNS)
-            if (_quantity(column) or "").startswith(("step", *RATES))
-            and all(is_empty(record.value.get(column)) for record in source.beginning.records)
-        ),
-        None,
-    )
+    for column in islice(source.first, MOST_COLUMNS):
+        cells = [record.value.get(column) for record in source.beginning.records]
+        if (_quantity(column) or "").startswith(("step", *RATES)) and all(map(is_empty, cells)):
+            return column
+    return None
 
 
 def column_of_minutes_or_minimum(source: Source) -> str | None:
@@ -169,6 +177,9 @@ def _proposed(rows: Sequence[Row], *, named: bool) -> dict[str, str] | None:
             name = name.replace("step", "steps", 1)
         if first is None or name == "option" or _is_alternative(first, column):
             columns[column] = name
+    cells = {name: {str(row.get(name)) for row in rows} for name in names if _UNIT_COLUMN.fullmatch(name)}
+    units = [name for name, texts in cells.items() if all(canonical_unit(text) in MS for text in texts)]
+    columns |= {name: "unit" for name in units[:1]}
     columns |= _options(rows, names, columns)
     columns |= _wide(names, columns)
     results = [name.rpartition(":")[2] for name in columns.values()]
@@ -185,10 +196,12 @@ def _fits(name: str, cells: Sequence[object]) -> bool:
     """Return whether a column has a number or an outcome where its quantity is one."""
     items = [str(item) for cell in cells for item in (cell if isinstance(cell, list) else [cell])]
     of = target(name, "")
-    if name == "reason":  # not the error of a figure
-        return not any(map(_NUMBER.match, items))
+    if name in ("reason", "status"):  # not the error of a figure, nor a count of successes
+        return not any(map(_NUMBER.match, {*items} - {"0", "1"}))
     if of.name in _WITH_STATISTICS and of.statistic not in ("mean", "median") and not of.unit:
         return any(_NUMBER.match(item) and _LETTER.search(item) for item in items)
+    if name == "failed" and {*map(str.lower, items)} <= {"true", "false"}:
+        return True
     return not (of.is_figure or of.name in WHOLE) or any(map(_NUMBER.match, items))
 
 
@@ -200,13 +213,23 @@ def _is_alternative(column: str, other: str) -> bool:
 
 
 def _options(rows: Sequence[Row], names: Iterable[str], columns: dict[str, str]) -> dict[str, str]:
-    """Return the columns without a quantity whose texts differ between rows: they tell cases apart."""
-    texts = {}
-    for name in names:
-        cells = {str(cell) for row in rows if isinstance(cell := row.get(name), str)}
-        if name not in columns and len(cells) > 1 and not any(map(_NUMBER.match, cells)):
-            texts[name] = "option"
-    return texts
+    """Return the columns without a quantity that tell cases apart.
+
+    These are texts that differ, and whole numbers that differ between rows of one case. Such a number may be a
+    result, but rows that differ in a setting, such as ``num_beams``, aren't repeats.
+    """
+    of_case = [column for column, of in columns.items() if of in (*OPTIONS, "name", "option")]
+    options = {}
+    for name in (name for name in names if name not in columns and not _OF_OPTION.fullmatch(name)):
+        cells = [row.get(name) for row in rows]
+        texts = {cell for cell in cells if isinstance(cell, str)}
+        cases = {(str(row.get(name)), *(str(row.get(column)) for column in of_case)) for row in rows}
+        if len(texts) > 1 and not any(map(_NUMBER.match, texts)):
+            options[name] = "option"
+        elif all(str(cell).isdecimal() for cell in cells) and len(cases) > len({case[1:] for case in cases}):
+            is_result = _COUNTER.fullmatch(name) or _OTHER_STATISTICS.search(name.replace("_", " "))
+            options |= {} if is_result else {name: "option"}
+    return options
 
 
 def _is_text(column: str, rows: Sequence[Row]) -> bool:
@@ -237,7 +260,7 @@ def _require_units(source: Source, columns: dict[str, str], rows: Sequence[Row])
     for column, name in columns.items():
         cells = [str(cell) for row in rows if (cell := row.get(column)) is not None]
         of = target(name.rpartition(":")[2], "")
-        if of.name in _WITH_STATISTICS and not of.unit and not any(map(_LETTER.search, cells)):
+        if of.name in (*_WITH_STATISTICS, "steps") and not of.unit and not any(map(_LETTER.search, cells)):
             example = shown(FileMap(columns={**columns, column: f"{name}_ms"}))
             raise BenchtuiError(
                 f"{source.path}: the unit of {quoted(column)} isn't stated: say it with --map, in milliseconds"
@@ -247,14 +270,14 @@ def _require_units(source: Source, columns: dict[str, str], rows: Sequence[Row])
 
 def given(text: str, source: Source) -> FileMap:
     """Parse a map such as ``latency_ms=step_ms,batch=batch_size``. Raises BenchtuiError for an unknown name."""
-    columns: dict[str, str | tuple[str, ...]] = {}
+    columns: dict[str, str] = {}
+    gather = False
     for part in next(csv.reader([text], skipinitialspace=True)):
         column, sign, name = part.strip().rpartition("=")
         if not sign or not column or not name:
             raise BenchtuiError(f"--map: {quoted(part)} isn't COLUMN=QUANTITY, such as latency_ms=step_ms")
-        target(name.rpartition(":")[2], "--map")
-        columns[column] = name
-    gather = any(name in ("steps", *(f"steps_{unit}" for unit in MS)) for name in columns.values())
+        columns[column] = _usual(name)
+        gather |= target(columns[column].rpartition(":")[2], "--map").name == "steps"
     shapes = [*_shapes(source), FileMap(columns={}, gather=True)]
     shapes.sort(key=lambda shape: shape.gather and not gather)
     missing = [
@@ -265,7 +288,22 @@ def given(text: str, source: Source) -> FileMap:
         there = dict.fromkeys(column for record in source.records[:100] for column in record.value)
         known = ", ".join(visible(column, LONGEST_VALUE) for column in islice(there, 20))
         raise BenchtuiError(f"--map: {source.path} has no column {quoted(fewest[0])}; it has {known}")
+    if "unit" not in columns.values():
+        _require_units(source, columns, rows_of(source.beginning, shape)[:100])
     return structs.replace(shape, columns=columns)
+
+
+def _usual(name: str) -> str:
+    """Return a quantity for the name of a column that has it, as exports do; the name itself if none has."""
+    option, sign, of = name.rpartition(":")
+    for known in (of, re.sub(r"^latency(?=_)", "step", of)):
+        with suppress(BenchtuiError):
+            target(known, "")
+            return f"{option}{sign}{known}"
+    quantity = _quantity(of) or of
+    unit = next((unit for unit in ("_j", "_w") if quantity.endswith(unit)), "")
+    sure = target(quantity, "--map").unit or target(quantity, "--map").name not in (*TIMES, *SIZES)
+    return f"{option}{sign}{quantity}" if sure and of.endswith(unit) else name
 
 
 def _missing(rows: Sequence[Row], columns: Iterable[str], lists: bool) -> list[str]:
@@ -297,7 +335,9 @@ def _quantity(column: str) -> str | None:
 
 
 def _quantity_of(name: str) -> str | None:
-    text = re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", "_", name).strip().lower()
+    text = re.sub(r"(?<=[a-z])(?=[A-Z][a-z]|[A-Z][BS]$)", "_", name).strip().lower()
+    if match := _UNIT_INSIDE.search(text):
+        text = f"{text.replace(match[0], ' ')} {match[0].strip()}"
     unit_match = _UNIT.search(text)
     unit = canonical_unit(unit_match[1]) if unit_match else None
     bare = text[: unit_match.start()].strip(" _([") if unit_match else text
@@ -329,6 +369,13 @@ def _quantity_of(name: str) -> str | None:
 def user_map(content: object, name: str) -> FileMap:
     """Read a map of the user's from TOML. Raises BenchtuiError that says which entry is wrong."""
     try:
-        return msgspec.convert(content, FileMap)
-    except msgspec.ValidationError as error:
+        file_map = msgspec.convert(content, FileMap)
+        for pattern in file_map.remove.values():
+            re.compile(pattern)
+    except (msgspec.ValidationError, re.error) as error:
         raise BenchtuiError(f"map {name}: {error}") from error
+    columns = {
+        column: _usual(names) if isinstance(names, str) else tuple(map(_usual, names))
+        for column, names in file_map.columns.items()
+    }
+    return structs.replace(file_map, columns=columns)

@@ -101,7 +101,7 @@ _PER = {"ms": 1e3, "us": 1e6, "ns": 1e9, "min": 1 / 60}
 _STATED = {**dict.fromkeys(TIMES, "ms"), **dict.fromkeys(SIZES, "mb"), "energy_j": "j", "power_w": "w"}
 """Unit of a quantity if nothing states another."""
 _TARGET = re.compile(
-    rf"(?P<stem>{'|'.join((*TIMES, *SIZES))})(?:_(?P<statistic>{'|'.join(STATISTICS)}))?"
+    rf"(?P<stem>{'|'.join((*TIMES, *SIZES))})(?:_(?P<statistic>{'|'.join(STATISTICS)}|min(?=_)|max))?"
     rf"(?:_(?P<unit>{'|'.join((*MS, *MB))}))?"
 )
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
@@ -150,6 +150,8 @@ def target(text: str, where: str) -> Target:
             f" {', '.join(f'{name}_mb' for name in SIZES[:4])}, {', '.join((*FIGURES, *OPTIONS))},"
             " name, group, option, round, status, reason, ignored"
         )
+    if match["stem"] in TIMES and match["statistic"] in ("min", "max"):  # which no session has
+        return Target("ignored")
     return Target(match["stem"], match["statistic"] or "mean", unit)
 
 

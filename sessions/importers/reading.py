@@ -6,15 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from fnmatch import fnmatchcase
 
 from benchtui.sessions.importers.case_values import CaseValues
-from benchtui.sessions.importers.file_map import (
-    FileMap,
-    Row,
-    Text,
-    columns_in,
-    filled,
-    plain,
-    words,
-)
+from benchtui.sessions.importers.file_map import FileMap, Row, Text, columns_in, filled, plain, words
 from benchtui.sessions.importers.quantities import (
     LISTS,
     OPTIONS,
@@ -30,6 +22,9 @@ from benchtui.sessions.importers.quantities import (
 )
 from benchtui.sessions.sanitize import LONGEST_VALUE, quoted, visible
 
+_SUCCESS = re.compile(r"(?i)succe|pass|\bok\b")
+"""Column of status whose 0 isn't an exit status."""
+
 
 class Reader:
     """Reads the cases of rows. What it learned from all rows together is computed once."""
@@ -41,7 +36,7 @@ class Reader:
         self._targets = [pair for column, names in file_map.columns.items() for pair in _targets(column, names)]
         self._unit_column = next((column for column, of in self._targets if of.name == "unit"), "")
         self._of_rules = [
-            [(column, target(name, _where(file_map))) for column, name in rule.columns.items()]
+            [(column, target(name, f"map {file_map.tool}")) for column, name in rule.columns.items()]
             for rule in file_map.when
         ]
         optional = [part for part in file_map.name if isinstance(part, str) and part.startswith("?")]
@@ -87,7 +82,8 @@ class Reader:
 
     def reads(self, column: str) -> bool:
         """Return whether a quantity, a name, an option or a pattern covers a column."""
-        return column in self._options or column in self.shared_options or self._is_mapped(column)
+        is_mapped = column in self._used or any(fnmatchcase(column, pattern) for pattern in self._map.derived)
+        return is_mapped or column in self._options or column in self.shared_options
 
     def _split(self, row: Row, by_prefix: Collection[tuple[str, str, str]]) -> Iterator[CaseValues]:
         prefixes = tuple(prefix for _, prefix, _ in by_prefix)
@@ -108,7 +104,7 @@ class Reader:
                 for column, cell in row.levels[0].items():
                     if fnmatchcase(column, pattern) and not is_empty(cell):
                         text = column.removeprefix(before).removesuffix(after).strip(" _=-()")
-                        yield column, option, text, target(name, _where(self._map))
+                        yield column, option, text, target(name, f"map {self._map.tool}")
 
     def _read(self, row: Row, stated: dict[str, str], targets: Sequence[tuple[str, Target]]) -> CaseValues:
         values = CaseValues(self.place(row.place), population=self._map.population, words=dict(stated))
@@ -125,7 +121,8 @@ class Reader:
             self._store(values, shown, of, self._cell(row, column, of), unit)
         texts = {name: filled(text, row) for name, text in self._map.set.items()}
         values.defaults = {name: self._in_words(name, text) for name, text in texts.items() if text}
-        values.options.update(self._options_of(row))
+        cells = {name: cell for name, cell in row.levels[0].items() if name in self._options}
+        values.options.update({name: words(cell) for name, cell in cells.items() if not is_empty(cell)})
         self._name(values, row)
         return values
 
@@ -145,6 +142,8 @@ class Reader:
         cell = row.get(column)
         if isinstance(cell, str) and column in self._map.remove:
             cell = re.sub(self._map.remove[column], "", cell).strip()
+        if of.name == "status" and plain(cell) == "0" and _SUCCESS.search(column):
+            return "failed"
         if of.name not in self._map.values or isinstance(cell, list | dict) or cell is None:
             return cell
         text = plain(cell)
@@ -170,12 +169,15 @@ class Reader:
                 text = text.rstrip(". ")
             values.words[of.name] = text
             if of.name in WHOLE and values.whole(of.name) is None and plain(text) != "0":
-                values.words.pop(of.name)
+                values.options[column] = values.words.pop(of.name)
                 self._remark(values, column, cell, "isn't a positive whole number")
 
     def _store_figure(
         self, values: CaseValues, column: str, of: Target, cell: object, unit: str | None
     ) -> None:
+        if of.name == "failed" and words(cell).lower() in ("true", "false"):
+            values.words.setdefault("status", "failed" if words(cell).lower() == "true" else "ok")
+            return
         numbers = self._numbers(values, column, of, cell, unit)
         if numbers and of.key == "tokens":
             values.figures["tokens"] = values.figures.get("tokens", 0.0) + numbers[0]
@@ -252,10 +254,6 @@ class Reader:
         shared = {name: next(iter(cells)) for name, cells in texts.items() if len(cells) == 1}
         return frozenset(texts) - set(shared), shared
 
-    def _options_of(self, row: Row) -> dict[str, str]:
-        cells = {name: cell for name, cell in row.levels[0].items() if name in self._options}
-        return {name: words(cell) for name, cell in cells.items() if not is_empty(cell)}
-
     def _is_option(self, name: str) -> bool:
         """Return whether a column may be an option; one that only sets another quantity is, if it varies."""
         if any(fnmatchcase(name, pattern) for pattern in (*self._map.unread, *self._map.derived)):
@@ -263,9 +261,6 @@ class Reader:
         named = {column for text in (*self._map.name, *self._map.group) for column in columns_in(text)}
         options = {column for column, of in self._targets if of.name in OPTIONS} - named
         return (self._map.varied_are_options and name in options) or name not in self._used
-
-    def _is_mapped(self, column: str) -> bool:
-        return column in self._used or any(fnmatchcase(column, pattern) for pattern in self._map.derived)
 
 
 def _used(file_map: FileMap, rows: Sequence[Row]) -> frozenset[str]:
@@ -282,10 +277,6 @@ def _used(file_map: FileMap, rows: Sequence[Row]) -> frozenset[str]:
 def _parts(column: str) -> frozenset[str]:
     """Return the words of a column's name, which say whose figure it is if several columns have a quantity."""
     return frozenset(re.findall(r"[^\W_]+", column.lower()))
-
-
-def _where(file_map: FileMap) -> str:
-    return f"map {file_map.tool}"
 
 
 def _targets(column: str, names: str | Sequence[str]) -> Iterator[tuple[str, Target]]:

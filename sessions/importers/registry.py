@@ -21,8 +21,6 @@ from benchtui.sessions.sweep import ranges
 
 MIN_KEY_SHARE = 0.5
 """Minimum share of a map's identifying columns, without options, for an error message to name its tool."""
-PROPOSED = "table"
-"""Name of the source of a file that no tool is known for."""
 
 
 @cache
@@ -61,16 +59,14 @@ def read(path: Path, kind: str | None = None, map_text: str | None = None) -> Im
 
 
 def _imported(content: Source, kind: str | None, map_text: str | None) -> Imported:
-    if map_text:
-        return mapping.apply(content, _named_map(map_text) or proposal.given(map_text, content))
-    if kind in (None, own_export.TOOL) and own_export.is_export(content):
+    if not map_text and kind in (None, own_export.TOOL) and own_export.is_export(content):
         return own_export.read(content)
-    file_map = map_of(content, kind)
+    if kind == own_export.TOOL:
+        raise BenchtuiError(f"{content.path}: not an export of benchtui")
+    file_map = _named_map(map_text) if map_text else map_of(content, kind)
     if file_map:
         return mapping.apply(content, file_map)
-    proposed = proposal.propose(content)
-    if proposed is None:
-        raise BenchtuiError(f"{content.path}: {_nearest(content)}")
+    proposed = proposal.given(map_text, content) if map_text else _proposed(content)
     imported = mapping.apply(content, proposed)
     return structs.replace(imported, notes=(f"read by --map {proposal.shown(proposed)}", *imported.notes))
 
@@ -81,12 +77,13 @@ def _named_map(name: str) -> FileMap | None:
         return None
     path = maps_path()
     try:
-        own = parse_toml(input_file.read_text(path)).get("import", {}) if path.exists() else {}
+        own = parse_toml(input_file.read_text(path)).get("import") if path.exists() else None
     except (OSError, ValueError) as error:
         raise BenchtuiError(f"{path}: {error}") from error
-    if name in own:
-        return proposal.user_map({"tool": name, **own[name]}, f"{path}: import.{name}")
-    known = ", ".join([*own, *tools()])
+    by_name = own if isinstance(own, dict) else {}
+    if isinstance(by_name.get(name), dict):
+        return proposal.user_map({"tool": name, **by_name[name]}, f"{path}: import.{name}")
+    known = ", ".join([*by_name, *tools()])
     raise BenchtuiError(f"--map: neither COLUMN=QUANTITY nor a map: {name!r}; known maps are {known} ({path})")
 
 
@@ -95,10 +92,15 @@ def detect(path: Path) -> str:
     content = source.read(path)
     if own_export.is_export(content):
         return own_export.TOOL
-    file_map = map_of(content)
-    if file_map is None and proposal.propose(content) is None:
-        raise BenchtuiError(f"{path}: {_nearest(content)}")
-    return file_map.tool if file_map else PROPOSED
+    return (map_of(content) or _proposed(content)).tool
+
+
+def _proposed(content: Source) -> FileMap:
+    """Return the proposed map. Raises BenchtuiError with what a file resembles, and what to do."""
+    proposed = proposal.propose(content)
+    if proposed is None:
+        raise BenchtuiError(f"{content.path}: {_nearest(content)}")
+    return proposed
 
 
 def map_of(content: Source, kind: str | None = None) -> FileMap | None:
@@ -123,7 +125,7 @@ def _nearest(content: Source) -> str:
     """Name the tool whose files a file resembles most, with the columns that it lacks, and what to do."""
     resembling = [(file_map, _lacks(content, file_map)) for file_map in maps()]
     nearest, lacks = min(resembling, key=lambda entry: len(entry[1]) / len(entry[0].requires))
-    identifying = {*nearest.requires} - {*OPTIONS}
+    identifying = {*nearest.requires} - {*OPTIONS, "name"}
     if lacks and len(identifying - {*lacks}) >= MIN_KEY_SHARE * len(identifying) > 0:
         return f"looks like {nearest.tool}, but lacks {', '.join(column.partition('|')[0] for column in lacks)}"
     if column := proposal.column_of_minutes_or_minimum(content):

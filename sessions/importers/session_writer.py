@@ -1,13 +1,11 @@
 """Writer of imported results to a session file. Repeated measurements of a case become rounds."""
 
 import uuid
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import structs
 
 from benchtui.sessions.errors import BenchtuiError, os_error_text
 from benchtui.sessions.events import (
@@ -21,7 +19,7 @@ from benchtui.sessions.events import (
     SessionStarted,
     Steps,
 )
-from benchtui.sessions.importers.imported import Imported, Measurement, percent_text
+from benchtui.sessions.importers.imported import MAX_NAMED_REPEATS, Imported, Measurement, named, percent_text
 from benchtui.sessions.importers.quantities import RATES
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Energy, Failures, Memory, Model, Reported
@@ -42,11 +40,8 @@ from benchtui.sessions.timestamps import utc_now
 CONTRADICTION = "throughput doesn't agree with batch size over latency"
 AGREES_WITHIN = 0.1
 """Allowed relative difference. The last batch may be short, and a mean of rates is biased upward."""
-_OF_SERIES = tuple(axis for axis in AXES if axis != "batch_size")
 MAX_NAMED_SERIES, MAX_NAMED_SIZES = 6, 8
-"""Maximum number of series with missing combinations to name, and of batch sizes each. Others are counted."""
-MAX_NAMED_REPEATS = 3
-"""Maximum number of repeated cases to name. Others are counted."""
+"""Maximum number of series with missing combinations to name, and of batch sizes each."""
 
 _events_of_sessions: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
 
@@ -124,45 +119,28 @@ def _repeats(imported: Imported) -> Iterator[str]:
     """Yield a note on cases with several mean step times in the file, and the range of those times."""
     apart = []
     for config, rows in _by_case(imported).items():
-        means_ms = [row.reported.latency_mean_ms for row in rows if row.reported]
-        known_ms = [mean_ms for mean_ms in means_ms if mean_ms]
+        known_ms = [center_ms for row in rows if row.reported and (center_ms := row.reported.center_ms)]
         if len(known_ms) > 1:
             name, percent = visible(config.name, LONGEST_VALUE), 100 * (max(known_ms) / min(known_ms) - 1)
             apart.append(f"{len(known_ms)} rows of {name} with mean steps {percent_text(percent)} apart")
     if apart:
-        more = len(apart) - MAX_NAMED_REPEATS
-        named = "; ".join([*apart[:MAX_NAMED_REPEATS], *([f"{more:,} more cases"] * (more > 0))])
-        yield f"repeats: {named}: imported as rounds of one case, which estimate the noise between runs"
+        cases = named(apart, MAX_NAMED_REPEATS, "; ")
+        yield f"repeats: {cases}: imported as rounds of one case, which estimate the noise between runs"
 
 
 def _missing_combinations(imported: Imported) -> Iterator[str]:
     """Yield a note on batch sizes that one series has and another lacks. The file doesn't say why."""
     if not imported.grid:
         return
-    axes, there = _sweep(imported, "").axes, set(imported.cases)
-    series = {config.family: config for config in there}
-    missing = len(series) * len(axes.batch_size) - len(there)
-    if missing > 0:
-        named = dict(islice(_lacking(axes, series.values(), there), MAX_NAMED_SERIES))
-        parts = [f"{family} at batch size {_shortened(sizes)}" for family, sizes in named.items()]
-        more = missing - sum(map(len, named.values()))
-        yield f"not in the file: {'; '.join([*parts, *([f'{more:,} more'] * (more > 0))])}"
-
-
-def _lacking(
-    axes: Axes, series: Iterable[Config], there: Collection[Config]
-) -> Iterator[tuple[str, list[int]]]:
-    """Yield the batch sizes that a series lacks, in the order of the axes. ``series`` has a case of each."""
-    places = {axis: {value: place for place, value in enumerate(getattr(axes, axis))} for axis in AXES}
-    for one in sorted(series, key=lambda case: [places[axis][getattr(case, axis)] for axis in _OF_SERIES]):
-        sizes = [size for size in axes.batch_size if structs.replace(one, batch_size=size) not in there]
-        if sizes:
-            yield one.family, sizes
-
-
-def _shortened(sizes: Sequence[int]) -> str:
-    more = len(sizes) - MAX_NAMED_SIZES
-    return ", ".join([*(f"{size:,}" for size in sizes[:MAX_NAMED_SIZES]), *([f"{more:,} more"] * (more > 0))])
+    pairs = dict.fromkeys((config.family, config.batch_size) for config in imported.cases)
+    sizes = sorted({size for _, size in pairs})
+    series = []
+    for family in dict.fromkeys(family for family, _ in pairs):
+        lacking = [f"{size:,}" for size in sizes if (family, size) not in pairs]
+        if lacking:
+            series.append(f"{family} at batch size {named(lacking, MAX_NAMED_SIZES)}")
+    if series:
+        yield f"not in the file: {named(series, MAX_NAMED_SERIES, '; ')}"
 
 
 def _sweep(imported: Imported, name: str) -> Sweep:
@@ -172,6 +150,7 @@ def _sweep(imported: Imported, name: str) -> Sweep:
             " split the file"
         )
     axes = _axes(imported)
+    steps = (row.reported.steps if row.reported else len(row.wall_ms) for row in imported.measurements)
     return Sweep(
         name=name,
         model=imported.model,
@@ -180,29 +159,20 @@ def _sweep(imported: Imported, name: str) -> Sweep:
         axes=axes,
         measure=Measure(
             warmup=imported.warmup,
-            iterations=_most_steps(imported.measurements),
+            iterations=max(1, *(amount or 0 for amount in steps)),
             baseline=_baseline(imported),
         ),
     )
 
 
 def _axes(imported: Imported) -> Axes:
+    """Return the distinct values of all axes: numbers ascending, others in the order of the file."""
+    distinct = {axis: dict.fromkeys(getattr(config, axis) for config in imported.cases) for axis in AXES}
+    axes = {axis: sorted(values) if axis in NUMERIC else [*values] for axis, values in distinct.items()}
     try:
-        return msgspec.convert({axis: tuple(_values(imported.cases, axis)) for axis in AXES}, Axes)
+        return msgspec.convert(axes, Axes)
     except msgspec.ValidationError as error:
         raise _out_of_range(imported.kind, error) from error
-
-
-def _most_steps(rows: Sequence[Measurement]) -> int:
-    """Return the number of steps of the longest measurement, at least one."""
-    reported = [row.reported.steps or 0 for row in rows if row.reported]
-    return max(1, *reported, *(len(row.wall_ms) for row in rows))
-
-
-def _values(configs: Sequence[Config], axis: str) -> list[object]:
-    """Return the distinct values of an axis: numbers ascending, others in the order of the file."""
-    values = list(dict.fromkeys(getattr(config, axis) for config in configs))
-    return sorted(values) if axis in NUMERIC else values
 
 
 def _baseline(imported: Imported) -> Baseline | None:
@@ -230,10 +200,18 @@ def _case(case: int, config: Config, rows: Sequence[Measurement]) -> Iterator[An
         )
         return
     rounds = sound or list(rows)
+    joules = [row.energy.energy_j for row in rounds if row.energy and row.energy.energy_j is not None]
     for round_index, row in enumerate(rounds):
         yield CaseStarted(t=0.0, case=case, round=round_index, config=config)
         if round_index == 0:
-            yield _prepared(case, row)
+            yield CasePrepared(
+                t=0.0,
+                case=case,
+                model=row.model or Model(name=UNKNOWN),
+                samples_per_step=row.samples_per_step,
+                task=row.task,
+                new_tokens=row.new_tokens,
+            )
         yield from _steps(case, round_index, row)
         if round_index < len(rounds) - 1:
             yield RoundFinished(t=0.0, case=case, round=round_index, memory=row.memory, energy=row.energy)
@@ -244,7 +222,7 @@ def _case(case: int, config: Config, rows: Sequence[Measurement]) -> Iterator[An
         reason=None if sound else rounds[-1].failure,
         exit_code=None if sound else rounds[-1].exit_code,
         memory=_peaks([row.memory for row in rounds if row.memory]),
-        energy=_total([row.energy for row in rounds if row.energy]),
+        energy=Energy(energy_j=sum(joules)) if joules else None,
         environment=rounds[-1].environment,
         marks=(*marks, failures.mark) if failures else marks,
         failures=failures,
@@ -283,17 +261,6 @@ def _contradicts(row: Measurement) -> bool:
     return 0 < most * (1 + AGREES_WITHIN) < per_step
 
 
-def _prepared(case: int, row: Measurement) -> CasePrepared:
-    return CasePrepared(
-        t=0.0,
-        case=case,
-        model=row.model or Model(name=UNKNOWN),
-        samples_per_step=row.samples_per_step,
-        task=row.task,
-        new_tokens=row.new_tokens,
-    )
-
-
 def _steps(case: int, round_index: int, row: Measurement) -> Iterator[Steps]:
     if row.warmup_ms:
         yield Steps(t=0.0, case=case, phase="warmup", round=round_index, wall_ms=row.warmup_ms)
@@ -304,18 +271,9 @@ def _steps(case: int, round_index: int, row: Measurement) -> Iterator[Steps]:
 
 def _peaks(peaks: Sequence[Memory]) -> Memory | None:
     """Return the maximum of each peak."""
-    if not peaks:
-        return None
-    highest: dict[str, float | None] = {}
-    for name in Memory.__struct_fields__:
-        known = [value for peak in peaks if (value := getattr(peak, name)) is not None]
-        highest[name] = max(known, default=None)
-    return Memory(**highest)
-
-
-def _total(energies: Sequence[Energy]) -> Energy | None:
-    joules = [energy.energy_j for energy in energies if energy.energy_j is not None]
-    return Energy(energy_j=sum(joules)) if joules else None
+    readings = {name: [getattr(peak, name) for peak in peaks] for name in Memory.__struct_fields__}
+    known = {name: [value for value in values if value is not None] for name, values in readings.items()}
+    return Memory(**{name: max(values) for name, values in known.items() if values}) if peaks else None
 
 
 def _pooled(rows: Sequence[Reported]) -> Reported | None:
@@ -324,13 +282,14 @@ def _pooled(rows: Sequence[Reported]) -> Reported | None:
         return rows[0] if rows else None
     steps = [row.steps for row in rows]
     weights = [float(amount or 1) for amount in steps] if all(steps) else [1.0] * len(rows)
-    means = [row.latency_mean_ms or 0.0 for row in rows]
+    means = [row.center_ms or 0.0 for row in rows]
     spans = [weight * mean for weight, mean in zip(weights, means, strict=True)]
-    rates: dict[str, Any] = {name: _rate([getattr(row, name) for row in rows], spans) for name in _RATES}
+    figures: dict[str, Any] = {name: _rate([getattr(row, name) for row in rows], spans) for name in _RATES}
+    stated = [row.latency_mean_ms for row in rows if row.latency_mean_ms is not None]
+    figures["latency_mean_ms" if stated else "latency_median_ms"] = sum(spans) / sum(weights)
     return Reported(
-        **rates,
+        **figures,
         steps=sum(amount or 0 for amount in steps) if all(steps) else None,
-        latency_mean_ms=sum(spans) / sum(weights),
         repeats_mean_ms=tuple(means),
     )
 

@@ -22,6 +22,7 @@ from msgspec import structs
 from benchtui.sessions.errors import BenchtuiError, os_error_text
 from benchtui.sessions.files import input_file
 from benchtui.sessions.importers import tables
+from benchtui.sessions.importers.imported import named
 from benchtui.sessions.sanitize import LONGEST_VALUE, shortened, visible
 from benchtui.sessions.sweep.model import MOST_CASES
 
@@ -96,7 +97,11 @@ class Source(msgspec.Struct, frozen=True):
 
 def read(path: Path) -> Source:
     """Read a file's records. Raises BenchtuiError with the cause and the remedy if it can't."""
-    data, remarks = _decompressed(path, _bytes(path))
+    try:
+        written = input_file.read_plain(path, MOST_BYTES)
+    except (OSError, ValueError) as error:
+        raise BenchtuiError(f"{path}: can't be read: {os_error_text(error)}") from error
+    data, remarks = _decompressed(path, written)
     if data.startswith(_PARQUET):
         return Source(path, tuple(_parquet(path, data)), tuple(remarks), table=True)
     text, more = _text(path, data)
@@ -108,7 +113,10 @@ def read(path: Path) -> Source:
     unknown: list[str] = []
     for place, document in documents:
         records += list(_objects(place, _finite(document, "", unknown)))
-    return Source(path, tuple(records), (*remarks, *more, *_unknown_remark(unknown)))
+    if unknown:
+        fields = [visible(field, LONGEST_VALUE) for field in dict.fromkeys(unknown)]
+        more.append(f"NaN or Infinity, imported as unknown: {named(fields, tables.MOST_NAMED)}")
+    return Source(path, tuple(records), (*remarks, *more))
 
 
 def _table(path: Path, text: str, remarks: list[str]) -> Source:
@@ -131,13 +139,6 @@ def require_few(path: Path, rows: int) -> None:
         raise BenchtuiError(
             f"{path}: {rows:,} rows; at most {MOST_CASES:,} are imported: split or summarize them"
         )
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        return input_file.read_plain(path, MOST_BYTES)
-    except (OSError, ValueError) as error:
-        raise BenchtuiError(f"{path}: can't be read: {os_error_text(error)}") from error
 
 
 def _decompressed(path: Path, data: bytes) -> tuple[bytes, list[str]]:
@@ -219,7 +220,7 @@ def _documents(path: Path, text: str) -> tuple[list[tuple[str, object]], list[st
     if (whole := _without_comments(path, text)) is not None:
         return [(str(path), whole)], ["comments and trailing commas in JSON are ignored"]
     decoder = json.JSONDecoder()
-    documents: list[tuple[str, object]] = []
+    documents: list[tuple[int, object]] = []
     skipped: list[int] = []
     at, line = 0, 1
     broken = 0
@@ -229,7 +230,7 @@ def _documents(path: Path, text: str) -> tuple[list[tuple[str, object]], list[st
         if text[start : start + 1] in ("[", "{") and (start == at or not (documents or broken)):
             try:
                 value, after = decoder.raw_decode(text, start)
-                documents.append((str(path) if not documents else f"{path}, line {line}", value))
+                documents.append((line, value))
                 line += text.count("\n", at, after)
                 at = after
                 continue
@@ -240,7 +241,7 @@ def _documents(path: Path, text: str) -> tuple[list[tuple[str, object]], list[st
         if text[at:end].strip(" \t\n,;"):
             skipped.append(line)
         at, line = end, line + 1
-    return ([], []) if broken > MOST_BROKEN else _checked(path, text, documents, skipped)
+    return ([], []) if broken > MOST_BROKEN else _checked(path, documents, skipped)
 
 
 def _logged(path: Path, text: str) -> tuple[list[tuple[str, object]], list[str]]:
@@ -270,23 +271,17 @@ def _without_comments(path: Path, text: str) -> object:
 
 
 def _checked(
-    path: Path, text: str, documents: list[tuple[str, object]], skipped: list[int]
+    path: Path, documents: list[tuple[int, object]], skipped: list[int]
 ) -> tuple[list[tuple[str, object]], list[str]]:
     """Return the documents if they are the content of the text, rather than brackets in its lines."""
-    objects: list[tuple[str, object]] = [
-        (place, value) for place, value in documents if isinstance(value, dict | list) and value
-    ]
+    objects = [(line, value) for line, value in documents if isinstance(value, dict | list) and value]
     if not objects or (len(skipped) > 20 and len(skipped) > 5 * len(objects)):
         return [], []
-    if len(objects) > 1:  # each line has its place
-        objects[0] = (f"{path}, line {text[: _offset_of_first(text)].count(chr(10)) + 1}", objects[0][1])
     what = "that isn't JSON" if len(skipped) == 1 else "that aren't JSON"
-    return objects, [tables.lines_remark(skipped, what)] if skipped else []
-
-
-def _offset_of_first(text: str) -> int:
-    match = re.search(r"[\[{]", text)
-    return match.start() if match else 0
+    remarks = [tables.lines_remark(skipped, what)] if skipped else []
+    if len(objects) == 1:
+        return [(str(path), objects[0][1])], remarks
+    return [(f"{path}, line {line}", value) for line, value in objects], remarks
 
 
 def _refuse_malformed(path: Path, text: str) -> None:
@@ -295,15 +290,14 @@ def _refuse_malformed(path: Path, text: str) -> None:
         return
     try:
         json.loads(text)
-    except RecursionError as error:
-        raise BenchtuiError(f"{path}: not valid JSON: nested too deeply") from error
     except json.JSONDecodeError as error:
         why = "unexpected end of file" if error.pos >= len(text.rstrip()) else shortened(error.msg)
         raise BenchtuiError(
             f"{path}: not valid JSON: line {error.lineno}, column {error.colno}: {why}"
         ) from error
-    except ValueError as error:
-        raise BenchtuiError(f"{path}: not valid JSON: {shortened(str(error))}") from error
+    except (RecursionError, ValueError) as error:
+        why = "nested too deeply" if isinstance(error, RecursionError) else shortened(str(error))
+        raise BenchtuiError(f"{path}: not valid JSON: {why}") from error
 
 
 def _finite(value: object, place: str, unknown: list[str]) -> object:
@@ -324,13 +318,6 @@ def _finite(value: object, place: str, unknown: list[str]) -> object:
     if isinstance(value, list):
         return [_finite(item, place, unknown) for item in value]
     return value
-
-
-def _unknown_remark(fields: list[str]) -> Iterator[str]:
-    if fields:
-        distinct = [visible(field, LONGEST_VALUE) for field in dict.fromkeys(fields)]
-        more = f" and {len(distinct) - tables.MOST_NAMED:,} more" if len(distinct) > tables.MOST_NAMED else ""
-        yield f"NaN or Infinity, imported as unknown: {', '.join(distinct[: tables.MOST_NAMED])}{more}"
 
 
 def _objects(place: str, document: object) -> Iterator[Record]:
@@ -364,9 +351,7 @@ def _parquet(path: Path, data: bytes) -> Iterator[Record]:
         raise BenchtuiError(f"{path}: damaged Parquet: {shortened(str(error))}") from error
     for number, row in enumerate(rows, 1):
         unknown: list[str] = []
-        cleaned = {name: _finite(value, name, unknown) for name, value in row.items() if not _is_index(name)}
+        cleaned = {
+            name: _finite(value, name, unknown) for name, value in row.items() if name not in tables.INDEX_NAMES
+        }
         yield Record(f"{path}, row {number}", cleaned)
-
-
-def _is_index(name: str) -> bool:
-    return name.startswith("__index_level_") or name in tables.INDEX_NAMES

@@ -13,6 +13,7 @@ from itertools import islice
 import msgspec
 from msgspec import structs
 
+from benchtui.sessions.importers.imported import named
 from benchtui.sessions.importers.quantities import EMPTY, UNIT_NAMES
 
 SEPARATORS = dict(
@@ -22,7 +23,7 @@ SEPARATORS = dict(
         strict=True,
     )
 )
-INDEX_NAMES = ("", "index", "Unnamed: 0", "level_0")
+INDEX_NAMES = ("", "index", "Unnamed: 0", "level_0", "__index_level_0__")
 FEWEST_NAMES = 3
 """Minimum number of names in printed results of several runs."""
 MOST_NAMED = 5
@@ -34,14 +35,18 @@ MOST_HEADERS = 100
 _RULE = re.compile(r"^[\s|:+\-=_━─═┏┓┗┛┡┩┠┨├┤┼╇╈┳┻┴┬╭╮╰╯┌┐└┘╞╡╪╤╧╔╗╚╝╠╣╬╦╩┿┯┷╂]+$")
 _BARS = str.maketrans({"│": "|", "┃": "|", "║": "|", "┆": "|", "╎": "|"})
 _NUMBER = re.compile(r"[-+~≈]?\d[\d.,' \u00a0\u202f_]*(?:[eE][-+]?\d+)?")
-_FIGURE = re.compile(rf"{_NUMBER.pattern}\s?[a-zµ%/]{{0,8}}(?:\d+(?:\.\d+)?s)?")
-"""Number, maybe with a unit."""
+_FIGURE = re.compile(
+    rf"{_NUMBER.pattern}\s?(?:[a-zµμ%/]{{0,8}}(?:\d+(?:\.\d+)?s)?|[kmg]i?b|k? ?\w+/s)(?:\s*(?:±|\+/?-).*)?",
+    re.IGNORECASE,
+)
+"""Number, maybe with a unit and a deviation."""
 _CERTAIN_COMMA = re.compile(
     r"[-+]?(?:0,\d+|\d{4,},\d+|\d+,(?:\d{1,2}|\d{4,}))(?:[eE][-+]?\d+)?"
     r"|[-+]?\d{1,3}(?:[. \u00a0\u202f]\d{3})+,\d+"
 )
 _POINT = re.compile(r"[-+]?\d*\.\d+(?:[eE][-+]?\d+)?")
 _GROUPED_BY_COMMA = re.compile(r"[-+]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?(?:\s?[A-Za-zµμ%/]{1,10})?")
+_GROUPED_BY_POINT = re.compile(r"[-+]?[1-9]\d{0,2}(?:\.\d{3})+")
 _GROUPED_BY_OTHER = re.compile(r"[-+]?[1-9]\d{0,2}(?:[ '’_\u00a0\u202f]\d{3})+(?:[.,]\d+)?")
 _NAMED_VALUE = re.compile(r"([^:=|,;{}\[]{1,80}?)\s*[:=]\s*(\S.{0,200})")
 _TRACEBACK = re.compile(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n)*.*", re.MULTILINE)
@@ -94,9 +99,12 @@ def parse(text: str) -> tuple[list[tuple[int, Row]], list[str]]:
         blocks = _with_second(blocks[0], plain)
     rows: list[tuple[int, Row]] = []
     remarks: list[str] = []
+    headings = [(number, line.strip("# ")) for number, line in lines if line.startswith("#")]
     for block in blocks:
         cells, said = _plain(block)
-        rows += cells
+        before = [text for number, text in headings if number < block.rows[0][0]]
+        heading = {"table": before[-1]} if len(blocks) > 1 and before else {}
+        rows += [(number, heading | row) for number, row in cells]
         remarks += said
     if blocks and blocks[0].separator != "|":
         remarks += _skipped(data, blocks)
@@ -138,58 +146,49 @@ def _printed_pairs(lines: Sequence[tuple[int, str]]) -> list[tuple[int, Row]]:
 
 def by_columns(document: dict[str, object]) -> list[Row] | None:
     """Return the rows of a table that was written by columns, as pandas does; None for any other object."""
-    if set(document) >= {"columns", "data"} and isinstance(document["data"], list):
-        names = [str(name) for name in document["columns"]] if isinstance(document["columns"], list) else []
-        rows = [dict(zip(names, row, strict=False)) for row in document["data"] if isinstance(row, list)]
-        return rows if names and len(rows) == len(document["data"]) else None
-    if set(document) == {"schema", "data"} and isinstance(document["data"], list):
-        return [row for row in document["data"] if isinstance(row, dict)]
-    columns = list(document.values())
-    if len(columns) < 2:
+    data, names, columns = document.get("data"), document.get("columns"), list(document.values())
+    header = names if isinstance(names, list) else []
+    if isinstance(data, list) and (header or set(document) == {"schema", "data"}):
+        cells = [
+            dict(zip(map(str, header), row, strict=False)) if isinstance(row, list) else row for row in data
+        ]
+        rows = [row for row in cells if isinstance(row, dict) and row]
+        return rows if len(rows) == len(cells) else None
+    if all(isinstance(column, dict) and all(map(str.isdecimal, column)) for column in columns):
+        indices = [list(column) for column in columns if isinstance(column, dict)]
+        columns = [
+            list(column.values())
+            for column in columns
+            if isinstance(column, dict) and list(column) == indices[0]
+        ]
+    lists = [column for column in columns if isinstance(column, list)]
+    if len(lists) < max(2, len(document)) or len({*map(len, lists)}) > 1 or not lists[0]:
         return None
-    if all(
-        isinstance(column, list) and not any(isinstance(cell, dict) for cell in column) for column in columns
-    ):
-        lists = [column for column in columns if isinstance(column, list)]
-        if len({len(column) for column in lists}) == 1 and lists[0]:
-            return [dict(zip(document, row, strict=True)) for row in zip(*lists, strict=True)]
+    if any(isinstance(cell, dict) for column in lists for cell in column):
         return None
-    if all(
-        isinstance(column, dict) and column and all(key.isdecimal() for key in column) for column in columns
-    ):
-        tables = [column for column in columns if isinstance(column, dict)]
-        if all(list(column) == list(tables[0]) for column in tables):
-            return [
-                {name: column[key] for name, column in zip(document, tables, strict=True)} for key in tables[0]
-            ]
-    return None
+    return [dict(zip(document, row, strict=True)) for row in zip(*lists, strict=True)]
 
 
 def _pipe_tables(lines: Sequence[tuple[int, str]]) -> Iterator[_Block]:
     """Yield the tables whose lines begin with a bar: Markdown, and those drawn on a terminal."""
-    run: list[tuple[int, tuple[str, ...]]] = []
+    tables: list[list[tuple[int, tuple[str, ...]]]] = []
     last = 0
-    for number, line in [*lines, (0, "")]:
+    for number, line in lines:
         stripped = line.strip()
-        if _RULE.match(stripped) and stripped:
+        is_rule = _RULE.match(stripped) is not None
+        in_table = number == last + 1 and tables and tables[-1]
+        if is_rule or stripped.startswith("|") or (stripped.count("|") > 1 and in_table):
+            if not tables or number > last + 1:
+                tables.append([])
+            if not is_rule:
+                cells = re.split(r"(?<!\\)\|", stripped.strip("|"))
+                tables[-1].append((number, tuple(map(_unmarked, cells))))
             last = number
-        elif stripped.startswith("|") or (stripped.count("|") > 1 and run):
-            if run and number > last + 1:
-                yield from _pipe_block(run)
-                run = []
-            run.append((number, tuple(_unmarked(cell) for cell in re.split(r"(?<!\\)\|", stripped.strip("|")))))
-            last = number
-        elif run:
-            yield from _pipe_block(run)
-            run = []
-
-
-def _pipe_block(run: list[tuple[int, tuple[str, ...]]]) -> Iterator[_Block]:
-    (_, header), *rows = run
-    whole = [(number, cells) for number, cells in rows if len(cells) == len(header)]
-    ragged = tuple(number for number, cells in rows if len(cells) != len(header))
-    if whole and len(header) > 1:
-        yield _Block("|", header, tuple(whole), ragged)
+    for (_, header), *rows in filter(None, tables):
+        whole = [(number, cells) for number, cells in rows if len(cells) == len(header)]
+        ragged = tuple(number for number, cells in rows if len(cells) != len(header))
+        if whole and len(header) > 1:
+            yield _Block("|", header, tuple(whole), ragged)
 
 
 def _unmarked(cell: str) -> str:
@@ -265,8 +264,8 @@ def _without_empty_end(cells: tuple[str, ...]) -> tuple[str, ...]:
 
 def _is_header(cells: Sequence[str]) -> bool:
     words = [cell for cell in cells if cell and not _NUMBER.fullmatch(cell)]
-    named = len(words) >= max(1, len(cells) - 1) and len(set(words)) * 2 > len(words)
-    return (named or _is_wide(cells)) and all(len(cell) < 100 for cell in cells)
+    is_named = len(words) >= max(1, len(cells) - 1) and len(set(words)) * 2 > len(words)
+    return (is_named or _is_wide(cells)) and all(len(cell) < 100 for cell in cells)
 
 
 def _is_wide(cells: Sequence[str]) -> bool:
@@ -289,8 +288,8 @@ def _plain(block: _Block) -> tuple[list[tuple[int, Row]], list[str]]:
     """Return the rows of a block by column, with plain numbers, and remarks."""
     rows = [(number, cells) for number, cells in block.rows if cells != block.header]
     if rows and all(map(_OF_COLUMN.fullmatch, rows[0][1])):
-        named = zip(block.header, rows.pop(0)[1], strict=True)
-        header = tuple(f"{name} ({unit})" if _is_unit(unit) else name for name, unit in named)
+        units = zip(block.header, rows.pop(0)[1], strict=True)
+        header = tuple(f"{name} ({unit})" if _is_unit(unit) else name for name, unit in units)
         block = structs.replace(block, header=header)
     columns = _columns(block.header, [cells for _, cells in rows])
     comma = _decimal_comma([cell for _, cells in rows for cell in cells])
@@ -328,11 +327,9 @@ def _columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[tuple
 def _decimal_comma(cells: Sequence[str]) -> bool:
     """Return whether the table has decimal commas: some cells have a certain one, and none has a point."""
     certain = any(_CERTAIN_COMMA.fullmatch(cell) for cell in cells)
-    return certain and not any(_POINT.fullmatch(cell) and not _is_grouped_by_point(cell) for cell in cells)
-
-
-def _is_grouped_by_point(cell: str) -> bool:
-    return re.fullmatch(r"[-+]?[1-9]\d{0,2}(?:\.\d{3})+", cell) is not None
+    return certain and not any(
+        _POINT.fullmatch(cell) and not _GROUPED_BY_POINT.fullmatch(cell) for cell in cells
+    )
 
 
 def _plain_number(cell: str, comma: bool) -> tuple[str, str]:
@@ -375,6 +372,5 @@ def _skipped(lines: Sequence[tuple[int, str]], blocks: Sequence[_Block]) -> Iter
 
 def lines_remark(lines: Sequence[int], what: str) -> str:
     """Return a remark that names the first of these skipped lines."""
-    named = ", ".join(f"{line:,}" for line in lines[:MOST_NAMED])
-    more = f" and {len(lines) - MOST_NAMED:,} more" if len(lines) > MOST_NAMED else ""
-    return f"skipped {len(lines):,} {'line' if len(lines) == 1 else 'lines'} {what}: {named}{more}"
+    numbers = named([f"{line:,}" for line in lines], MOST_NAMED)
+    return f"skipped {len(lines):,} {'line' if len(lines) == 1 else 'lines'} {what}: {numbers}"

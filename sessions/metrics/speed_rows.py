@@ -36,7 +36,7 @@ LATENCY = (
         "latency_mean_ms",
         "Latency, mean",
         "Mean time of a whole step, including tokenizing.",
-        latency("mean"),
+        latency("known_mean"),
         "Mean",
     ),
     figure(

@@ -8,9 +8,12 @@ from bisect import bisect_left, bisect_right
 from copy import copy
 from itertools import islice
 from pathlib import Path
+from zlib import compress, decompress
+
+import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import Answered, CaseFinished, Explained, Resumed
+from benchtui.sessions.events import Answered, CaseFinished, Explained, Resumed, Steps, Telemetry
 from benchtui.sessions.journal.reader import AnyRecord, Tail
 from benchtui.sessions.replay.markers import Markers
 from benchtui.sessions.state.case import CaseState
@@ -19,6 +22,7 @@ from benchtui.sessions.state.session import Session
 BATCH_BYTES = 1 << 16
 BATCH_EVENTS = 100
 """Bytes read, and events applied, before the caller looks at the clock again."""
+_encode, _decode = msgspec.json.encode, msgspec.json.Decoder(Steps | Telemetry).decode
 
 
 class Timeline:
@@ -36,8 +40,8 @@ class Timeline:
         """Why the file can't be read any further."""
         self.ended: list[CaseState] = []
         """Ended cases in the order of their end; a new list once some of them have restarted."""
-        self.events: list[AnyRecord] = []
-        """Everything read so far, for cursors to apply again."""
+        self.events: list[AnyRecord | bytes] = []
+        """Everything read so far, for cursors to apply again. Those with lists of numbers are compressed."""
         self._tail = Tail(path)
         self._read_all = False
 
@@ -60,7 +64,12 @@ class Timeline:
             self._read_all = not events  # a broken line raises only after the events before it were returned
             for event in events:
                 self._apply(event)
-                self.events.append(event)
+                lists = (
+                    isinstance(event.wall_ms, list)
+                    if isinstance(event, Steps)
+                    else isinstance(event, Telemetry)
+                )
+                self.events.append(compress(_encode(event), 1) if lists else event)
         except BenchtuiError as error:
             self.problem = str(error)
 
@@ -128,7 +137,7 @@ class ReplayCursor:
         self._restart()
 
     def _restart(self) -> None:
-        self.session = PartialSession(self._timeline.whole)
+        self.session: Session = PartialSession(self._timeline.whole)
         """Session at the current moment; a new object once it has gone back."""
         self.ended: list[CaseState] = []
         """Ended cases, in the order of their end."""
@@ -136,13 +145,20 @@ class ReplayCursor:
         """Number of events applied."""
 
     def seek(self, t: float) -> None:
-        """Prepare a move to a moment: start again if it lies before this one."""
+        """Prepare a move to a moment: start again if it lies before. Of the end, nothing has to be applied."""
+        timeline = self._timeline
         if t < self.session.now_s:
             self._restart()
+        far = len(timeline.events) - self._applied > BATCH_EVENTS
+        if far and timeline.complete and t >= timeline.end_s:
+            self.session, self.ended, self._applied = timeline.whole, timeline.ended, len(timeline.events)
 
     def move(self, t: float) -> bool:
         """Apply one batch of the events up to a moment; return whether that was all of them."""
-        for event in islice(self._timeline.events, self._applied, self._applied + BATCH_EVENTS):
+        if self.session is self._timeline.whole:
+            return True
+        for kept in islice(self._timeline.events, self._applied, self._applied + BATCH_EVENTS):
+            event = _decode(decompress(kept)) if isinstance(kept, bytes) else kept
             if max(event.t, self.session.now_s) > t:
                 return True
             self._apply(event)

@@ -16,7 +16,7 @@ from benchtui.sessions.report.comparison.caveats import caveats, limitations
 from benchtui.sessions.report.comparison.explained import explained
 from benchtui.sessions.report.comparison.interpretation import interpretation
 from benchtui.sessions.report.comparison.naming import base_name, lettered, new_name
-from benchtui.sessions.report.content import Content, Section, items, render, section
+from benchtui.sessions.report.content import Code, Content, Section, items, render, section
 from benchtui.sessions.report.document import when
 from benchtui.sessions.report.overview.results import without_equal
 from benchtui.sessions.report.reproduce import no_recipe_reason, recipe
@@ -24,7 +24,6 @@ from benchtui.sessions.sanitize import shell_word
 from benchtui.sessions.stats.results import task_of
 from benchtui.sessions.text import tables
 from benchtui.sessions.text.formatting import listed
-from benchtui.sessions.text.markdown import Markdown
 from benchtui.sessions.text.tables import Table, in_unit, table
 
 OPEN_SECTIONS = ("Decision", "Cases", "What differs", "Interpretation", "Best session for each need", "Caveats")
@@ -103,7 +102,7 @@ def _differences(compared: SessionComparison) -> tuple[Content | None, ...]:
 def _how_to_reproduce(compared: SessionComparison) -> list[Content | None]:
     """Return the command, and how to rerun each sweep. Sessions with the same sweep share them."""
     files = " ".join(shell_word(f"{side.file}.json") for side in compared.sides)
-    by_sweep: dict[Markdown | None, tuple[list[str], dict[str, str]]] = {}
+    by_sweep: dict[Code | None, tuple[list[str], dict[str, str]]] = {}
     texts: list[Fact] = [("Comparison", f"benchtui compare {files} --format md")]
     for letter, side in lettered(compared.sides):
         if made := recipe(side.session):

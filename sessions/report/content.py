@@ -1,4 +1,4 @@
-"""Content of a report: sections of paragraphs, lists, tables and pictures, and their Markdown."""
+"""Content of a report, which a terminal, a page and Markdown render: sections of texts, tables and pictures."""
 
 from collections.abc import Iterable, Iterator
 
@@ -8,7 +8,20 @@ from benchtui.sessions.text.markdown import plain, wrapped
 from benchtui.sessions.text.tables import Table, markdown
 
 
-class Items(msgspec.Struct, frozen=True):
+class Note(msgspec.Struct, frozen=True, tag=True):
+    """Text about the document, such as when its session was measured."""
+
+    text: str
+
+
+class Code(msgspec.Struct, frozen=True, tag=True):
+    """Lines to copy, such as a sweep. Nothing in them can end a block of code or look like a tag."""
+
+    language: str
+    lines: tuple[str, ...]
+
+
+class Items(msgspec.Struct, frozen=True, tag=True):
     """List of texts, each after the words that name its subject. Sentences that need none have an empty one."""
 
     items: tuple[tuple[str, str], ...]
@@ -16,7 +29,7 @@ class Items(msgspec.Struct, frozen=True):
     """Whether it is in a block quote, as caveats are."""
 
 
-class Picture(msgspec.Struct, frozen=True):
+class Picture(msgspec.Struct, frozen=True, tag=True):
     """Plot, which Markdown links and a page inlines."""
 
     title: str
@@ -25,14 +38,33 @@ class Picture(msgspec.Struct, frozen=True):
     """Path of its file, quoted for a link."""
 
 
-class Section(msgspec.Struct, frozen=True):
+class Speedup(msgspec.Struct, frozen=True):
+    """A case with its speed relative to the baseline, or to the base of a comparison."""
+
+    case: str
+    value: float
+    low: float | None
+    high: float | None
+    """95% interval."""
+    verdict: str
+    text: str
+    """The ratio with its interval, as the report prints it."""
+
+
+class Speedups(msgspec.Struct, frozen=True, tag=True):
+    """The speedup figure of a terminal, which draws it as bars."""
+
+    rows: tuple[Speedup, ...]
+
+
+class Section(msgspec.Struct, frozen=True, tag=True):
     """Heading with its content. A whole report is a section that contains the others."""
 
     title: str
     content: "tuple[Content, ...]"
 
 
-Content = str | Items | Table | Picture | Section
+Content = str | Note | Items | Table | Code | Picture | Speedups | Section
 
 
 def section(title: str, *content: Content | None, lead: str = "") -> Section | None:
@@ -58,13 +90,17 @@ def _blocks(shown: Section, level: str) -> Iterator[str]:
         match part:
             case Section():
                 yield from _blocks(part, f"{level}#")
+            case Note():
+                yield f"*{plain(part.text)}*"
+            case Code():
+                yield "\n".join([f"```{part.language}", *part.lines, "```"])
             case Items():
                 yield "\n".join(_item(*item, "> - " if part.quoted else "- ") for item in part.items)
             case Table():
                 yield markdown(part)
             case Picture():
                 yield f"![{plain(f'{part.title}. {part.caption}')}]({part.source})"
-            case _:
+            case str():
                 yield plain(part)
 
 

@@ -7,7 +7,7 @@ from benchtui.sessions.advice.objectives import SPEED_NEEDS, Need
 from benchtui.sessions.advice.snippet import snippet
 from benchtui.sessions.compare.system_facts import Fact, facts
 from benchtui.sessions.events import SessionStarted
-from benchtui.sessions.report.content import Content, Section, items, render, section
+from benchtui.sessions.report.content import Code, Content, Note, Section, items, render, section
 from benchtui.sessions.report.details import details
 from benchtui.sessions.report.explain import explain, tried
 from benchtui.sessions.report.limitations import limitations
@@ -16,7 +16,7 @@ from benchtui.sessions.report.overview.decision import completeness, decision
 from benchtui.sessions.report.overview.option_effects import Recommended, options_section
 from benchtui.sessions.report.overview.results import results_section
 from benchtui.sessions.report.overview.short_facts import devices, short_facts
-from benchtui.sessions.report.reproduce import fenced, how_to_reproduce
+from benchtui.sessions.report.reproduce import code, how_to_reproduce
 from benchtui.sessions.report.sections.anomalies import anomaly_table
 from benchtui.sessions.report.sections.answers import answers
 from benchtui.sessions.report.sections.memory_energy import frontier_table, frontiers
@@ -28,7 +28,6 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import labeled
 from benchtui.sessions.stats.results import Result, measured, varied
 from benchtui.sessions.sweep import UNKNOWN, Config, Sweep, custom_task
-from benchtui.sessions.text.markdown import Markdown, plain
 
 OPEN_SECTIONS = ("Decision", "Caveats", "Results")
 """Sections that a page doesn't collapse: the first screen and the results."""
@@ -75,7 +74,7 @@ def report(session: Session, per_hour: float | None = None, *, full: bool = Fals
         section("Limitations", items(("", text) for text in limitations(session, results))),
     )
     created = ". ".join(filter(None, (_task(session), when(start), completeness(session))))
-    content: list[Content] = [Markdown(f"*{plain(created)}*"), *(each for each in sections if each)]
+    content: list[Content] = [Note(created), *(each for each in sections if each)]
     return Section(f"Benchmark report: {_title(session, results)}", (*content, *([] if full else [MORE])))
 
 
@@ -86,11 +85,11 @@ def _chosen(made: Choices) -> Recommended:
     return Recommended(configs(*made), configs(*SPEED_NEEDS))
 
 
-def _snippet(session: Session, made: Choices) -> Markdown | None:
+def _snippet(session: Session, made: Choices) -> Code | None:
     """Return the code of the fastest case; with several works, of the first one's."""
     best = next((conclusion.best for conclusion in made["throughput"].values()), None)
-    code = snippet(session, best.case) if best else None
-    return fenced(code, "python") if code else None
+    lines = snippet(session, best.case) if best else None
+    return code(lines, "python") if lines else None
 
 
 def _title(session: Session, results: Sequence[Result]) -> str:

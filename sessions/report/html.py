@@ -10,15 +10,14 @@ from importlib.resources import files
 from itertools import count, groupby
 
 from jinja2 import StrictUndefined, Template
-from markdown_it import MarkdownIt
 
 from benchtui.sessions.plots.render import RenderedPlot
 from benchtui.sessions.plots.spec import SkippedPlot
 from benchtui.sessions.plots.style import COLORS, FAINT, GRID, INK, PAPER
-from benchtui.sessions.report.content import Content, Items, Picture, Section
+from benchtui.sessions.report.content import Code, Content, Items, Note, Picture, Section
 from benchtui.sessions.report.document import OPEN_SECTIONS
 from benchtui.sessions.report.figure_links import with_plots
-from benchtui.sessions.text.markdown import Markdown, in_one_line
+from benchtui.sessions.text.markdown import in_one_line
 from benchtui.sessions.text.tables import Table, html
 
 Drawings = Mapping[str, bytes]
@@ -82,11 +81,6 @@ def _template() -> Template:
     return template
 
 
-@cache
-def _parser() -> MarkdownIt:
-    return MarkdownIt("commonmark", {"html": False})
-
-
 def _data(name: str) -> str:
     return files("benchtui.sessions.report").joinpath("templates", name).read_text("utf-8")
 
@@ -128,9 +122,13 @@ def _block(part: Content, headings: tuple[str, ...], drawings: Drawings) -> Iter
             yield html(part, f"Table: {', '.join(headings)}")
         case Picture():
             yield _figure(part, drawings[part.source])
-        case Markdown():
-            yield _parser().render(part).replace("<pre>", '<pre tabindex="0">')  # it scrolls on a phone
-        case _:
+        case Note():
+            yield f"<p><em>{_text(part.text)}</em></p>\n"
+        case Code():
+            lines = "".join(f"{escape(line)}\n" for line in part.lines)
+            # a phone scrolls it
+            yield f'<pre tabindex="0"><code class="language-{part.language}">{lines}</code></pre>\n'
+        case str():
             yield f"<p>{_text(part)}</p>\n"
 
 

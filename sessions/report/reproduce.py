@@ -9,16 +9,14 @@ from msgspec.structs import replace
 
 from benchtui.sessions.compare.system_facts import Fact, facts, file_versions, models
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.report.content import Content, items
+from benchtui.sessions.report.content import Code, Content, items
 from benchtui.sessions.sanitize import replace_unprintable
 from benchtui.sessions.state.file_names import DATASET
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Sweep, custom_task
 from benchtui.sessions.sweep.library_names import AUTO_CLASSES
 from benchtui.sessions.sweep.toml_writer import toml_of
-from benchtui.sessions.text.markdown import Markdown
 
-FENCE = "```"
 VERSIONED = ("benchtui", "torch", "transformers", "Python")
 COMMAND = "benchtui reproduce SESSION; without its file, save the sweep below, then: benchtui run sweep.toml"
 CODE = "code of the fastest case: benchtui optimal SESSION --snippet"
@@ -41,10 +39,10 @@ def how_to_reproduce(session: Session) -> tuple[Content | None, ...]:
     if sweep is None:
         return (items(facts),)
     text = toml_of(_with_absolute_paths(session), whole=True)
-    return items(facts), fenced("\n".join((*_comments(session), text)), "toml")
+    return items(facts), code("\n".join((*_comments(session), text)), "toml")
 
 
-def recipe(session: Session) -> tuple[tuple[Fact, ...], Markdown | None] | None:
+def recipe(session: Session) -> tuple[tuple[Fact, ...], Code | None] | None:
     """Return facts for rerunning a sweep, and the sweep as TOML, unless a fact says why it can't be written.
 
     None for an imported session, which wasn't run here, or a simulated one, which wasn't run at all.
@@ -54,7 +52,7 @@ def recipe(session: Session) -> tuple[tuple[Fact, ...], Markdown | None] | None:
         return None
     variables = {**(start.host.environment or {}), **start.sweep.env}
     environment = ", ".join(f"{name}={value}" for name, value in variables.items())
-    code = f"; {CODE}" if start.sweep.task in AUTO_CLASSES else ""
+    snippet = f"; {CODE}" if start.sweep.task in AUTO_CLASSES else ""
     drawn = None if custom_task(start.sweep.task) else SEEDS
     sweep, problem = _sweep(session)
     return (
@@ -63,7 +61,7 @@ def recipe(session: Session) -> tuple[tuple[Fact, ...], Markdown | None] | None:
             ("Sweep", f"can't be written: {problem}" if problem else None),
             ("Versions", ", ".join(_versions(session)) or None),
             ("Environment", environment or None),
-            ("Raw data", f"every step of session {start.id}: benchtui export SESSION --steps{code}"),
+            ("Raw data", f"every step of session {start.id}: benchtui export SESSION --steps{snippet}"),
             ("Seeds", drawn),
         ),
         sweep,
@@ -82,10 +80,10 @@ def _versions(session: Session) -> list[str]:
     return [f"{name} {versions[name]}" for name in VERSIONED if versions.get(name)]
 
 
-def _sweep(session: Session) -> tuple[Markdown | None, str | None]:
-    """Return the sweep as a fenced block, or why it can't be written."""
+def _sweep(session: Session) -> tuple[Code | None, str | None]:
+    """Return the sweep as code, or why it can't be written."""
     try:
-        return fenced(toml_of(session.start.sweep), "toml"), None
+        return code(toml_of(session.start.sweep), "toml"), None
     except BenchtuiError as error:
         return None, str(error)
 
@@ -134,10 +132,9 @@ def no_recipe_reason(session: Session) -> str:
     )
 
 
-def fenced(text: str, language: str) -> Markdown:
-    """Return TOML or Python as a fenced code block. Nothing in it can end the block or look like a tag."""
-    lines = [_escaped(replace_unprintable(line)) for line in text.strip().splitlines()]
-    return Markdown("\n".join([f"{FENCE}{language}", *lines, FENCE]))
+def code(text: str, language: str) -> Code:
+    """Return TOML or Python as code."""
+    return Code(language, tuple(_escaped(replace_unprintable(line)) for line in text.strip().splitlines()))
 
 
 def _escaped(line: str) -> str:

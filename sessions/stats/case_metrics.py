@@ -297,11 +297,12 @@ def _per_output_token(steps: Columns, new_tokens: int | None) -> Distribution | 
 
 def _reported(case: CaseState) -> Metrics | None:
     reported = case.finished.reported if case.finished else None
-    if reported is None or reported.latency_mean_ms is None:
+    if reported is None or reported.center_ms is None:
         return None
     rounds_ms = reported.repeats_mean_ms
     latency = ReportedTimes(
         n=reported.steps,
+        mean_ms=reported.latency_mean_ms,
         median_ms=reported.latency_median_ms,
         std_ms=reported.latency_std_ms,
         p90_ms=reported.latency_p90_ms,
@@ -309,7 +310,7 @@ def _reported(case: CaseState) -> Metrics | None:
         p99_ms=reported.latency_p99_ms,
     )
     return Metrics(
-        latency_ms=_reported_distribution(latency, reported.latency_mean_ms),
+        latency_ms=_reported_distribution(latency, reported.center_ms),
         device_ms=None,
         parts_ms={},
         task=case.task,
@@ -324,7 +325,7 @@ def _reported(case: CaseState) -> Metrics | None:
         cold_cost_ms=None,
         rounds_ms=rounds_ms,
         rounds=repeats(reported),
-        between_rounds_percent=_range_percent(rounds_ms, reported.latency_mean_ms),
+        between_rounds_percent=_range_percent(rounds_ms, reported.center_ms),
         outliers=(),
         mean_power_w=reported.mean_power_w,
         energy_per_sample_j=_ratio(reported.mean_power_w, reported.samples_per_s or 0.0),
@@ -334,14 +335,14 @@ def _reported(case: CaseState) -> Metrics | None:
 
 
 def _distribution_if_reported(times: ReportedTimes | None) -> Distribution | None:
-    """Build a distribution. Without a mean, which no table has, the median takes its place."""
+    """Build a distribution. Without a mean, the median takes its place."""
     if times is None:
         return None
     center_ms = times.median_ms if times.mean_ms is None else times.mean_ms
     return None if center_ms is None else _reported_distribution(times, center_ms)
 
 
-def _reported_distribution(times: ReportedTimes, mean_ms: float) -> Distribution:
+def _reported_distribution(times: ReportedTimes, center_ms: float) -> Distribution:
     """Build a distribution from reported numbers.
 
     Percentiles require as many values as in a measured sample.
@@ -349,7 +350,8 @@ def _reported_distribution(times: ReportedTimes, mean_ms: float) -> Distribution
     n = times.n or 0
     return Distribution(
         n=n,
-        mean=mean_ms,
+        mean=center_ms,
+        mean_is_median=times.mean_ms is None,
         median=times.median_ms,
         p90=times.p90_ms if n >= LEAST_FOR_P90 else None,
         p95=times.p95_ms if n >= LEAST_FOR_P95 else None,

@@ -85,6 +85,13 @@ class Distribution(msgspec.Struct, frozen=True, gc=False):
     """Bounds beyond which values are outliers; None below ``LEAST_FOR_OUTLIERS`` values."""
     outliers: int = 0
     """Number of outliers."""
+    mean_is_median: bool = False
+    """Whether the median takes the place of a mean that a source doesn't state."""
+
+    @property
+    def known_mean(self) -> float | None:
+        """Mean; None if it isn't known."""
+        return None if self.mean_is_median else self.mean
 
     @property
     def total(self) -> float:

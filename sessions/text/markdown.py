@@ -22,12 +22,6 @@ _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _HTML = str.maketrans({**_ENTITIES, '"': "&quot;"})
 
 
-class Markdown(str):
-    """Text that is already Markdown and is rendered unchanged."""
-
-    __slots__ = ()
-
-
 def wrapped(text: str) -> str:
     """Break the long lines of Markdown outside of tables and code."""
     lines, fenced = [], False
@@ -58,19 +52,17 @@ def escape_html(text: str) -> str:
     return text.translate(_HTML)
 
 
-def plain(text: object, longest: int = LONGEST) -> Markdown:
-    """Escape text so that Markdown renders it literally, on one line. Markdown itself passes unchanged.
+def plain(text: object, longest: int = LONGEST) -> str:
+    """Escape text so that Markdown renders it literally, on one line.
 
     Nothing in it can begin a table cell, a link, a tag, an entity, emphasis, code, a formula, a list or a
     heading. Invisible and unprintable characters are replaced.
     """
-    if isinstance(text, Markdown):
-        return text
     if isinstance(text, str) and len(text) <= longest and _HARMLESS.fullmatch(text):
-        return Markdown(text)
+        return text
     escaped = _SPECIAL.sub(r"\\\g<0>", in_one_line(text, longest))
     escaped = "".join(_ENTITIES.get(character, character) for character in escaped)
-    return Markdown(_LINE_START.sub(r"\1\\\2", escaped))
+    return _LINE_START.sub(r"\1\\\2", escaped)
 
 
 def in_one_line(text: object, longest: int = LONGEST) -> str:

@@ -14,7 +14,6 @@ from benchtui.sessions.text.markdown import (
     LONGEST_CELL,
     LONGEST_LINE,
     MISSING,
-    Markdown,
     escape_html,
     in_one_line,
     plain,
@@ -41,7 +40,7 @@ class Column(Generic[T], msgspec.Struct, frozen=True):
     """Whether to align right: numbers are, words aren't."""
 
 
-class Table(msgspec.Struct, frozen=True):
+class Table(msgspec.Struct, frozen=True, tag=True):
     """A table as text, before layout."""
 
     titles: tuple[str, ...]
@@ -49,8 +48,6 @@ class Table(msgspec.Struct, frozen=True):
     rows: tuple[Row, ...]
     samples_per_s: Sequence[float | None] = ()
     """Throughput of each row, for computing the cost of a million samples in a page. Empty for other tables."""
-    keys: int = 1
-    """Number of columns that name a row."""
 
 
 def in_unit(columns: Sequence[Column[T]], task: Task) -> tuple[Column[T], ...]:
@@ -85,15 +82,16 @@ def table(
     )
 
 
-def markdown(shown: Table) -> Markdown:
+def markdown(shown: Table) -> str:
     """Render the table as GitHub Markdown, with every cell escaped.
 
-    A table whose lines would be too long is split into several, each with the columns that name its rows.
+    A table whose lines would be too long is split into several. Each of several rows begins with its name.
     """
     cells: list[list[str]] = [[plain(title) for title in shown.titles]]
     cells += [[MISSING if cell is None else plain(cell, LONGEST_CELL) for cell in row] for row in shown.rows]
     widths = [max(LEAST_CELLS, *map(len, column)) for column in zip(*cells, strict=True)]
-    return Markdown("\n\n".join(_pipes(shown, cells, widths, places) for places in _split(widths, shown.keys)))
+    keys = 1 if len(shown.rows) > 1 else 0
+    return "\n\n".join(_pipes(shown, cells, widths, places) for places in _split(widths, keys))
 
 
 def _split(widths: Sequence[int], keys: int) -> list[list[int]]:
@@ -187,7 +185,7 @@ def _first(cell: str | None, right: bool) -> str:
 
 
 def _cell(cell: str | None, right: bool) -> str:
-    shown = _shown(cell)
+    shown = cell_text(cell)
     if not right:
         return f"<td{_LONG if len(shown) > LONG_CELL else ''}>{escape_html(shown)}</td>"
     value = sort_value(cell)
@@ -203,5 +201,6 @@ def sort_value(cell: str | None) -> float | None:
     return float(match[0].replace(",", "")) if match else None
 
 
-def _shown(cell: str | None) -> str:
+def cell_text(cell: str | None) -> str:
+    """Return the text of a cell on one line; a sign for one without data."""
     return MISSING if cell is None else in_one_line(cell, LONGEST_CELL)

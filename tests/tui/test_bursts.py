@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-import shutil
 import unicodedata
 from collections.abc import Sequence
 from typing import Any
@@ -134,9 +133,7 @@ async def test_sweep_is_opened_by_name_and_started_in_one_burst(stage: Any, app_
 async def test_random_bursts_end_where_a_model_of_the_app_says(
     home: Any, app_context: AppContext, seed: int
 ) -> None:
-    paths.folder().mkdir(parents=True, exist_ok=True)
-    for name in bursts.SESSIONS:
-        shutil.copy(paths.demo_path(), paths.folder() / f"{name}.json")
+    bursts.furnish(paths.folder())
     before, model, dice = bursts.files(home), bursts.Model(), random.Random(seed)
     app = BenchtuiApp(in_library(app_context))
     async with app.run_test(size=(120, 40)) as pilot:

@@ -5,7 +5,15 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from benchtui.sessions.events import CaseAdded, CaseStarted, Paused, SessionFinished, Telemetry
+from benchtui.sessions.events import (
+    CaseAdded,
+    CaseRepeated,
+    CaseStarted,
+    Paused,
+    SessionFinished,
+    Telemetry,
+    Waiting,
+)
 from benchtui.sessions.payloads import HostReadings
 from benchtui.tui.replay.player import ReplayTarget, Start
 
@@ -71,6 +79,25 @@ MOMENTS = (
         "was this measured?",
         lambda s: s.begin(simulated="computed by a model").start(0).prepare(0).steps(0, [10.0] * 8),
         ("SIMULATED",),
+    ),
+    Moment(
+        "waiting for quiet",
+        "why does no case run?",
+        lambda s: waiting(s.begin().case(0)),
+        ("bs 2", "waiting", "for quiet: alice: python 340% CPU"),
+    ),
+    Moment(
+        "disturbed",
+        "why is it measured again?",
+        lambda s: disturbed(measured(s)),
+        ("measured again", "other processes used 634% CPU"),
+    ),
+    Moment(
+        "all crashed",
+        "why is there no result?",
+        lambda s: ended(s, "failed", "the worker exited with 1: CUDA error: device-side assert triggered"),
+        ("device-side assert triggered", "e change and run again"),
+        over,
     ),
     Moment(
         "loading",
@@ -305,6 +332,17 @@ MOMENTS = (
 def measured(story: Any, **begun: Any) -> Any:
     """Write a case in its measured steps."""
     return story.begin(**begun).start(0).prepare(0).steps(0, [10.0] * 8)
+
+
+def waiting(story: Any) -> Any:
+    """Write that the second case waits for the end of another process."""
+    reason = "waiting for quiet: alice: python 340% CPU"
+    return story._add(Waiting(t=story.t, case=1, reason=reason, most_s=60.0)).wait(2.0).say("on")
+
+
+def disturbed(story: Any) -> Any:
+    reason = "other processes used 634% CPU"
+    return story._add(CaseRepeated(t=story.t, case=0, reason=reason, pause_s=5.0)).wait(1.0).say("on")
 
 
 def rerun(story: Any) -> Any:

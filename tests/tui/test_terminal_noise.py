@@ -2,11 +2,12 @@
 
 import asyncio
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from textual import events
 
 from benchtui.engine import client
 from benchtui.sessions.errors import BenchtuiError
@@ -45,16 +46,17 @@ def reports() -> list[bytes]:
     return sent
 
 
-STRINGS, PARTS = 500, 20
-"""Random byte strings of a part, and parts that a page gets in the long tests; CI sends 100 strings."""
+BATCH, PER_APP = 25, 1000
+"""Strings that are sent before the app is waited for, and before a new app begins on the page again."""
 
 
-async def send(app: BenchtuiApp, sent: Sequence[bytes]) -> None:
+async def send(app: BenchtuiApp, sent: Iterable[bytes], *, keys: bool = True) -> None:
     """Put what a terminal sends into the app, and wait until it is handled, or the app has ended."""
     source = TerminalInput()
     for data in sent:
         for message in (*source.read(data), *source.tick()):
-            app.post_message(message)
+            if keys or not isinstance(message, events.Key | events.Paste):
+                app.post_message(message)
     while app.return_value is None and (not app.key_queue.settled or app.message_queue_size):
         await asyncio.sleep(0.005)
 
@@ -90,27 +92,33 @@ async def test_mouse_and_undecodable_bytes_on_a_page(stage: Any, app_context: Ap
     assert seen.app.return_code in (0, None)
 
 
-@pytest.mark.parametrize("part", [0, *(pytest.param(1 + n, marks=pytest.mark.long) for n in range(PARTS))])
+@pytest.mark.parametrize(
+    ("strings", "with_keys"), [(200, 50), pytest.param(10_000, 500, marks=pytest.mark.long)]
+)
 @pytest.mark.parametrize("page", PAGES)
 async def test_random_bytes_on_a_page(
     stage: Any,
     app_context: AppContext,
     page: str,
-    part: int,
+    strings: int,
+    with_keys: int,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Keys among the bytes do what keys do, in a folder of their own, but start no engine."""
+    """Only the last strings press the keys among them: these lead to other pages, but start no engine."""
 
     def refuse(*_: object) -> None:
         raise BenchtuiError("nothing starts here")
 
     monkeypatch.setattr(client, "_start", refuse)
     monkeypatch.chdir(tmp_path)
-    left = list(noise_of(random.Random(f"{page} {part}"), STRINGS if part else 100))
-    while left:
+    noise = list(noise_of(random.Random(f"{page} {strings}"), strings))
+    begin = 0
+    while begin < strings:
+        end = min((begin // PER_APP + 1) * PER_APP, strings)
         async with stage.at(page, app_context) as seen:
-            while left and seen.app.return_value is None:
-                sent, left = left[:25], left[25:]
-                await send(seen.app, sent)
+            while begin < end and seen.app.return_value is None:
+                keys = begin >= strings - with_keys
+                await send(seen.app, noise[begin : begin + BATCH], keys=keys)
+                begin += BATCH
         assert seen.app.return_code in (0, None)

@@ -89,7 +89,7 @@ def _figures(metrics: Metrics, symbols: Symbols) -> list[list[tuple[Span, Span]]
     rows = [
         [("n", f"{spread.n:,}"), *ends[:1], *marks, *ends[1:]],
         [
-            ("mean", _ms(spread.mean, symbols)),
+            ("mean", _ms(spread.known_mean, symbols)),
             ("std", _ms(spread.std, symbols)),
             ("jitter", f"{percent(spread.jitter_percent, symbols)} %"),
             ("95 % interval of p50", f"{interval}, {half_width(spread.interval_percent, symbols)}"),

@@ -67,7 +67,7 @@ def heat_cell(cell: HeatValue, scale: ColorScale | None, best: bool, symbols: Sy
 
 
 def legend(
-    figure: PlotMetric, scale: ColorScale | None, lengths: int, states: Iterable[str], symbols: Symbols
+    figure: PlotMetric, scale: ColorScale | None, star: str, states: Iterable[str], symbols: Symbols
 ) -> tuple[tuple[Span, ...], ...]:
     """Explain the color steps and the signs in use."""
     facts: list[tuple[Span, ...]] = []
@@ -75,7 +75,6 @@ def legend(
         steps = tuple((f" {_level(step, symbols)} ", role) for step, role in enumerate(HEAT))
         low, high = format.compact(scale.low), format.compact(scale.high)
         facts.append(((f"{low} ", "muted"), *steps, (f" {high} {figure.unit_words}", "muted")))
-        star = "best of its sequence length" if lengths > 1 else "best"
         facts.append(((symbols.best, "bright"), (f" {star}", "muted")))
     present = set(states)
     if "oom" in present:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from benchtui.sessions.analysis.chart_series import LATENCY, SAMPLES, MetricsLookup
+from benchtui.sessions.analysis.chart_series import LATENCY, SAMPLES, MetricsLookup, throughput
 from benchtui.sessions.analysis.heatmap import Grid, HeatmapData, HeatValue, axis_pairs, heatmap_data
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
@@ -12,7 +12,6 @@ from benchtui.tui.charts.heat_cells import ColorScale, heat_cell, legend
 from benchtui.tui.charts.line_chart import ChartSelection
 from benchtui.tui.charts.readout import (
     case_facts,
-    format_metric,
     option_word,
     option_words,
     ratio_span,
@@ -143,7 +142,7 @@ class HeatmapChart:
         data = self._data
         if data is None:
             return Heatmap((), (), "", "", (), None, hint="only one option has several values")
-        best = self._best(data)
+        best, star = self._best(data)
         scale, states = self._scale, {case.state for case in self._session.cases if self._matches(case)}
         return Heatmap(
             rows=tuple(map(_value_text, data.rows)),
@@ -155,7 +154,7 @@ class HeatmapChart:
                 for grid, name in zip(data.grids, self._grid_names(data.grids), strict=True)
             ),
             chosen=self._at,
-            legend=legend(data.metric, scale, len(data.best()), states, self._symbols),
+            legend=legend(data.metric, scale, star, states, self._symbols),
         )
 
     def lines(self, reach: int = REACH) -> Listing:
@@ -172,7 +171,7 @@ class HeatmapChart:
             for case, value in data.values
             if self._matches(case)
         )
-        best = self._best(data)
+        best, _ = self._best(data)
         selected = self.case
         at = next((place for place, (*_, case) in enumerate(ranked) if case is selected), None)
         rows = tuple(
@@ -194,14 +193,24 @@ class HeatmapChart:
         rows = [[text for text, _ in row] for row in listing.rows]
         return f"{heading(self.title)}\n\n{pipe_table(listing.titles, rows, 1)}\n" if rows else ""
 
-    def _best(self, data: HeatmapData) -> set[int]:
-        """Return the best cases: those to run for throughput and latency, else those with the best value."""
-        if data.metric not in (SAMPLES, LATENCY):
-            return {case.index for case in data.best().values()}
+    def _best(self, data: HeatmapData) -> tuple[set[int], str]:
+        """Return the starred cases and what they are: those to run for rate or latency, else the best ones.
+
+        The case to run may be a cheaper one as fast as the best.
+        """
+        metric, rates, several = (
+            data.metric.of,
+            (SAMPLES.of, throughput(self._session).of),
+            len(data.best()) > 1,
+        )
+        if metric not in (*rates, LATENCY.of):
+            best = {case.index for case in data.best().values()}
+            return best, "best of its sequence length" if several else "best"
         conclusions = self._conclusions()
         works = conclusions.works if conclusions else ()
-        best = (work.best_of("throughput" if data.metric == SAMPLES else "latency") for work in works)
-        return {result.case.index for result in best if result}
+        run = (work.best_of("throughput" if metric in rates else "latency") for work in works)
+        starred = {result.case.index for result in run if result}
+        return starred, "to run at its sequence length" if several else "to run"
 
     @property
     def _cell(self) -> HeatValue | None:
@@ -249,7 +258,7 @@ class HeatmapChart:
         return (
             (self._symbols.best if best else "", "bright"),
             (format.clean(self._labels[case.index]), "plain"),
-            (format_metric(self._choice.metric, value, self._symbols), "plain"),
+            (format.significant(value, self._symbols), "plain"),
             ratio_span(case, self._judge, self._symbols) if near else ("", "muted"),
         )
 

@@ -23,7 +23,6 @@ from benchtui.sessions.state.session import Session
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.charts.readout import (
     case_facts,
-    format_metric,
     option_word,
     option_words,
     state_span,
@@ -49,6 +48,8 @@ class ChartSelection(msgspec.Struct):
     """Selected metric, axis, line, x value, scale, and filter."""
 
     metric: PlotMetric = SAMPLES
+    automatic: bool = True
+    """Whether the metric is the rate of the session's task."""
     axis: str = "batch_size"
     line: tuple[object, ...] = ()
     x: int | None = None
@@ -85,8 +86,8 @@ class LineChart:
     def update(self) -> None:
         """Rebuild the chart from the current session, and keep the selection valid."""
         choice = self.choice
-        if choice.metric.of is SAMPLES.of:  # its unit is known once a case is prepared
-            choice.metric = throughput(self._session.cases)
+        if choice.automatic:  # its unit is known once a case is prepared
+            choice.metric = throughput(self._session)
         axes = axes_of(case.config for case in self._session.cases)
         choice.axis = choice.axis if choice.axis in axes else axes[0]
         whole = chart(self._session.cases, self._known, choice.metric, choice.axis)
@@ -125,9 +126,10 @@ class LineChart:
 
     def next_metric(self, by: int) -> None:
         """Switch to another metric that at least one case has."""
-        metrics = available_metrics(self._session.cases, self._known)
+        metrics = available_metrics(self._session, self._known)
         at = metrics.index(self.choice.metric) if self.choice.metric in metrics else 0
-        self.choice.metric = metrics[(at + by) % len(metrics)]
+        place = (at + by) % len(metrics)
+        self.choice.metric, self.choice.automatic = metrics[place], place == 0
         self.update()
 
     def next_axis(self) -> str:
@@ -234,13 +236,13 @@ class LineChart:
         return (option_word(self.choice.axis), title(self.choice.metric), "state", "from", "to", "n")
 
     def _row(self, point: Point) -> tuple[Span, ...]:
-        figure, value, symbols = self.choice.metric, point.value or Value(0), self._symbols
+        value, symbols = point.value or Value(0), self._symbols
         has_value = point.value is not None
         low, high = (
-            format_metric(figure, bound, symbols) if has_value and bound is not None else symbols.absent
+            format.significant(bound, symbols) if has_value and bound is not None else symbols.absent
             for bound in (value.low, value.high)
         )
-        middle = format_metric(figure, value.middle if has_value else None, symbols)
+        middle = format.significant(value.middle if has_value else None, symbols)
         n = point.case.steps_measured
         return (
             (f"{point.x:,}", "plain"),
@@ -260,7 +262,7 @@ class LineChart:
             return (self._symbols.absent, "muted")
         if point.value is None:
             return state_span(point.case, self._symbols)
-        return (format_metric(self.choice.metric, point.value.middle, self._symbols), "plain")
+        return (format.significant(point.value.middle, self._symbols), "plain")
 
     def _letter(self, line: ChartLine) -> Span:
         return letter_of(self._letters[line.key])

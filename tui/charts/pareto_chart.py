@@ -1,13 +1,13 @@
 """Pareto chart: throughput of every case against a cost, with the front. Independent of Textual."""
 
-from benchtui.sessions.analysis.chart_series import SAMPLES, MetricsLookup, throughput
+from benchtui.sessions.analysis.chart_series import MetricsLookup, PlotMetric, throughput
 from benchtui.sessions.analysis.pareto import COSTS, ParetoPoint, costs, fronts, pareto_points
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Work, distinct_works
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.charts.line_chart import letter_of
-from benchtui.tui.charts.readout import format_metric, option_words, title
+from benchtui.tui.charts.readout import option_words, title
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.listing import Listing
 from benchtui.tui.drawing.markdown_table import heading, pipe_table
@@ -46,7 +46,7 @@ class ParetoChart:
         self._labels = {case.index: label for case, label in zip(cases, labels, strict=True)}
         kept = [case for case in cases if matches(self._labels[case.index], filter_text)]
         self._works = distinct_works(case.config.work for case in cases)
-        self._all = pareto_points(kept, self._known, self._cost)
+        self._all = pareto_points(kept, self._known, self._cost, self._gain)
         self._fronts = fronts(self._all)
         self._front = tuple(trade for row in self._fronts.values() for trade in row)
         self._chosen = min(self._chosen, max(len(self._front) - 1, 0))
@@ -70,31 +70,29 @@ class ParetoChart:
         at = next((place for place, cost in enumerate(available) if cost.name == self._cost.name), -1)
         others = [*available[at + 1 :], *available[:at]]
         following = next(
-            (cost for cost in others if pareto_points(self._session.cases, self._known, cost)), None
+            (cost for cost in others if pareto_points(self._session.cases, self._known, cost, self._gain)),
+            None,
         )
         if following is None:
             return f"no cost other than {self._cost.name} has been measured"
         self._cost, self._chosen, self._beside = following, 0, None
         return ""
 
-    def move_point(self, by: int) -> None:
-        """Select another case of the front."""
-        self.move_line(by)
-
     def move_line(self, by: int) -> None:
         """Select another case of the front."""
         self._chosen, self._beside = min(max(self._chosen + by, 0), max(len(self._front) - 1, 0)), None
+
+    move_point = move_line
 
     @property
     def title(self) -> str:
         """Chart title: throughput and cost."""
         several = "s" if len(self._fronts) > 1 else ""
-        return f"Pareto front{several}: {self._unit} against {title(self._cost)}"
+        return f"Pareto front{several}: {self._gain.name} against {title(self._cost)}"
 
     @property
-    def _unit(self) -> str:
-        """Unit of the throughput."""
-        return throughput(self._session.cases).name
+    def _gain(self) -> PlotMetric:
+        return throughput(self._session)
 
     @property
     def notes(self) -> list[str]:
@@ -116,9 +114,9 @@ class ParetoChart:
         if trade is None:
             return []
         values: list[Span] = [
-            (format_metric(SAMPLES, trade.gain.middle, self._symbols), "bright"),
-            (f" {self._unit} at ", "muted"),
-            (format_metric(self._cost, trade.cost.middle, self._symbols), "bright"),
+            (format.significant(trade.gain.middle, self._symbols), "bright"),
+            (f" {self._gain.name} at ", "muted"),
+            (format.significant(trade.cost.middle, self._symbols), "bright"),
             (f" {self._cost.unit_words}", "muted"),
         ]
         name = (format.clean(self._labels[trade.case.index]), "plain")
@@ -139,7 +137,7 @@ class ParetoChart:
         return Plot(
             curves=tuple(curves[1:] + curves[:1] if self._beside is not None else curves),
             lost=(),
-            title=self._unit,
+            title=self._gain.name,
             x_title=title(self._cost),
             x_values=None,
             logarithmic=self._logarithmic,
@@ -153,8 +151,8 @@ class ParetoChart:
             (
                 self._letter(trade.case.config.work),
                 (format.clean(self._labels[trade.case.index]), "plain"),
-                (format_metric(SAMPLES, trade.gain.middle, self._symbols), "plain"),
-                (format_metric(self._cost, trade.cost.middle, self._symbols), "plain"),
+                (format.significant(trade.gain.middle, self._symbols), "plain"),
+                (format.significant(trade.cost.middle, self._symbols), "plain"),
             )
             for trade in self._front
         )
@@ -177,7 +175,7 @@ class ParetoChart:
         return letter_of(self._works.index(work))
 
     def _titles(self) -> tuple[str, ...]:
-        return ("", "case on the front", self._unit, title(self._cost))
+        return ("", "case on the front", self._gain.name, title(self._cost))
 
     def _hint(self) -> str:
         if len(self._all) > 1:
@@ -186,7 +184,7 @@ class ParetoChart:
         if self._filter_text:
             change = f"{key('charts.filter')} changes the filter"
             return f"{count or 'no'} case matching {self._filter_text!r} has both values: {change}"
-        return f"{count or 'no'} case has {self._unit} and {self._cost.name} so far; a front needs two"
+        return f"{count or 'no'} case has {self._gain.name} and {self._cost.name} so far; a front needs two"
 
 
 def _dot(trade: ParetoPoint) -> Dot:

@@ -13,11 +13,6 @@ from benchtui.tui.model.row_cells import VERDICT_ROLES, ratio_cell
 from benchtui.tui.table.case_names import case_name
 
 
-def format_metric(figure: PlotMetric, value: float | None, symbols: Symbols) -> str:
-    """Format a value of a metric without its unit."""
-    return format.significant(value, symbols)
-
-
 def title(figure: PlotMetric) -> str:
     """Return a metric's name with its unit, unless the name already includes it."""
     return figure.name if figure.unit in ("1/s", "") else f"{figure.name}, {figure.unit}"
@@ -46,9 +41,9 @@ def case_facts(
         return [[state_span(case, symbols)], _verdict(case, judge)]
     bounds: list[Span] = []
     if value.low is not None and value.high is not None:
-        low, high = (format_metric(figure, bound, symbols) for bound in (value.low, value.high))
+        low, high = (format.significant(bound, symbols) for bound in (value.low, value.high))
         bounds = [(f"95 %: {low} to {high}", "muted")]
-    middle = (format_metric(figure, value.middle, symbols), "bright")
+    middle = (format.significant(value.middle, symbols), "bright")
     return [[middle, (f" {figure.unit_words}", "muted")], _verdict(case, judge), bounds]
 
 

@@ -116,7 +116,7 @@ def compare(
     if form == "github":
         _write_for_github(comparison, gate if gated else None, output, paths)
     elif shown:
-        show_comparison(comparison, shown)
+        show_comparison(comparison, shown, main=form == "text")
     else:
         write_document(_formatted(comparison, form, gate), output, paths)
     if gated:
@@ -176,11 +176,12 @@ def comparison_document(
     )
 
 
-def show_comparison(comparison: "SessionComparison", how: Display) -> None:
-    """Show a comparison on standard output."""
+def show_comparison(comparison: "SessionComparison", how: Display, *, main: bool = False) -> None:
+    """Show a comparison, or its main sections, on standard output."""
     from benchtui.sessions.report.compare import report  # imports what only reports need
+    from benchtui.tui.cli.text.compare import main_sections
 
-    show_document(report(comparison), comparison, how)
+    show_document(main_sections(comparison) if main else report(comparison), comparison, how)
 
 
 def _write_for_github(

@@ -27,7 +27,9 @@ from benchtui.tui.cli.text.output import print_json
     "map_text",
     metavar="MAP",
     help="Columns of FILE and what they are, such as latency_ms=step_ms,batch=batch_size; or the name of a map"
-    " in import.toml in the configuration folder. By default, the names of the columns tell.",
+    " in import.toml in the configuration folder. What they are: step_ms, step_p99_s, first_token_median_ms,"
+    " samples_per_s, tokens_per_s, peak_device_gib, batch_size, model, name, status, other options, or a name"
+    " that benchtui export gives it, such as latency_p50_ms. By default, the names of the columns tell.",
 )
 @json_option("Print the session and what was imported as JSON.")
 def import_results(

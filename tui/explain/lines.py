@@ -247,25 +247,29 @@ def _grid(
     sizes = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
     numbers = sum(size + 2 for size, right in zip(sizes[1:], shown.right[1:], strict=True) if right)
     sizes[0] = min(sizes[0], max(width - 2 - numbers - (MINI_BAR + 2 if bars else 0), LEAST_NAME))
-    lines = [crop([("  " + "".join(_aligned(shown, cells[0], sizes, symbols)), "muted")], width, symbols)]
+    right = shown.right
+    if not right[-1] and sum(sizes[:-1]) + 2 * len(sizes) + cell_len(titles[-1]) > width:  # words without room
+        right, sizes, cells = right[:-1], sizes[:-1], [row[:-1] for row in cells]
+    head = "".join(_aligned(right, cells[0], sizes, symbols)).rstrip()
+    lines = [crop([(f"  {head}", "muted")], width, symbols)]
     for place, row in enumerate(cells[1:]):
-        *texts, last = _aligned(shown, row, sizes, symbols)
+        *texts, last = _aligned(right, row, sizes, symbols)
         family = families.get(row[0])
         mark = _mark(family, symbols) if family else ("  ", "plain")
-        spans = [(text, _role(at, text)) for at, text in enumerate([*texts, last.rstrip()])]
+        spans = [(text, _role(at, text)) for at, text in enumerate([*texts, last if bars else last.rstrip()])]
         color = _COLORS[family] if family else "soft"
         drawn = [("  ", "plain"), *bar(bars[place], MINI_BAR, symbols, color)] if bars else []
         lines.append(crop([mark, *spans, *drawn], width, symbols))
     return lines
 
 
-def _aligned(shown: Table, row: Sequence[str], sizes: Sequence[int], symbols: Symbols) -> list[str]:
+def _aligned(right: Sequence[bool], row: Sequence[str], sizes: Sequence[int], symbols: Symbols) -> list[str]:
     """Return the cells of a row, each filled to the width of its column."""
     first, *others = row
     texts = [fit(first, sizes[0], symbols).ljust(sizes[0])]
-    for text, size, right in zip(others, sizes[1:], shown.right[1:], strict=True):
+    for text, size, numeric in zip(others, sizes[1:], right[1:], strict=True):
         blank = " " * (size - cell_len(text))
-        texts.append(f"  {blank}{text}" if right else f"  {text}{blank}")
+        texts.append(f"  {blank}{text}" if numeric else f"  {text}{blank}")
     return texts
 
 

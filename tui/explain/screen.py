@@ -17,10 +17,9 @@ from benchtui.sessions.permissions.needed import Permission
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import labeled
-from benchtui.sessions.text.formatting import capitalized
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean
-from benchtui.tui.drawing.styled_text import Line, crop, justify
+from benchtui.tui.drawing.styled_text import Line, crop, fitting_facts, justify
 from benchtui.tui.explain.lines import why_lines
 from benchtui.tui.explain.view import CaseStatus, WhyView
 from benchtui.tui.live.explainer import Explainer
@@ -49,7 +48,7 @@ class WhyHeading(msgspec.Struct, frozen=True):
     """Snapshot of the header."""
 
     name: str
-    second: str
+    facts: tuple[str, ...]
     """The case that it is compared with, or the times of its step."""
     position: str
 
@@ -231,11 +230,12 @@ class WhyScreen(TextScreen):
 
     def _heading(self, view: WhyView) -> WhyHeading:
         total = len(self._side.session().cases)
-        step = capitalized(step_sentence(view.case.case)) if view.case.case else ""
-        second = f"against {view.base.label}: {view.base.name}" if view.base else step
-        return WhyHeading(view.case.name, second, f"case {view.case.number} of {total}")
+        step = step_sentence(view.case.case).split(", ") if view.case.case else [""]
+        facts = [f"against {view.base.label}: {view.base.name}"] if view.base else step
+        return WhyHeading(view.case.name, tuple(facts), f"case {view.case.number} of {total}")
 
 
 def _heading(heading: WhyHeading, width: int, height: int, symbols: Symbols) -> list[Line]:
     first = justify([(heading.name, "strong")], [(heading.position, "muted")], width, symbols)
-    return [first, crop([(heading.second, "muted")], width, symbols)]
+    second = fitting_facts([[(fact, "muted")] for fact in heading.facts], width)
+    return [first, second or crop([(heading.facts[0], "muted")], width, symbols)]

@@ -187,11 +187,11 @@ class Library(PlaceScreen):
     def action_report(self) -> None:
         """View the report of the selected session."""
         # lazy imports: not needed for the first paint
-        from benchtui.tui.report.generated import report_markdown
+        from benchtui.tui.report.generated import report_content
         from benchtui.tui.report.screen import ReportScreen
 
         if item := self._item():
-            make = partial(report_markdown, item.path, self._app_context.judging, source=True)
+            make = partial(report_content, item.path, self._app_context.judging)
             export = partial(self.action_ask, "export")
             self.app.push_screen(ReportScreen(make, export, self._symbols))
 

@@ -198,6 +198,8 @@ def _progress(session: Session) -> str:
 
 def _why_next(session: Session) -> str:
     measure, plan = session.start.sweep.measure, session.rounds_planned
+    if session.waiting:
+        return format.clean(session.waiting[-1].reason)
     if plan is not None:
         return f"another round for {count(plan.open_questions, 'open question')}"
     if measure.rounds_auto:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from benchtui.sessions.analysis.chart_series import throughput
 from benchtui.sessions.estimates.eta import RoundSoFar, StepsLeft, steps_left
 from benchtui.sessions.estimates.memory import MemoryForecast, Prediction
 from benchtui.sessions.state.case import CaseState
@@ -17,7 +18,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import computed_metrics, counted
 from benchtui.sessions.stats.quantiles import per_second
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
-from benchtui.sessions.sweep import Measure, task_named
+from benchtui.sessions.sweep import Measure
 from benchtui.sessions.text.answers import distance
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
@@ -304,10 +305,7 @@ class CaseRows:
     @property
     def unit(self) -> str:
         """Unit of the rate that describes the session's task, as in reports: samples, tokens, or new tokens."""
-        task, cases = task_named(self._session.start.sweep.task), self._session.cases
-        if any(case.prepared and case.prepared.new_tokens for case in cases):
-            return NEW_TOKENS
-        return TOKENS if task.headline == "tokens" and any(map(_has_tokens, cases)) else task.unit
+        return throughput(self._session).name
 
     def _signs_for(self, case: CaseState, stats: Distribution | None) -> Signs:
         seen = (
@@ -440,11 +438,6 @@ class CaseRows:
         own, other = ((stats := self.stats(compared_case)) and stats.median for compared_case in (case, base))
         sizes = case.samples_per_step, base.samples_per_step
         return other / own * sizes[0] / sizes[1] if own and other and all(sizes) else None
-
-
-def _has_tokens(case: CaseState) -> bool:
-    metrics = computed_metrics(case) or (case.finished and case.finished.reported)
-    return bool(len(case.measured.tokens) or (metrics and metrics.tokens_per_s))
 
 
 def _reported(case: CaseState, rate: float | None, unit: str) -> PanelMetrics | None:

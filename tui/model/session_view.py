@@ -85,10 +85,21 @@ def current_of(feed: Feed, case_rows: CaseRows, remaining: RemainingTime, case: 
     title, metrics = format.clean(case_name(case)), case_rows.metrics(case)
     if case.started is not None and feed.cut_off:
         return Current(title, position, "incomplete", "bad", metrics=metrics)
+    if feed.running and (why := _why_halted(feed.session, case)):
+        return Current(title, position, why[0], "warning", remark=format.clean(why[1]), metrics=metrics)
     if case.state != "running" or not feed.running:
         remark = _expected_memory(case_rows, case)
         return Current(title, position, case.state, ROLES[case.state], remark=remark, metrics=metrics)
     return _running(feed, case_rows, remaining, case, position)
+
+
+def _why_halted(session: Session, case: CaseState) -> tuple[str, str] | None:
+    """Return why no step of a case runs now, in a word and a sentence: it waits, or was disturbed."""
+    waits = [wait.reason.removeprefix("waiting ") for wait in session.waiting if wait.case == case.index]
+    if waits:
+        return "waiting", waits[-1]
+    last = case.repeated[-1] if case.repeated else None
+    return ("measured again", last.reason) if last and case.started and last.t >= case.started.t else None
 
 
 def _in_round(session: Session) -> tuple[int, int, int] | None:
@@ -137,13 +148,7 @@ def _running(
     whole = measured + needed.steps if needed else max(measure.iterations, measured)
     counts = {"warm-up": (warmed, max(measure.warmup, warmed)), "measuring": (measured, whole)}
     done, planned = counts.get(phase, (0, 0))
-    since = (
-        case.prepared.t
-        if phase != "loading model" and case.prepared
-        else case.started.t
-        if case.started
-        else 0.0
-    )
+    since = case.started if phase == "loading model" else case.prepared
     metrics = case_rows.metrics(case)
     return Current(
         title=format.clean(case_name(case)),
@@ -154,7 +159,7 @@ def _running(
         planned=planned,
         needed=needed,
         left=remaining.case_left(case, case_rows.steps_needed(case), feed.now_s),
-        remark=format.duration(max(0.0, feed.now_s - since)),
+        remark=format.duration(max(0.0, feed.now_s - (since.t if since else 0.0))),
         hints=(_expected_memory(case_rows, case),),
         metrics=metrics,
     )
@@ -307,7 +312,7 @@ class View:
         """Return what the session says: what to run so far, or at its end."""
         session, conclusions = self._feed.session, self._conclusions()
         running = [case.index for case in session.running]
-        seen = (conclusions, self._seen, running, session.finished, self._feed.cut_off)
+        seen = (conclusions, self._seen, running, session.waiting, session.finished, self._feed.cut_off)
         if self._answer is None or self._answer[0] != seen:
             command = self._feed.command_word(self._name)
             text = AnswerText(session, self.case_rows.names, self._symbols, command)
@@ -336,7 +341,8 @@ class View:
             return session.cases[chosen]
         if conclusions and conclusions.works and self.over:
             return session.cases[conclusions.works[0].best.case.index]
-        return session.current or self._last_ended()
+        waiting = [session.cases[wait.case] for wait in session.waiting]
+        return session.current or (waiting[-1] if waiting else self._last_ended())
 
     def current(self, chosen: int | None) -> Current:
         """Return the case panel."""

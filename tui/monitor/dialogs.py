@@ -11,7 +11,7 @@ from benchtui.tui.case.screen import CaseScreen
 from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.monitor.clipboard import row_markdown
 from benchtui.tui.monitor.columns_dialog import ColumnsPage
-from benchtui.tui.report.generated import report_markdown
+from benchtui.tui.report.generated import report_content, report_markdown
 
 if TYPE_CHECKING:
     from benchtui.tui.monitor.screen import Monitor
@@ -45,10 +45,10 @@ def show_why(monitor: Monitor) -> None:
 
 def show_report(monitor: Monitor) -> None:
     """Open the report of the session, as it was recorded so far."""
-    from benchtui.tui.report.screen import ReportScreen  # imports markdown-it, which no other page needs
+    from benchtui.tui.report.screen import ReportScreen  # no other page needs it
 
     path, judging = monitor.feed.path, monitor.feed.judging
-    make = partial(report_markdown, path, judging, source=True)
+    make = partial(report_content, path, judging)
     screen = ReportScreen(make, lambda: monitor.action_ask("export"), monitor.symbols)
     monitor.app.push_screen(screen)
 

@@ -394,6 +394,8 @@ class Monitor(PanelScreen[None]):
 
     async def _conclude(self) -> None:
         await self.feed.conclusions.compute_pending()
+        if not self.feed.running:
+            gc_control.trim_heap()
         self.draw()
 
     def _update_view(self) -> None:

@@ -90,7 +90,7 @@ def answer_title(answer: Answer, height: int) -> tuple[list[Span], list[Span]]:
         ("so far ", "muted"),
         (first.name, "strong"),
         (f"  {first.figures[0]}", "plain"),
-        (f"  {first.certainty}", "good" if first.decided else "warning"),
+        (f"  {first.certainty.partition(',')[0]}", "good" if first.decided else "warning"),
     ], right
 
 
@@ -107,27 +107,30 @@ def answer_lines(answer: Answer, width: int, height: int, symbols: Symbols) -> l
     What stays open is cut to a line each if it would take the lines of the case to run and its figures.
     """
     footer = _footer(answer, width, width)
-    if len(footer) > height - HEAD_LINES:
+    if answer.works and len(footer) > height - HEAD_LINES:
         footer = _footer(answer, width, WHOLE)[:height]
     across = max(1, min(len(answer.works), (width + COLUMN_GAP) // (LEAST_COLUMN + COLUMN_GAP)))
     room = (width + COLUMN_GAP) // across - COLUMN_GAP
-    blocks = [[crop(pieces, room, symbols) for pieces in _block(work, room, symbols)] for work in answer.works]
-    rows = [blocks[start : start + across] for start in range(0, len(blocks), across)]
+    rows = [answer.works[start : start + across] for start in range(0, len(answer.works), across)]
     shown: list[Line] = []
     for place, row in enumerate(rows):
         left = height - len(footer) - len(shown)
         share = max(1, left // (len(rows) - place)) if left > 0 else 0
-        shown += side_by_side([block[:share] for block in row], room + COLUMN_GAP)
+        blocks = [
+            [crop(pieces, room, symbols) for pieces in _block(work, room, share, symbols)] for work in row
+        ]
+        shown += side_by_side([block[:share] for block in blocks], room + COLUMN_GAP)
     return [crop(pieces, width, symbols) for pieces in (*shown, *footer)]
 
 
-def _block(work: WorkAnswer, width: int, symbols: Symbols) -> list[Line]:
+def _block(work: WorkAnswer, width: int, most: int, symbols: Symbols) -> list[Line]:
+    """Render the case to run with its figures, in one line if ``most`` is 1, and the facts below."""
     sign = symbols.best if work.decided else symbols.about
     head: list[Span] = [(f" {sign} ", "accent"), (work.name, "strong")]
     figures: list[list[Span]] = [[(text, "plain" if at else "bright")] for at, text in enumerate(work.figures)]
-    whole = line(*head, (GAP, "plain"), *fitting_facts(figures, width))
-    below = line((GAP, "plain"), *fitting_facts(figures, width - len(GAP)))
-    heads = [whole] if width_of(whole) <= width else [line(*head), below]
+    gap = (GAP, "plain")
+    beside, below = (fitting_facts(figures, width - taken - len(GAP)) for taken in (width_of(head), 0))
+    heads = [line(*head, gap, *beside)] if most == 1 or beside == below else [line(*head), line(gap, *below)]
     sure = "good" if work.decided else "warning"
     facts = [
         text

@@ -7,7 +7,7 @@ import msgspec
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.styled_text import Line, Span, crop, wrap_facts
-from benchtui.tui.panels.answer_card import Answer, answer_lines
+from benchtui.tui.panels.answer_card import Answer, answer_lines, answer_title
 from benchtui.tui.panels.case_panel import Current
 from benchtui.tui.panels.gauges import Machines, gauge_height, gauge_lines
 from benchtui.tui.panels.header import SweepHeading, percent_text, time_left
@@ -25,7 +25,7 @@ class Compact(msgspec.Struct, frozen=True):
     machines: Machines
     band: Band
     answer: Answer
-    """What the sweep says; drawn once it is over."""
+    """What the sweep says."""
     word: str
     """Question or message of the screen; empty if there is none."""
 
@@ -47,6 +47,8 @@ def compact_lines(compact: Compact | str, width: int, height: int, symbols: Symb
     facts = _facts(compact, symbols, readings=not drawn)
     lines = wrap_facts(facts, width)[:height]
     if drawn:
+        if compact.answer.works:
+            lines.append(crop(answer_title(compact.answer, 0)[0], width, symbols))
         room = min(gauge_height(compact.machines, width), (height - len(lines)) // 2)
         lines += gauge_lines(compact.machines, width, room, symbols)
         lines += band_lines(compact.band, width, height - len(lines), symbols)

@@ -63,11 +63,6 @@ class Replay(Feed):
             self.player.pause()
 
     @property
-    def done(self) -> int:
-        """Number of cases that had ended by this moment."""
-        return len(self.ended)
-
-    @property
     def running(self) -> bool:
         """Whether the sweep was running at this moment of the recording."""
         return self.session.finished is None and not self.over

@@ -60,15 +60,11 @@ class Player:
         self._rebase()
         self.playing = False
 
-    def faster(self) -> None:
-        """Play at the next higher speed."""
+    def change_speed(self, direction: int) -> None:
+        """Play at the next higher or lower speed."""
         self._rebase()
-        self.speed = next((speed for speed in SPEEDS if speed > self.speed), self.speed)
-
-    def slower(self) -> None:
-        """Play at the next lower speed."""
-        self._rebase()
-        self.speed = next((speed for speed in reversed(SPEEDS) if speed < self.speed), self.speed)
+        further = (speed for speed in SPEEDS[::direction] if (speed - self.speed) * direction > 0)
+        self.speed = next(further, self.speed)
 
     def _rebase(self) -> None:
         self._from = (self._clock(), self.position_s)

@@ -138,8 +138,7 @@ class ReplayMonitor(Monitor):
 
     def action_speed(self, direction: int) -> None:
         """Play faster or slower."""
-        player = self._replay.player
-        player.faster() if direction > 0 else player.slower()
+        self._replay.player.change_speed(direction)
         self.tick()
 
     def action_share(self, percent: int) -> None:

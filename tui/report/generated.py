@@ -1,26 +1,38 @@
-"""The Markdown of a session's report, generated in a subprocess."""
+"""The report of a session, as Markdown or as its parts, generated in a subprocess."""
 
 import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
+
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.report.content import Section
 from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 
 EXPORT = "from benchtui.tui.cli import main; main()"
 MOST_S = 120.0
 
 
-def report_markdown(path: Path, judging: VerdictSettings = SWEEP_DEFAULTS, *, source: bool = False) -> str:
-    """Generate the report of a session in a subprocess; ``source`` includes the figure that a terminal draws.
+def report_markdown(path: Path, judging: VerdictSettings = SWEEP_DEFAULTS) -> str:
+    """Generate the report of a session as Markdown. See ``_exported`` for errors."""
+    return _exported(path, judging)
 
-    In-process, its imports would double the UI's memory. Verdicts use the same settings as on the screen.
+
+def report_content(path: Path, judging: VerdictSettings = SWEEP_DEFAULTS) -> Section:
+    """Generate the report of a session with the figure that a terminal draws. See ``_exported`` for errors."""
+    return msgspec.json.decode(_exported(path, judging, "--source"), type=Section)
+
+
+def _exported(path: Path, judging: VerdictSettings, *more: str) -> str:
+    """Export a session in a subprocess. In-process, the imports of a report would double the UI's memory.
+
+    Verdicts use the same settings as on the screen.
 
     Raises:
         BenchtuiError: the export command failed (with its message) or timed out.
     """
-    options = [*_as_options(judging), *(["--source"] if source else [])]
-    command = [sys.executable, "-P", "-c", EXPORT, "export", *options, "--", str(path)]
+    command = [sys.executable, "-P", "-c", EXPORT, "export", *_as_options(judging), *more, "--", str(path)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=MOST_S, stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired as error:

@@ -1,13 +1,15 @@
 """Lines of a report for a width in cells: wrapped texts, tables in blocks, bars of the speedups."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 import msgspec
 from rich.cells import chop_cells
 
+from benchtui.sessions.report.content import Code, Content, Items, Note, Section, Speedups
+from benchtui.sessions.text.markdown import in_one_line
+from benchtui.sessions.text.tables import Table
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.styled_text import BLANK, Line, Span, line, wrap_spans
-from benchtui.tui.report.blocks import Block, Code, Heading, ReportTable, Speedups, Text
 from benchtui.tui.report.speedup_bars import bar_lines
 from benchtui.tui.report.table_lines import table_lines
 from benchtui.tui.report.words import ascii_text, verdict_spans
@@ -26,44 +28,53 @@ class RenderedReport(msgspec.Struct, frozen=True):
     """Lines at which sections begin."""
 
 
-def report_lines(blocks: Sequence[Block], width: int, symbols: Symbols) -> RenderedReport:
-    """Render the blocks of a report, with a blank line between them, except in a list and after a heading."""
+def report_lines(report: Section, width: int, symbols: Symbols) -> RenderedReport:
+    """Render a report, with a blank line between its parts, except after a heading."""
     lines: list[Line] = []
     sections: list[int] = []
-    before: Block | None = None
-    for block in blocks:
-        in_list = isinstance(block, Text) and isinstance(before, Text) and block.item and before.item
-        lines += [] if before is None or in_list or isinstance(before, Heading) else [BLANK]
-        if isinstance(block, Heading) and block.level == 2:
+    after_heading = True
+    for part, level in _parts(report, 1):
+        lines += [] if after_heading else [BLANK]
+        after_heading = isinstance(part, Section)
+        if after_heading and level == 2:
             sections.append(len(lines))
-        lines += _block(block, max(width, 1), symbols)
-        before = block
+        lines += _part(part, level, max(width, 1), symbols)
     if symbols.about.isascii():
         lines = [tuple((ascii_text(text), role) for text, role in drawn) for drawn in lines]
     return RenderedReport(lines, sections)
 
 
-def _block(block: Block, width: int, symbols: Symbols) -> Iterator[Line]:
-    match block:
-        case Heading():
-            yield from wrap_spans([(block.text, _HEADINGS.get(block.level, "bright"))], width)
-            if block.level == 2:
+def _parts(shown: Section, level: int) -> Iterator[tuple[Content, int]]:
+    """Yield a section before what it contains, each with the level of the section's heading."""
+    yield shown, level
+    for part in shown.content:
+        yield from _parts(part, level + 1) if isinstance(part, Section) else [(part, level)]
+
+
+def _part(part: Content, level: int, width: int, symbols: Symbols) -> Iterator[Line]:
+    match part:
+        case Section():
+            yield from wrap_spans([(in_one_line(part.title), _HEADINGS.get(level, "bright"))], width)
+            if level == 2:
                 yield line((symbols.track * width, "faint"))
-        case Text():
-            yield from _text(block, min(width, WIDEST_TEXT), symbols)
+        case Items():
+            sign = (f"{symbols.flag} ", "warning") if part.quoted else (f"{symbols.dot} ", "accent")
+            for subject, text in part.items:
+                lead = [(in_one_line(subject), "strong"), (": ", "plain")] if subject else []
+                yield from _text([*lead, *verdict_spans(in_one_line(text))], width, sign)
         case Code():
-            yield from (line((part, "soft")) for row in block.lines for part in chop_cells(row, width) or [""])
-        case ReportTable():
-            yield from table_lines(block, width, symbols)
+            yield from (line((piece, "soft")) for row in part.lines for piece in chop_cells(row, width) or [""])
+        case Table():
+            yield from table_lines(part, width, symbols)
         case Speedups():
-            yield from bar_lines(block.rows, width, symbols)
+            yield from bar_lines(part.rows, width, symbols)
+        case Note():
+            yield from _text([(in_one_line(part.text), "muted")], width)
+        case str():
+            yield from _text(verdict_spans(in_one_line(part)), width)
 
 
-def _text(block: Text, width: int, symbols: Symbols) -> Iterator[Line]:
+def _text(spans: Iterable[Span], width: int, sign: Span = ("", "plain")) -> Iterator[Line]:
     """Wrap a text. The lines of an item hang below its sign."""
-    sign: Span = ("", "plain")
-    if block.item:
-        sign = (f"{symbols.flag} ", "warning") if block.quoted else (f"{symbols.dot} ", "accent")
-    spans = [part for text, role in block.spans for part in verdict_spans(text, role)]
-    for place, drawn in enumerate(wrap_spans(spans, width - len(sign[0]))):
+    for place, drawn in enumerate(wrap_spans(spans, min(width, WIDEST_TEXT) - len(sign[0]))):
         yield line(sign if place == 0 else (" " * len(sign[0]), "plain"), *drawn)

@@ -9,11 +9,11 @@ from textual import work
 from textual.binding import BindingType
 
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.report.content import Section
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean
-from benchtui.tui.drawing.styled_text import Line, line
+from benchtui.tui.drawing.styled_text import Line, Span, line, wrap_spans
 from benchtui.tui.pages.page import TextScreen
-from benchtui.tui.report.blocks import Block, Text, read_blocks
 from benchtui.tui.report.lines import RenderedReport, report_lines
 from benchtui.tui.shell import keymap
 from benchtui.tui.widgets.keys import Keys
@@ -36,13 +36,15 @@ class ReportScreen(TextScreen):
         ("escape,q,enter,v", "back", "leave", "Back"),
     )
 
-    def __init__(self, make: Callable[[], str], export: Callable[[], None], symbols: Symbols) -> None:
+    def __init__(self, make: Callable[[], Section], export: Callable[[], None], symbols: Symbols) -> None:
         """Show what ``make`` returns; it runs in a thread. ``export`` asks for a file on the screen below."""
         super().__init__(symbols)
         self._make = make
         self._export = export
-        self._blocks: tuple[Block, ...] = (Text(((GENERATING, "muted"),)),)
-        self._rendered = lru_cache(maxsize=1)(self._render_blocks)
+        self._report: Section | None = None
+        self._note: Span = (GENERATING, "muted")
+        """What is shown without a report."""
+        self._rendered = lru_cache(maxsize=1)(self._render_report)
 
     def on_mount(self) -> None:
         """Generate the report. Textual calls the base's handler as well."""
@@ -66,17 +68,18 @@ class ReportScreen(TextScreen):
     @work(exclusive=True)
     async def _generate(self) -> None:
         try:
-            blocks = read_blocks(await asyncio.to_thread(self._make))
+            self._report = await asyncio.to_thread(self._make)
         except BenchtuiError as error:
-            blocks = (Text(((clean(str(error)), "bad"),)),)
-        self._blocks = blocks
+            self._note = (str(error), "bad")
         self._rendered.cache_clear()
         self.draw()
 
     def _keys(self) -> Keys:
         return (("n N", "section"), ("E", "export"))
 
-    def _render_blocks(self, width: int) -> RenderedReport:
-        rendered = report_lines(self._blocks, width, self._symbols)
+    def _render_report(self, width: int) -> RenderedReport:
+        if self._report is None:
+            return RenderedReport(wrap_spans([(clean(self._note[0]), self._note[1])], width), [])
+        rendered = report_lines(self._report, width, self._symbols)
         cleaned = [line(*((clean(text), role) for text, role in drawn)) for drawn in rendered.lines]
         return RenderedReport(cleaned, rendered.sections)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len
 
-from benchtui.sessions.report.speedup_block import Speedup
+from benchtui.sessions.report.content import Speedup
 from benchtui.sessions.text.formatting import count
 from benchtui.sessions.text.labels import without_shared_words
 from benchtui.themes.symbols import Symbols

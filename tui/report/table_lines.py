@@ -6,13 +6,15 @@ from itertools import accumulate, zip_longest
 import msgspec
 from rich.cells import cell_len
 
+from benchtui.sessions.text.markdown import in_one_line
+from benchtui.sessions.text.tables import Table, cell_text
 from benchtui.themes.symbols import Symbols
+from benchtui.tui.drawing.format import fit
 from benchtui.tui.drawing.styled_text import BLANK, Line, Span, line, width_of, wrap_spans
-from benchtui.tui.report.blocks import ReportTable
 from benchtui.tui.report.words import verdict_spans
 
 GAP = 2
-MOST_BLOCKS = 3
+MOST_BLOCKS = 6
 """Number of blocks after which the remaining columns are only named."""
 MOST_TITLE_LINES = 3
 NARROW = 18
@@ -23,6 +25,14 @@ MOST_NAMES = 3
 """Largest number of first columns that name a row."""
 
 
+class _Cells(msgspec.Struct, frozen=True):
+    """Table with the text of its cells."""
+
+    titles: tuple[str, ...]
+    right: tuple[bool, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
 class _Column(msgspec.Struct, frozen=True):
     """Column with the widths that it can have, in cells."""
 
@@ -31,9 +41,16 @@ class _Column(msgspec.Struct, frozen=True):
     most: int
 
 
-def table_lines(table: ReportTable, width: int, symbols: Symbols) -> list[Line]:
-    """Render a table. Columns stand in order of importance: those that fit first, then the others."""
+def table_lines(shown: Table, width: int, symbols: Symbols) -> list[Line]:
+    """Render a table. Columns stand in order of importance: those that fit first, then the others.
+
+    The only row of a table that is too wide has a line for each column.
+    """
+    rows = tuple(tuple(map(cell_text, row)) for row in shown.rows)
+    table = _Cells(tuple(map(in_one_line, shown.titles)), shown.right, rows)
     columns = [_column(table, place, width) for place in range(len(table.titles))]
+    if len(rows) == 1 and sum(column.least + GAP for column in columns) - GAP > width:
+        return list(_only_row(table, width, symbols))
     names = _naming(table, columns, width)
     blocks = _blocks(columns[len(names) :], names, width)
     lines: list[Line] = []
@@ -46,7 +63,15 @@ def table_lines(table: ReportTable, width: int, symbols: Symbols) -> list[Line]:
     return lines
 
 
-def _column(table: ReportTable, place: int, width: int) -> _Column:
+def _only_row(table: _Cells, width: int, symbols: Symbols) -> Iterator[Line]:
+    """Render the titles below each other, each before its cell."""
+    size = min(max(map(cell_len, table.titles)), width // 2)
+    for title, cell in zip(table.titles, table.rows[0], strict=True):
+        for place, drawn in enumerate(wrap_spans(verdict_spans(cell), width - size - GAP)):
+            yield line((fit("" if place else title, size, symbols) + " " * GAP, "muted"), *drawn)
+
+
+def _column(table: _Cells, place: int, width: int) -> _Column:
     """Measure a column. None takes more than half of the width, so that any fits next to one of names."""
     half, cells = (width - GAP) // 2, [row[place] for row in table.rows]
     title = _title_width(table.titles[place])
@@ -66,7 +91,7 @@ def _longest_word(texts: Sequence[str], most: int) -> int:
     return min(max((cell_len(word) for text in texts for word in text.split()), default=1), most)
 
 
-def _naming(table: ReportTable, columns: Sequence[_Column], width: int) -> list[_Column]:
+def _naming(table: _Cells, columns: Sequence[_Column], width: int) -> list[_Column]:
     """Return the first columns that tell the rows apart, if they leave half of the width; at least one."""
     sizes = list(accumulate(column.least + GAP for column in columns[:MOST_NAMES]))
     for count, size in enumerate(sizes, 1):
@@ -102,7 +127,7 @@ def _widths(columns: Sequence[_Column], width: int) -> list[int]:
     return widths
 
 
-def _block(table: ReportTable, columns: Sequence[_Column], width: int, symbols: Symbols) -> Iterator[Line]:
+def _block(table: _Cells, columns: Sequence[_Column], width: int, symbols: Symbols) -> Iterator[Line]:
     widths = _widths(columns, width)
     right = [table.right[column.place] for column in columns]
     yield from _row([[(table.titles[column.place], "muted")] for column in columns], widths, right, top=False)

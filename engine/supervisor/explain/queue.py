@@ -1,7 +1,12 @@
-"""Explanations: cases that are rerun and profiled, one at a time, while no case is measured."""
+"""Explanations: cases that are rerun and profiled, one at a time, while no case is measured.
+
+Fresh processes of a case differ in the layout of their memory, and a machine changes its speed. If the steps of
+one differ from the measured ones, others are profiled, and the one that differs least counts.
+"""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import itemgetter
 
 from msgspec.structs import replace
 
@@ -11,6 +16,9 @@ from benchtui.sessions.events import CaseFinished, CasePrepared, Explained
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.file_names import change_text
 from benchtui.sessions.timestamps import utc_now
+
+MOST_PROCESSES, LONG_S = 5, 20.0
+"""Maximum number of processes that profile a case, and time after which no other one is started."""
 
 Launch = Callable[[CaseState], Execution]
 """Starts the process that profiles a case; raises BenchtuiError if that fails."""
@@ -24,7 +32,10 @@ class Explanations:
         self._waiting: deque[CaseState] = deque()
         self._case: CaseState | None = None
         self._run: Execution | None = None
-        self._found: Explained | None = None
+        self._profiled: list[tuple[float, Explained]] = []
+        """Profiles of the case so far, each with its difference from the measured steps."""
+        self._begun_s = 0.0
+        """Time when the first process of the case was started."""
         self._changed: tuple[str, ...] = ()
         """Changes in the files of the running case since it was measured."""
 
@@ -56,20 +67,36 @@ class Explanations:
             if isinstance(event, CasePrepared):
                 self._changed = self._changes(event)
             elif isinstance(event, Explained):
-                self._found = replace(event, changed=self._changed)
+                self._profiled.append((_misfit(self._case, event), replace(event, changed=self._changed)))
             elif isinstance(event, CaseFinished):
-                yield self._found or _without_profile(self._case, now_s, event.reason or "no profile was sent")
-                self._case = self._run = self._found = None
+                yield from self._end(self._case, event, now_s)
                 return
+
+    def _end(self, case: CaseState, ended: CaseFinished, now_s: float) -> Iterator[Explained]:
+        """Yield the profile that fits the measured steps best, unless another process may fit better."""
+        self._case = self._run = None
+        fits = not min((misfit for misfit, _ in self._profiled), default=0.0)
+        again = len(self._profiled) < MOST_PROCESSES and now_s - self._begun_s <= LONG_S
+        if not fits and again and ended.outcome == "ok":
+            self._waiting.appendleft(case)
+        else:
+            yield self._nearest(case, now_s, ended.reason or "no profile was sent")
+
+    def _nearest(self, case: CaseState, now_s: float, reason: str) -> Explained:
+        """Return the profile that fits best, or the reason why there is none."""
+        _, profiled = min(self._profiled, key=itemgetter(0), default=(0.0, None))
+        self._profiled.clear()
+        return profiled or Explained(t=now_s, case=case.index, created=utc_now(), absent=reason)
 
     def start_next(self, now_s: float) -> Iterator[Explained]:
         """Start the next case. Yield the cases that can't be started, with the reason."""
         while self._waiting and self._run is None:
             self._case = self._waiting.popleft()
             try:
+                self._begun_s = self._begun_s if self._profiled else now_s
                 self._run = self._launch(self._case)
             except BenchtuiError as error:
-                yield _without_profile(self._case, now_s, str(error))
+                yield self._nearest(self._case, now_s, str(error))
                 self._case = None
 
     def stop(self, reason: str, now_s: float) -> None:
@@ -84,5 +111,7 @@ class Explanations:
         return tuple(change_text(name, before[name], now.files[name]) for name in sorted(changed))
 
 
-def _without_profile(case: CaseState, now_s: float, reason: str) -> Explained:
-    return Explained(t=now_s, case=case.index, created=utc_now(), absent=reason)
+def _misfit(case: CaseState, event: Explained) -> float:
+    from benchtui.sessions.explain.cases import misfit  # imports statistics, unneeded while cases are measured
+
+    return misfit(case, event.profile) if event.profile else 0.0

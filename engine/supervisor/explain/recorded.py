@@ -18,7 +18,6 @@ from benchtui.engine.supervisor.text_limits import cut_long_texts, mask_secrets
 from benchtui.sessions.compare.environment_diff import changes
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Explained, NodeLost, Telemetry
-from benchtui.sessions.explain.cases import usual_ms
 from benchtui.sessions.explain.selection import require_explainable
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.state.case import CaseState
@@ -99,7 +98,6 @@ class RecordedExplanations:
             zero_s=self._zero_s,
             scratch=f"explain-{case.index}",
             explain=True,
-            usual_ms=usual_ms(case),
             trace=traces[place] if place < len(traces) else "",
         )
         return self._executor.start(job, None)

@@ -3,7 +3,6 @@
 import time
 from collections import defaultdict
 from collections.abc import Callable
-from math import log as logarithm
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
@@ -41,10 +40,6 @@ PLAIN_S, MOST_PLAIN = 0.06, 40
 """Minimum seconds of plain steps in a turn, since the kernel counts in ticks, and their maximum number."""
 SAMPLED_S, MOST_SAMPLED = 0.3, 300
 """Minimum seconds of sampled steps, of which at least one runs, and maximum number."""
-NEAR, LENGTHENED = 1.15, 1.5
-"""Ratios of plain to usual steps, and of profiled to plain ones, beyond which all turns are repeated."""
-REPEATED_S, PAUSE_S = 4.0, 1.0
-"""Seconds after which turns aren't repeated, and the pause before, in which a machine may change its speed."""
 MOST_EVENTS = 60_000
 """Maximum number of events to read from the profiler. Each takes about 50 microseconds."""
 SCHEDSTAT = Path("/proc/thread-self/schedstat")
@@ -122,17 +117,6 @@ class _Turns:
         steps, plain = len(self._profilers) * self._blocks * self._block, self.watch.use()
         return max(0.0, 1000 * self._user_s / steps - (plain.cpu_ms - plain.main_kernel_ms))
 
-    def distance(self, usual_ms: tuple[float, float] | None) -> float:
-        """Return by how much the plain steps differ from the usual ones, and the profiled ones from these.
-
-        Both as logarithms of a ratio, beyond what isn't worth a repetition.
-        """
-        least_ms, most_ms = usual_ms or (self.plain_ms, self.plain_ms)
-        blocks = (event.end_ns - event.begin_ns for event in self.events if event.name == BLOCK)
-        ratios = self.plain_ms / most_ms, least_ms / self.plain_ms
-        lengthened = median(blocks) / self.block_ns
-        return max(0.0, logarithm(max(ratios) / NEAR)) + max(0.0, logarithm(lengthened / LENGTHENED))
-
     def export_trace(self, host: HostTimeline, file: str) -> None:
         """Write the trace of the turn whose time is closest to that of plain steps."""
         spans = [event for event in self.events if event.name == BLOCK]
@@ -173,21 +157,15 @@ class _Turns:
 
 
 def profile_step(
-    workload: Workload,
-    device: Device,
-    log: CompilerLog,
-    *,
-    throughput: bool,
-    usual_ms: tuple[float, float] | None,
-    trace: str,
+    workload: Workload, device: Device, log: CompilerLog, *, throughput: bool, trace: str
 ) -> StepProfile:
-    """Profile the step of a warmed-up case, as far as possible while it takes as long as it did when measured.
+    """Profile the step of a warmed-up case. Raises BenchtuiError if the profiler recorded no work.
 
-    ``usual_ms`` is the range of the measured steps, None if unknown. ``trace`` is the file for the profiler's
-    trace; empty for none. Raises BenchtuiError if the profiler recorded no work.
+    ``trace`` is the file for the profiler's trace; empty for none.
     """
     workload.begin_measuring()
-    turns = _usual_turns(lambda: _Turns(workload, device, throughput=throughput), usual_ms)
+    turns = _Turns(workload, device, throughput=throughput)
+    turns.run()
     host = HostTimeline(turns.events, turns.sleep.ms, turns.block_ns)
     on_gpu = device.torch_device.type != "cpu"
     breakdown = break_down(turns.events, host, on_gpu=on_gpu)
@@ -196,11 +174,11 @@ def profile_step(
     diagnostics = diagnostic_modes()
     compiler = log.graph_breaks(), log.recompiles()  # those of the steps below aren't the case's
     places = _places(workload, turns.plain_ms / 1000)
-    kernels = breakdown.kernels if on_gpu else with_denormals(breakdown.kernels, lambda: workload.step(no_lap))
+    if not on_gpu:
+        breakdown = breakdown._replace(kernels=with_denormals(breakdown.kernels, lambda: workload.step(no_lap)))
     memory, reason = _memory(workload, device)
     return replace(
         _profile(breakdown, turns, len(host.steps)),
-        kernels=kernels,
         places=places,
         filled_ms=round(host.filled_ms, 6),
         added_user_ms=round(turns.added_user_ms, 6),
@@ -212,19 +190,6 @@ def profile_step(
     )
 
 
-def _usual_turns(make: Callable[[], _Turns], usual_ms: tuple[float, float] | None) -> _Turns:
-    """Run turns; again while their steps differ from the usual ones. Return those that differ least."""
-    begin_s = time.monotonic()
-    nearest: _Turns | None = None
-    while True:
-        turns = make()
-        turns.run()
-        nearest = min((one for one in (nearest, turns) if one), key=lambda one: one.distance(usual_ms))
-        if not nearest.distance(usual_ms) or time.monotonic() - begin_s > REPEATED_S:
-            return nearest
-        time.sleep(PAUSE_S)
-
-
 def _profile(breakdown: Breakdown, turns: _Turns, steps: int) -> StepProfile:
     parts: dict[str, list[float]] = defaultdict(list)
     for step_time in turns.plain:
@@ -232,17 +197,11 @@ def _profile(breakdown: Breakdown, turns: _Turns, steps: int) -> StepProfile:
             parts[part].append(time_ms)
     processors, use = usable_processors(), turns.watch.use()
     return StepProfile(
+        **breakdown._asdict(),
         steps=steps,
-        step_ms=breakdown.step_ms,
         plain_steps=len(turns.plain),
         plain_ms=round(turns.plain_ms, 6),
-        families=breakdown.families,
         parts_ms={part: round(fmean(times_ms), 6) for part, times_ms in parts.items()},
-        launches=breakdown.launches,
-        busy_ms=breakdown.busy_ms,
-        idle_ms=dict(breakdown.idle_ms),
-        launching_ms=breakdown.launching_ms,
-        recomputed_ms=breakdown.recomputed_ms,
         threads=torch.get_num_threads(),
         processors=len(processors) if processors else None,
         busy_cpus=round((use.user_ms + use.kernel_ms) / max(use.step_ms, 1e-6), 3),

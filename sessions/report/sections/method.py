@@ -172,10 +172,9 @@ def _intervals(rules: Measure) -> str:
     if rules.rounds_auto:
         return (
             f"95%, from {LEAST_ROUNDS} rounds on by Student's t over the rounds of the case: steps and fresh"
-            " processes; otherwise from the steps alone"
+            " processes; otherwise from its steps and the spread between processes"
         )
-    few = "; with two rounds, they span the intervals of both" if rules.rounds > 1 else ""
-    return f"95%, from the steps of one process (order statistics); other processes may fall outside{few}"
+    return "95%, from the steps and the spread between processes; that of p50, from the steps alone"
 
 
 def _spreads(noise: dict[str, Noise]) -> str:

@@ -317,6 +317,7 @@ def measure(path: Path, environment: Path | None) -> bool:
         ("of the end", rate([installed, "demo", "--end"])),
     ):
         within += rate_lines(what, shown, None, (4, 2 * slowness))
+        within.append(report(f"resident memory {what}", shown.rss_mb, 60, "", "MB"))
     within += slow_lines("at 2 Hz", on_slow_link(own), on_slow_link([*stock, "2"]), 150)
     return all(within)
 

@@ -2,7 +2,8 @@
 
 Each setup is a case with a known cause whose remedy is an option. It is measured, explained with ``--try``, and
 gets a row per remedy: the bound of the gain, the gain with its interval, and whether the gain stays within the
-bound, but for its interval, and is at least the bound over 1.3. ``--list`` prints the names of the setups.
+bound, but for its interval, and is at least the bound over 1.3. ``--list`` prints the names of the setups,
+``--part 1/3`` runs the first third, ``--neighbor`` keeps one processor busy meanwhile.
 """
 
 import argparse
@@ -10,14 +11,25 @@ import json
 import subprocess
 import sys
 import tempfile
+from math import inf
 from pathlib import Path
 from typing import Any
 
 import torch
+from run import neighbor, part_of
 from torch.utils.data import DataLoader, Dataset
 
 BENCHTUI = str(Path(sys.executable).with_name("benchtui"))
-RULES = "[run]\nwait_for_quiet = 'off'\n[measure]\nwarmup = 2\niterations = 6\nanswers = false\npeaks = false\n"
+RULES = """
+[run]
+wait_for_quiet = 'off'
+[measure]
+warmup = 2
+iterations = 6
+answers = false
+peaks = false
+explain = true
+"""
 SMALL = "distilbert-base-uncased-finetuned-sst-2-english"
 NEAR = 1.3
 """Largest factor between bound and gain for a good prediction."""
@@ -116,20 +128,23 @@ def main() -> int:
     """Run the bench and print its table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--list", action="store_true", help="print the names of the setups")
+    parser.add_argument("--neighbor", action="store_true", help="keep one processor busy meanwhile")
+    parser.add_argument("--part", default="1/1", help="part of the setups, such as 2/3")
     parser.add_argument("setups", nargs="*")
     arguments = parser.parse_args()
-    names = arguments.setups or list(SETUPS)
     if arguments.list:
         print(*SETUPS, sep="\n")
         return 0
-    rows = [row for name in names for row in _rows(name)]
+    names = part_of(arguments.setups or list(SETUPS), arguments.part)
+    with neighbor(wanted=arguments.neighbor):
+        rows = [row for name in names for row in _rows(name)]
     print(f"{sum(row['within'] for row in rows)} of {len(rows)} gains within their bound,", end=" ")
     print(f"{sum(row['near'] for row in rows)} within {NEAR} times of it")
     return int(not all(row["within"] for row in rows))
 
 
 def _rows(name: str) -> list[dict[str, Any]]:
-    """Measure, explain and try one setup. Print its row."""
+    """Measure, explain and try one setup. Print its rows."""
     rule, sweep = SETUPS[name]
     with tempfile.TemporaryDirectory() as folder:
         file, session = Path(folder, "sweep.toml"), Path(folder, "session.json")
@@ -156,7 +171,8 @@ def _run(*words: object) -> str:
 
 def _row(name: str, trial: dict[str, Any]) -> dict[str, Any]:
     bound, gain = trial["predicted"], trial["measured"]
-    low, high = trial["low"] or gain, trial["high"] or gain
+    low = gain if trial["low"] is None else trial["low"]
+    high = trial["high"] or inf
     within, near = bound is not None and low <= bound, bound is not None and bound / NEAR <= gain
     options = " ".join(f"{option}={value}" for option, value in trial["options"].items())
     print(

@@ -3,8 +3,8 @@
 Each plant of ``plants.py`` is measured and then explained through the real engine, in fresh processes.
 The table has a row per plant: whether the first finding is the cause, its confidence, and the finding. With
 ``--neighbor``, another process keeps one processor busy all the time; a finding about that is right as well for
-a sound step. ``--sessions FOLDER`` keeps the sessions; those that exist are scored again by today's rules. The
-exit status is 1 if a wrong finding has high confidence.
+a sound step. ``--sessions FOLDER`` keeps the sessions; those that exist are scored again by today's rules.
+``--part 1/2`` runs the first half. The exit status is 1 if a wrong finding has high confidence.
 """
 
 import argparse
@@ -12,6 +12,8 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -44,22 +46,37 @@ def main() -> int:
     parser.add_argument("--neighbor", action="store_true", help="keep one processor busy meanwhile")
     parser.add_argument("--file", default="plants.py", help="file of the plants, next to this one")
     parser.add_argument("--sessions", type=Path, help="folder of the sessions, to keep or to score again")
+    parser.add_argument("--part", default="1/1", help="part of the plants, such as 2/3")
     parser.add_argument("plants", nargs="*")
     arguments = parser.parse_args()
     file = Path(__file__).with_name(arguments.file)
     expected = _expected(file)
-    names = arguments.plants or list(expected)
-    neighbor = subprocess.Popen([sys.executable, "-c", "while True: pass"]) if arguments.neighbor else None
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            cases = _explained(file, names, arguments.sessions or Path(folder))
-    finally:
-        if neighbor:
-            neighbor.kill()
-            neighbor.wait()
+    names = part_of(arguments.plants or list(expected), arguments.part)
+    with neighbor(wanted=arguments.neighbor), tempfile.TemporaryDirectory() as folder:
+        cases = _explained(file, names, arguments.sessions or Path(folder))
     rows = [_row(name, expected[name], case) for name, case in zip(names, cases, strict=True)]
-    print(f"{sum(right for right, _ in rows)} of {len(rows)} right")
-    return int(any(not right and sure == "high" for right, sure in rows))
+    wrong = sum(not right and sure == "high" for right, sure in rows)
+    print(f"{sum(right for right, _ in rows)} of {len(rows)} right, {wrong} wrong at high confidence")
+    return int(wrong > 0)
+
+
+@contextmanager
+def neighbor(*, wanted: bool) -> Iterator[None]:
+    """Keep one processor busy meanwhile."""
+    process = subprocess.Popen([sys.executable, "-c", "while True: pass"]) if wanted else None
+    try:
+        yield
+    finally:
+        if process:
+            process.kill()
+            process.wait()
+
+
+def part_of(names: Sequence[str], part: str) -> list[str]:
+    """Return a part of the names, given as ``2/3``."""
+    number, parts = map(int, part.split("/"))
+    size = -(-len(names) // parts)
+    return list(names[(number - 1) * size : number * size])
 
 
 def _expected(file: Path) -> dict[str, str]:
@@ -79,7 +96,7 @@ def _explained(file: Path, names: list[str], folder: Path) -> list[dict[str, Any
     """Measure and explain the plants that have no session yet."""
     folder.mkdir(exist_ok=True)
     groups = [names[first : first + GROUP] for first in range(0, len(names), GROUP)]
-    files = [folder / f"{file.stem}{number}.json" for number in range(len(groups))]
+    files = [folder / f"{file.stem}-{group[0]}.json" for group in groups]
     return [case for group, path in zip(groups, files, strict=True) for case in _of_group(file, group, path)]
 
 
@@ -105,7 +122,7 @@ def _row(name: str, expected: str, case: dict[str, Any]) -> tuple[bool, str]:
     sure = first["confidence"]
     step = f"{case['measured_ms'] or 0:7.1f} ms"
     verdict = "right" if right else "WRONG"
-    print(f"{name:24} {verdict} {sure:6} {step} {first['rule']}: {first['sentence'][:230]}")
+    print(f"{name:24} {verdict} {sure:6} {step} {first['rule']}: {first['sentence'][:230]}", flush=True)
     for further in findings[1:3] if not right else ():
         print(f"{'':46} then {further['rule']} [{further['confidence']}]: {further['sentence'][:140]}")
     return right, sure

@@ -6,6 +6,7 @@ that some arrive at once. Typed texts consist of letters that would act on a scr
 """
 
 import argparse
+import json
 import os
 import random
 import re
@@ -24,6 +25,8 @@ import pyte
 
 PLACES = ("home", "sweep", "monitor", "charts", "library", "compare")
 SESSIONS = ("alpha", "beta", "gamma")
+CASES = 6
+"""Number of cases in each of them."""
 SECTIONS = ("summary", "distribution", "steps", "telemetry", "machine", "error")
 LETTERS = "xXswtdqopncrzumaeEyDHRPCgG12345?"
 """Letters and digits that do something on some screen."""
@@ -280,15 +283,17 @@ class Screen:
         self._process.close()
 
 
-def furnish(home: Path) -> Path:
-    """Make a library of three sessions; return its folder."""
+def furnish(library: Path) -> None:
+    """Make a library of three sessions: the first cases of the demo without readings, which open at once."""
     from benchtui.sessions.library import paths  # loads the record's modules
 
-    library = home / ".local/share/benchtui/sessions"
-    library.mkdir(parents=True)
+    events = json.loads(paths.demo_path().read_text("utf-8"))
+    events[0]["plan"] = events[0]["plan"][:CASES]
+    kept = [event for event in events if event["event"] != "telemetry" and event.get("case", 0) < CASES]
+    text = "[\n" + ",\n".join(json.dumps(event, separators=(",", ":")) for event in kept) + "\n]\n"
+    library.mkdir(parents=True, exist_ok=True)
     for name in SESSIONS:
-        shutil.copy(paths.demo_path(), library / f"{name}.json")
-    return library
+        (library / f"{name}.json").write_text(text, "utf-8")
 
 
 def files(home: Path) -> set[tuple[str, int]]:
@@ -301,7 +306,7 @@ def run(count: int, seed: int) -> Iterator[str]:
     """Send bursts; yield those that went astray. The app is restarted after each of them."""
     home = Path(tempfile.mkdtemp(prefix="bursts-"))
     try:
-        furnish(home)
+        furnish(home / ".local/share/benchtui/sessions")
         yield from _faults(home, count, seed)
     finally:
         shutil.rmtree(home)

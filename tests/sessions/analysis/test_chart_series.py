@@ -10,7 +10,10 @@ from benchtui.sessions.analysis.chart_series import (
     axes_of,
     chart,
 )
+from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
+from benchtui.sessions.stats.results import measured
+from benchtui.sessions.sweep import Sweep
 
 
 def test_each_combination_of_the_other_options_has_a_line(bench: Any) -> None:
@@ -73,15 +76,35 @@ def test_newest_value_of_a_rerun_case_counts(bench: Any) -> None:
     assert [(point.x, point.case.index) for point in points] == [(1, 2), (2, 1)]
 
 
+@pytest.mark.parametrize(
+    ("task", "prepared", "first"),
+    [
+        ("classify", {}, "samples/s"),
+        ("embed", {}, "embeddings/s"),
+        ("lm-forward", {}, "tokens/s"),
+        ("generate", {"new_tokens": 5}, "new tokens/s"),
+    ],
+)
+def test_first_metric_is_the_rate_that_reports_name(
+    bench: Any, task: str, prepared: dict[str, int], first: str
+) -> None:
+    made = bench.case(1, 5.0, prepared={"task": task, **prepared})
+    session = bench.session(made, sweep=Sweep(name="hand", model="tiny", task=task))
+    (result,) = measured(session)
+    names = [figure.name for figure in available_metrics(session, metrics)]
+    assert names[0] == first == result.headline_rate[1]
+    assert names.count(first) == 1
+
+
 def test_only_metrics_that_some_case_has_are_listed(bench: Any) -> None:
-    plain = bench.session(bench.case(1, 5.0)).cases
+    plain = bench.session(bench.case(1, 5.0))
     names = [figure.name for figure in available_metrics(plain, metrics)]
     assert names == ["samples/s", "tokens/s", "latency p50"]
     generated = bench.session(
         bench.case(
             1, [5.0] * 10, parts={"prefill": [1.0] * 10, "decode": [4.0] * 10}, prepared={"new_tokens": 5}
         )
-    ).cases
+    )
     assert "time to first token" in [figure.name for figure in available_metrics(generated, metrics)]
-    assert [figure.name for figure in available_metrics([], metrics)] == ["samples/s"]
+    assert [figure.name for figure in available_metrics(Session(), metrics)] == ["samples/s"]
     assert len({figure.name for figure in PLOT_METRICS}) == len(PLOT_METRICS)

@@ -13,6 +13,7 @@ from benchtui.sessions.explain.sentences import misfit_sentence, no_finding_sent
 from benchtui.sessions.payloads import Effective, Model
 from benchtui.sessions.profiles import GraphBreak, HostUse, KernelTime, MemoryKinds, Place, Recompile, ThreadUse
 from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.sweep import Config
 
 Explain = Callable[..., ExplainedCase]
@@ -285,6 +286,17 @@ def test_step_like_the_usual_measured_ones_is_explained(explain: Explain) -> Non
     assert findings(case) == ()
 
 
+@pytest.mark.parametrize(("slow", "described"), [(1, False), (4, True)])
+def test_few_steps_describe_a_step_within_the_interval_of_their_median(
+    explain: Explain, bench: Any, slow: int, described: bool
+) -> None:
+    times_ms = [100.0 if place % 3 == 0 and place // 3 < slow else 10.0 for place in range(11)]
+    (one,) = bench.session(bench.case(1, times_ms)).cases
+    one.metrics = summarize(one)
+    case = replace(explain({"matmul": 20.0, "wait": 80.0}, measured_ms=10.0), case=one)
+    assert bool(findings(case)) is described
+
+
 def test_page_faults_that_profiling_adds_do_not_make_a_step_another_one(explain: Explain) -> None:
     """Profiling makes a step of 10 ms one of 50: 8 ms of its own code and 32 ms of page faults."""
     families = {"elementwise": 48.0, "python": 2.0}
@@ -419,6 +431,18 @@ def test_page_faults_are_no_copies(explain: Explain) -> None:
     assert "49,000 page faults per step: the kernel takes 50% of the step (50.0 ms)" in finding.sentence
     env = "A=1 MALLOC_MMAP_THRESHOLD_=1073741824 MALLOC_TRIM_THRESHOLD_=8589934592"
     assert finding.remedy == {"env": env}
+
+
+def test_page_faults_follow_operators_that_may_have_all_of_them(explain: Explain) -> None:
+    """The temporary tensors of an optimizer are new memory in each step."""
+    used = host(100.0, main_kernel_ms=50.0, page_faults=40_000.0)
+
+    def rules(optimizer_ms: float) -> list[str]:
+        families = {"optimizer": optimizer_ms, "matmul": 100.0 - optimizer_ms}
+        return [finding.rule for finding in findings(explain(families, host=used))]
+
+    assert rules(55.0) == ["optimizer", "page faults"]
+    assert rules(45.0) == ["page faults", "optimizer"]
 
 
 def test_memory_kept_saves_time_of_all_threads(explain: Explain) -> None:

@@ -55,6 +55,13 @@ batch & latency_ms \\
     "units in brackets": "batch size,latency [ms]\n1,5.5\n2,7.5\n",
     "seconds": "Batch Size,Time (seconds)\n1,0.0055\n2,0.0075\n",
     "units in cells": "batch,time\n1,5.5 ms\n2,7500 us\n",
+    "units in a column": "batch,time,unit\n1,5.5,ms\n2,7500,us\n",
+    "unit beside a value": json.dumps(
+        [{"batch": size, "latency": {"value": ms, "unit": "ms"}} for size, ms in ((1, 5.5), (2, 7.5))]
+    ),
+    "unit before the statistic": "batch,latency (ms) mean,latency (ms) p99\n1,5.5,6\n2,7.5,8\n",
+    "unit in capitals": '[{"batchSize": 1, "latencyMS": 5.5}, {"batchSize": 2, "latencyMS": 7.5}]',
+    "deviations between spaces": "batch   time\n1       5.5 ms ± 0.1 ms\n2       7.5 ms ± 0.1 ms\n",
     "deviations": "batch,latency_ms\n1,5.5 ± 2%\n2,7.5ms ± 0.1ms\n",
     "a column twice": "batch,latency_ms,latency_ms\n1,5.5,9\n2,7.5,9\n",
     "trailing commas": '[{"batch": 1, "latency_ms": 5.5,}, {"batch": 2, "latency_ms": 7.5},]',
@@ -97,6 +104,16 @@ OTHERS: dict[str, tuple[str, dict[str, float | None]]] = {
     "a quantity a row": ("metric,value\nbatch_size,8\nlatency_ms,5.5\n", {"bs=8": 5.5}),
     "single steps": ("step,latency_ms\n0,5\n1,6\n2,7\n", {"case": 6}),
     "an object of cases": (json.dumps({"a": RECORDS[0], "b": RECORDS[1]}), {"a bs=1": 5.5, "b bs=2": 7.5}),
+    "tables below headings": (
+        "".join(
+            f"# {of}\n\n|batch|latency (ms)|\n|---|---|\n|1|{ms}|\n\n" for of, ms in (("fp32", 5), ("fp16", 3))
+        ),
+        {"bs=1 table=fp32": 5, "bs=1 table=fp16": 3},
+    ),
+    "settings that nobody knows": (
+        "batch_size,num_beams,latency_ms\n1,1,5\n1,4,12\n",
+        {"bs=1 num_beams=1": 5, "bs=1 num_beams=4": 12},
+    ),
     "texts that tell rows apart": (
         "| Step | Batch | Average |\n|---|---|---|\n| prefill | 1 | 36 ms |\n| decode | 1 | 25 ms |\n",
         {"bs=1 Step=prefill": 36, "bs=1 Step=decode": 25},
@@ -115,6 +132,8 @@ def test_kind_of_table_is_read(imported: Any, tmp_path: Path, kind: str) -> None
     [
         ("batch,latency\n1,5.5\n2,7.5\n", "the unit of 'latency' isn't stated"),
         ("command,mean\na,0.5\nb,0.6\n", "the unit of 'mean' isn't stated"),
+        ('{"times": [0.5, 0.6]}', "the unit of 'times' isn't stated"),
+        ("name,latency_min,latency_max\na,1,3\nb,2,4\n", "may be minutes or the minimum"),
         ("model,bs=1,bs=2\na,5,7\n", "are values of an option, and nothing says what their cells are"),
         ("- batch: 1\n  latency_ms: 5.5\n", "YAML; write it as JSON"),
         ("{'batch': 1, 'latency_ms': 5.5}\n", "Python's repr of a dict; write it with json.dump"),
@@ -132,6 +151,20 @@ def test_ambiguous_or_other_text_is_refused_with_its_cause(
     with pytest.raises(BenchtuiError) as caught:
         registry.read(path)
     assert cause in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "states"),
+    [
+        ("name,success,latency_ms\na,true,5\nb,false,1\n", ["ok", "failed"]),
+        ("name,passed,latency_ms\na,1,5\nb,0,1\n", ["ok", "failed"]),
+        ("name,failed,latency_ms\na,False,5\nb,True,1\n", ["ok", "failed"]),
+        ("cmd,exit_code,time_s\na,0,1.5\nb,1,0.1\n", ["ok", "failed"]),
+        ("name,latency_ms,error\na,5,\nb,,CUDA out of memory\nc,60,timed out\n", ["ok", "oom", "timeout"]),
+    ],
+)
+def test_failures_that_a_column_states(imported: Any, content: str, states: list[str]) -> None:
+    assert [case.state for case in imported(content).cases] == states
 
 
 def test_copies_among_many_rows_are_found_at_once(tmp_path: Path) -> None:

@@ -186,6 +186,13 @@ def test_rows_written_twice_are_copies(imported: Any) -> None:
     assert len(twice) > len(once)
 
 
+def test_rows_of_two_times_or_seeds_are_no_copies(imported: Any) -> None:
+    session = imported(
+        "date,seed,batch_size,latency_ms\n2026-01-01,1,8,5\n2026-01-02,1,8,5\n2026-01-02,2,8,5\n"
+    )
+    assert [len(row.metrics.rounds_ms) for row in measured(session)] == [3]
+
+
 def test_row_out_of_memory_is_a_case_and_the_others_come_in(imported: Any) -> None:
     session = imported(TRAINING.replace("0.1250,4096.0,1800.75", "CUDA out of memory,,"))
     assert [case.state for case in session.cases] == ["ok", "ok", "oom"]
@@ -256,10 +263,42 @@ def test_map_by_hand_and_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     for text, cause in (
         ("t=weight", "isn't a quantity"),
         ("q=step_ms", "has no column 'q'"),
+        ("t=step", "the unit of 't' isn't stated"),
         ("none", "neither COLUMN"),
     ):
         with pytest.raises(BenchtuiError, match=cause):
             registry.read(source, map_text=text)
+
+
+@pytest.mark.parametrize(
+    ("quantity", "key", "figure"),
+    [
+        ("latency_p50_us", "latency_p50_ms", 1.5),
+        ("latency_typical_ms", "latency_p50_ms", 1500),
+        ("latency_mean_s", "latency_mean_ms", 1_500_000),
+        ("step_time_sec", "latency_mean_ms", 1_500_000),
+        ("throughput", "samples_per_s", 1500),
+        ("tok/s", "tokens_per_s", 1500),
+    ],
+)
+def test_map_knows_names_of_exports_and_usual_ones(
+    tmp_path: Path, quantity: str, key: str, figure: float
+) -> None:
+    source, path = tmp_path / "own.csv", tmp_path / "s.json"
+    source.write_text("b,x,low\n1,1500,1\n2,3000,2\n")
+    imported = registry.read(source, map_text=f"x={quantity},b=batch,low=latency_min_ms")
+    session_writer.write(imported, path)
+    assert [getattr(row, key) for row, _ in rows(Session.load(path))] == [figure, 2 * figure]
+
+
+def test_mean_that_a_file_does_not_state_is_unknown(imported: Any, tmp_path: Path) -> None:
+    session = imported("batch_size,p50 latency (ms)\n1,5\n2,8\n")
+    assert "means are unknown" in texts(session)
+    (tmp_path / "export").write_text(case_export.as_csv(session))
+    session_writer.write(registry.read(tmp_path / "export"), tmp_path / "again.json")
+    for one in (session, Session.load(tmp_path / "again.json")):
+        shown = [(row.latency_mean_ms, row.latency_p50_ms, row.samples_per_s) for row, _ in rows(one)]
+        assert shown == [(None, 5, 200), (None, 8, 250)]
 
 
 def test_map_is_proposed_from_names_and_units(imported: Any) -> None:

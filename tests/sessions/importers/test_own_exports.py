@@ -161,6 +161,12 @@ def test_damaged_export_is_refused_with_the_cell(column: str, tmp_path: Path) ->
         registry.read(tmp_path / "export")
 
 
+def test_other_table_is_no_export(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("batch,latency_ms\n1,5.5\n2,7.5\n")
+    with pytest.raises(BenchtuiError, match="not an export of benchtui"):
+        registry.read(tmp_path / "t.csv", "benchtui-export")
+
+
 def test_a_case_with_steps_has_their_figures_and_no_others(tmp_path: Path) -> None:
     """A file may state columns of an export next to steps that say something else."""
     session = Session.load(FIXTURES / "quick-cpu.json")

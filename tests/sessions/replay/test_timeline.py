@@ -298,6 +298,15 @@ def test_moving_on_keeps_the_session_and_going_back_replaces_it(long: Any) -> No
     assert go(telling, 3.0) is not before and len(before.cases[1].measured) == 400
 
 
+def test_a_jump_to_the_end_applies_no_event(long: Any) -> None:
+    _, timeline = long
+    telling = ReplayCursor(timeline)
+    telling.seek(1000.0)
+    assert telling.move(1000.0) and telling.session is timeline.whole
+    assert [case.index for case in telling.ended] == [0, 1]
+    assert go(telling, 3.0) is not timeline.whole and timeline.whole.finished is not None
+
+
 def test_stepping_moves_between_recorded_moments(long: Any) -> None:
     _, timeline = long
     found = [

@@ -102,11 +102,13 @@ def parse(markdown: str) -> Document:
 
 
 def joined(tables: list[list[list[str]]]) -> list[list[list[str]]]:
-    """Join the parts of a table that was too wide: they have the same first column."""
+    """Join the parts of a table that was too wide: they have the same first column, or a single row."""
     whole: list[list[list[str]]] = []
     for table in tables:
         if whole and [row[0] for row in whole[-1]] == [row[0] for row in table]:
             whole[-1] = [[*one, *other[1:]] for one, other in zip(whole[-1], table, strict=True)]
+        elif whole and len(whole[-1]) == len(table) == 2:
+            whole[-1] = [[*one, *other] for one, other in zip(whole[-1], table, strict=True)]
         else:
             whole.append(table)
     return whole

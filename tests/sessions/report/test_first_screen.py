@@ -27,7 +27,6 @@ from benchtui.sessions.text.markdown import LONGEST_LINE
 from benchtui.sessions.text.wording import compile_time, figure, unverified_note
 from benchtui.themes.symbols import UNICODE
 from benchtui.tui.drawing.styled_text import Line
-from benchtui.tui.report.blocks import read_blocks
 from benchtui.tui.report.lines import report_lines
 
 from .test_golden import GOLDEN, REPORTS
@@ -56,7 +55,7 @@ def rendered(session: Session) -> list[str]:
 
 
 def terminal_lines(document: Section, of: Session | SessionComparison) -> list[Line]:
-    return report_lines(read_blocks(render(with_speedups(document, of))), COLUMNS, UNICODE).lines
+    return report_lines(with_speedups(document, of), COLUMNS, UNICODE).lines
 
 
 def shows(lines: Sequence[str], wanted: str) -> bool:

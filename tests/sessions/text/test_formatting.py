@@ -22,7 +22,7 @@ from benchtui.sessions.text.formatting import (
     span,
     time_ms,
 )
-from benchtui.sessions.text.markdown import LONGEST, Markdown, plain
+from benchtui.sessions.text.markdown import LONGEST, plain
 
 HOSTILE = [
     "a|b",
@@ -92,11 +92,6 @@ def test_hostile_text_is_rendered_literally(text: str, frame: str) -> None:
 )
 def test_text_is_one_visible_line_and_ordinary_names_are_unchanged(text: str, seen: str) -> None:
     assert plain(text) == seen
-
-
-def test_only_markdown_passes_unchanged() -> None:
-    assert plain(Markdown("**bold**")) == "**bold**"
-    assert plain(plain("a|b")) == "a\\|b"
 
 
 def test_long_text_is_truncated() -> None:

@@ -107,6 +107,23 @@ async def test_pareto_front_lists_the_nondominated_cases(story: Any, engine: Any
         assert "samples/s over batch size and precision" in seen.panel("heading")[0]
 
 
+async def test_charts_name_the_rate_of_the_monitor(story: Any, engine: Any, opened: Any) -> None:
+    story.begin(precision=PRECISIONS)
+    for number in range(len(story.plan)):
+        story.start(number).prepare(number, new_tokens=16).steps(number, [10.0 + number] * 20).finish(number)
+    async with opened(story.path, engine) as seen:
+        assert "new tokens/s" in seen.panel("header")[0]
+        await press(seen, "3")
+        assert "new tokens/s over batch size and precision" in seen.panel("heading")[0]
+        assert "★ to run" in seen.text
+        await press(seen, "p")
+        assert "Pareto front: new tokens/s against" in seen.panel("heading")[0]
+        await press(seen, "p", "f")
+        assert "new tokens/s" not in seen.panel("heading")[0]
+        await press(seen, "F")
+        assert "new tokens/s" in seen.panel("heading")[0]
+
+
 async def test_pareto_front_against_the_distance_of_answers(story: Any, engine: Any, opened: Any) -> None:
     """The baseline is at 0; the axis is logarithmic and has a place for it."""
     story.begin(batch_sizes=(1,), precision=("fp32", "bf16", "fp16", "tf32"))
@@ -325,7 +342,7 @@ async def test_heatmap_numbers_are_never_cut(
     record_sweep(story)
     async with opened(story.path, engine, size=size) as seen:
         await press(seen, "3", "right", "down")
-        for figure in ("249", "398", "664", "OOM", "★ best", "out of memory"):
+        for figure in ("249", "398", "664", "OOM", "★ to run", "out of memory"):
             assert figure in seen.text
 
 
@@ -393,5 +410,5 @@ async def test_heatmap_has_no_star_while_the_best_case_is_undecided(
         story.rounds(number, ms, 1.5 * ms)
     async with opened(story.path, engine) as seen:
         await press(seen, "3")
-        assert "★ best" in seen.text
+        assert "★ to run" in seen.text
         assert not any("★" in line for line in seen.panel("map") if line.strip().startswith(PRECISIONS))

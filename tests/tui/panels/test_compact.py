@@ -3,7 +3,7 @@ from msgspec.structs import replace
 
 from benchtui.themes.symbols import ASCII, UNICODE, Symbols
 from benchtui.tui.monitor.status_line import STOP
-from benchtui.tui.panels.answer_card import Answer
+from benchtui.tui.panels.answer_card import Answer, WorkAnswer
 from benchtui.tui.panels.case_panel import Current, PanelMetrics
 from benchtui.tui.panels.compact import Compact, compact_lines
 from benchtui.tui.panels.gauges import Machines
@@ -39,6 +39,14 @@ def text(width: int, height: int, *, gpus: int = 8, word: str = "", symbols: Sym
 def test_a_single_line_tells_the_progress_and_the_figures() -> None:
     (line,) = text(90, 1)
     assert line.startswith("sweep   9/16  56 %   measuring   7/20   p50 314 ms   25.5 samples/s   659/700W")
+
+
+def test_the_best_case_so_far_follows_the_progress() -> None:
+    work = WorkAnswer("bs 4", ("190 samples/s",), "clearly ahead of the next, by 9 %", decided=True)
+    made = Compact(HEADING, CURRENT, machines(1), BAND, replace(ANSWER, works=(work,)), "")
+    rows = ["".join(piece for piece, _ in line) for line in compact_lines(made, 59, 15, UNICODE)]
+    assert rows[0].startswith("sweep   9/16  56 %")
+    assert "so far bs 4  190 samples/s  clearly ahead of the next" in rows[:4]
 
 
 def test_gauges_and_steps_fill_a_low_terminal() -> None:

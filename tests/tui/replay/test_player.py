@@ -14,11 +14,11 @@ def test_the_position_advances_at_the_playback_speed(clock: Any) -> None:
     player = Player(clock, 4.0)
     clock.now_s += 2
     assert player.position_s == 8.0
-    player.slower()
+    player.change_speed(-1)
     clock.now_s += 1
     assert (player.speed, player.position_s) == (2.0, 10.0)
-    player.faster()
-    player.faster()
+    player.change_speed(1)
+    player.change_speed(1)
     clock.now_s += 1
     assert (player.speed, player.position_s) == (8.0, 18.0)
 
@@ -55,10 +55,10 @@ def test_seeking_before_the_beginning_stops_there(clock: Any) -> None:
 def test_speed_is_limited_to_a_quarter_and_64(clock: Any) -> None:
     player = Player(clock)
     for _ in range(20):
-        player.faster()
+        player.change_speed(1)
     assert player.speed == 64.0
     for _ in range(20):
-        player.slower()
+        player.change_speed(-1)
     assert player.speed == 0.25 == SPEEDS[0]
 
 

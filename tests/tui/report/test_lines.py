@@ -1,45 +1,44 @@
 """Lines of a report for a terminal: texts, tables in blocks, and bars, at several widths."""
 
-import json
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from benchtui import sessions
-from benchtui.sessions.report.content import render
-from benchtui.sessions.report.document import markdown, report
-from benchtui.sessions.report.speedup_block import Speedup, with_speedups
+from benchtui.sessions.files import visible_json
+from benchtui.sessions.report.content import Code, Items, Note, Section, Speedup, Speedups
+from benchtui.sessions.report.document import report
+from benchtui.sessions.report.speedup_block import with_speedups
+from benchtui.sessions.text.tables import Table
 from benchtui.themes.symbols import ASCII, UNICODE
 from benchtui.tui.drawing.styled_text import Line, width_of, wrap_spans
-from benchtui.tui.report.blocks import Code, Heading, ReportTable, Speedups, Text, read_blocks
 from benchtui.tui.report.lines import report_lines
 from benchtui.tui.report.speedup_bars import bar_lines
 from benchtui.tui.report.table_lines import table_lines
 
 DEMO = Path(sessions.__file__).parent / "library" / "demo" / "demo.json"
-DOCUMENT = """# A report
-
-*Measured today*
-
-## Answer
-
-- **First**: run a\\|b, FASTER
-
-| Case | ms |
-|:-----|---:|
-| one  |  1 |
-
-> - **Noisy**: see https://example.org/x
-
-```toml
-name = "x"
-```
-"""
-WIDE = ReportTable(
+DOCUMENT = Section(
+    "A report",
+    (
+        Note("Measured today"),
+        Section(
+            "Answer",
+            (
+                Items((("First", "run a|b, FASTER"), ("", "no subject"))),
+                Table(("Case", "ms"), (False, True), (("one", "1"), ("two", None))),
+                Items((("Noisy", "see https://example.org/x"),), quoted=True),
+                Code("toml", ('name = "x"', "", "y = 1")),
+            ),
+        ),
+    ),
+)
+WIDE = Table(
     ("Device", "Batch size", *(f"Column {place}" for place in range(12))),
     (False, *(True,) * 13),
     tuple(
@@ -50,11 +49,17 @@ WIDE = ReportTable(
 )
 
 
+@pytest.fixture(scope="module")
+def demo() -> Section:
+    session = sessions.load(DEMO)
+    return with_speedups(report(session), session)
+
+
 def text_of(drawn: Line) -> str:
     return "".join(text for text, _ in drawn)
 
 
-def shown(table: ReportTable, width: int) -> list[str]:
+def shown(table: Table, width: int) -> list[str]:
     return [text_of(drawn) for drawn in table_lines(table, width, UNICODE)]
 
 
@@ -62,53 +67,77 @@ def speedup(case: str, value: float, verdict: str = "FASTER") -> Speedup:
     return Speedup(case, value, value * 0.9, value * 1.1, verdict, f"{value} × ({value} to {value})")
 
 
-def test_blocks_of_markdown_have_their_text_without_its_escapes() -> None:
-    first, date, second, item, table, caveat, code = read_blocks(DOCUMENT)
-    assert (first, second) == (Heading(1, "A report"), Heading(2, "Answer"))
-    assert date == Text((("Measured today", "muted"),))
-    assert item == Text((("First", "strong"), (": run a|b, FASTER", "plain")), item=True)
-    assert table == ReportTable(("Case", "ms"), (False, True), (("one", "1"),))
-    assert isinstance(caveat, Text) and caveat.quoted and caveat.item
-    assert code == Code(('name = "x"',))
+def test_parts_stand_below_their_headings_and_unknown_cells_have_a_sign() -> None:
+    lines = report_lines(DOCUMENT, 30, UNICODE).lines
+    assert [text_of(drawn) for drawn in lines] == [
+        "A report",
+        "Measured today",
+        "",
+        "Answer",
+        UNICODE.track * 30,
+        f"{UNICODE.dot} First: run a|b, FASTER",
+        f"{UNICODE.dot} no subject",
+        "",
+        "Case  ms",
+        UNICODE.track * 8,
+        "one    1",
+        "two    –",
+        "",
+        f"{UNICODE.flag} Noisy: see",
+        "  https://example.org/x",
+        "",
+        'name = "x"',
+        "",
+        "y = 1",
+    ]
 
 
 def test_verdicts_have_their_colors_and_caveats_their_sign() -> None:
-    lines = report_lines(read_blocks(DOCUMENT), 60, UNICODE).lines
+    lines = report_lines(DOCUMENT, 60, UNICODE).lines
     spans = [span for drawn in lines for span in drawn]
     assert ("FASTER", "good") in spans
     assert (f"{UNICODE.flag} ", "warning") in spans
     assert ("Noisy", "strong") in spans
+    assert ("Measured today", "muted") in spans
 
 
-def test_sections_begin_at_their_headings() -> None:
-    rendered = report_lines(read_blocks(markdown(sessions.load(DEMO))), 80, UNICODE)
+def test_sections_begin_at_their_headings(demo: Section) -> None:
+    rendered = report_lines(demo, 80, UNICODE)
     headings = [text_of(rendered.lines[place]) for place in rendered.sections]
-    assert headings == [
-        block.text
-        for block in read_blocks(markdown(sessions.load(DEMO)))
-        if isinstance(block, Heading) and block.level == 2
-    ]
+    assert headings == [part.title for part in demo.content if isinstance(part, Section)]
+
+
+def test_report_has_the_same_parts_after_its_way_through_a_subprocess(demo: Section) -> None:
+    again = msgspec.json.decode(visible_json.encode(demo), type=Section)
+    assert report_lines(again, 80, UNICODE) == report_lines(demo, 80, UNICODE)
 
 
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
-def test_every_word_of_the_demo_is_shown_within_the_width(width: int) -> None:
-    session = sessions.load(DEMO)
-    blocks = read_blocks(render(with_speedups(report(session), session)))
-    lines = report_lines(blocks, width, UNICODE).lines
+def test_every_word_of_the_demo_is_shown_within_the_width(width: int, demo: Section) -> None:
+    lines = report_lines(demo, width, UNICODE).lines
     assert max(map(width_of, lines)) <= width
     words = {word for drawn in lines for word in text_of(drawn).split()}
-    texts = ["".join(text for text, _ in block.spans) for block in blocks if isinstance(block, Text)]
-    assert {word for text in texts for word in text.split() if len(word) < 20} <= words
+    assert {word for text in texts_of(demo) for word in text.split() if len(word) < 20} <= words
 
 
-def test_ascii_terminal_gets_no_other_signs() -> None:
-    session = sessions.load(DEMO)
-    lines = report_lines(read_blocks(render(with_speedups(report(session), session))), 80, ASCII).lines
+def texts_of(shown: Section) -> Iterator[str]:
+    """Yield the paragraphs and items of a report."""
+    for part in shown.content:
+        if isinstance(part, Section):
+            yield from texts_of(part)
+        elif isinstance(part, Items):
+            yield from (text for _, text in part.items)
+        elif isinstance(part, str | Note):
+            yield part if isinstance(part, str) else part.text
+
+
+def test_ascii_terminal_gets_no_other_signs(demo: Section) -> None:
+    lines = report_lines(demo, 80, ASCII).lines
     assert all(text_of(drawn).isascii() for drawn in lines)
 
 
 def test_table_that_fits_is_one_block_with_aligned_columns() -> None:
-    table = ReportTable(("Case", "ms"), (False, True), (("one", "1.5"), ("three", "20")))
+    table = Table(("Case", "ms"), (False, True), (("one", "1.5"), ("three", "20")))
     assert shown(table, 40) == ["Case    ms", UNICODE.track * 10, "one    1.5", "three   20"]
 
 
@@ -127,8 +156,8 @@ def test_columns_that_do_not_fit_follow_with_the_names_of_their_rows() -> None:
 
 
 def test_last_columns_of_a_narrow_terminal_are_named() -> None:
-    lines = shown(WIDE, 36)
-    assert max(map(cell_len, lines)) <= 36
+    lines = shown(WIDE, 24)
+    assert max(map(cell_len, lines)) <= 24
     note = " ".join(lines[lines.index(next(line for line in lines if "more columns" in line)) :])
     left_out = note.partition(": ")[2].split(", ")
     numbers = set(" ".join(lines).split())
@@ -138,10 +167,22 @@ def test_last_columns_of_a_narrow_terminal_are_named() -> None:
 
 def test_numbers_are_never_split_and_words_wrap_at_spaces() -> None:
     text = "a sentence of many words that explains the figure"
-    table = ReportTable(("Need", "Rate", "Why"), (False, True, False), (("throughput", "1,234,567", text),))
+    table = Table(("Need", "Rate", "Why"), (False, True, False), (("throughput", "1,234,567", text),))
     lines = shown(table, 50)
     assert lines[2].startswith("throughput  1,234,567  a sentence of many words")
     assert " ".join(line[23:].strip() for line in lines[2:]) == text
+
+
+def test_only_row_that_is_too_wide_has_a_line_for_each_column() -> None:
+    rows = (("compile=default bs=5: 13,600 tokens/s", "3.93 GB", "indistinguishable from 3 others"),)
+    table = Table(("Throughput", "Peak memory", "Confidence"), (False, False, False), rows)
+    assert shown(table, 44) == [
+        "Throughput   compile=default bs=5: 13,600",
+        "             tokens/s",
+        "Peak memory  3.93 GB",
+        "Confidence   indistinguishable from 3 others",
+    ]
+    assert len(shown(table, 90)) == 4
 
 
 def test_bars_are_longer_for_faster_cases_and_name_what_differs() -> None:
@@ -168,15 +209,12 @@ def test_bars_stay_within_the_width(width: int) -> None:
     assert "12 more cases" in text_of(lines[-1])
 
 
-def test_speedups_stand_at_the_end_of_the_first_section() -> None:
-    session = sessions.load(DEMO)
-    blocks = read_blocks(render(with_speedups(report(session), session)))
-    place = next(place for place, block in enumerate(blocks) if isinstance(block, Speedups))
-    headings = [place for place, block in enumerate(blocks) if isinstance(block, Heading) and block.level == 2]
-    assert headings[0] < place == headings[1] - 1
-    rows = blocks[place].rows  # type: ignore[union-attr]
-    assert [row.value for row in rows] == sorted((row.value for row in rows), reverse=True)
-    assert json.dumps(rows[0].verdict) == '"FASTER"'
+def test_speedups_stand_at_the_end_of_the_first_section(demo: Section) -> None:
+    first = next(part for part in demo.content if isinstance(part, Section))
+    speedups = first.content[-1]
+    assert isinstance(speedups, Speedups)
+    assert [row.value for row in speedups.rows] == sorted((row.value for row in speedups.rows), reverse=True)
+    assert speedups.rows[0].verdict == "FASTER"
 
 
 @given(

@@ -7,14 +7,15 @@ from msgspec.structs import replace
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.library import paths
+from benchtui.sessions.report.content import Section
 from benchtui.tui.drawing.styled_text import width_of
 from benchtui.tui.library.screen import Library
 from benchtui.tui.monitor import dialogs
 from benchtui.tui.report import generated as generating
 from benchtui.tui.report.screen import GENERATING, ReportScreen
 
-REPORT = "# Report of a model\n\n" + "\n\n".join(
-    f"## Section {place}\n\n- bf16 is FASTER" for place in range(30)
+REPORT = Section(
+    "Report of a model", tuple(Section(f"Section {place}", ("bf16 is FASTER",)) for place in range(30))
 )
 
 
@@ -23,13 +24,12 @@ def generated(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Play the subprocess; return for which sessions a report was generated."""
     made: list[Any] = []
 
-    def report(path: Any, judging: Any, *, source: bool) -> str:
-        assert source
+    def report(path: Any, judging: Any) -> Section:
         made.append(path)
         return REPORT
 
-    monkeypatch.setattr(generating, "report_markdown", report)
-    monkeypatch.setattr(dialogs, "report_markdown", report)
+    monkeypatch.setattr(generating, "report_content", report)
+    monkeypatch.setattr(dialogs, "report_content", report)
     return made
 
 
@@ -87,13 +87,13 @@ async def test_report_opens_from_a_replay(stage: Any, app_context: Any, generate
 
 
 async def test_problem_is_shown_instead_of_the_report(stage: Any, app_context: Any) -> None:
-    def fail() -> str:
+    def fail() -> Section:
         raise BenchtuiError("the session has no first event")
 
     async with stage.at("monitor", app_context) as seen:
         screen = ReportScreen(fail, lambda: None, seen.app._symbols)
         seen.app.push_screen(screen)
-        assert GENERATING in str(screen._blocks)
+        assert GENERATING in screen.text(80)[0][0]
         await opened_page(seen)
         assert "the session has no first event" in seen.text
 
@@ -103,18 +103,17 @@ async def test_report_of_a_session_fits_any_terminal(
     size: tuple[int, int], story: Any, opened: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from benchtui.sessions.report import document
-    from benchtui.sessions.report.content import render
     from benchtui.sessions.report.speedup_block import with_speedups
     from benchtui.sessions.state.session import Session
     from benchtui.sessions.stats.evidence import summarize
 
     story.begin(batch_sizes=(1, 2, 4)).case(0, 10.0).case(1, 15.0).case(2, 20.0).end()
 
-    def report(path: Any, judging: Any, *, source: bool) -> str:
+    def report(path: Any, judging: Any) -> Section:
         session = Session.load(path, summarize)
-        return render(with_speedups(document.report(session), session))
+        return with_speedups(document.report(session), session)
 
-    monkeypatch.setattr(dialogs, "report_markdown", report)
+    monkeypatch.setattr(dialogs, "report_content", report)
     async with opened(story.path, size=size) as seen:
         await opened_page(seen, "v")
         lines = seen.app.screen._rendered(seen.app.screen._panel("page").size.width).lines

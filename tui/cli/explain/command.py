@@ -128,13 +128,13 @@ def _has_profile(session: Session, index: int) -> bool:
 
 def _profile(session: Session, process: client.ExplainProcess, amount: int) -> None:
     """Wait for the profiles, with the progress on standard error."""
-    begun = 0
+    begun = set[int]()
     try:
         for message in process.messages():
-            if message.case is not None and message.explained is None:
-                begun += 1
+            if message.case is not None and message.explained is None and message.case not in begun:
+                begun.add(message.case)
                 name = printable(session.cases[message.case].name)
-                click.echo(f"profiling case {message.case + 1} ({begun} of {amount}): {name}", err=True)
+                click.echo(f"profiling case {message.case + 1} ({len(begun)} of {amount}): {name}", err=True)
     except KeyboardInterrupt:
         process.stop()
         sys.exit(INTERRUPTED)

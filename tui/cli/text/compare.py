@@ -19,11 +19,16 @@ SHOWN = ("Decision", "Cases", "What differs", "Caveats")
 WIDTH = 120
 
 
-def comparison_text(compared: SessionComparison) -> str:
+def main_sections(compared: SessionComparison) -> Section:
     """Return the sum of a comparison, its cases, what differs between the sessions, and the caveats."""
     whole = report(compared, short_columns)
     parts = (part for part in whole.content if not isinstance(part, Section) or part.title in SHOWN)
-    return "\n".join(clean(line).rstrip() for line in _lines(Section(whole.title, tuple(parts)))) + "\n"
+    return Section(whole.title, tuple(parts))
+
+
+def comparison_text(compared: SessionComparison) -> str:
+    """Return the main sections of a comparison as text for a pipe or a file."""
+    return "\n".join(clean(line).rstrip() for line in _lines(main_sections(compared))) + "\n"
 
 
 def _lines(shown: Section) -> Iterator[str]:

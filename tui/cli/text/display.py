@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from benchtui.tui.cli.options import Command
-from benchtui.tui.cli.text.output import write_document
+from benchtui.tui.cli.text.output import print_json
 
 if TYPE_CHECKING:
     from benchtui.sessions.compare.align import SessionComparison
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from benchtui.sessions.state.session import Session
 
 Display = Literal["paged", "unpaged", "source"]
-"""Rendered, in a pager if it is long, or without one; or as the Markdown that is rendered."""
+"""Rendered, in a pager if it is long, or without one; or as the content that is rendered, in JSON."""
 
 
 def display_options(command: Command) -> Command:
     """Add the options for reports on a terminal."""
     for option in (
-        # the page Report of the app renders the source itself
+        # the page Report of the app renders the content itself
         click.option("--source", is_flag=True, hidden=True),
         click.option("--no-pager", is_flag=True, help="On a terminal: print a long report without a pager."),
-        click.option("--plain", is_flag=True, help="On a terminal: print the report as Markdown."),
+        click.option("--plain", is_flag=True, help="On a terminal: print what a pipe gets."),
     ):
         command = option(command)
     return command
@@ -33,20 +33,25 @@ def display_options(command: Command) -> Command:
 
 def display(form: str, output: Path | None, *, plain: bool, no_pager: bool) -> Display | None:
     """Return how to show a document on standard output; None to write it as it is."""
-    if form != "md" or output or plain or not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
+    if (
+        form not in ("md", "text")
+        or output
+        or plain
+        or not sys.stdout.isatty()
+        or os.environ.get("TERM") == "dumb"
+    ):
         return None
     return "unpaged" if no_pager else "paged"
 
 
 def show_document(document: "Section", of: "Session | SessionComparison", how: Display) -> None:
     """Show a report with its speedups as bars."""
-    from benchtui.sessions.report.content import render  # imports what only reports need
-    from benchtui.sessions.report.speedup_block import with_speedups
+    from benchtui.sessions.report.speedup_block import with_speedups  # imports what only reports need
 
-    text = render(with_speedups(document, of))
+    whole = with_speedups(document, of)
     if how == "source":
-        write_document(text, None)
+        print_json(whole)
         return
     from benchtui.tui.cli.text.report import show_report
 
-    show_report(text, paged=how == "paged")
+    show_report(whole, paged=how == "paged")

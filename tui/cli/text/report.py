@@ -13,11 +13,11 @@ from rich.style import Style
 from rich.text import Text
 
 from benchtui import themes
+from benchtui.sessions.report.content import Section
 from benchtui.themes import symbols, user_themes
 from benchtui.tui.cli.text import streams
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.drawing.styled_text import Line
-from benchtui.tui.report.blocks import read_blocks
 from benchtui.tui.report.lines import report_lines
 from benchtui.tui.shell import settings
 
@@ -28,11 +28,11 @@ _LESS = {"LESS": "-RFX"}
 """Options of less, unless the user has set some: show colors, and leave the text on the terminal."""
 
 
-def show_report(markdown: str, *, paged: bool = True) -> None:
+def show_report(document: Section, *, paged: bool = True) -> None:
     """Print a report, rendered to the terminal's width. A pager shows one that is longer than the screen."""
     width, height = shutil.get_terminal_size()
     signs = symbols.UNICODE if "utf" in (sys.stdout.encoding or "").lower() else symbols.ASCII
-    lines = report_lines(read_blocks(markdown), width, signs).lines
+    lines = report_lines(document, width, signs).lines
     text = _styled(lines, width)
     pager = _pager() if paged and len(lines) >= height and sys.stdin.isatty() else None
     if pager:

@@ -4,9 +4,11 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from explained import explained
+from msgspec.structs import replace
 
-from benchtui.engine.supervisor.explain.queue import Explanations
+from benchtui.engine.supervisor.explain.queue import LONG_S, Explanations
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, CasePrepared
 from benchtui.sessions.payloads import Model
@@ -35,10 +37,12 @@ class Runs:
             sources=(3,), left_s=5.0, collect=lambda now_s: self._collect(case.index), end=self._end
         )
 
-    def finish(self, index: int, *, profile: bool = True) -> None:
+    def finish(self, index: int, *, profile: bool = True, plain_ms: float = 27.0) -> None:
         outcome, reason = ("ok", None) if profile else ("oom", "out of memory")
         ended = CaseFinished(t=1.0, case=index, outcome=outcome, reason=reason)  # type: ignore[arg-type]
-        self.pending[index] = [*([explained(index)] if profile else []), ended]
+        event = explained(index)
+        event = replace(event, profile=replace(event.profile, plain_ms=plain_ms))
+        self.pending[index] = [*([event] if profile else []), ended]
 
     def _collect(self, index: int) -> Iterator[Any]:
         events, self.pending[index] = self.pending[index], []
@@ -65,6 +69,36 @@ def test_cases_run_one_after_another() -> None:
     (found,) = queue.collect(2.0)
     assert (found.case, found.profile, found.absent) == (1, None, "out of memory")
     assert list(queue.start_next(2.0)) == [] and runs.started == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("plain_ms", "nearest"), [((27.0,), 27.0), ((60.0, 30.0), 30.0), ((70.0, 50.0, 60.0, 70.0, 80.0), 50.0)]
+)
+def test_steps_unlike_the_measured_ones_are_profiled_in_other_processes(
+    plain_ms: tuple[float, ...], nearest: float
+) -> None:
+    runs, measured = Runs(), case(0)
+    measured.measured.wall_ms.extend([28.0] * 40)
+    queue = Explanations(runs.launch)
+    queue.add([measured])
+    profiled: list[Any] = []
+    for time_ms in plain_ms:
+        assert not profiled and list(queue.start_next(0.0)) == []
+        runs.finish(0, plain_ms=time_ms)
+        profiled += queue.collect(1.0)
+    assert [event.profile.plain_ms for event in profiled] == [nearest]
+    assert list(queue.start_next(1.0)) == [] and queue.running is None
+
+
+def test_process_that_took_long_has_no_other_one() -> None:
+    runs, measured = Runs(), case(0)
+    measured.measured.wall_ms.extend([28.0] * 40)
+    queue = Explanations(runs.launch)
+    queue.add([measured])
+    list(queue.start_next(0.0))
+    runs.finish(0, plain_ms=60.0)
+    (event,) = queue.collect(2 * LONG_S)
+    assert event.profile is not None and event.profile.plain_ms == 60.0
 
 
 def test_case_that_cannot_start_has_its_reason_and_the_next_one_starts() -> None:

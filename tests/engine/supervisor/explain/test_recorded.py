@@ -67,7 +67,7 @@ def path(tmp_path: Path) -> Path:
     )
     for index, config in enumerate(plan):
         journal.append(CaseStarted(t=1.0, case=index, config=config))
-        journal.append(Steps(t=2.0, case=index, phase="measure", wall_ms=[10.0] * 5))
+        journal.append(Steps(t=2.0, case=index, phase="measure", wall_ms=[27.0] * 5))
         journal.append(CaseFinished(t=3.0, case=index, outcome="ok" if index < 2 else "failed"))
     journal.append(SessionFinished(t=4.0, outcome="completed"))
     journal.close()

@@ -5,6 +5,8 @@ from math import exp, log
 from statistics import fmean
 from typing import Any
 
+from benchtui.sessions.sweep.options import BY_NAME
+
 Row = dict[str, Any]
 """A case in the JSON export."""
 OPTIONS = (
@@ -20,23 +22,6 @@ OPTIONS = (
     "padding",
     "sequence_length",
 )
-SHORT_OPTIONS = {
-    "attention": "attn",
-    "optimizer": "opt",
-    "tokenizer_threads": "tok",
-    "padding": "pad",
-    "sequence_length": "seq",
-}
-DEFAULT_VALUES = {
-    "precision": "fp32",
-    "attention": "auto",
-    "compile": "off",
-    "cache": "dynamic",
-    "optimizer": "auto",
-    "threads": 0,
-    "tokenizer_threads": 0,
-    "padding": "max",
-}
 DISTURBANCES = ("disturbed", "throttled", "clock", "shared GPU", "beside")
 DTYPES = {"fp32": "float32", "tf32": "float32", "fp16": "float16", "bf16": "bfloat16", "int8": "qint8"}
 OUTCOMES = {"oom": "out of memory", "running": "unfinished", "queued": "not started"}
@@ -49,13 +34,6 @@ NEEDS_BY_TITLE = {
     "Balanced": "balanced",
 }
 SPEED = ("throughput", "latency")
-MIN_EFFECT = 0.005
-"""Minimum distance of an interval from 1 for one case to be faster."""
-MIN_ROUNDS = 3
-SAME_WITHIN = 0.02
-MAX_MARGIN = 0.05
-SMALL_LEAD = 0.1
-"""Lead below which a simpler case is preferred, if the lead isn't established."""
 LONGER_TAIL = 1.1
 
 
@@ -66,10 +44,8 @@ def has_own_label(row: Row) -> bool:
 
 def label(row: Row, varied: Iterable[str]) -> str:
     """Return the name of a case in a sentence."""
-    *shown, length = [
-        f"{SHORT_OPTIONS.get(name, name)}={row[name] or 'default'}" if name in varied else ""
-        for name in OPTIONS[3:]
-    ]
+    shown = [f"{BY_NAME[name].prefix}{row[name] or 'default'}" for name in OPTIONS[3:-1] if name in varied]
+    length = f"seq={row['sequence_length']}" if "sequence_length" in varied else ""
     machine = row["machine"] or ""
     precision = row["precision"] if row["precision"] != "unknown" else ""
     words = [machine, row["device"], precision, *shown, f"bs={row['batch_size']}", length]
@@ -116,15 +92,13 @@ def peak_mb(row: Row) -> float | None:
     return max((each for each in peaks if each is not None), default=None)
 
 
-def token_rate(row: Row) -> tuple[float | None, str]:
-    if row["tokens_per_s"] is not None:
-        return row["tokens_per_s"], "tokens/s"
-    return row["padded_tokens_per_s"], "tokens/s with padding"
+def token_rate(row: Row) -> float | None:
+    return row["tokens_per_s"] or row["padded_tokens_per_s"]
 
 
 def headline_rate(task: str, row: Row) -> float:
     """Return the rate to rank a case by: new tokens, tokens of a language model, or samples."""
-    tokens = token_rate(row)[0] if task.startswith("lm-") else None
+    tokens = token_rate(row) if task.startswith("lm-") else None
     return float(row["new_tokens_per_s"] or tokens or row["samples_per_s"] or 0.0)
 
 
@@ -187,10 +161,6 @@ def pair_applied_states(base: Row, new: Row, option: str) -> set[bool | None]:
 def mark_kind(mark: str) -> str:
     """Return a mark without its numbers."""
     return next((name for name in (*DISTURBANCES, "page faults") if mark.startswith(name)), mark)
-
-
-def disturbed(row: Row) -> bool:
-    return any(mark_kind(mark) in DISTURBANCES for mark in row["marks"])
 
 
 def changes_answer(row: Row) -> bool:

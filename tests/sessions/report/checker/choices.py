@@ -2,13 +2,11 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from math import inf
 
 from .cases import (
-    MAX_MARGIN,
-    MIN_EFFECT,
     NEEDS_BY_TITLE,
-    SMALL_LEAD,
     SPEED,
     Row,
     changes_answer,
@@ -20,9 +18,9 @@ from .cases import (
     token_rate,
     without_steps,
 )
-from .facts import Pair
+from .facts import MIN_EFFECT, Pair
 from .reader import Claim, Reader
-from .report_text import NUMBER, Part, Rows, half_digit, parse_mb, parse_number, rounds_to
+from .report_text import NUMBER, Part, Rows, half_digit, memory_rounds_to, parse_number, rounds_to
 
 LANGUAGE = ("lm-forward", "lm-train")
 """Tasks whose throughput is given in tokens."""
@@ -30,43 +28,34 @@ CELL = re.compile(rf"({NUMBER}) ×(?: \(({NUMBER}) to ({NUMBER})\))?, (\w+)(?:: 
 
 
 def check_choices(reader: Reader, part: Part, rows: Rows) -> None:
-    """Check the table of choices, and note them."""
+    """Check the table of choices, or that of other objectives, whose names leave out the workload."""
     for row in rows:
-        check_choice(reader, row, reader.case(row["Run"]))
-
-
-def check_others(reader: Reader, part: Part, rows: Rows) -> None:
-    """Check the objectives that choose another case; their names leave out the workload."""
-    for row in rows:
-        need, length = _need(reader, row["Need"])
-        case = reader.brief("", row["Run"], length)
+        title, _, work = row["Need"].partition(", ")
+        need, length = NEEDS_BY_TITLE.get(title, title), reader.length(work)
         claim = reader.claim(f"{part.section}, {row['Need']}")
-        claim.require(case, "no such case")
-        if case:
-            check_choice(reader, row, case)
-            claim.require(need not in ("throughput", "latency"), "it isn't another objective")
+        claim.require(need not in SPEED or part.section == "Choices", "it isn't another objective")
+        _check_choice(claim, row, need, length, reader.brief("", row["Run"], length))
 
 
-def _need(reader: Reader, title: str) -> tuple[str, int | None]:
-    name, _, work = title.partition(", ")
-    return NEEDS_BY_TITLE.get(name, name), reader.length(work)
-
-
-def check_choice(reader: Reader, row: dict[str, str], best: Row) -> None:
-    need, length = _need(reader, row["Need"])
-    claim, fit = reader.claim(f"choice for {row['Need']}"), reader.facts.fit(need, length)
-    claim.require(need in NEEDS_BY_TITLE.values() and best in fit, f"{best['name']} isn't one to choose from")
-    known = reader.chosen.setdefault((need, length), best)
-    claim.require(known is best, f"elsewhere it is {known['name']}")
+def _check_choice(claim: Claim, row: dict[str, str], need: str, length: int | None, best: Row | None) -> None:
+    fit = claim.facts.fit(need, length) if need in NEEDS_BY_TITLE.values() else []
+    if best is None or best not in fit:
+        claim.require(False, f"{row['Run']} isn't one to choose from")
+        return
+    claim.is_chosen(best, need, length)
     tied = row["Confidence"].startswith("indistinguishable")
     check_figure(claim, row["Figure (95% interval)"], need, best, tied=tied)
-    if "Against the baseline" in row:
-        _check_against(claim, row["Against the baseline"], need, best, fit)
+    if against := row.get("Against the baseline"):
+        base = claim.facts.base_of(best)
+        claim.require(base and (base is best) == (against == "the baseline"), f"its baseline is {base}")
+        if base and base is not best:
+            claim.require(base["sequence_length"] == best["sequence_length"], "a baseline of another length")
+            check_ratio(claim, against, claim.facts.pair(need, base, best, fit))
     if "Next best" in row and "Ahead of it by" in row:
-        other, figure = reader.named_first(row["Next best"])
+        other, figure = claim.reader.named_first(row["Next best"])
         claim.require(other in fit and other is not best, f"{other['name']} isn't another to choose from")
         check_figure(claim, figure, need, other, tied=True)
-        check_ratio_cell(claim, row["Ahead of it by"], reader.facts.pair(need, other, best, fit), need)
+        check_ratio(claim, row["Ahead of it by"], claim.facts.pair(need, other, best, fit))
     _check_confidence(claim, row["Confidence"], need, best, fit)
     if "Costs" in row:
         _check_costs(claim, row["Costs"], best)
@@ -74,10 +63,14 @@ def check_choice(reader: Reader, row: dict[str, str], best: Row) -> None:
 
 def check_figure(claim: Claim, shown: str, need: str, row: Row, *, tied: bool = False) -> None:
     """Check ``224,000 tokens/s (223,000 to 225,000)``: the metric of a need, and its interval."""
-    if need == "balanced":
-        _check_balance(claim, shown, row)
-        return
     numbers = re.findall(NUMBER, shown.removeprefix("p90 ").removesuffix(" above p50"))
+    if need == "balanced":  # each part is a figure of the case: 224,000 tokens/s, 4.10 ms, 14.2 GB
+        peak = peak_mb(row) or 0.0
+        rates = row["samples_per_s"], row["new_tokens_per_s"], token_rate(row)
+        figures = (*rates, step_ms(row), peak, peak / 1000)
+        strange = [number for number in numbers if not any(rounds_to(number, each) for each in figures)]
+        claim.require(not strange, f"{strange} are no figures of {row['name']}")
+        return
     value, low, high = _metric(claim, need, row)
     claim.require_value(numbers[0], value, f"of {row['name']}: the figure for {need}")
     claim.require(len(numbers) < 4, "one figure, or with both ends of its interval")
@@ -87,29 +80,12 @@ def check_figure(claim: Claim, shown: str, need: str, row: Row, *, tied: bool = 
         claim.require_value(numbers[-1], high, "the upper end")
 
 
-def _check_balance(claim: Claim, shown: str, row: Row) -> None:
-    """Check ``224,000 tokens/s, 4.10 ms, 14.2 GB``: each part is a figure of the case."""
-    peak = peak_mb(row) or 0.0
-    figures = (
-        row["samples_per_s"],
-        row["new_tokens_per_s"],
-        token_rate(row)[0],
-        step_ms(row),
-        peak,
-        peak / 1000,
-    )
-    for number in re.findall(NUMBER, shown):
-        claim.require(
-            any(rounds_to(number, each) for each in figures), f"{number} is no figure of {row['name']}"
-        )
-
-
 def _metric(claim: Claim, need: str, row: Row) -> tuple[float | None, ...]:
     """Return the metric of a need and its interval, as far as the JSON has it."""
     rate = row["samples_per_s"] or 0.0
     tokens = row["new_tokens_per_s"]
     if tokens is None and claim.facts.session["task"] in LANGUAGE:
-        tokens = token_rate(row)[0]
+        tokens = token_rate(row)
     size = tokens / rate if tokens and rate else 1.0
     match need:
         case "throughput":
@@ -119,26 +95,15 @@ def _metric(claim: Claim, need: str, row: Row) -> tuple[float | None, ...]:
             return step_ms(row), row["latency_typical_low_ms"], row["latency_typical_high_ms"]
         case "memory":
             named = row["sample"] not in ("sample", "request")
-            per_s = row["new_tokens_per_s"] or token_rate(row)[0]
+            per_s = row["new_tokens_per_s"] or token_rate(row)
             return (rate if named or not per_s else per_s) / (peak_mb(row) or 1.0), None, None
         case "energy":
-            ends = (row["energy_per_sample_low_j"], row["energy_per_sample_high_j"])
-            return row["energy_per_sample_j"], *ends
+            return tuple(row[f"energy_per_sample{end}_j"] for end in ("", "_low", "_high"))
     return cost(need, row), None, None
 
 
-def _check_against(claim: Claim, shown: str, need: str, best: Row, fit: Sequence[Row]) -> None:
-    base = claim.facts.base_of(best)
-    claim.require(base, "there is no baseline")
-    if base is best or shown == "the baseline":
-        claim.require((base is best) == (shown == "the baseline"), f"its baseline is {best['baseline']}")
-    elif base:
-        claim.require(base["sequence_length"] == best["sequence_length"], "a baseline of another length")
-        check_ratio_cell(claim, shown, claim.facts.pair(need, base, best, fit), need)
-
-
-def check_ratio_cell(claim: Claim, shown: str, pair: Pair, need: str = "throughput") -> None:
-    """Check ``1.67 × (1.26 to 1.98), faster``: ratio, interval, and verdict."""
+def check_ratio(claim: Claim, shown: str, pair: Pair) -> None:
+    """Check ``1.67 × (1.26 to 1.98), FASTER``: ratio, interval, and a verdict that its interval allows."""
     match = CELL.fullmatch(shown)
     if match is None:
         claim.require(False, f"{shown!r} is no ratio with a verdict")
@@ -146,102 +111,75 @@ def check_ratio_cell(claim: Claim, shown: str, pair: Pair, need: str = "throughp
     value, low, high, verdict = match.groups()
     if pair.exact:
         claim.require_value(value, pair.value, "the ratio")
-    for text, end in ((low, pair.low), (high, pair.high)):
-        if text and pair.known:
-            claim.require_value(text, end, "a bound")
-    if low and need in SPEED:
+    if low and pair.known:
+        claim.require_value(low, pair.low, "the lower bound")
+        claim.require_value(high, pair.high, "the upper bound")
         slack = half_digit(value)
         inside = parse_number(low) - slack <= parse_number(value) <= parse_number(high) + slack
         claim.require(inside, "the ratio lies outside its interval")
-    claim.require(verdict in possible_verdicts(pair), f"the verdict is {pair.verdict} of {pair}")
+    elif low:  # no JSON judges it, but its own interval does
+        ends = parse_number(low) + half_digit(low), parse_number(high) - half_digit(high)
+        pair = replace(pair, low=ends[0], high=ends[1])
+    claim.require(verdict in pair.words, f"the verdict is {pair.words} of {pair}")
     seen = re.search(rf"can't resolve below ({NUMBER}) ([%×])", shown)
     if seen and pair.resolution is not None:
         resolution = 100 * pair.resolution if seen[2] == "%" else 1 + pair.resolution
         claim.require_value(seen[1], resolution, "the resolution")
 
 
-def possible_verdicts(pair: Pair) -> set[str]:
-    """Return the verdict on a pair, or every one that its bounds allow."""
-    if pair.verdict is not None:
-        return {pair.verdict}
-    words = {"UNSURE", "FASTER", "SLOWER", "SAME", "REPORTED"}
-    if pair.low is None or pair.high is None:
-        return words
-    if pair.low <= 1 + MIN_EFFECT:
-        words.discard("FASTER")
-    if pair.high >= 1 / (1 + MIN_EFFECT):
-        words.discard("SLOWER")
-    if pair.low < 1 / (1 + 2 * MAX_MARGIN) or pair.high > 1 + 2 * MAX_MARGIN:
-        words.discard("SAME")
-    return words
-
-
 def _check_confidence(claim: Claim, shown: str, need: str, best: Row, fit: Sequence[Row]) -> None:
     """Check the certainty against the ratios of the choice to all others."""
     facts, others = claim.facts, [row for row in fit if row is not best]
     pairs = [facts.pair(need, row, best, fit) for row in others]
-    words = [possible_verdicts(pair) for pair in pairs]
+    words = [pair.words for pair in pairs]
+    contends = [facts.contends(need, row, best, fit) for row in others]
     leads = facts.costs(need, best, fit) <= facts.costs(need, fit[0], fit) * (1 + 1e-12)
-    near = [facts.near(need, row, fit) for row in others]
-    contends = [
-        _contends(pair) if is_near is False else is_near for pair, is_near in zip(pairs, near, strict=True)
-    ]
+    tail = longer_tail(need, best, others[0]) if others else None
     bounded = re.fullmatch(rf"(.+), (?:within|by) ({NUMBER}) % (?:of the best|at most)", shown)
+    _check_bound(claim, bounded[2] if bounded else None, pairs, contends)
     shown = bounded[1] if bounded else shown
-    _check_bound(claim, bounded[2] if bounded else None, pairs, near)
-    if shown in ("the only case", "the only case that can be compared"):
-        claim.require(not others, "there are others")
-    elif shown == "clearly ahead of the next":
-        claim.require(others and leads, "another has a better figure")
-        claim.require(all("FASTER" in word for word in words), f"the verdicts are {words}")
-        tail = longer_tail(need, best, others[0]) if others else None
-        claim.require(not tail, f"its slow steps are longer: {tail}")
-    elif match := re.fullmatch(rf"indistinguishable from ({NUMBER}) others?", shown):
-        amount = parse_number(match[1])
-        least, most = contends.count(True), len(contends) - contends.count(False)
-        claim.require(amount > 0 and least <= amount <= most, f"{least} to {most} are near or may be better")
-    elif match := re.fullmatch(r"ahead of the next, but not in its slow steps \((p\d+)\)", shown):
-        tail = longer_tail(need, best, others[0])
-        claim.require(tail and tail[0] == match[1], f"longer is {tail}")
-    elif shown == "ahead of the next, but not surely of all others":
-        claim.require(leads and "FASTER" in words[0], f"the verdicts are {words}")
-        claim.require(any(word & {"UNSURE", "REPORTED"} for word in words[1:]), f"the verdicts are {words}")
-    elif shown == "as reported":
-        claim.require(without_steps(best), "the source kept steps")
-    elif match := re.fullmatch(rf"undecided: ({NUMBER}) others? may be as good or better", shown):
-        sure = sum(word in ({"FASTER"}, {"SAME"}) for word in words)
-        amount = parse_number(match[1])
-        claim.require(0 < amount <= len(words) - sure, f"{sure} of {len(words)} are decided")
-    else:
-        claim.require(False, f"unknown certainty {shown!r}")
+    amount = parse_number(next(iter(re.findall(rf" ({NUMBER}) others?\b", shown)), "0"))
+    match re.sub(rf" ({NUMBER}) others?\b| \(p\d+\)", "", shown):
+        case "the only case" | "the only case that can be compared":
+            holds = not others
+        case "as reported":
+            holds = without_steps(best)
+        case "clearly ahead of the next":
+            holds = bool(others) and leads and not tail and all("FASTER" in each for each in words)
+        case "ahead of the next, but not in its slow steps":
+            holds = tail is not None and f"({tail[0]})" in shown
+        case "ahead of the next, but not surely of all others":
+            doubtful = [each & {"UNSURE", "REPORTED"} for each in words[1:]]
+            holds = leads and any(doubtful) and "FASTER" in words[0]
+        case "indistinguishable from":
+            least, most = contends.count(True), len(contends) - contends.count(False)
+            holds = max(least, 1) <= amount <= most
+        case "undecided: may be as good or better":
+            unsure = [each for each in words if each not in ({"FASTER"}, {"SAME"})]
+            holds = 0 < amount <= len(unsure)
+        case _:
+            holds = False
+    claim.require(
+        holds, f"certainty {shown!r}: the verdicts are {words}, near are {contends}, longer is {tail}"
+    )
 
 
-def _contends(pair: Pair) -> bool | None:
-    """Whether another case may be better than the choice; None if no JSON says. Far reports are believed."""
-    words = possible_verdicts(pair)
-    doubtful = words & {"UNSURE", "REPORTED"} if pair.value < 1 + SMALL_LEAD else words & {"UNSURE"}
-    return bool(doubtful) if not doubtful or words == doubtful else None
-
-
-def _check_bound(claim: Claim, shown: str | None, pairs: Sequence[Pair], near: Sequence[bool | None]) -> None:
+def _check_bound(
+    claim: Claim, shown: str | None, pairs: Sequence[Pair], contends: Sequence[bool | None]
+) -> None:
     """Check by how much another case may be better at most, by the lower bounds of the ratios."""
-    counted = [
-        pair
-        for pair, is_near in zip(pairs, near, strict=True)
-        if is_near or possible_verdicts(pair) <= {"UNSURE", "REPORTED"}
-    ]
-    possible = [pair for pair in pairs if possible_verdicts(pair) != {"FASTER"}]
+    counted = [pair for pair, contending in zip(pairs, contends, strict=True) if contending]
+    possible = [pair for pair in pairs if pair.words != {"FASTER"}]
     if shown is None:
-        unsure = [pair for pair in counted if possible_verdicts(pair) == {"UNSURE"}]
+        unsure = any(pair.words == {"UNSURE"} for pair in counted)
         useful = all(pair.low is not None and pair.low > 0.5 for pair in possible)
         claim.require(not (unsure and useful), "it isn't said by how much another one may be better at most")
         return
-    least = max((1 / pair.low - 1 for pair in counted if pair.low), default=0.0)
-    known = all(pair.low is not None for pair in possible)
-    most = max((1 / (pair.low or inf) - 1 for pair in possible), default=0.0) if known else inf
     claim.require(not any(pair.low is None and pair.known for pair in counted), "one of them has no interval")
-    slack = half_digit(shown) + 1e-6
+    least = max((1 / pair.low - 1 for pair in counted if pair.low), default=0.0)
+    most = max((1 / pair.low - 1 if pair.low else inf for pair in possible), default=0.0)
     floor, ceiling = (100 * max(bound, MIN_EFFECT) for bound in (least, most))
+    slack = half_digit(shown) + 1e-6
     claim.require(floor - slack <= parse_number(shown) <= ceiling + slack, f"it is {floor} to {ceiling} %")
 
 
@@ -250,22 +188,20 @@ def _check_costs(claim: Claim, shown: str, best: Row) -> None:
     base = claim.facts.base_of(best)
     memory = re.search(rf"({NUMBER}) % peak memory \((\S+ [MG]B) to (\S+ [MG]B)\)", shown)
     if memory and base:
-        peaks = peak_mb(base) or 0.0, peak_mb(best) or 0.0
-        claim.require_value(memory[1], 100 * (peaks[1] / peaks[0] - 1), "more memory")
-        for text, peak in zip(memory.groups()[1:], peaks, strict=True):
-            number, unit = parse_mb(text)
-            claim.require_value(number, peak / unit, "the peak")
+        claim.require_value(memory[1], _more_memory(best, base), "more memory")
+        claim.require(memory_rounds_to(memory[2], peak_mb(base)), f"the peak of {base['name']}")
+        claim.require(memory_rounds_to(memory[3], peak_mb(best)), f"the peak of {best['name']}")
         claim.require(comparable_memory(best, base), "memory of another kind")
-    compiling = re.search(rf"({NUMBER}) s of compile time", shown)
-    if compiling:
+    if compiling := re.search(rf"({NUMBER}) s of compile time", shown):
         claim.require_value(compiling[1], (best["cold_cost_ms"] or 0.0) / 1000, "the compile time")
         claim.require(best["compile"] not in ("off", None), "it isn't compiled")
-    changed = best["precision"] not in ("fp32", "unknown", None) and (
-        base is None or base["precision"] != best["precision"]
-    )
-    if changed and best["answer"] is None:
-        claim.require("accuracy not measured" in shown, "nothing is said of accuracy")
+    changed = best["precision"] not in ("fp32", "unknown", base and base["precision"])
+    claim.require(not changed or best["answer"] or "accuracy not measured" in shown, "nothing of accuracy")
     claim.require(not changes_answer(best) or "answers" in shown, "nothing is said of its answers")
+
+
+def _more_memory(best: Row, base: Row) -> float:
+    return 100 * ((peak_mb(best) or 0.0) / (peak_mb(base) or 1.0) - 1)
 
 
 def check_decision(reader: Reader, part: Part, rows: Rows) -> None:
@@ -273,51 +209,42 @@ def check_decision(reader: Reader, part: Part, rows: Rows) -> None:
     shared = next(iter(re.findall(r"Every choice: (.+?)\. Baseline", " ".join(part.texts))), "")
     for row in rows:
         tokens = reader.length(row.get("Workload", ""))
-        for need in ("throughput", "latency"):
+        confidence = row["Confidence"].split("; ")  # of both choices: one if it is the same
+        for need in SPEED:
             if cell := row.get(need.capitalize()):
-                _check_workload(reader, cell, need, shared, tokens, row)
-        _check_memory(reader, row, tokens)
+                own = confidence[-1] if need == "latency" else confidence[0]
+                _check_workload(reader.claim(f"Decision, {cell}"), cell, need, shared, tokens, own)
+        _check_memory(reader, row.get("Peak memory", ""), tokens)
     for text in part.texts:
         if ratio := re.search(r"against the baseline (.+?)(?:, answers|;)", text):
             best = reader.chosen.get(("throughput", reader.length(text.partition(": ")[0])))
             claim, base = reader.claim(f"Decision, {text}"), reader.facts.base_of(best) if best else None
             if best and base:
-                check_ratio_cell(claim, ratio[1], reader.facts.throughput(base, best))
+                check_ratio(claim, ratio[1], reader.facts.throughput(base, best))
     undecided = any(text.startswith(("Not decided", "Nothing")) for text in part.texts)
-    words = [_split(row["Confidence"])[0] for row in rows]
-    claim = reader.claim("Decision")
-    claim.require(undecided or not any(word.startswith("undecided") for word in words[:3]), "said as decided")
-
-
-def _split(confidence: str) -> list[str]:
-    """Return the certainty of both choices: one if it is the same."""
-    return confidence.split("; ")
+    open_rows = [row for row in rows[:3] if row["Confidence"].startswith("undecided")]
+    reader.claim("Decision").require(undecided or not open_rows, "said as decided")
 
 
 def _check_workload(
-    reader: Reader, cell: str, need: str, shared: str, tokens: int | None, row: dict[str, str]
+    claim: Claim, cell: str, need: str, shared: str, tokens: int | None, confidence: str
 ) -> None:
     name, _, figure = cell.rpartition(": ")
-    best, claim = reader.brief(shared, name, tokens), reader.claim(f"Decision, {cell}")
-    claim.require(best, "no such case")
-    if best is None:
+    best, fit = claim.reader.brief(shared, name, tokens), claim.facts.fit(need, tokens)
+    if best is None or best not in fit:
+        claim.require(False, "no such case")
         return
-    fit, known = reader.facts.fit(need, tokens), reader.chosen.setdefault((need, tokens), best)
-    claim.require(known is best and best in fit, f"elsewhere it is {known['name']}")
+    claim.is_chosen(best, need, tokens)
     check_figure(claim, figure, need, best)
-    words = _split(row["Confidence"])
-    confidence = words[-1] if need == "latency" and "Latency" in row else words[0]
     _check_confidence(claim, confidence, need, best, fit)
 
 
-def _check_memory(reader: Reader, row: dict[str, str], tokens: int | None) -> None:
+def _check_memory(reader: Reader, shown: str, tokens: int | None) -> None:
     best = reader.chosen.get(("throughput", tokens)) or reader.chosen.get(("latency", tokens))
-    match = re.fullmatch(rf"(\S+ [MG]B)(?: \(({NUMBER}) %\))?", row.get("Peak memory", ""))
+    match = re.fullmatch(rf"(\S+ [MG]B)(?: \(({NUMBER}) %\))?", shown)
     if best is None or match is None:
         return
-    number, unit = parse_mb(match[1])
-    peak, base = peak_mb(best) or 0.0, reader.facts.base_of(best)
-    claim = reader.claim(f"Decision, {row['Peak memory']}")
-    claim.require_value(number, peak / unit, "the peak")
+    claim, base = reader.claim(f"Decision, {shown}"), reader.facts.base_of(best)
+    claim.require(memory_rounds_to(match[1], peak_mb(best)), "the peak")
     if match[2] and base:
-        claim.require_value(match[2], 100 * (peak / (peak_mb(base) or 1.0) - 1), "the change")
+        claim.require_value(match[2], _more_memory(best, base), "the change")

@@ -1,27 +1,25 @@
 """What every column of the tables with a row for each case holds."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
-from math import log2
+from math import inf, log2
+from typing import Any
 
+import numpy as np
+
+from benchtui.sessions.analysis.data_sheet import DATA_SHEETS
 from benchtui.sessions.metrics.catalogue import EXPORTED
 from benchtui.sessions.metrics.view import short
 
-from .cases import (
-    OPTIONS,
-    OUTCOMES,
-    Row,
-    comparable_memory,
-    mark_kind,
-    peak_mb,
-    step_ms,
-    token_rate,
-)
+from .cases import OPTIONS, OUTCOMES, Row, comparable_memory, mark_kind, peak_mb, step_ms, token_rate
 from .facts import Facts
 from .reader import Claim
-from .recording import LEAST_FOR_P90, LEAST_FOR_P99, Recording, loss_halves, percentile
-from .report_text import parse_number
+from .recording import Recording, loss_halves
+from .report_text import parse_number, rounds_to
+
+
+class NotKnown(Exception):
+    """What no JSON has, and no recording was given for."""
 
 
 @dataclass(frozen=True)
@@ -32,415 +30,294 @@ class Cell:
     row: Row
     recording: Recording | None
 
-    def column(self, name: str) -> list[float]:
-        return self.recording.column(self.row["case"], name) if self.recording else []
+    def __getitem__(self, name: str) -> Any:
+        return self.row[name]
 
     @property
-    def new_tokens(self) -> float:
-        """Tokens that a sample of a generation gets."""
-        rate, mean = self.row["new_tokens_per_s"], self.row["latency_mean_ms"]
-        return float(round(rate * mean / 1000 / self.row["samples_per_step"]))
-
-
-class NotKnown(Exception):
-    """What no JSON and no recording has."""
-
-
-Number = Callable[[Cell], float | None]
-Check = Callable[[Claim, Cell, str], None]
-
-
-def _number(value: Number) -> Check:
-    """Return the check of a number. One that needs a recording passes without."""
-
-    def check(claim: Claim, cell: Cell, shown: str) -> None:
-        try:
-            found = value(cell)
-        except NotKnown:
-            return
-        claim.require_value(shown, found, f"of {cell.row['name']}: a cell")
-
-    return check
-
-
-def _of(name: str) -> Check:
-    """Return the check of a number that is in the results under this name."""
-    return _number(lambda cell: cell.row[name])
-
-
-def _check_half_width(claim: Claim, cell: Cell, shown: str) -> None:
-    claim.require_half_width(shown, cell.row["latency_interval_percent"], f"of {cell.row['name']}: a cell")
-
-
-def _recorded(value: Callable[[Cell], float | None]) -> Number:
-    """Compute a value that needs the steps."""
-
-    def found(cell: Cell) -> float | None:
-        if cell.recording is None:
+    def recorded(self) -> Recording:
+        if self.recording is None:
             raise NotKnown
-        return value(cell)
+        return self.recording
 
-    return found
+    @property
+    def end(self) -> Row:
+        """The event that ended the case."""
+        return self.recorded.finished(self["case"])
+
+    @property
+    def flops(self) -> float:
+        """Operations per second in the median step."""
+        return float(1000 * self.end["work"]["flops"] / self.median_ms)
+
+    @property
+    def bytes_per_s(self) -> float:
+        return float(1000 * self.end["work"]["bytes_moved"] / self.median_ms)
+
+    @property
+    def median_ms(self) -> float:
+        return float(self["device_p50_ms"] or self["latency_p50_ms"])
+
+    @property
+    def peak_mb(self) -> float | None:
+        return peak_mb(self.row)
+
+    @property
+    def series(self) -> "list[Cell]":
+        """The cases that differ from this one in batch size."""
+        return [Cell(self.facts, row, None) for row in self.facts.series(self.row)]
+
+    @property
+    def per_item(self) -> float:
+        return float(self["samples_per_s"] / self["batch_size"])
+
+    def column(self, name: str) -> list[float]:
+        """Return a column of the measured steps."""
+        return self.recorded.column(self["case"], name)
+
+    def peak(self, name: str) -> float:
+        """Return a measured peak of the device."""
+        return float(self.recorded.peaks(self.row)[name])
 
 
-def _first_token(percent: float, least: int) -> Number:
-    def value(cell: Cell) -> float | None:
-        times = cell.column("part_prefill_ms")
-        return percentile(times, percent) if len(times) >= least else None
-
-    return _recorded(value)
+CLOCK_LIMITS = ("app_clocks", "sw_power_cap", "sync_boost", "display_clocks", "board_limit", "reliability")
+Value = float | None | tuple[float | None, float | None]
+"""A number, or both ends of a range. An error of arithmetic means that there is none."""
 
 
-def _prompt_tokens(cell: Cell) -> float | None:
-    generated = cell.new_tokens * cell.row["samples_per_step"]
-    prompts = sum(tokens - generated for tokens in cell.column("tokens"))
+def of(name: str) -> Callable[[Cell], Any]:
+    """Return what gets an entry of the results."""
+    return lambda cell: cell[name]
+
+
+def _option(name: str) -> Callable[[Cell], str]:
+    return lambda cell: f"{cell[name]:,}" if isinstance(cell[name], int) else str(cell[name])
+
+
+def _half_width(percent: float) -> float:
+    """Return half the width of an interval, which has no number above 100."""
+    return percent if percent <= 100 else inf
+
+
+def _prompt_tokens(cell: Cell) -> float:
+    new = round(cell["new_tokens_per_s"] * cell["latency_mean_ms"] / 1000 / cell["samples_per_step"])
+    prompts = sum(tokens - new * cell["samples_per_step"] for tokens in cell.column("tokens"))
     return prompts / sum(cell.column("part_prefill_ms")) * 1000
 
 
-def _per_mb(rate: Callable[[Row], float | None]) -> Number:
-    def value(cell: Cell) -> float | None:
-        found, peak = rate(cell.row), peak_mb(cell.row)
-        return found / peak if found is not None and peak else None
-
-    return value
-
-
 def _further_sample(cell: Cell) -> float | None:
-    first = cell.facts.series(cell.row)[0]
-    more = cell.row["batch_size"] - first["batch_size"]
-    peaks = peak_mb(cell.row), peak_mb(first)
-    if not peaks[0] or not peaks[1] or more <= 0 or not comparable_memory(cell.row, first):
-        return None
-    return (peaks[0] - peaks[1]) / more if peaks[0] >= peaks[1] else None
+    """Return the memory of each sample more than in the smallest batch; None if it isn't more."""
+    first = cell.series[0]
+    more = (cell.peak_mb or 0.0) - (first.peak_mb or 0.0)
+    known = first.peak_mb and more >= 0 and comparable_memory(cell.row, first.row)
+    return more / (cell["batch_size"] - first["batch_size"]) if known else None
 
 
 def _peak_per_sample(cell: Cell) -> float | None:
-    peak = peak_mb(cell.row)
-    if cell.row["batch_size"] is None:
+    if cell["batch_size"] is None:
         raise NotKnown
-    return peak / cell.row["batch_size"] if peak and cell.row["device"] != "cpu" else None
+    return (cell.peak_mb or 0.0) / cell["batch_size"] if cell["device"] != "cpu" else None
 
 
-def _samples_per_joule(cell: Cell) -> float | None:
-    joules = cell.row["energy_per_sample_j"]
-    return 1 / joules if joules else None
-
-
-def _joules_per_1000_tokens(cell: Cell) -> float | None:
-    row = cell.row
-    return 1000 * row["energy_per_sample_j"] * row["samples_per_s"] / row["tokens_per_s"]
-
-
-def _tail(cell: Cell) -> float | None:
-    return cell.row["latency_p99_ms"] / cell.row["latency_p50_ms"]
-
-
-def _steps_in_all(cell: Cell) -> float:
-    return float(cell.row["n"] + (cell.row["warmup_steps"] or 0))
-
-
-def _per_item(cell: Cell) -> float:
-    return float(cell.row["samples_per_s"] / cell.row["batch_size"])
-
-
-def _per_item_relative(cell: Cell) -> float:
-    first = cell.facts.series(cell.row)[0]
-    return _per_item(cell) / _per_item(Cell(cell.facts, first, None))
-
-
-def _against_linear(cell: Cell) -> float:
-    return float(cell.row["samples_per_s"] / cell.facts.series(cell.row)[0]["samples_per_s"])
+def _before(cell: Cell) -> Cell:
+    """Return the case of the next smaller batch size."""
+    smaller = [each for each in cell.series if each["batch_size"] < cell["batch_size"]]
+    return smaller[-1]
 
 
 def _per_doubling(cell: Cell) -> float:
-    series = cell.facts.series(cell.row)
-    before = series[[each["case"] for each in series].index(cell.row["case"]) - 1]
-    doublings = log2(cell.row["batch_size"] / before["batch_size"])
-    return float(100 * (cell.facts.throughput(before, cell.row).value ** (1 / doublings) - 1))
+    before = _before(cell)
+    gain = cell.facts.throughput(before.row, cell.row).value
+    return float(100 * (gain ** (1 / log2(cell["batch_size"] / before["batch_size"])) - 1))
 
 
-def operations_per_s(cell: Cell) -> float | None:
-    """Return the TFLOP/s of a case: counted operations over the median step."""
-    median_ms = cell.row["device_p50_ms"] or cell.row["latency_p50_ms"]
-    return _flops(cell) / median_ms
+def _speedup(cell: Cell) -> float | None:
+    base = cell.facts.base_of(cell.row)
+    return cell.facts.throughput(base, cell.row).value if base and base is not cell.row else None
 
 
-def _flops(cell: Cell) -> float:
-    """Return the counted operations of a step, in 10^9."""
-    return float(_work(cell)["flops"]) / 1e9
+def _data_sheet(cell: Cell) -> float:
+    """Return the operations per second in the data sheet of a case's GPU."""
+    precision = cell["precision"].removeprefix("amp-")
+    return float(1e12 * getattr(DATA_SHEETS[cell.recorded.gpu(cell["case"])], precision))
 
 
-def _work(cell: Cell) -> Row:
-    if cell.recording is None:
-        raise NotKnown
-    found: Row = cell.recording.finished(cell.row["case"])["work"]
-    return found
+def _halves(cell: Cell) -> Value:
+    halves = loss_halves(cell.column("loss"))
+    return halves and halves[:2]
 
 
-def _bytes(name: str) -> Number:
-    return lambda cell: float(_work(cell)[name]) / 1e9
+def _trend(cell: Cell) -> str:
+    halves = loss_halves(cell.column("loss"))
+    if halves is None:
+        return "not finite"
+    change = halves[1] - halves[0]
+    return "no trend" if abs(change) <= 2 * halves[2] else "falls" if change < 0 else "rises"
 
 
-def _bytes_per_s(cell: Cell) -> float:
-    step_ms = cell.row["device_p50_ms"] or cell.row["latency_p50_ms"]
-    return float(_work(cell)["bytes_moved"]) / 1e9 * 1000 / step_ms
-
-
-def peak_rate(name: str) -> Number:
-    """Return the function that gives a measured peak, in GB/s or TFLOP/s."""
-    size = 1e12 if name == "flops_per_s" else 1e9
-
-    def value(cell: Cell) -> float | None:
-        if cell.recording is None:
-            raise NotKnown
-        peaks = cell.recording.peaks(cell.row)
-        return peaks[name] / size if peaks and peaks.get(name) else None
-
-    return value
-
-
-def _numbers(bounds: Callable[[Cell], tuple[float | None, float | None]]) -> Check:
-    """Check two numbers, as in ``1.5 to 2.5``; one if both are shown alike."""
-
-    def check(claim: Claim, cell: Cell, shown: str) -> None:
-        low, high = bounds(cell)
-        first, _, last = shown.removesuffix(" MB").partition(" to ")
-        claim.require_value(first, low, "the lower end")
-        claim.require_value(last or first, high, "the upper end")
-
-    return check
-
-
-def _check_halves(claim: Claim, cell: Cell, shown: str) -> None:
-    found = loss_halves(cell.column("loss"))
-    if cell.recording:
-        _numbers(lambda _: (found[0], found[1]) if found else (None, None))(claim, cell, shown)
-
-
-def _check_trend(claim: Claim, cell: Cell, shown: str) -> None:
-    if cell.recording is None:
-        return
-    found = loss_halves(cell.column("loss"))
-    trend = "not finite"
-    if found:
-        change = found[1] - found[0]
-        trend = "no trend" if abs(change) <= 2 * found[2] else "falls" if change < 0 else "rises"
-    claim.require(shown == trend, f"it is: {trend}")
+_EXPORTED = [row for row in EXPORTED if row.is_number]
+NUMBERS: dict[str, Callable[[Cell], Value]] = {
+    **{shown.heading(): of(row.key) for row in _EXPORTED if row.short for shown in short(row.key)},
+    **{row.heading(): of(row.key) for row in _EXPORTED},
+    # steps and rates
+    "Step (ms)": lambda cell: step_ms(cell.row),
+    "± 95% (%)": lambda cell: _half_width(
+        50 * (cell["latency_typical_high_ms"] - cell["latency_typical_low_ms"]) / step_ms(cell.row)
+    ),
+    "± 95% interval (%)": lambda cell: _half_width(cell["latency_interval_percent"]),
+    "p99 over p50": lambda cell: cell["latency_p99_ms"] / cell["latency_p50_ms"],
+    "Range (ms)": lambda cell: (cell["latency_least_ms"], cell["latency_most_ms"]),
+    "Time per sample (ms)": lambda cell: 1000 / cell["samples_per_s"],
+    "95% interval (samples/s)": lambda cell: (cell["samples_per_s_low"], cell["samples_per_s_high"]),
+    "Steps": of("n"),
+    "Steps, with warm-up": lambda cell: cell["n"] + (cell["warmup_steps"] or 0),
+    "No.": lambda cell: cell["case"] + 1,
+    # memory and energy
+    "Peak memory (MB)": lambda cell: cell.peak_mb,
+    "Peak memory (GB)": lambda cell: (cell.peak_mb or 0.0) / 1000,
+    "Memory, allocated (MB)": of("peak_allocated_mb"),
+    "Peak over batch (MB/sample)": _peak_per_sample,
+    "Each further sample (MB)": _further_sample,
+    "Samples/s per MB": lambda cell: cell["samples_per_s"] / cell.peak_mb,
+    "Tokens/s per MB": lambda cell: (token_rate(cell.row) or 0.0) / (cell.peak_mb or 0.0),
+    "95% interval (J/sample)": lambda cell: (
+        cell["energy_per_sample_low_j"],
+        cell["energy_per_sample_high_j"],
+    ),
+    "Samples/J": lambda cell: 1 / cell["energy_per_sample_j"],
+    "Energy (J per 1,000 tokens)": lambda cell: (
+        1000 * cell["energy_per_sample_j"] * cell["samples_per_s"] / cell["tokens_per_s"]
+    ),
+    # scaling
+    "Throughput per item (samples/s)": lambda cell: cell.per_item,
+    "Per item, relative to first batch size": lambda cell: cell.per_item / cell.series[0].per_item,
+    "Throughput relative to linear scaling": lambda cell: (
+        cell["samples_per_s"] / cell.series[0]["samples_per_s"]
+    ),
+    "Gain per doubling (%)": _per_doubling,
+    "Throughput against the baseline (×)": _speedup,
+    # limits
+    "GFLOP/step": lambda cell: cell.end["work"]["flops"] / 1e9,
+    "TFLOP/s": lambda cell: cell.flops / 1e12,
+    "Peak (TFLOP/s)": lambda cell: cell.peak("flops_per_s") / 1e12,
+    "Share of the measured peak (%)": lambda cell: 100 * cell.flops / cell.peak("flops_per_s"),
+    "Of the measured peak (%)": lambda cell: 100 * cell.flops / cell.peak("flops_per_s"),
+    "MFU (%)": lambda cell: 100 * cell.flops / _data_sheet(cell),
+    "GB/step, upper bound": lambda cell: cell.end["work"]["bytes_moved"] / 1e9,
+    "Of weights (GB/step)": lambda cell: cell.end["work"]["bytes_of_weights"] / 1e9,
+    "GB/s, upper bound": lambda cell: cell.bytes_per_s / 1e9,
+    "Peak (GB/s)": lambda cell: cell.peak("bytes_per_s") / 1e9,
+    "Share of the measured bandwidth, upper bound (%)": lambda cell: (
+        100 * cell.bytes_per_s / cell.peak("bytes_per_s")
+    ),
+    "Device busy (%)": lambda cell: 100 * min(1, cell.end["work"]["busy_ms"] / cell.median_ms),
+    "Lowest SM clock (MHz)": lambda cell: cell.end["environment"]["sm_clock_least_mhz"],
+    # tasks
+    "Generation, p90 (ms)": lambda cell: float(np.percentile(cell.column("part_prefill_ms"), 90)),
+    "Prompt tokens/s (prefill)": _prompt_tokens,
+    "New tokens/s (whole step)": of("new_tokens_per_s"),
+    "Prompt and new tokens/s": of("tokens_per_s"),
+    "Tokens per text": lambda cell: cell["tokens_per_s"] / cell["samples_per_s"],
+    "Real-time factor": lambda cell: 1 / cell["samples_per_s"],
+    "Mean loss, first to second half": _halves,
+    # answers
+    "Mean KL": of("answer_kl_mean"),
+    "KL, p99": of("answer_kl_p99"),
+    "Same top token (%)": lambda cell: 100 * cell["answer_top1_agreement"],
+    "Equal tokens (%)": lambda cell: 100 * cell["answer_equal_tokens"],
+    "Largest difference of a loss (%)": lambda cell: 100 * cell["answer_loss_difference"],
+}
+"""Numbers by the title of their column, after the section where it means something else."""
+WORDS: dict[str, Callable[[Cell], object]] = {
+    **{name.replace("_", " ").capitalize(): _option(name) for name in (*OPTIONS, "batch_size")},
+    "Tokens": _option("sequence_length"),
+    "Where": lambda cell: "of the worker (RSS)" if cell["device"] == "cpu" else "on the device",
+    "Read from": of("energy_source"),
+    "Trend": _trend,
+    "Answer": lambda cell: cell["answer"].upper(),
+    "Reason": of("reason"),
+    "Pooling": of("pooling_used"),
+    "Ended by": of("stop"),
+    "Attention kernel": lambda cell: " + ".join(cell.end["work"]["attention"]),
+    "Clock limited by": lambda cell: ", ".join(
+        reason.replace("_", " ") for reason in cell.end["environment"]["throttle"] if reason in CLOCK_LIMITS
+    ),
+    "Performance state": lambda cell: ", ".join(
+        f"P{state}" for state in cell.end["environment"]["performance_states"]
+    ),
+}
+"""Words by the title of their column."""
 
 
 def _check_loss(claim: Claim, cell: Cell, shown: str) -> None:
-    if cell.row["loss"] is None:
-        claim.require(shown == "not finite", "it isn't finite")
-    else:
-        claim.require_value(shown, cell.row["loss"], "the loss")
+    value = cell["loss"]
+    claim.require(shown == "not finite" if value is None else rounds_to(shown, value), f"the loss is {value}")
 
 
-def _text(value: Callable[[Row], str | None]) -> Check:
-    def check(claim: Claim, cell: Cell, shown: str) -> None:
-        claim.require(shown == value(cell.row), f"it is {value(cell.row)}")
-
-    return check
-
-
-def _check_where(claim: Claim, cell: Cell, shown: str) -> None:
-    place = "of the worker (RSS)" if cell.row["device"] == "cpu" else "on the device"
-    claim.require(shown == place, f"it is {place}")
+def _check_ending(claim: Claim, cell: Cell, shown: str) -> None:
+    words = OUTCOMES.get(cell["outcome"], cell["outcome"])
+    claim.require(shown in (words, "unfinished"), f"it is {words}")
 
 
 def _check_marks(claim: Claim, cell: Cell, shown: str) -> None:
     """Check that a cell has nothing but marks of the case, whole or without their numbers."""
-    marks = [*cell.row["marks"], *map(mark_kind, cell.row["marks"])]
-    rest = shown
+    marks = [*cell["marks"], *map(mark_kind, cell["marks"])]
     for mark in sorted(marks, key=len, reverse=True):
-        rest = rest.replace(mark, "")
-    claim.require(not rest.strip(" ,;…"), f"its marks are {cell.row['marks']}")
+        shown = shown.replace(mark, "")
+    claim.require(not shown.strip(" ,;…"), f"its marks are {cell['marks']}")
 
 
-def _check_ending(claim: Claim, cell: Cell, shown: str) -> None:
-    words = OUTCOMES.get(cell.row["outcome"], cell.row["outcome"])
-    claim.require(shown in (words, "unfinished"), f"it is {words}")
-
-
-def _option(name: str, row: Row) -> str:
-    return f"{row[name]:,}" if isinstance(row[name], int) else str(row[name])
-
-
-def _skip(claim: Claim, cell: Cell, shown: str) -> None:
-    """Accept a fact that no JSON has."""
-
-
-def _check_verdict(claim: Claim, cell: Cell, shown: str) -> None:
-    claim.require(shown.partition(":")[0] in ("FASTER", "SLOWER", "SAME", "UNSURE", "REPORTED"), "no verdict")
-
-
-def _check_typical_half_width(claim: Claim, cell: Cell, shown: str) -> None:
-    row = cell.row
-    claim.require_half_width(shown, row["latency_typical_percent"], f"{row['name']}: half the interval")
-    low, high = row["latency_typical_low_ms"], row["latency_typical_high_ms"]
-    half = None if low is None else 50 * (high - low) / step_ms(row)
-    claim.require_half_width(shown, half, f"{row['name']}: half the interval")
-
-
-def _check_share(claim: Claim, cell: Cell, shown: str) -> None:
-    claim.require(parse_number(shown) <= 100, "above 100")
-    if cell.recording is not None:
-        rate, peak = operations_per_s(cell), peak_rate("flops_per_s")(cell)
-        claim.require_value(shown, 100 * rate / peak if rate and peak else None, "the share of the peak")
-
-
-def _check_speedup(claim: Claim, cell: Cell, shown: str) -> None:
-    base = cell.facts.base_of(cell.row)
-    value = cell.facts.throughput(base, cell.row).value if base and base is not cell.row else None
-    claim.require_value(shown, value, "the speedup")
+def _check_step_verdict(claim: Claim, cell: Cell, shown: str) -> None:
+    pair = cell.facts.throughput(_before(cell).row, cell.row)
+    claim.require(shown.partition(":")[0] in pair.words, f"the verdict is {pair.words}")
 
 
 def _check_answer_base(claim: Claim, cell: Cell, shown: str) -> None:
     base = claim.reader.case(shown)
-    claim.require(base["case"] == cell.row["answer_baseline"], f"it is {cell.row['answer_baseline']}")
+    claim.require(base["case"] == cell["answer_baseline"], f"it is {cell['answer_baseline']}")
 
 
-def _percent_of(name: str) -> Check:
-    return _number(lambda cell: None if cell.row[name] is None else 100 * cell.row[name])
+def _accept(claim: Claim, cell: Cell, shown: str) -> None:
+    """Accept what names the row, or a judgment that no JSON has."""
 
 
-_NUMBERS = [row for row in EXPORTED if row.is_number]
-EXPORTED_NUMBERS: dict[str, Check] = {
-    **{shown.heading(): _of(row.key) for row in _NUMBERS if row.short for shown in short(row.key)},
-    **{row.heading(): _of(row.key) for row in _NUMBERS},
-}
-"""Columns whose title is that of a quantity in the exports."""
-KEYS = {name.replace("_", " ").capitalize(): name for name in (*OPTIONS, "batch_size")} | {
-    "Tokens": "sequence_length"
-}
-"""Columns of the options that name a case."""
-COLUMNS: dict[str, Check] = {
-    **EXPORTED_NUMBERS,
-    **{title: _text(partial(_option, name)) for title, name in KEYS.items()},
-    "Case": _skip,  # its row is found by it
-    # steps and rates
-    "Step (ms)": _number(lambda cell: step_ms(cell.row)),
-    "± 95% (%)": _check_typical_half_width,
-    "± 95% interval (%)": _check_half_width,
-    "p99 over p50": _number(_tail),
-    "Range (ms)": _numbers(lambda cell: (cell.row["latency_least_ms"], cell.row["latency_most_ms"])),
-    "Time per sample (ms)": _number(lambda cell: 1000 / cell.row["samples_per_s"]),
-    "95% interval (samples/s)": _numbers(
-        lambda cell: (cell.row["samples_per_s_low"], cell.row["samples_per_s_high"])
-    ),
-    "User time (ms)": _of("user_ms"),
-    "System time (ms)": _of("system_ms"),
-    # memory and energy
-    "Peak memory (MB)": _number(lambda cell: peak_mb(cell.row)),
-    "Peak memory (GB)": _number(lambda cell: (peak_mb(cell.row) or 0.0) / 1000),
-    "Where": _check_where,
-    "Peak over batch (MB/sample)": _number(_peak_per_sample),
-    "Each further sample (MB)": _number(_further_sample),
-    "Samples/s per MB": _number(_per_mb(lambda row: row["samples_per_s"])),
-    "Tokens/s per MB": _number(_per_mb(lambda row: token_rate(row)[0])),
-    "95% interval (J/sample)": _numbers(
-        lambda cell: (cell.row["energy_per_sample_low_j"], cell.row["energy_per_sample_high_j"])
-    ),
-    "Samples/J": _number(_samples_per_joule),
-    "Energy (J per 1,000 tokens)": _number(_joules_per_1000_tokens),
-    "Read from": _text(lambda row: row["energy_source"]),
-    # scaling
-    "Throughput per item (samples/s)": _number(_per_item),
-    "Per item, relative to first batch size": _number(_per_item_relative),
-    "Throughput relative to linear scaling": _number(_against_linear),
-    "Gain per doubling (%)": _number(_per_doubling),
-    "Relative to the previous size": _check_verdict,
-    # limits
-    "GFLOP/step": _number(_flops),
-    "TFLOP/s": _number(operations_per_s),
-    "Peak (TFLOP/s)": _number(peak_rate("flops_per_s")),
-    "Share of the measured peak (%)": _check_share,
-    "Of the measured peak (%)": _check_share,
-    "GB/step, upper bound": _number(_bytes("bytes_moved")),
-    "Of weights (GB/step)": _number(_bytes("bytes_of_weights")),
-    "GB/s, upper bound": _number(_bytes_per_s),
-    "Peak (GB/s)": _number(peak_rate("bytes_per_s")),
-    # tasks
-    "Prompt tokens/s (prefill)": _number(_recorded(_prompt_tokens)),
-    "New tokens/s (whole step)": _of("new_tokens_per_s"),
-    "Prompt and new tokens/s": _of("tokens_per_s"),
-    "Tokens per text": _number(lambda cell: cell.row["tokens_per_s"] / cell.row["samples_per_s"]),
-    "Pooling": _text(lambda row: row["pooling_used"]),
-    "Real-time factor": _number(lambda cell: 1 / cell.row["samples_per_s"]),
-    "Steps, with warm-up": _number(_steps_in_all),
-    "Mean loss, first to second half": _check_halves,
+OTHERS: Mapping[str, Callable[[Claim, Cell, str], None]] = {
     "Loss of the last step": _check_loss,
-    "Trend": _check_trend,
-    "Memory, allocated (MB)": _of("peak_allocated_mb"),
-    # answers
-    "Throughput against the baseline (×)": _check_speedup,
-    "Answer": _text(lambda row: (row["answer"] or "").upper()),
-    "Mean KL": _of("answer_kl_mean"),
-    "KL, p99": _of("answer_kl_p99"),
-    "Same top token (%)": _percent_of("answer_top1_agreement"),
-    "Equal tokens (%)": _percent_of("answer_equal_tokens"),
-    "Largest difference of a loss (%)": _percent_of("answer_loss_difference"),
-    "Compared with": _check_answer_base,
-    # how a case ended
-    "No.": _number(lambda cell: cell.row["case"] + 1),
-    "Node": _text(lambda row: row["node"]),
     "Outcome": _check_ending,
-    "Steps": _of("n"),
-    "Reason": _text(lambda row: row["reason"]),
-    "Signal": _text(lambda row: row["signal"]),
-    "Exit code": _of("exit_code"),
-    "Last line on stderr": _text(lambda row: row["stderr_line"]),
-    "Ended by": _text(lambda row: row["stop"]),
     "Marks": _check_marks,
+    "Relative to the previous size": _check_step_verdict,
+    "Compared with": _check_answer_base,
     **dict.fromkeys(
-        (
-            "Answer of",
-            "Attention kernel",
-            "Clip",
-            "Clock limited by",
-            "Device busy (%)",
-            "Features, p50 (ms)",
-            "Forward, p50 (ms)",
-            "HFU (%)",
-            "Image",
-            "Limited by",
-            "Lowest SM clock (MHz)",
-            "MFU (%)",
-            "Performance state",
-            "Preprocess, p50 (ms)",
-            "Processor",
-            "Reason if unknown",
-            "Repeated",
-            "Share of the measured bandwidth, upper bound (%)",
-        ),
-        _skip,
+        ("Case", "Clip", "Image", "Limited by", "Processor", "Reason if unknown", "Repeated"), _accept
     ),
+    **{f"{part}, p50 (ms)": _accept for part in ("Features", "Forward", "Preprocess")},
 }
-"""What a column of a table with a row for each case holds, by its title."""
-IN_SECTION: dict[str, dict[str, Check]] = {
-    "Generation": {
-        "p90 (ms)": _number(_first_token(90, LEAST_FOR_P90)),
-        "p99 (ms)": _number(_first_token(99, LEAST_FOR_P99)),
-    },
-}
-"""Titles that mean something else in a section."""
-BY_CASE = (
-    "Performance metrics",
-    "Scaling with batch size",
-    "Generation",
-    "Serving",
-    "Embeddings",
-    "Images",
-    "Speech",
-    "Training",
-    "Memory",
-    "Energy",
-    "Limits",
-    "Every case",
-    "What the speed costs",
-)
-"""Sections of tables with a column ``Case``."""
+"""Checks of other columns by their title."""
+TITLES = {title.lower(): title for title in (*NUMBERS, *WORDS, *OTHERS)}
 
 
-def check_of(section: str, title: str) -> Check | None:
-    """Return the check of a column; None for an unknown one."""
-    return IN_SECTION.get(section, {}).get(title) or COLUMNS.get(title)
+def check_cell(claim: Claim, cell: Cell, section: str, title: str, shown: str) -> None:
+    """Check a cell of a case's row."""
+    what = f"{cell['name']}: {title}"
+    number = NUMBERS.get(f"{section}, {title}") or NUMBERS.get(title)
+    try:
+        if title in OTHERS:
+            OTHERS[title](claim, cell, shown)
+        elif number:
+            _check_value(claim, shown, number(cell), what)
+        elif title in WORDS:
+            claim.require(shown == WORDS[title](cell), f"{what} is {WORDS[title](cell)}")
+        else:
+            claim.require(False, f"unknown column: {title}")
+    except NotKnown:
+        claim.require("peak (%)" not in title or parse_number(shown) <= 100, "above 100")
+    except (ArithmeticError, AttributeError, IndexError, KeyError, TypeError):
+        claim.require(False, f"{what} has no value")
+
+
+def _check_value(claim: Claim, shown: str, value: Value, what: str) -> None:
+    if not isinstance(value, tuple):
+        claim.require_value(shown, value, what)
+        return
+    first, _, last = shown.removesuffix(" MB").partition(" to ")
+    claim.require_value(first, value[0], f"{what}: the lower end")
+    claim.require_value(last or first, value[1], f"{what}: the upper end")

@@ -2,14 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import inf, log, prod
+from math import inf, prod
 
 from .cases import (
-    MAX_MARGIN,
-    MIN_ROUNDS,
     OPTIONS,
-    SAME_WITHIN,
-    SMALL_LEAD,
     SPEED,
     Row,
     balanced_figures,
@@ -23,6 +19,15 @@ from .cases import (
     typical,
     without_steps,
 )
+
+MIN_EFFECT = 0.005
+"""Minimum distance of an interval from 1 for one case to be faster."""
+MIN_ROUNDS = 3
+SAME_WITHIN = 0.02
+MAX_MARGIN = 0.05
+SMALL_LEAD = 0.1
+"""Lead below which a simpler case is preferred, if the lead isn't established."""
+VERDICTS = {"UNSURE", "FASTER", "SLOWER", "SAME", "REPORTED"}
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,21 @@ class Pair:
     exact: bool = True
     """Whether a report shows this value rather than a mean over rounds, which the JSON lacks."""
 
+    @property
+    def words(self) -> set[str]:
+        """The verdict, or every one that the bounds allow."""
+        if self.verdict is not None:
+            return {self.verdict}
+        if self.low is None or self.high is None:
+            return VERDICTS
+        margin = 1 + 2 * MAX_MARGIN
+        excluded = {
+            "FASTER": self.low <= 1 + MIN_EFFECT,
+            "SLOWER": self.high >= 1 / (1 + MIN_EFFECT),
+            "SAME": self.low < 1 / margin or self.high > margin,
+        }
+        return {word for word in VERDICTS if not excluded.get(word)}
+
     def times(self, factor: float) -> "Pair":
         """Return the pair scaled by a factor. Its verdict is then unknown, unless it has no bounds."""
         unbounded = self.doubt == "no interval" or (self.doubt == "outside" and self.low is None)
@@ -51,23 +71,20 @@ class Pair:
 class Facts:
     """Facts of the results, by arithmetic of this package's own."""
 
-    def __init__(self, results: Row, others: Sequence[Row], same_within: float) -> None:
+    def __init__(self, results: Row, others: Sequence[Row]) -> None:
         self.session: Row = results["session"]
         self.rows: list[Row] = results["cases"]
-        self.same_within = same_within
-        self.ok = [row for row in self.rows if row["outcome"] == "ok"]
-        with_figures = [row for row in self.ok if row["latency_mean_ms"] is not None]
-        self.measured = [row for row in with_figures if not row["again"]]
-        self.again = next((row for row in with_figures if row["again"]), None)
+        self.measured = [
+            row
+            for row in self.rows
+            if row["outcome"] == "ok" and row["latency_mean_ms"] is not None and not row["again"]
+        ]
         self._fits: dict[tuple[str, int | None], list[Row]] = {}
         self._judged: dict[tuple[int, int], Row] = {}
         for each in (*others, results):
             for row in each["cases"]:
                 if row["verdict"] is not None:
                     self._judged[row["baseline"], row["case"]] = row
-
-    def of_length(self, length: int | None) -> list[Row]:
-        return [row for row in self.measured if length in (None, row["sequence_length"])]
 
     def base_of(self, row: Row) -> Row | None:
         """Return the baseline of a case in the JSON."""
@@ -83,19 +100,6 @@ class Facts:
                 found.setdefault(label(row, varied), set()).add(row["case"])
         return {text: sorted(numbers) for text, numbers in found.items()}
 
-    def aa_pair(self) -> tuple[Row, Row] | None:
-        """Return both measurements of a case that was measured twice; None if there is none."""
-        first = next((row for row in self.measured if self.again and key(row) == key(self.again)), None)
-        return (first, self.again) if first and self.again else None
-
-    def margin(self, row: Row) -> float:
-        """Return the equivalence margin: wider if equal cases differ on that kind of device."""
-        pair, kind = self.aa_pair(), row["device"].partition(":")[0]
-        if pair is None or pair[0]["device"].partition(":")[0] != kind:
-            return self.same_within
-        floor = abs(log(typical(pair[1]) / typical(pair[0])))
-        return max(self.same_within, min(2 * floor, MAX_MARGIN))
-
     def series(self, row: Row) -> list[Row]:
         """Return the cases that differ from this one only in batch size: the first of each, by size."""
         alike = [each for each in self.measured if each["samples_per_s"]]
@@ -105,20 +109,16 @@ class Facts:
 
     def throughput(self, base: Row, new: Row) -> Pair:
         """Return the throughput ratio at typical steps."""
-        steps, samples = typical(base) / typical(new), new["samples_per_step"] / base["samples_per_step"]
-        rates, reported = (
-            (base["samples_per_s"], new["samples_per_s"]),
-            without_steps(base) and without_steps(new),
-        )
-        value = rates[1] / rates[0] if reported and all(rates) else steps * samples
+        value = typical(base) / typical(new) * new["samples_per_step"] / base["samples_per_step"]
+        rates = base["samples_per_s"], new["samples_per_s"]
+        if without_steps(base) and without_steps(new) and all(rates):
+            value = rates[1] / rates[0]
         row = self._judged.get((base["case"], new["case"]))
         if row is None:
             return Pair(value, known=False)
         seen = row["verdict_resolution_percent"]
-        resolution = None if seen is None else seen / 100
-        return Pair(
-            value, row["speedup_low"], row["speedup_high"], row["verdict"], row["verdict_doubt"], resolution
-        )
+        ends = row["speedup_low"], row["speedup_high"]
+        return Pair(value, *ends, row["verdict"], row["verdict_doubt"], None if seen is None else seen / 100)
 
     def latency(self, base: Row, new: Row) -> Pair:
         """Return the ratio of typical steps, base over new."""
@@ -129,34 +129,24 @@ class Facts:
     def pair(self, need: str, base: Row, new: Row, fit: Sequence[Row]) -> Pair:
         """Return how many times as good the new case is for a need. No JSON judges pairs for other needs."""
         if need in SPEED:
-            return self._ratio(need, base, new)
+            return self.throughput(base, new) if need == "throughput" else self.latency(base, new)
         if need == "memory" and max(base["ended_rounds"], new["ended_rounds"]) == 1:
             return self.throughput(base, new).times((peak_mb(base) or 0.0) / (peak_mb(new) or inf))
-        names = (
-            balanced_figures(fit)
-            if need == "balanced"
-            else ["throughput", "mb"]
-            if need == "memory"
-            else [need]
-        )
-        over_rounds = min(base["rounds"], new["rounds"]) >= MIN_ROUNDS and not {
-            "energy",
-            "steadiness",
-        }.isdisjoint(names)
-        return Pair(
-            prod(self._ratio(name, base, new).value for name in names), known=False, exact=not over_rounds
-        )
+        names = _factors(need, fit)
+        over_rounds = min(base["rounds"], new["rounds"]) >= MIN_ROUNDS and {"energy", "steadiness"} & {*names}
+        return Pair(prod(self._ratio(name, base, new) for name in names), known=False, exact=not over_rounds)
 
-    def _ratio(self, name: str, base: Row, new: Row) -> Pair:
+    def _ratio(self, name: str, base: Row, new: Row) -> float:
         if name in SPEED:
-            return self.throughput(base, new) if name == "throughput" else self.latency(base, new)
-        return Pair((cost(name, base) or 0.0) / (cost(name, new) or inf), known=False)
+            return self.pair(name, base, new, ()).value
+        return (cost(name, base) or 0.0) / (cost(name, new) or inf)
 
     def fit(self, need: str, length: int | None) -> list[Row]:
         """Return the cases to choose from, the best first."""
         if (need, length) not in self._fits:
-            sound = [row for row in self.of_length(length) if not diverged(self.session["task"], row)]
-            able = [row for row in sound if need == "balanced" or cost(need, row)]
+            task = self.session["task"]
+            works = [row for row in self.measured if length in (None, row["sequence_length"])]
+            able = [row for row in works if not diverged(task, row) and (need == "balanced" or cost(need, row))]
             able = [row for row in able if not changes_answer(row)] or able
             if need == "steadiness":  # only among those that are as fast as the fastest
                 fastest = self.fit("throughput", length)
@@ -177,3 +167,18 @@ class Facts:
         if pair.verdict is None or (pair.verdict == "UNSURE" and pair.doubt is None and lead >= SAME_WITHIN):
             return None
         return pair.verdict != "FASTER" and lead < (SAME_WITHIN if pair.doubt == "no interval" else SMALL_LEAD)
+
+    def contends(self, need: str, row: Row, best: Row, fit: Sequence[Row]) -> bool | None:
+        """Whether a case is near the best one, or may be better; None if no JSON says."""
+        pair, near = self.pair(need, row, best, fit), self.near(need, row, fit)
+        if near is not False:
+            return near
+        doubtful = pair.words & ({"UNSURE", "REPORTED"} if pair.value < 1 + SMALL_LEAD else {"UNSURE"})
+        return bool(doubtful) if not doubtful or pair.words == doubtful else None
+
+
+def _factors(need: str, fit: Sequence[Row]) -> list[str]:
+    """Return the metrics whose product a need minimizes."""
+    if need == "balanced":
+        return balanced_figures(fit)
+    return ["throughput", "mb"] if need == "memory" else [need]

@@ -3,8 +3,9 @@
 import re
 from math import ceil
 
+from benchtui.sessions.sweep.options import BY_NAME
+
 from .cases import (
-    DEFAULT_VALUES,
     OPTIONS,
     SPEED,
     Row,
@@ -15,7 +16,7 @@ from .cases import (
     peak_mb,
     step_ms,
 )
-from .choices import possible_verdicts
+from .columns import NUMBERS, Cell, check_cell
 from .reader import Claim, Reader
 from .report_text import NUMBER, Part, Rows, parse_number
 
@@ -24,6 +25,7 @@ NAMES = {name.replace("_", " "): name for name in (*OPTIONS, "batch_size")} | {
     "KV cache": "cache",
 }
 ADVICE = {"use it": "FASTER", "leave it": "SLOWER", "same": "SAME", "undecided": "UNSURE"}
+APPLIED = {True: "yes", False: "no", None: "not verified"}
 ALWAYS_APPLIED = ("device", "machine", "batch_size")
 Pairs = list[tuple[Row, Row]]
 
@@ -32,11 +34,9 @@ def check_options(reader: Reader, part: Part, rows: Rows) -> None:
     """Check a row for each value of an option: ratios, verdicts and advice over all its pairs."""
     for row in rows:
         claim = reader.claim(f"{part.section}, {row}")
-        option = NAMES.get(row["Option"])
-        if option is None:
-            claim.require(False, "an unknown option")
-            continue
-        pairs = [pair for pair in _pairs(reader, option) if _matches(row, option, *pair)]
+        option = NAMES.get(row["Option"], "")
+        pairs = [pair for pair in _pairs(reader, option) if _matches(row, option, *pair)] if option else []
+        claim.require(pairs, "an unknown option, or no pair of cases")
         claim.require_value(row["Pairs"], len(pairs), "number of pairs")
         if pairs:
             _check_effect(claim, row, option, pairs)
@@ -51,7 +51,7 @@ def _pairs(reader: Reader, option: str) -> Pairs:
         if len(several) == 1:
             return list(zip(several[0], several[0][1:], strict=False))
         return [(cases[0], row) for cases in several for row in cases[1:]]
-    default = "cpu" if option == "device" else DEFAULT_VALUES.get(option)
+    default = "cpu" if option == "device" else BY_NAME[option].default
     values = [row[option] for row in rows]
     base = default if default in values else next(iter(values), None)
     return [
@@ -79,7 +79,7 @@ def _is_within(shown: str, size: int) -> bool:
 
 def _words(claim: Claim, option: str, base: Row, new: Row) -> set[str]:
     """Return the words that are true of a pair."""
-    words = possible_verdicts(claim.facts.throughput(base, new))
+    words = claim.facts.throughput(base, new).words
     if option in ALWAYS_APPLIED:
         return words
     states = pair_applied_states(base, new, option)
@@ -89,40 +89,39 @@ def _words(claim: Claim, option: str, base: Row, new: Row) -> set[str]:
 
 def _check_effect(claim: Claim, row: dict[str, str], option: str, pairs: Pairs) -> None:
     values = [claim.facts.throughput(*pair).value for pair in pairs]
-    shown = re.findall(NUMBER, row["Throughput (×)"])
-    claim.require_value(shown[0], min(values), "the least")
-    claim.require_value(shown[-1], max(values), "the most")
-    changes = re.findall(NUMBER, row["Time per sample (%)"])
-    claim.require_value(changes[0], 100 / max(values) - 100, "the shortest time")
-    claim.require_value(changes[-1], 100 / min(values) - 100, "the longest time")
-    told = {word: int(parse_number(amount)) for amount, word in _tally(row["Verdicts"])}
+    _require_ends(claim, row["Throughput (×)"], min(values), max(values), "throughput")
+    _require_ends(claim, row["Time per sample (%)"], 100 / max(values) - 100, 100 / min(values) - 100, "time")
+    tally = re.findall(r"([\d,]+) ([A-Za-z ]+?)(?=, \d| and \d|$)", row["Verdicts"])
+    counts = {word: parse_number(amount) for amount, word in tally}
     allowed = [_words(claim, option, *pair) for pair in pairs]
-    claim.require(sum(told.values()) == len(pairs), "the words don't add up")
-    for word in {*told, *(word for words in allowed for word in words)}:
+    claim.require(sum(counts.values()) == len(pairs), "the words don't add up")
+    for word in {*counts, *(word for words in allowed for word in words)}:
         least, most = allowed.count({word}), sum(word in words for words in allowed)
-        claim.require(least <= told.get(word, 0) <= most, f"{word} are {least} to {most}")
-    _check_advice(claim, row, option, pairs, set(told))
+        claim.require(least <= counts.get(word, 0) <= most, f"{word} are {least} to {most}")
+    if advice := row.get("Advice"):
+        _check_advice(claim, row, option, pairs, advice, set(counts))
     if steps := row.get("Pays off after (steps)"):
-        _check_break_even(
-            claim, steps, option, [pair for pair, word in zip(pairs, allowed, strict=True) if "FASTER" in word]
-        )
+        faster = [pair for pair, word in zip(pairs, allowed, strict=True) if "FASTER" in word]
+        _check_break_even(claim, steps, option, faster)
 
 
-def _tally(text: str) -> list[tuple[str, str]]:
-    return [(amount, word) for amount, word in re.findall(r"([\d,]+) ([A-Za-z ]+?)(?=, \d| and \d|$)", text)]
+def _require_ends(claim: Claim, shown: str, low: float, high: float, what: str) -> None:
+    """Check a number, or both ends of a range."""
+    numbers = re.findall(NUMBER, shown)
+    claim.require_value(numbers[0], low, f"the least {what}")
+    claim.require_value(numbers[-1], high, f"the most {what}")
 
 
-def _check_advice(claim: Claim, row: dict[str, str], option: str, pairs: Pairs, told: set[str]) -> None:
-    advice, lost = row.get("Advice"), any(diverged(claim.facts.session["task"], new) for _, new in pairs)
+def _check_advice(
+    claim: Claim, row: dict[str, str], option: str, pairs: Pairs, advice: str, words: set[str]
+) -> None:
     if advice == "loss not finite":
+        lost = any(diverged(claim.facts.session["task"], new) for _, new in pairs)
         claim.require(lost, "no loss diverged")
         return
-    if advice is None:
-        return
-    reported = advice.endswith(", as reported")
-    word = "REPORTED" if reported else ADVICE.get(advice, "")
-    claim.require(told == {word}, f"that needs all to be {word}, not {told}")
-    direction = {"use it": "FASTER", "leave it": "SLOWER"}.get(advice.partition(",")[0], word)
+    word = "REPORTED" if advice.endswith(", as reported") else ADVICE.get(advice, "")
+    claim.require(words == {word}, f"that needs all to be {word}, not {words}")
+    direction = ADVICE.get(advice.partition(",")[0], word)
     for (need, _), best in claim.reader.chosen.items():
         there = row.get("On") in (None, best["device"], f"{best['machine']} {best['device']}")
         used = there and str(best[option]) == row["Value"]
@@ -135,10 +134,9 @@ def _check_break_even(claim: Claim, shown: str, option: str, faster: Pairs) -> N
     saved = [(new["cold_cost_ms"], step_ms(base) - step_ms(new)) for base, new in faster]
     steps = [ceil(cold / gain) for cold, gain in saved if cold is not None and gain > 0]
     claim.require(option == "compile" and steps, "no pair is faster")
-    if steps:
-        ends = re.findall(NUMBER, shown)
-        claim.require(min(steps) <= parse_number(ends[0]) * 1.01, f"the least is {min(steps)}")
-        claim.require(parse_number(ends[-1]) <= max(steps) * 1.01, f"the most is {max(steps)}")
+    ends = [parse_number(text) for text in re.findall(NUMBER, shown)]
+    inside = steps and min(steps) <= ends[0] * 1.01 and ends[-1] <= max(steps) * 1.01
+    claim.require(inside, f"it pays off after {steps}")
 
 
 def check_leaderboard(reader: Reader, part: Part, rows: Rows) -> None:
@@ -150,44 +148,37 @@ def check_leaderboard(reader: Reader, part: Part, rows: Rows) -> None:
     claim.require([row["Rank"] for row in rows] == [str(place) for place in range(1, len(cases) + 1)], "ranks")
     for row, case in zip(rows, cases, strict=True):
         own, base = reader.claim(f"{part.title}, {case['name']}"), reader.facts.base_of(case)
-        own.require_value(row["Throughput (samples/s)"], case["samples_per_s"], "the throughput")
+        for title in {*row} & {*NUMBERS}:
+            check_cell(own, Cell(reader.facts, case, reader.recording), part.title, title, row[title])
         if base is None or base is case:
             own.require(row.get("Verdict") == ("the baseline" if base else None), "the verdict")
             continue
         pair = reader.facts.throughput(base, case)
         own.require_value(row["Against the baseline (%)"], 100 * (pair.value - 1), "the change")
         own.require(row["Verdict"].partition(":")[0] == pair.verdict, f"the verdict is {pair.verdict}")
-        ends = re.findall(NUMBER, row.get("95% interval (%)", ""))
-        if pair.low is not None and pair.high is not None and ends:
-            own.require_value(ends[0], 100 * (pair.low - 1), "the lower bound")
-            own.require_value(ends[-1], 100 * (pair.high - 1), "the upper bound")
+        if pair.low is not None and pair.high is not None and (shown := row.get("95% interval (%)")):
+            _require_ends(own, shown, 100 * (pair.low - 1), 100 * (pair.high - 1), "in the interval")
         if change := row.get("Memory against the baseline (%)"):
             own.require_value(change, 100 * ((peak_mb(case) or 0.0) / (peak_mb(base) or 1.0) - 1), "the memory")
 
 
 def check_option_pairs(reader: Reader, part: Part, rows: Rows) -> None:
     """Check the ratios of each case to the one that differs only in an option."""
-    if part.title == part.section:
-        return
-    option = NAMES[part.title.lower()]
-    pairs = {new["case"]: (base, new) for base, new in _pairs(reader, option)}
+    option = NAMES.get(part.title.lower(), "")
+    pairs = {new["case"]: base for base, new in _pairs(reader, option)} if option else {}
     for row in rows:
-        claim, case = reader.claim(f"{part.section}, {part.title}, {row}"), reader.case(row["Case"])
-        if case["case"] not in pairs:
-            claim.require(not case["samples_per_s"], "it has no pair")
+        claim, new = reader.claim(f"{part.section}, {part.title}, {row}"), reader.case(row["Case"])
+        base = pairs.get(new["case"])
+        if base is None:
+            claim.require(not new["samples_per_s"], "it has no pair")
             continue
-        base, new = pairs[case["case"]]
         latency = reader.facts.latency(base, new)
         claim.require(row["Against"] == str(base[option]), f"the base has {base[option]}")
         claim.require_value(row["Throughput (×)"], reader.facts.throughput(base, new).value, "throughput")
         claim.require_value(row["Step (×)"], latency.value, "the step")
         word = row.get("Verdict", "").partition(":")[0]
-        claim.require(not word or word in possible_verdicts(latency), f"the verdict is {latency.verdict}")
-        if (applied := row.get("Applied")) is not None:
-            states = {
-                {True: "yes", False: "no", None: "not verified"}[each]
-                for each in pair_applied_states(base, new, option)
-            }
-            claim.require(applied in states, f"it is {states}")
+        claim.require(not word or word in latency.words, f"the verdict is {latency.words}")
+        states = {APPLIED[state] for state in pair_applied_states(base, new, option)}
+        claim.require(row.get("Applied") in {None, *states}, f"it is {states}")
         if "Cold cost (s)" in row:
             claim.require_value(row["Cold cost (s)"], (new["cold_cost_ms"] or 0.0) / 1000, "the cost")

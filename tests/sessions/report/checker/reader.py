@@ -66,12 +66,10 @@ class Claim:
         if not holds:
             self.reader.objections.append(f"{self.where}: {why}")
 
+    def is_chosen(self, best: Row, need: str, length: int | None) -> None:
+        """Note the choice for a need, which is the same everywhere in the report."""
+        known = self.reader.chosen.setdefault((need, length), best)
+        self.require(known is best, f"elsewhere it is {known['name']}")
+
     def require_value(self, shown: str, value: float | None, what: str) -> None:
         self.require(rounds_to(shown, value), f"{what} is {value}, not {shown}")
-
-    def require_half_width(self, shown: str, value: float | None, what: str) -> None:
-        """Check half the width of an interval in percent: above 100 there is no number."""
-        wide = value is not None and value > 100
-        self.require(
-            shown == "over 100" if wide else rounds_to(shown, value), f"{what} is {value}, not {shown}"
-        )

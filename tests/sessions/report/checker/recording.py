@@ -5,8 +5,10 @@ import io
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite, sqrt
+from math import isclose, isfinite, sqrt
 from statistics import fmean, stdev, variance
+
+import numpy as np
 
 from .cases import Row
 
@@ -49,30 +51,24 @@ class Recording:
         """Return the event that ended a case."""
         return next(e for e in self.events if e["event"] == "case_finished" and e["case"] == case)
 
-    def peaks(self, row: Row) -> Row | None:
-        """Return the peaks that were measured for a case's device, precision and threads."""
-        precision = row["precision"].removeprefix("amp-")
-        known = [
-            each
-            for each in self.events
-            if each["event"] == "peaks" and (each["device"], each["precision"]) == (row["device"], precision)
-        ]
-        return next((each for each in known if each.get("threads", 0) in (row["threads"], 0)), None)
+    def peaks(self, row: Row) -> Row:
+        """Return the peaks that were measured for a case's device, precision and threads; empty without."""
+        wanted = (row["device"], row["precision"].removeprefix("amp-"))
+        peaks = [each for each in self.events if each["event"] == "peaks"]
+        fitting = [each for each in peaks if (each["device"], each["precision"]) == wanted]
+        return next((each for each in fitting if each.get("threads", 0) in (row["threads"], 0)), {})
+
+    def gpu(self, case: int) -> str:
+        """Return the name of a case's GPU. Raises KeyError without one."""
+        names = {gpu["uuid"]: str(gpu["name"]) for gpu in self.events[0]["host"]["gpus"]}
+        prepared = (e for e in self.events if e["event"] == "case_prepared" and e["case"] == case)
+        return names[next(prepared).get("gpu_uuid", "")]
 
 
 def _is_shared(around: Row) -> bool:
     """Return whether others used a twentieth of the processors, or the GPU, if nothing was read while idle."""
     others = around.get("others_cpu_percent") or 0.0
     return bool(others >= 5 * (around.get("processors") or 1) or around.get("gpu_processes"))
-
-
-def percentile(values: Sequence[float], percent: float) -> float:
-    """Return a percentile by linear interpolation."""
-    ordered = sorted(values)
-    place = (len(ordered) - 1) * percent / 100
-    below = int(place)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
 
 
 def loss_halves(losses: Sequence[float]) -> tuple[float, float, float] | None:
@@ -92,9 +88,7 @@ def objections_to_results(recording: Recording, rows: Sequence[Row]) -> list[str
             continue
         for name, value in _metrics(recording, row).items():
             shown = row["parts_ms"][name[5:]]["mean"] if name.startswith("part:") else row[name]
-            if (shown is None) != (value is None) or (
-                value is not None and abs(shown - value) > 1e-6 * max(abs(value), 1e-9)
-            ):
+            if not (value == shown if None in (value, shown) else isclose(value or 0, shown, rel_tol=1e-6)):
                 found.append(f"{row['name']}: {name} is {value}, not {shown}")
     return found
 
@@ -108,9 +102,9 @@ def _metrics(recording: Recording, row: Row) -> dict[str, float | None]:
     return {
         "n": n,
         "latency_mean_ms": fmean(times),
-        "latency_p50_ms": percentile(times, 50),
-        "latency_p90_ms": percentile(times, 90) if n >= LEAST_FOR_P90 else None,
-        "latency_p99_ms": percentile(times, 99) if n >= LEAST_FOR_P99 else None,
+        "latency_p50_ms": float(np.percentile(times, 50)),
+        "latency_p90_ms": float(np.percentile(times, 90)) if n >= LEAST_FOR_P90 else None,
+        "latency_p99_ms": float(np.percentile(times, 99)) if n >= LEAST_FOR_P99 else None,
         "latency_std_ms": stdev(times) if n > 1 else None,
         "jitter_percent": 100 * stdev(times) / fmean(times) if n > 1 else None,
         "latency_least_ms": min(times),

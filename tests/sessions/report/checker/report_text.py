@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import isinf
 
 from ..conftest import parse
 
@@ -52,13 +53,15 @@ def half_digit(shown: str) -> float:
 
 
 def rounds_to(shown: str, value: float | None) -> bool:
-    """Whether this value may round to the number shown."""
-    if value is None or not re.fullmatch(NUMBER, shown):
+    """Whether this value may round to the number shown, or is above the shown limit."""
+    if shown in ("over 100", "> 100"):
+        return value is not None and value > 100
+    if value is None or isinf(value) or not re.fullmatch(NUMBER, shown):
         return False
     return abs(parse_number(shown) - value) <= half_digit(shown) * 1.000001 + 1e-6 * abs(value)
 
 
-def parse_mb(shown: str) -> tuple[str, float]:
-    """Return the number of an amount of memory, and how many MB its unit is."""
+def memory_rounds_to(shown: str, mb: float | None) -> bool:
+    """Whether an amount in MB may round to one shown with its unit."""
     number, unit = shown.split(" ")
-    return number, {"MB": 1.0, "GB": 1000.0}[unit]
+    return rounds_to(number, mb and mb / {"MB": 1.0, "GB": 1000.0}[unit])
