@@ -458,7 +458,7 @@ async def test_open_dialog_can_be_navigated_and_closed(opened: Any) -> None:
     async with opened() as seen:
         await seen.press("o")
         await until(seen, lambda: "gpt2-train" in seen.text)
-        await seen.press("pagedown", *["up"] * 5, "enter")
+        await seen.press("pagedown", *["up"] * 4, "enter")
         assert sweep_of(seen).name == "gpt2-train"
         await seen.press("o", "escape")
         assert isinstance(seen.app.screen, Editor) and sweep_of(seen).name == "gpt2-train"
