@@ -52,6 +52,7 @@ from benchtui.sessions.payloads import (
     ProcessSpread,
 )
 from benchtui.sessions.permissions.needed import NO_CONSENT, Consent, Permission
+from benchtui.sessions.report.content import Section
 from benchtui.sessions.sweep import Axes, Baseline, Config, Measure, Sweep, cases
 from benchtui.tui.app import BenchtuiApp
 from benchtui.tui.library.import_dialog import ImportDialog
@@ -435,8 +436,9 @@ class Stage:
         if place == "import":
             await self._open_import(pilot)
         if place == "report":
-            text = "\n\n".join(f"## Section {number}\n\ntext" for number in range(20))
-            seen.app.push_screen(ReportScreen(lambda: text, lambda: None, seen.app._symbols))
+            parts = tuple(Section(f"Section {number}", ("text",)) for number in range(20))
+            report = Section("Report", parts)
+            seen.app.push_screen(ReportScreen(lambda: report, lambda: None, seen.app._symbols))
         first = ["g"] if place == "why" else []
         await seen.settle(*first, *LEAD.get(place, "").split())
         return seen
