@@ -42,7 +42,7 @@ async def test_a_key_waits_until_a_case_has_been_read(
     story: Any, engine: Any, opened: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(feed, "READ_BUDGET_S", -1.0)
-    monkeypatch.setattr(feed, "BATCH_BYTES", 10)
+    monkeypatch.setattr(feed, "BATCH_BYTES", 20)
     story.begin().case(0)
     async with opened(story.path, engine) as seen:
         monitor = seen.app.screen
@@ -51,6 +51,9 @@ async def test_a_key_waits_until_a_case_has_been_read(
             await seen.pilot.pause(0.001)
         assert monitor.feed.reading
         await seen.press("enter")
+        while monitor.feed.reading:
+            await seen.pilot.pause(0.01)
+        await seen.settle()
         assert isinstance(seen.app.screen, CaseScreen)
 
 
