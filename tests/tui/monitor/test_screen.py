@@ -1,5 +1,6 @@
 """Monitor screen on generated sessions: each state, and each key."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -41,20 +42,33 @@ async def test_an_empty_session_file_shows_a_message(story: Any, engine: Any, op
 async def test_a_key_waits_until_a_case_has_been_read(
     story: Any, engine: Any, opened: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    read, batch_bytes = feed.Tail.read, feed.BATCH_BYTES
+
+    def read_plan(tail: feed.Tail, most_bytes: int) -> list[Any]:
+        events = read(tail, most_bytes)
+        if events:
+            monkeypatch.setattr(feed, "BATCH_BYTES", 0)
+        return events
+
+    story.begin()
     monkeypatch.setattr(feed, "READ_BUDGET_S", -1.0)
-    monkeypatch.setattr(feed, "BATCH_BYTES", 20)
-    story.begin().case(0)
+    monkeypatch.setattr(feed, "BATCH_BYTES", story.path.stat().st_size)
+    monkeypatch.setattr(feed.Tail, "read", read_plan)
+    story.case(0)
     async with opened(story.path, engine) as seen:
         monitor = seen.app.screen
         assert isinstance(monitor, Monitor)
         while monitor.table_order is None:
             await seen.pilot.pause(0.001)
         assert monitor.feed.reading
-        await seen.press("enter")
-        while monitor.feed.reading:
+        pressed = asyncio.ensure_future(seen.press("enter"))
+        await seen.pilot.pause(0.05)
+        assert seen.app.screen is monitor
+        monkeypatch.setattr(feed.Tail, "read", read)
+        monkeypatch.setattr(feed, "BATCH_BYTES", batch_bytes)
+        await pressed
+        while not isinstance(seen.app.screen, CaseScreen):
             await seen.pilot.pause(0.01)
-        await seen.settle()
-        assert isinstance(seen.app.screen, CaseScreen)
 
 
 async def test_a_key_acts_on_what_has_been_read_even_if_the_terminal_is_too_slow_to_draw_it(
