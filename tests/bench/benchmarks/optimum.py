@@ -82,6 +82,7 @@ def our_times(folder: Path, session: Path) -> tuple[float, dict[int, float]]:
         "sequence_length": LENGTH,
         "warmup": WARMUP,
         "iterations": STEPS,
+        "rounds": 1,
         "wait_for_quiet": "off",
     }
     overrides = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
