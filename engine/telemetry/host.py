@@ -68,13 +68,14 @@ class HostReader:
         energy = self._rapl.sample() if self._rapl else RaplSample(None, None)
         uses = [use.percent(at_s, processes[pid][0]) for pid, use in self._workers.items()]
         engine = self._engine.percent(at_s, time.process_time())
+        others = self._others_percent(at_s, uses, engine)
         return HostSample(
             cpu_percent=self._machine.percent(at_s, none_on_error(partial(busy_s, None))),
             memory_used_mb=none_on_error(_memory_used_mb),
             worker_cpu_percent=_sum(uses),
             worker_rss_mb=_sum(rss_mb for _, rss_mb in processes.values()),
             engine_cpu_percent=engine,
-            others_cpu_percent=self._others_percent(at_s, [*uses, *(None for _ in gone)], engine),
+            others_cpu_percent=None if gone else others,  # what those used at last would count as theirs
             package_energy_j=energy.package_j,
             processor_mhz=self._clock.mhz(),
             dram_energy_j=energy.dram_j,
@@ -85,7 +86,7 @@ class HostReader:
     ) -> float | None:
         """Return the CPU use of all other processes on the processors that workers may use.
 
-        None while the use by a worker is unknown, which would count as theirs.
+        None while that of a worker is unknown, which would be part of it.
         """
         used = self._usable_use.percent(at_s, none_on_error(partial(busy_s, self._usable)))
         if used is None or None in workers:

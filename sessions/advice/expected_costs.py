@@ -3,9 +3,9 @@
 The best of many cases with one noisy round each is mostly the luckiest one. The effects of options are known
 better, since many cases share them: the cost of a case is their product, times a deviation of its own. This is
 Gaussian process regression on the logarithm of the cost (Rasmussen and Williams, Gaussian Processes for Machine
-Learning, 2006, equation 2.25). The more rounds a case has, the more its own figure counts. On 200 simulated
-searches, the choice was within 3% of the best in 95 of 100, and in 88 by the measured cost alone; where options
-interact three times as much, in 94 and 93.
+Learning, 2006, equation 2.25). The more rounds a case has, the more its own figure counts. On 400 simulated
+searches, the choice was within 3% of the best in 95 of 100, and in 89 by the measured cost alone; on 120 whose
+options interact three times as much, in 94 and 93.
 """
 
 from collections.abc import Sequence

@@ -190,15 +190,19 @@ def _with_other_answers(able: Iterable[Result], fit: Iterable[Result]) -> Iterat
 
 def _expected(rows: Iterable[Result], metrics: Sequence[CostMetric]) -> dict[int, float]:
     """Return the expected costs of cases, from those of all of them that have one."""
-    costs = ((total_cost(row, metrics), row) for row in rows)
-    return expected_costs(sorted((each for each in costs if each[0] > 0), key=itemgetter(0)))
+    return expected_costs([each for each in _by_cost(rows, metrics) if each[0] > 0])
+
+
+def _by_cost(rows: Iterable[Result], metrics: Sequence[CostMetric]) -> list[tuple[float, Result]]:
+    """Return cases with their costs, lowest first."""
+    return sorted(((total_cost(row, metrics), row) for row in rows), key=itemgetter(0))
 
 
 def _choose(
     fit: Sequence[Result], objective: Objective, metrics: Sequence[CostMetric], expected: dict[int, float]
 ) -> Decision:
     """Choose from the cases that meet the constraints. There must be at least one."""
-    costs = _leader_first(sorted(((total_cost(row, metrics), row) for row in fit), key=itemgetter(0)), metrics)
+    costs = _leader_first(_by_cost(fit, metrics), metrics)
     ranked = [row for _, row in costs]
     best, near = _likeliest(costs, metrics, expected) if expected else _simplest(costs, metrics)
     runner_up = next((row for row in ranked if row is not best), None)

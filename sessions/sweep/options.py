@@ -160,7 +160,7 @@ OPTIONS = (
     ),
     Option(
         "backend",
-        "engine that runs the network; aoti: compiled ahead of time by torch",
+        "runtime that executes the model; aoti: compiled ahead of time by torch",
         "backend=",
         values=BACKENDS,
         read_back=True,
@@ -423,7 +423,7 @@ class Config(Record, frozen=True, kw_only=True, omit_defaults=False, gc=False):
     compile: str = "off"
     """``off`` or a mode of ``torch.compile``."""
     backend: str = "torch"
-    """Engine that runs the network: ``torch``, or one that loads an exported network."""
+    """Runtime that executes the model: ``torch``, or one that loads an exported model."""
     cache: str = "dynamic"
     """KV cache of task ``generate``: ``dynamic`` grows with each token, ``static`` starts at full size."""
     draft: str = "off"

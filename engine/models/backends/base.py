@@ -26,7 +26,7 @@ class Loaded(msgspec.Struct, frozen=True):
 
 
 class Backend(Protocol):
-    """Engine that runs an exported network."""
+    """Runtime that executes an exported model."""
 
     packages: tuple[str, ...]
     """Packages of pip that it needs besides torch."""

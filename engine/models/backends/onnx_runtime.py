@@ -101,7 +101,6 @@ def _weights_dtype(path: Path) -> str:
         dtype = _DTYPES.get(onnx.TensorProto.DataType.Name(weight.data_type))
         if dtype and len(weight.dims) > 1:
             all_stored[dtype] += prod(weight.dims)
-            stored[dtype] += prod(weight.dims) if weight.name in multiplied else 0
-    return max(
-        stored if stored.total() else all_stored, key=(stored if stored.total() else all_stored).__getitem__
-    )
+            if weight.name in multiplied:
+                stored[dtype] += prod(weight.dims)
+    return (stored if stored.total() else all_stored).most_common(1)[0][0]
