@@ -6,13 +6,13 @@ effects multiply, up to an allowance per option for their interaction. Only a la
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from math import exp, inf, log, sqrt
+from math import exp, hypot, log
 
-import msgspec
 from msgspec.structs import replace
 
 from benchtui.sessions.advice.constraints import NONE, Constraints, violations
-from benchtui.sessions.advice.objectives import NEAR, CostMetric, Objective, cost_metrics
+from benchtui.sessions.advice.expected_costs import UNPREDICTED, Expected
+from benchtui.sessions.advice.objectives import NEAR, Objective, cost_metrics
 from benchtui.sessions.advice.open_questions import Obstacle, OpenQuestion, Pair, choices, merged
 from benchtui.sessions.advice.optimal import Decision, decide, total_cost
 from benchtui.sessions.state.case import CaseState
@@ -24,7 +24,7 @@ from benchtui.sessions.stats.ratios import comparison
 from benchtui.sessions.stats.results import Result, by_work
 from benchtui.sessions.stats.sampling import VERDICT_CONFIDENCE
 from benchtui.sessions.stats.verdicts import Doubt, Ratio, Verdict
-from benchtui.sessions.sweep import Config, Work
+from benchtui.sessions.sweep import Config
 from benchtui.sessions.sweep.options import AXES
 
 CLOSE: tuple[Obstacle, ...] = ("close", "many rounds")
@@ -38,16 +38,6 @@ PACE_FACTOR = 1.4
 may run at two paces, 33% apart."""
 INTERACTION = log(1.25)
 """Allowance for the interaction of two options, as a logarithm of the cost."""
-
-
-class Estimate(msgspec.Struct, frozen=True):
-    """Estimated cost of a case that wasn't measured."""
-
-    cost: float
-    """Logarithm."""
-    readings: int = 1
-    """Number of measured costs behind it, which determines its error."""
-    interactions: int = 0
 
 
 def best_cases(session: Session, objective: Objective, results: Sequence[Result]) -> list[Decision]:
@@ -66,12 +56,28 @@ def search_questions(
     session: Session, decisions: Sequence[Decision], results: Sequence[Result]
 ) -> list[OpenQuestion]:
     """Return the open questions of a search, the likeliest rivals of the best cases first, their gain last."""
-    expected = {index: cost for choice in decisions for index, cost in choice.expected.items()}
+    expected = expected_of(decisions)
 
     def turn(question: OpenQuestion) -> tuple[bool, float]:
-        return "verdict" in question.about, expected.get(question.cases[0].index, inf)
+        return "verdict" in question.about, expected.get(question.cases[0].index, UNPREDICTED).cost
 
     return sorted(merged([*contests(decisions), *gains(session, decisions, results)]), key=turn)
+
+
+def expected_of(decisions: Iterable[Decision]) -> dict[int, Expected]:
+    """Return the expected costs of the cases of all works."""
+    return {index: cost for choice in decisions for index, cost in choice.expected.items()}
+
+
+def promising(decisions: Iterable[Decision], looks: Iterable[int]) -> list[int]:
+    """Return the unmeasured cases that are expected to be better than the best one of their work."""
+    return [
+        index
+        for choice in decisions
+        if choice.best
+        for index in looks
+        if choice.expected.get(index, UNPREDICTED).cost < choice.expected[choice.best.case.index].cost
+    ]
 
 
 def worth_rounds(questions: Sequence[OpenQuestion]) -> list[OpenQuestion]:
@@ -150,29 +156,18 @@ class Unmeasured:
         return dropped
 
     def ordered(self, dropped: Iterable[int], decisions: Sequence[Decision]) -> list[int]:
-        """Return the other cases: the baseline, those with one different option, with two, and so on.
+        """Return the other cases: the baseline, those with one different option, then those with several.
 
-        Among the latter, those of a lower estimated cost come first, because a better best case excludes more.
+        Among these, those of a lower expected cost come first, because a better best case excludes more.
         """
-        out, costs = set(dropped), self._costs(decisions)
+        out, expected = set(dropped), expected_of(decisions)
         looks = [case for case in self._looks if case.index not in out]
-        return [case.index for case in sorted(looks, key=lambda case: self._turn(case, costs))]
 
-    def _turn(self, case: CaseState, costs: dict[Work, "_Estimates"]) -> tuple[int, float]:
-        """Return the sort key of a first look."""
-        varied, estimates = self._varied(case.config), costs.get(case.config.work)
-        estimate = estimates.of(case.config, varied) if estimates else None
-        return len(varied), estimate.cost if estimate else -inf
+        def turn(case: CaseState) -> tuple[int, float]:
+            several = min(len(self._varied(case.config)), 2)
+            return several, expected.get(case.index, UNPREDICTED).cost if several == 2 else 0.0
 
-    def _costs(self, decisions: Iterable[Decision]) -> dict[Work, "_Estimates"]:
-        """Return the estimated costs of the cases by work."""
-        chosen = [(choice, choice.best.config.work) for choice in decisions if choice.best]
-        return {
-            work: _Estimates(
-                self._results, self._bases[work].config, cost_metrics(choice.objective, choice.fit)
-            )
-            for choice, work in chosen
-        }
+        return [case.index for case in sorted(looks, key=turn)]
 
     def _varied(self, config: Config) -> list[str]:
         """Return the options in which a case differs from its baseline."""
@@ -194,55 +189,16 @@ class Unmeasured:
 
     def _too_slow(self, choice: Decision, best: Result) -> dict[int, str]:
         """Return the cases whose options make them surely worse than the best."""
-        metrics = cost_metrics(choice.objective, choice.fit)
-        estimates = self._costs([choice])[best.config.work]
-        least = log(total_cost(best, metrics))
+        least = total_cost(best, cost_metrics(choice.objective, choice.fit))
         dropped = {}
         for case in self._looks:
-            if case.config.work == best.config.work:
-                estimate = estimates.of(case.config, self._varied(case.config))
-                if estimate and _lowest(estimate, best.noise) > least:
-                    factor = exp(estimate.cost - least)
-                    dropped[case.index] = f"its options make it about {factor:.2g}x worse than the best"
+            expected, varied = choice.expected.get(case.index), self._varied(case.config)
+            if case.config.work != best.config.work or expected is None or len(varied) < 2:
+                continue
+            if _lowest(expected, len(varied) - 1, best.noise) > least:
+                factor = expected.cost / least
+                dropped[case.index] = f"its options make it about {factor:.2g}x worse than the best"
         return dropped
-
-
-class _Estimates:
-    """Estimated costs of cases, from the effect of each option on the baseline."""
-
-    def __init__(self, results: dict[Config, Result], base: Config, metrics: Sequence[CostMetric]) -> None:
-        self._results = results
-        self._base = base
-        self._metrics = metrics
-        self._known: dict[Config, Estimate | None] = {}
-
-    def of(self, config: Config, varied: Sequence[str]) -> Estimate | None:
-        """Return the lowest estimate of a case's cost; None without the measured effects of its options."""
-        if config not in self._known:
-            measured = self._measured(config)
-            self._known[config] = measured or min(
-                self._combined(config, varied), key=lambda estimate: estimate.cost, default=None
-            )
-        return self._known[config]
-
-    def _combined(self, config: Config, varied: Sequence[str]) -> Iterator[Estimate]:
-        if len(varied) < 2:
-            return
-        base = self._measured(self._base)
-        for option in varied:
-            plain = {option: getattr(self._base, option)}
-            others = [name for name in varied if name != option]
-            without = self.of(replace(config, **plain), others)
-            alone = self._measured(replace(self._base, **{option: getattr(config, option)}))
-            if base and without and alone:
-                yield Estimate(
-                    without.cost + alone.cost - base.cost, without.readings + 2, without.interactions + 1
-                )
-
-    def _measured(self, config: Config) -> Estimate | None:
-        row = self._results.get(config)
-        cost = total_cost(row, self._metrics) if row else 0.0
-        return Estimate(log(cost)) if cost > 0 else None
 
 
 def _ruled_out(row: Result, objective: Objective, batch_size: int) -> str | None:
@@ -254,12 +210,10 @@ def _ruled_out(row: Result, objective: Objective, batch_size: int) -> str | None
     return reasons[0] if reasons else None
 
 
-def _lowest(estimate: Estimate, noise: Noise) -> float:
-    """Return the lowest cost that an estimate allows next to the best case's, as a logarithm."""
-    if not estimate.interactions:
-        return -inf
+def _lowest(expected: Expected, interactions: int, noise: Noise) -> float:
+    """Return the lowest cost that is possible next to the best case's."""
     error = log(PACE_FACTOR)
     if noise.known:
         quantile = student_t_quantile((1 + VERDICT_CONFIDENCE) / 2, noise.pool.freedom)
-        error = quantile * noise.between * sqrt(estimate.readings + 1)
-    return estimate.cost - error - estimate.interactions * INTERACTION
+        error = quantile * hypot(expected.error, noise.between)
+    return expected.cost * exp(-error - interactions * INTERACTION)

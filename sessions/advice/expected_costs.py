@@ -9,7 +9,10 @@ options interact three times as much, in 94 and 93.
 """
 
 from collections.abc import Sequence
+from math import inf
+from typing import NamedTuple
 
+from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.sweep.options import AXES
 
@@ -21,22 +24,41 @@ MOST = 500
 """Cases that count: solving for more takes seconds."""
 
 
-def expected_costs(costs: Sequence[tuple[float, Result]]) -> dict[int, float]:
-    """Return the expected cost of each case by its index, from the cases and their costs, lowest first."""
+class Expected(NamedTuple):
+    """Expected cost of a case, and the standard error of its logarithm."""
+
+    cost: float
+    error: float
+
+
+UNPREDICTED = Expected(inf, inf)
+
+
+def expected_costs(
+    costs: Sequence[tuple[float, Result]], unmeasured: Sequence[CaseState] = ()
+) -> dict[int, Expected]:
+    """Return the expected cost of each case by its index, from those of the measured cases, lowest first."""
     import numpy as np  # takes 0.1 s
 
     rows = [row for _, row in costs[:MOST]]
+    cases, n = [*(row.case for row in rows), *unmeasured], len(rows)
     logs = np.log([cost for cost, _ in costs[:MOST]])
-    columns = [np.array([_codes(rows, axis)]) for axis in AXES]
-    shared = sum(column == column.T for column in columns if column.any())
-    prior = EFFECT**2 * shared + DEVIATION**2 * np.eye(len(rows))
+    columns = [column for axis in AXES if (column := np.array(_codes(cases, axis))).any()]
+    shared = sum(column[:, None] == column[:n] for column in columns)
+    prior = EFFECT**2 * shared + DEVIATION**2 * np.eye(len(cases), n)
     noise = np.diag([row.noise.between**2 / len(row.rounds) for row in rows])
-    expected = logs.mean() + prior @ np.linalg.solve(prior + noise, logs - logs.mean())
-    return {row.case.index: float(np.exp(each)) for row, each in zip(rows, expected, strict=True)}
+    weights = np.linalg.solve(prior[:n] + noise, prior.T)
+    expected = np.exp(logs.mean() + (logs - logs.mean()) @ weights)
+    variances = EFFECT**2 * len(columns) + DEVIATION**2 - (prior.T * weights).sum(axis=0)
+    errors = np.sqrt(variances.clip(min=0))
+    return {
+        case.index: Expected(float(cost), float(error))
+        for case, cost, error in zip(cases, expected, errors, strict=True)
+    }
 
 
-def _codes(rows: Sequence[Result], axis: str) -> list[int]:
+def _codes(cases: Sequence[CaseState], axis: str) -> list[int]:
     """Return a number for each case, the same for the same value of an option; 0 for the first one."""
-    values = [getattr(row.config, axis) for row in rows]
+    values = [getattr(case.config, axis) for case in cases]
     numbers = {value: number for number, value in enumerate(dict.fromkeys(values))}
     return [numbers[value] for value in values]

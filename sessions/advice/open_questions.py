@@ -56,10 +56,15 @@ About = Literal[
 """Subject of a question: a verdict against the baseline, the best case for an objective, a case's place on the
 Pareto front, the effect of an option, the noise of the machine, an interval wider than the sweep requests, a
 case that timed out, or cases that were never measured."""
-Obstacle = Literal["close", "many rounds", "steps", "totals", "no interval", "files", "long", "resume"]
+Obstacle = Literal[
+    "close", "many rounds", "steps", "totals", "no interval", "files", "long", "resume", "budget"
+]
 """Reason that no new sweep decides a question: no number of rounds would; it needs too many rounds; typical and
 fast steps disagree; typical steps and the total time disagree; the source has no steps; files
-changed during the session; measuring takes over an hour; the session itself must be resumed."""
+changed during the session; measuring takes over an hour; the session itself must be resumed; the time of a
+search was over before the cases were measured."""
+OUT_OF_BUDGET = "the budget is spent"
+"""Why measuring ends, or a case isn't measured."""
 
 
 UNTESTED = (Verdict.UNSURE, Verdict.REPORTED)
@@ -354,3 +359,6 @@ def _never_measured(session: Session) -> Iterator[OpenQuestion]:
     if session.left:
         unfinished = tuple(case for case in session.cases if case.state in UNFINISHED_STATES)
         yield OpenQuestion(about=("not measured",), cases=unfinished, obstacle="resume")
+    late = [case for case in session.cases if case.finished and case.finished.reason == OUT_OF_BUDGET]
+    if late:
+        yield OpenQuestion(about=("not measured",), cases=tuple(late), obstacle="budget")

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
-from math import inf, prod
+from math import prod
 from operator import attrgetter, itemgetter, mul, ne
 
 import msgspec
@@ -10,7 +10,7 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from benchtui.sessions.advice.constraints import Relaxation, nearest_relaxations, violations
-from benchtui.sessions.advice.expected_costs import expected_costs
+from benchtui.sessions.advice.expected_costs import UNPREDICTED, Expected, expected_costs
 from benchtui.sessions.advice.objectives import (
     NEAR,
     PEAK_MEMORY,
@@ -85,8 +85,8 @@ class Decision(msgspec.Struct, frozen=True):
     ratio is that of the case to the best one, above 1."""
     fit: tuple[Result, ...] = ()
     """Cases that meet the constraints."""
-    expected: dict[int, float] = msgspec.field(default_factory=dict)
-    """Expected cost by the index of the case; empty unless a search chose."""
+    expected: dict[int, Expected] = msgspec.field(default_factory=dict)
+    """Expected cost by the index of the case, measured or not; empty unless a search chose."""
     rejected: tuple[RejectedCase, ...] = ()
     relaxations: tuple[Relaxation, ...] = ()
     """Constraints that alone exclude all cases, the nearest miss first. Empty if there is a best case."""
@@ -156,7 +156,7 @@ def decide(
         return Decision(objective, rejected=rejected, relaxations=_relaxations(rows, objective, needed))
     fit = keeping_answers(able) if objective.keeps_answers else able
     metrics = cost_metrics(objective, fit)
-    choice = _choose(fit, objective, metrics, _expected(rows, metrics) if objective.search else {})
+    choice = _choose(fit, objective, metrics, _expected(session, rows, metrics) if objective.search else {})
     changing = _changing(able, fit, choice, metrics)
     return replace(choice, rejected=(*rejected, *_with_other_answers(able, fit)), changing=changing)
 
@@ -188,9 +188,11 @@ def _with_other_answers(able: Iterable[Result], fit: Iterable[Result]) -> Iterat
             yield RejectedCase(row.case, f"answer {verdict}; --answer any includes it")
 
 
-def _expected(rows: Iterable[Result], metrics: Sequence[CostMetric]) -> dict[int, float]:
+def _expected(session: Session, rows: Sequence[Result], metrics: Sequence[CostMetric]) -> dict[int, Expected]:
     """Return the expected costs of cases, from those of all of them that have one."""
-    return expected_costs([each for each in _by_cost(rows, metrics) if each[0] > 0])
+    works = {row.config.work for row in rows}
+    unmeasured = [case for case in session.pending if not case.ends and case.config.work in works]
+    return expected_costs([each for each in _by_cost(rows, metrics) if each[0] > 0], unmeasured)
 
 
 def _by_cost(rows: Iterable[Result], metrics: Sequence[CostMetric]) -> list[tuple[float, Result]]:
@@ -199,7 +201,7 @@ def _by_cost(rows: Iterable[Result], metrics: Sequence[CostMetric]) -> list[tupl
 
 
 def _choose(
-    fit: Sequence[Result], objective: Objective, metrics: Sequence[CostMetric], expected: dict[int, float]
+    fit: Sequence[Result], objective: Objective, metrics: Sequence[CostMetric], expected: dict[int, Expected]
 ) -> Decision:
     """Choose from the cases that meet the constraints. There must be at least one."""
     costs = _leader_first(_by_cost(fit, metrics), metrics)
@@ -233,7 +235,7 @@ def _simplest(
 
 
 def _likeliest(
-    costs: Sequence[tuple[float, Result]], metrics: Sequence[CostMetric], expected: dict[int, float]
+    costs: Sequence[tuple[float, Result]], metrics: Sequence[CostMetric], expected: dict[int, Expected]
 ) -> tuple[Result, list[Result]]:
     """Return the case of the lowest expected cost, and those indistinguishable from it.
 
@@ -241,7 +243,7 @@ def _likeliest(
     """
 
     def likeliest(rows: Iterable[Result]) -> Result:
-        return min(rows, key=lambda row: expected.get(row.case.index, inf))
+        return min(rows, key=lambda row: expected.get(row.case.index, UNPREDICTED).cost)
 
     near = _undecided(_near_the_leader(costs, metrics, MOST_UNLIKELY), metrics, likeliest)
     best = likeliest(near)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from math import ceil
 
 import msgspec
+from msgspec.structs import replace
 
 from benchtui.sessions.advice.conclusion import Conclusion, Conclusions, Remaining
 from benchtui.sessions.advice.objectives import Need
@@ -163,6 +164,11 @@ def _costs(conclusion: Conclusion) -> str | None:
 
 def open_text(conclusions: Conclusions) -> str:
     """Say how many questions are open, and what it would cost to decide them."""
+    late = [case for question in conclusions.open if question.obstacle == "budget" for case in question.cases]
+    if late:
+        unmeasured = f"{count(len(late), 'case')} not measured for lack of time"
+        others = [question for question in conclusions.open if question.obstacle != "budget"]
+        return f"{open_text(replace(conclusions, open=tuple(others)))}; {unmeasured}" if others else unmeasured
     amount = len(conclusions.open)
     if not amount:
         return "nothing: every verdict is decided"

@@ -1,7 +1,8 @@
 """How well the planned rounds choose and decide, on simulated sessions of known truth.
 
-``python tests/bench/find/run.py`` plays each drawn grid in four ways: with ``find``, with ``rounds = "auto"``
-in its default budget and in half of the time of five rounds, and with five rounds of every case. It prints how
+``python tests/bench/find/run.py`` plays each drawn grid in five ways: with ``find``, also in half of the time
+that the first rounds of all cases take, with ``rounds = "auto"`` in its default budget and in half of the time
+of five rounds, and with five rounds of every case. It prints how
 often the choice is within 3% of the true best, the share of the time of five rounds, false verdicts, and
 sessions that exceeded their budget by more than a case. ``tests/sessions/advice/test_simulated_races.py`` runs
 a short part of it.
@@ -31,7 +32,7 @@ from benchtui.sessions.stats.results import measured
 from benchtui.sessions.stats.verdicts import MIN_EFFECT, Verdict
 from benchtui.sessions.sweep import Find, Run
 
-KINDS = ("find", "auto", "auto, half", "five rounds")
+KINDS = ("find", "find, half", "auto", "auto, half", "five rounds")
 LOOKS = 10
 """Plans in which a search drops cases before each of them has a round. The engine makes one per round."""
 NEAR = 0.03
@@ -93,6 +94,8 @@ def race(truth: Truth, seed: int) -> Outcome:
         batch = looks[: 1 + len(looks) // LOOKS] if truth.sweep.find else looks
         for index in batch or plan.rounds:
             play.run_round(index)
+            if seconds_left(session) <= 0:
+                break
     return outcome_of(play, plan.ended or "")
 
 
@@ -213,7 +216,10 @@ def play_all(numbers: Iterable[int], kinds: Sequence[str], most: int) -> dict[st
     tables = {kind: Table(kind) for kind in kinds}
     for number in numbers:
         for kind, table in tables.items():
-            truth = draw(np.random.default_rng([1, number]), most, Find() if kind == "find" else None)
+            find = Find() if kind.startswith("find") else None
+            truth = draw(np.random.default_rng([1, number]), most, find)
+            if kind == "find, half":
+                truth.sweep = replace(truth.sweep, run=Run(budget_s=truth.first_s / 2))
             if kind == "auto, half":
                 truth.sweep = replace(truth.sweep, run=Run(budget_s=truth.full_s / 2 - truth.first_s))
             played = sweep(truth, number) if kind == "five rounds" else race(truth, number)

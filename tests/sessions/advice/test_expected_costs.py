@@ -12,8 +12,9 @@ from benchtui.sessions.advice.open_questions import speed_decisions
 from benchtui.sessions.advice.optimal import decide
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.report.overview.choices import choices
+from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.results import Result, measured
-from benchtui.sessions.sweep import Find
+from benchtui.sessions.sweep import Config, Find
 
 PRECISIONS, SIZES = {"fp32": 1.0, "bf16": 0.5}, {1: 1.0, 2: 0.9, 4: 0.8, 8: 0.75}
 
@@ -36,7 +37,7 @@ def costs(session: Any) -> list[tuple[float, Result]]:
 def expected(session: Any) -> dict[str, float]:
     rows = {row.case.index: row.config for _, row in costs(session)}
     found = expected_costs(costs(session))
-    return {f"{rows[index].precision}_{rows[index].batch_size}": cost for index, cost in found.items()}
+    return {f"{rows[index].precision}_{rows[index].batch_size}": each.cost for index, each in found.items()}
 
 
 def test_effects_that_multiply_are_what_is_expected(bench: Any) -> None:
@@ -63,7 +64,18 @@ def test_more_rounds_make_a_case_count_by_itself(bench: Any) -> None:
 
 def test_one_case_is_expected_to_be_as_it_was(bench: Any) -> None:
     (alone,) = costs(bench.session(bench.case(4, 10.0)))
-    assert expected_costs([alone]) == {0: pytest.approx(2.5)}
+    assert expected_costs([alone])[0].cost == pytest.approx(2.5)
+
+
+def test_unmeasured_case_is_expected_to_have_the_effects_of_its_options(bench: Any) -> None:
+    session = grid(bench, 3)
+    every = costs(session)
+    rest = [each for each in every if each[1].config != session.cases[-1].config]
+    unseen = Config(device="cpu", precision="int8", batch_size=8)
+    found = expected_costs(rest, [session.cases[-1], CaseState(99, unseen)])
+    own = found[session.cases[-1].index]
+    assert own.cost == pytest.approx(20 * 0.5 * 0.75, rel=0.05)
+    assert max(each.error for each in expected_costs(every).values()) < own.error < found[99].error
 
 
 def test_cost_of_thousands_of_cases_is_not_computed(bench: Any) -> None:

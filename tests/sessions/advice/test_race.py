@@ -5,8 +5,8 @@ from typing import Any
 
 from benchtui.sessions.advice.conclusion import conclude, questions_of
 from benchtui.sessions.advice.deciding_sweep import deciding_sweep
-from benchtui.sessions.advice.open_questions import open_questions
-from benchtui.sessions.advice.race import OUT_OF_BUDGET, cost, plan_rounds
+from benchtui.sessions.advice.open_questions import OUT_OF_BUDGET, open_questions
+from benchtui.sessions.advice.race import cost, plan_rounds
 from benchtui.sessions.events import (
     Answered,
     CaseFinished,
@@ -18,6 +18,7 @@ from benchtui.sessions.events import (
 from benchtui.sessions.payloads import AnswerComparison, Host, ProcessSpread
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Axes, Config, Find, Run, Sweep
+from benchtui.sessions.text.conclusion import open_text
 from benchtui.sessions.text.race import settled_reason
 
 ROUND_S = 2.0
@@ -230,7 +231,7 @@ def test_search_drops_a_combination_of_slow_options() -> None:
     ]
     plan = plan_rounds(session_of((10.0,), (20.0,), (18.0,), (), configs=configs, find=Find()))
     ((case, reason),) = plan.dropped
-    assert case == 3 and reason == "its options make it about 3.6x worse than the best"
+    assert case == 3 and reason == "its options make it about 3.5x worse than the best"
     near = plan_rounds(session_of((10.0,), (9.0,), (9.5,), (), configs=configs, find=Find()))
     assert near.dropped == () and near.rounds == (3,)
     unknown = [
@@ -297,9 +298,42 @@ def test_search_measures_the_p99_that_its_constraint_needs() -> None:
     assert plan_rounds(session_of((10.0,) * 4, (20.0,) * 3, find=Find(max_p99_ms=50.0))).rounds == ()
 
 
-def test_search_keeps_half_of_its_time_limit_for_the_rivals() -> None:
-    cases = ((10.0,), (9.9,), (9.8,), ())
+def test_search_keeps_a_part_of_its_time_limit_for_the_rivals() -> None:
+    cases = ((10.0,), (10.1,), (10.2,), ())
     early = plan_rounds(session_of(*cases, spread=0.02, find=Find(), budget_s=20.0))
-    late = plan_rounds(session_of(*cases, spread=0.02, find=Find(), budget_s=11.0))
+    late = plan_rounds(session_of(*cases, spread=0.02, find=Find(), budget_s=7.0))
     assert early.rounds == (3,)
     assert set(late.rounds) <= {0, 1, 2} and late.rounds and late.dropped == ()
+
+
+def test_search_looks_late_at_a_case_that_its_options_promise_to_be_the_best() -> None:
+    configs = [
+        Config(device="cpu", precision=precision, threads=threads)
+        for precision in ("fp32", "bf16")
+        for threads in (1, 2)
+    ]
+    for faster, planned in ((9.7, (3,)), (10.3, (0, 1, 2))):
+        cases = ((10.0,), (faster,), (faster,), ())
+        plan = plan_rounds(session_of(*cases, configs=configs, spread=0.02, find=Find(), budget_s=7.0))
+        assert set(plan.rounds) <= set(planned) and plan.rounds
+
+
+def test_search_looks_first_at_the_combinations_that_promise_most() -> None:
+    configs = [
+        Config(device="cpu", precision=precision, threads=threads, compile=compiled)
+        for compiled in ("off", "default")
+        for precision in ("fp32", "bf16")
+        for threads in (1, 2)
+    ]
+    singles = ((10.0,), (11.0,), (8.0,), (), (8.0,), (), (), ())  # 2 threads are slower
+    plan = plan_rounds(session_of(*singles, configs=configs, find=Find()))
+    assert plan.rounds == (6, 7, 3, 5)
+
+
+def test_search_names_the_cases_for_which_no_time_was_left() -> None:
+    session = session_of((10.0,) * 3, (20.0,) * 3, (), find=Find())
+    session.apply(CaseFinished(t=session.now_s, case=2, outcome="skipped", reason=OUT_OF_BUDGET))
+    (question,) = questions_of(session)
+    assert (question.about, question.obstacle) == (("not measured",), "budget")
+    assert question.cases == (session.cases[2],)
+    assert open_text(conclude(session)) == "1 case not measured for lack of time"

@@ -1,4 +1,4 @@
-from math import exp
+from math import exp, log, pi, sqrt
 
 import pytest
 from by_turns import SLICE_STEPS, SLICES, HandMade
@@ -90,6 +90,15 @@ def test_turns_without_a_time_have_no_ratio() -> None:
     (ratio,) = ratios_by_turns([(in_slices(0.0, 0.2, 0.2, 0.4), in_slices(0.1, 0.0, 0.1, 0.2))])
     assert ratio.ms == 2.0
     assert ratios_by_turns([(in_slices(0.0), in_slices(0.1)), (in_slices(0.1), in_slices(0.0))]) == []
+
+
+def test_error_of_a_ratio_follows_from_the_spread_of_its_turns() -> None:
+    (ratio,) = ratios_by_turns([(in_slices(1.0, 1.1, 1.21, 1.331), in_slices(1.0, 1.0, 1.0, 1.0))])
+    assert ratio.ms == pytest.approx(1.1**1.5)
+    deviation = log(1.1) * sqrt(5 / 3)
+    assert ratio.error == pytest.approx(sqrt(pi / 2) * deviation / sqrt(4))
+    (alone,) = ratios_by_turns([(in_slices(1.1), in_slices(1.0))])
+    assert alone.error is None
 
 
 def test_ratios_of_cases_that_take_turns_together_count_as_part_of_them() -> None:

@@ -41,6 +41,7 @@ _OBSTACLES: dict[Obstacle, str] = {
     "files": "files of the step, the model or the dataset changed between them: run the sweep again",
     "long": f"measuring it would take more than {MOST_MEASURING_S / 60:.0f} minutes per round",
     "resume": "resume the session: benchtui run --resume SESSION",
+    "budget": "search again with more time: a larger --within",
 }
 
 
@@ -133,7 +134,8 @@ def _asked(question: OpenQuestion) -> str:
         case "time limit":
             asked = f"{names[0]}: ran into its time limit"
         case "not measured":
-            asked = f"{count(len(names), 'case')} left to measure"
+            late = ", for which no time was left" if question.obstacle == "budget" else ""
+            asked = f"{count(len(names), 'case')} left to measure{late}"
         case _:
             asked = _pair_text(question, *names)
     return asked

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from benchtui.engine.client import Engine
-from benchtui.sessions.advice.race import OUT_OF_BUDGET
+from benchtui.sessions.advice.open_questions import OUT_OF_BUDGET
 from benchtui.sessions.analysis.roofline import limit
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.estimates.memory import MemoryForecast
