@@ -47,9 +47,9 @@ from benchtui.sessions.stats.verdicts import Ratio
 from benchtui.sessions.sweep import MOST_ROUNDS, Find
 
 LOOKS_SHARE = 0.7
-"""Share of a search's time limit for first looks. After that, only cases that are expected to be better than the
-best one are measured before its rivals. In 150 simulated searches, limited to half of the time of all first
-rounds, the choice was within 3% of the best in 89% (86% with a share of 0.5 or 0.85)."""
+"""Share of a search's time limit for first looks. After that, only cases that are expected to be better than
+the best one are measured before its rivals. In 150 simulated searches, limited to half of the time of all
+first rounds, the choice was within 3% of the best in 89% (86% with a share of 0.5 or 0.85)."""
 _IMPORTANCE: tuple[About, ...] = ("best", "best throughput", "best latency", "verdict", "front")
 """Subjects of questions about pairs, most important first."""
 
