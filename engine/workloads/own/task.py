@@ -56,6 +56,9 @@ class CustomTask:
         )
         function = _function(sweep.task)
         self._step = function(self._case)
+        if not callable(getattr(self._step, "step", None)):
+            kind = type(self._step).__name__
+            raise BenchtuiError(f"{sweep.task} returned {kind}; it must be an object with step() and samples")
         self.samples = self._whole_number("samples", least=1)
         self.model = Model(name=config.model)
         self.marks: tuple[str, ...] = (f"step of {sweep.task}",)

@@ -107,6 +107,11 @@ def test_neighboring_module_can_be_imported(write: Callable[..., CustomTask], tm
         ("", "task 'my_step.py:make': my_step.py has no function make"),
         ("make = 3", "has no function make"),
         (
+            "def make(case): return print",
+            "my_step.py:make returned builtin_function_or_method; it must be an object with step() and samples",
+        ),
+        ("def make(case): pass", "my_step.py:make returned NoneType; it must be an object"),
+        (
             STEP.replace("samples = 3", "samples = 0"),
             "samples of the step is 0; it must be an integer of at least 1",
         ),
