@@ -80,13 +80,9 @@ def _escaped(text: str) -> str:
 
 def summary(comparison: SessionComparison, gate: Gate | None, markdown: str) -> str:
     """Return the summary of a step: whether the gate passed, its lines, and the comparison in Markdown."""
-    if gate is None:
-        return _cut(markdown)
-    ends = [gate_line(pair, gate) for pair in comparison.against]
-    verdict = "fail" if any(fails for fails, _ in ends) else "pass"
-    lines = "\n".join(f"- {line}" for _, line in ends)
-    return _cut(f"**Gate: {verdict}**\n\n{lines}\n\n{markdown}")
-
-
-def _cut(text: str) -> str:
-    return text.encode()[:MOST_SUMMARY_BYTES].decode(errors="ignore")
+    if gate is not None:
+        ends = [gate_line(pair, gate) for pair in comparison.against]
+        verdict = "fail" if any(fails for fails, _ in ends) else "pass"
+        lines = "\n".join(f"- {line}" for _, line in ends)
+        markdown = f"**Gate: {verdict}**\n\n{lines}\n\n{markdown}"
+    return markdown.encode()[:MOST_SUMMARY_BYTES].decode(errors="ignore")

@@ -167,9 +167,8 @@ def _where(effect: Effect) -> str | None:
 def _ratios(effect: Effect) -> list[float]:
     """Return the ratios of throughput; those that a neighbor may have made of any size only without others."""
     ratios = [pair.throughput for pair in effect.pairs if pair.throughput]
-    return [ratio.value for ratio in ratios if ratio.bounds or not ratio.outside] or [
-        each.value for each in ratios
-    ]
+    bounded = [ratio for ratio in ratios if ratio.bounds or not ratio.outside]
+    return [ratio.value for ratio in bounded or ratios]
 
 
 def _throughput(effect: Effect) -> str | None:
