@@ -1,8 +1,10 @@
 """Batch-size scaling: throughput per item, relative to linear scaling, and gain per doubling."""
 
+from functools import cached_property
 from itertools import pairwise
 from math import log2
 
+from benchtui.sessions.stats.disturbance import estimate_slowdown
 from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import Result, Series
 from benchtui.sessions.stats.verdicts import Ratio
@@ -14,25 +16,20 @@ LEAST_DOUBLINGS = 0.25
 class Step:
     """One batch size of a series, compared with the first and the previous one."""
 
-    __slots__ = ("_before", "_gain", "against_linear", "per_item", "per_item_relative", "result")
-
-    def __init__(self, first: Result, before: Result | None, result: Result) -> None:
+    def __init__(self, first: Result | None, before: Result | None, result: Result) -> None:
         self.result = result
         self.per_item = _per_item(result)
         """Samples per second divided by the batch size."""
-        self.per_item_relative = self.per_item / _per_item(first)
+        self.per_item_relative = self.per_item / _per_item(first) if first else None
         """Throughput per item over that of the first batch size, also called scaling efficiency."""
-        self.against_linear = _rate(result) / _rate(first)
+        self.against_linear = _rate(result) / _rate(first) if first else None
         """Throughput over that of the first batch size; 1 if step time is proportional to batch size."""
         self._before = before
-        self._gain: tuple[Ratio | None] | None = None
 
-    @property
+    @cached_property
     def gain(self) -> Ratio | None:
         """Throughput over that of the previous batch size, computed on demand: reports show only a few."""
-        if self._gain is None:
-            self._gain = (throughput_ratio(self._before, self.result) if self._before else None,)
-        return self._gain[0]
+        return throughput_ratio(self._before, self.result) if self._before else None
 
     @property
     def gain_per_doubling(self) -> float | None:
@@ -41,12 +38,17 @@ class Step:
 
 
 def scaling(series: Series) -> tuple[Step, ...]:
-    """Compute how throughput scales with batch size; empty if fewer than two sizes have a rate."""
+    """Compute how throughput scales with batch size; empty if fewer than two sizes have a rate.
+
+    A size that was only measured next to a neighbor has no relative figures, and no other is compared with it,
+    unless each was.
+    """
     rows = _rated(series)
     if len(rows) < 2:
         return ()
-    before = [None, *(earlier for earlier, _ in pairwise(rows))]
-    return tuple(Step(rows[0], last, row) for last, row in zip(before, rows, strict=True))
+    sound = [row for row in rows if not estimate_slowdown(row.case, throughout=True).unbounded] or rows
+    before = {id(row): earlier for earlier, row in pairwise([None, *sound])}
+    return tuple(Step(sound[0] if id(row) in before else None, before.get(id(row)), row) for row in rows)
 
 
 def _rated(series: Series) -> list[Result]:

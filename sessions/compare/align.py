@@ -201,9 +201,13 @@ def load_sessions(
 
 
 def nothing_in_common(against: "PairwiseComparison") -> str:
-    """Explain why two sessions can't be compared, with the progress of each."""
-    sides = (_progress(side) for side in (against.base, against.new))
-    return f"{against.base.name} and {against.new.name}: no case was measured in both ({'; '.join(sides)})"
+    """Explain why two sessions can't be compared: the progress of each, and what no case shares."""
+    base, new = against.base, against.new
+    apart = [option for option in SAME_WORK if not _values(base, option) & _values(new, option)]
+    why = f"; none has the same {' or '.join(apart)}" if apart else ""
+    return (
+        f"{base.name} and {new.name}: no case was measured in both ({_progress(base)}; {_progress(new)}){why}"
+    )
 
 
 def _progress(side: ComparedSession) -> str:

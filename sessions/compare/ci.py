@@ -1,7 +1,6 @@
 """Comparisons as CI services read them: JUnit XML, and annotations with a summary for GitHub Actions."""
 
 from collections.abc import Iterator
-from typing import Literal
 from xml.etree import ElementTree
 
 from benchtui.sessions.compare.align import AlignedCase, PairwiseComparison, SessionComparison
@@ -17,8 +16,6 @@ MOST_SUMMARY_BYTES = 1_000_000
 SUMMARY = "GITHUB_STEP_SUMMARY"
 """Variable with the file for the summary of a step."""
 
-Level = Literal["error", "warning"]
-
 
 def junit(comparison: SessionComparison, gate: Gate) -> str:
     """Return a comparison as JUnit XML: a suite per new session, a test per case.
@@ -27,14 +24,14 @@ def junit(comparison: SessionComparison, gate: Gate) -> str:
     """
     suites = ElementTree.Element("testsuites", name="benchtui")
     for pair in comparison.against:
-        title = _xml(f"{pair.new.name} against {pair.base.name}")
+        title = replace_unprintable(f"{pair.new.name} against {pair.base.name}")
         suite = ElementTree.SubElement(suites, "testsuite", name=title)
         for row in pair.rows:
             _add_test(suite, pair, row, gate)
         fails, line = gate_line(pair, gate)
         whole = ElementTree.SubElement(suite, "testcase", classname="benchtui", name="gate")
         if fails:
-            ElementTree.SubElement(whole, "failure", message=_xml(line))
+            ElementTree.SubElement(whole, "failure", message=replace_unprintable(line))
         suite.set("tests", str(len(suite)))
         for count, tag in (("failures", "failure"), ("skipped", "skipped")):
             suite.set(count, str(len(suite.findall(f"testcase/{tag}"))))
@@ -43,13 +40,15 @@ def junit(comparison: SessionComparison, gate: Gate) -> str:
 
 
 def _add_test(suite: ElementTree.Element, pair: PairwiseComparison, row: AlignedCase, gate: Gate) -> None:
-    test = ElementTree.SubElement(suite, "testcase", classname="benchtui.case", name=_xml(row.case.name))
+    test = ElementTree.SubElement(
+        suite, "testcase", classname="benchtui.case", name=replace_unprintable(row.case.name)
+    )
     if row.pair:
         test.set("time", f"{row.pair.new.typical_ms / 1000:.6f}")
     if problem := case_problem(pair, row, gate):
-        ElementTree.SubElement(test, "failure", message=_xml(problem))
+        ElementTree.SubElement(test, "failure", message=replace_unprintable(problem))
     elif reason := _undecided(row):
-        ElementTree.SubElement(test, "skipped", message=_xml(reason))
+        ElementTree.SubElement(test, "skipped", message=replace_unprintable(reason))
 
 
 def _undecided(row: AlignedCase) -> str | None:
@@ -59,14 +58,9 @@ def _undecided(row: AlignedCase) -> str | None:
     return ratio_cell(row.ratio) if row.verdict in (Verdict.UNSURE, Verdict.REPORTED) else None
 
 
-def _xml(text: str) -> str:
-    """Replace what XML can't contain."""
-    return replace_unprintable(text)
-
-
 def annotations(comparison: SessionComparison, gate: Gate) -> Iterator[str]:
     """Yield workflow commands of GitHub Actions: an error per failed case, a warning per undecided one."""
-    texts: dict[Level, list[str]] = {"error": [], "warning": []}
+    texts: dict[str, list[str]] = {"error": [], "warning": []}
     for pair in comparison.against:
         for row in pair.rows:
             if problem := case_problem(pair, row, gate):
@@ -86,13 +80,9 @@ def _escaped(text: str) -> str:
 
 def summary(comparison: SessionComparison, gate: Gate | None, markdown: str) -> str:
     """Return the summary of a step: whether the gate passed, its lines, and the comparison in Markdown."""
-    if gate is None:
-        return _cut(markdown)
-    ends = [gate_line(pair, gate) for pair in comparison.against]
-    verdict = "fail" if any(fails for fails, _ in ends) else "pass"
-    lines = "\n".join(f"- {line}" for _, line in ends)
-    return _cut(f"**Gate: {verdict}**\n\n{lines}\n\n{markdown}")
-
-
-def _cut(text: str) -> str:
-    return text.encode()[:MOST_SUMMARY_BYTES].decode(errors="ignore")
+    if gate is not None:
+        ends = [gate_line(pair, gate) for pair in comparison.against]
+        verdict = "fail" if any(fails for fails, _ in ends) else "pass"
+        lines = "\n".join(f"- {line}" for _, line in ends)
+        markdown = f"**Gate: {verdict}**\n\n{lines}\n\n{markdown}"
+    return markdown.encode()[:MOST_SUMMARY_BYTES].decode(errors="ignore")

@@ -15,6 +15,7 @@ from markdown_it import MarkdownIt
 ROOT = Path(__file__).parents[2]
 OF_ROOT = tuple(ROOT / f"{name}.md" for name in ("README", "SKILL", "AGENTS"))
 PAGES = (*OF_ROOT, *sorted((ROOT / "docs").rglob("*.md")))
+PROJECT = ROOT / "pyproject.toml"
 _REPOSITORY = tomllib.loads((ROOT / "packaging/project.toml").read_text("utf-8"))["repository"]
 _ADDRESS = re.compile(r"(github\.com/|uses: )[\w.-]+/benchtui\b")
 GAP = "[…]"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 import pytest
-from docs_pages import OF_ROOT, PAGES, ROOT, Block, blocks, examples, matches, run, shown, with_address
+from docs_pages import OF_ROOT, PAGES, PROJECT, ROOT, Block, blocks, examples, matches, run, shown, with_address
 from docs_pages import patterns as patterns_of
 from markdown_it import MarkdownIt
 
@@ -52,13 +52,14 @@ def test_commands_print_what_the_page_shows(page: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_pages_show_real_output(page: Path) -> None:
     outputs = {each.command: each.output for each in shown(page)}
-    assert not [line for lines in outputs.values() for line in lines if line.endswith("...")]
+    printed = [block.text for block in blocks(page) if block.language in ("console", "text")]
+    assert not [line for text in printed for line in text.splitlines() if "..." in line]
     for command, pattern in patterns_of(page).items():
         assert matches("\n".join(outputs[command]), pattern, "..."), command
 
 
 def test_pages_have_the_address_of_the_repository() -> None:
-    texts = {name_of(page): page.read_text("utf-8") for page in PAGES}
+    texts = {name_of(page): page.read_text("utf-8") for page in (*PAGES, PROJECT)}
     assert [name for name, text in texts.items() if text != with_address(text)] == [], "run `make docs-output`"
     others = "git+https://github.com/someone/benchtui' uses: someone/benchtui/.github@main"
     assert "someone" not in with_address(others)

@@ -8,7 +8,7 @@ import textwrap
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from docs_pages import PAGES, Example, blocks, examples, run, shortened, with_address
+from docs_pages import PAGES, PROJECT, Example, blocks, examples, run, shortened, with_address
 
 
 def recorded(example: Example, folder: Path, home: Path) -> list[str]:
@@ -49,6 +49,7 @@ def main() -> None:
     for page in PAGES:
         if not wanted or page in wanted:
             page.write_text(rewritten(page), "utf-8")
+    PROJECT.write_text(with_address(PROJECT.read_text("utf-8")), "utf-8")
 
 
 if __name__ == "__main__":

@@ -153,18 +153,10 @@ def _grouped(
         yield Effect(option, tuple(group), chosen)
 
 
-def _value(effect: Effect) -> str:
-    values = sorted({getattr(pair.new.config, effect.option) for pair in effect.pairs})
-    return _between([f"{value:,}" if isinstance(value, int) else str(value) for value in values])
-
-
-def _base(effect: Effect) -> str:
-    values = sorted({getattr(pair.base.config, effect.option) for pair in effect.pairs})
-    return _between([f"{value:,}" if isinstance(value, int) else str(value) for value in values])
-
-
-def _between(values: Sequence[str]) -> str:
-    return values[0] if len(values) == 1 else f"{values[0]} to {values[-1]}"
+def _values(option: str, side: Iterable[Result]) -> str:
+    values = sorted({getattr(result.config, option) for result in side})
+    texts = [f"{value:,}" if isinstance(value, int) else str(value) for value in values]
+    return texts[0] if len(texts) == 1 else f"{texts[0]} to {texts[-1]}"
 
 
 def _where(effect: Effect) -> str | None:
@@ -172,15 +164,21 @@ def _where(effect: Effect) -> str | None:
     return None if effect.option in ANYWHERE else f"{config.machine} {config.device}".strip()
 
 
+def _ratios(effect: Effect) -> list[float]:
+    """Return the ratios of throughput; those that a neighbor may have made of any size only without others."""
+    ratios = [pair.throughput for pair in effect.pairs if pair.throughput]
+    bounded = [ratio for ratio in ratios if ratio.bounds or not ratio.outside]
+    return [ratio.value for ratio in bounded or ratios]
+
+
 def _throughput(effect: Effect) -> str | None:
-    values = [pair.throughput.value for pair in effect.pairs if pair.throughput]
+    values = _ratios(effect)
     return span(ratio_text(min(values)), ratio_text(max(values))) if values else None
 
 
 def _time_per_sample(effect: Effect) -> str | None:
     """Format the range of the changes in the time per sample, in percent."""
-    ratios = [pair.throughput.value for pair in effect.pairs if pair.throughput]
-    values = [1 / ratio - 1 for ratio in ratios if ratio]  # the smallest ones are rounded to 0
+    values = [1 / ratio - 1 for ratio in _ratios(effect) if ratio]  # the smallest ones are rounded to 0
     return span(signed_percent(min(values)), signed_percent(max(values))) if values else None
 
 
@@ -235,8 +233,8 @@ _ADVICE: dict[str, str] = {
 """Advice by verdict, if all pairs agree."""
 _COLUMNS: tuple[Column[Effect], ...] = (
     Column("Option", lambda effect: _name(effect.option), right=False),
-    Column("Value", _value, right=False),
-    Column("Against", _base, right=False),
+    Column("Value", lambda effect: _values(effect.option, (pair.new for pair in effect.pairs)), right=False),
+    Column("Against", lambda effect: _values(effect.option, (pair.base for pair in effect.pairs)), right=False),
     Column("On", _where, right=False),
     Column("Throughput (×)", _throughput),
     Column("Time per sample (%)", _time_per_sample),

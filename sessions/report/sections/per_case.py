@@ -79,7 +79,10 @@ _SCALING: tuple[Column[Step], ...] = (
     Column("Throughput (samples/s)", lambda step: number(step.result.metrics.samples_per_s)),
     Column("Throughput per item (samples/s)", lambda step: number(step.per_item)),
     Column("Per item, relative to first batch size", lambda step: number(step.per_item_relative)),
-    Column("Throughput relative to linear scaling", lambda step: ratio_text(step.against_linear)),
+    Column(
+        "Throughput relative to linear scaling",
+        lambda step: ratio_text(step.against_linear) if step.against_linear else None,
+    ),
     Column("Gain per doubling (%)", lambda step: percent(step.gain_per_doubling)),
     Column("Relative to the previous size", lambda step: verdict_cell(step.gain), right=False),
 )

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from benchtui.sessions.analysis.scaling import Step, scaling
-from benchtui.sessions.payloads import Reported
+from benchtui.sessions.payloads import Environment, Reported
 from benchtui.sessions.stats.results import series
 
 
@@ -48,6 +48,20 @@ def test_scaling_ignores_plan_order_and_counts_repeats_once(bench: Any) -> None:
     found = scaled(bench, bench.case(4, 20.0), bench.case(1, 10.0), bench.case(4, 90.0))
     assert [step.result.config.batch_size for step in found] == [1, 4]
     assert found[1].against_linear == pytest.approx(2.0)
+
+
+def test_disturbed_size_has_no_relative_figures_and_is_no_reference(bench: Any) -> None:
+    around = {"environment": Environment(others_cpu_percent=80.0, processors=2)}
+    made = [
+        bench.case(size, ms, end=around if ms > 50 else {}) for size, ms in ((1, 90.0), (2, 9.0), (4, 70.0))
+    ]
+    disturbed, first, again, last = scaled(bench, *made, bench.case(8, 12.0))
+    for step in (disturbed, again):
+        assert (step.per_item_relative, step.against_linear, step.gain) == (None, None, None)
+        assert step.per_item > 0
+    assert (first.against_linear, first.gain) == (1, None)
+    assert last.against_linear == pytest.approx(3.0)
+    assert last.gain_per_doubling == pytest.approx(3**0.5 - 1)
 
 
 def test_single_batch_size_has_no_scaling(bench: Any) -> None:

@@ -273,6 +273,27 @@ def test_precision_gain_is_claimed_if_the_option_was_applied(bench: Any, read: R
     assert (tally, ratios) == ("1 FASTER, 1 UNSURE and 1 not applied", "1.000 to 2.00")
 
 
+def test_ratios_next_to_a_neighbor_are_in_no_range(bench: Any, read: Read) -> None:
+    busy = Environment(others_cpu_percent=80.0, processors=2)
+    end = {"environment": busy, "marks": ("disturbed: other processes used 80% CPU",)}
+    made = [
+        bench.case(
+            size,
+            ms,
+            compile=mode,
+            effective=bench.effective(compiled=mode != "off"),
+            end=end if ms > 50 else {},
+        )
+        for size, ms, mode in ((1, 500.0, "off"), (1, 8.0, "default"), (2, 16.0, "off"), (2, 8.0, "default"))
+    ]
+    document = read(full_report(bench.session(*made)))
+    check(document)
+    effects = document["What each option brings"].columns("Option", "Throughput (×)", "Pairs", "Verdicts")
+    assert ["compiling", "2.00", "2", "1 UNSURE and 1 FASTER"] in effects
+    scaling = document["Scaling with batch size"].columns("Case", "Throughput relative to linear scaling")
+    assert [cell for name, cell in scaling if "compile=off" in name] == ["–", "1.000"]
+
+
 def test_compile_gain_includes_the_cost_of_the_first_step(bench: Any, read: Read) -> None:
     on = bench.effective(compiled=True)
     session = bench.session(

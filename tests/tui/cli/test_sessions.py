@@ -114,7 +114,8 @@ def test_sessions_without_common_cases_fail_with_one_line(home: Path, make_story
     done = run("compare", "old", "new")
     assert isinstance(done.exception, BenchtuiError)
     assert str(done.exception) == (
-        "old and new: no case was measured in both (old: 1 of 1 cases measured; new: 1 of 1 cases measured)"
+        "old and new: no case was measured in both (old: 1 of 1 cases measured; new: 1 of 1 cases measured);"
+        " none has the same batch_size"
     )
 
 

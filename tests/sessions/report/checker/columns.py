@@ -67,6 +67,16 @@ class Cell:
         return [Cell(self.facts, row, None) for row in self.facts.series(self.row)]
 
     @property
+    def reference(self) -> "Cell":
+        """The smallest batch that was measured away from neighbors, or of all if none was."""
+        return self.sound[0]
+
+    @property
+    def sound(self) -> "list[Cell]":
+        beside = self.recorded.only_next_to_a_neighbor
+        return [each for each in self.series if not beside(each["case"])] or self.series
+
+    @property
     def per_item(self) -> float:
         return float(self["samples_per_s"] / self["batch_size"])
 
@@ -120,7 +130,7 @@ def _peak_per_sample(cell: Cell) -> float | None:
 
 def _before(cell: Cell) -> Cell:
     """Return the case of the next smaller batch size."""
-    smaller = [each for each in cell.series if each["batch_size"] < cell["batch_size"]]
+    smaller = [each for each in cell.sound if each["batch_size"] < cell["batch_size"]]
     return smaller[-1]
 
 
@@ -189,9 +199,9 @@ NUMBERS: dict[str, Callable[[Cell], Value]] = {
     ),
     # scaling
     "Throughput per item (samples/s)": lambda cell: cell.per_item,
-    "Per item, relative to first batch size": lambda cell: cell.per_item / cell.series[0].per_item,
+    "Per item, relative to first batch size": lambda cell: cell.per_item / cell.reference.per_item,
     "Throughput relative to linear scaling": lambda cell: (
-        cell["samples_per_s"] / cell.series[0]["samples_per_s"]
+        cell["samples_per_s"] / cell.reference["samples_per_s"]
     ),
     "Gain per doubling (%)": _per_doubling,
     "Throughput against the baseline (×)": _speedup,

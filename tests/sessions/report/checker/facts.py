@@ -60,9 +60,14 @@ class Pair:
         }
         return {word for word in VERDICTS if not excluded.get(word)}
 
+    @property
+    def next_to_a_neighbor(self) -> bool:
+        """Whether nothing bounds the ratio because of something outside the cases."""
+        return self.doubt == "outside" and self.low is None
+
     def times(self, factor: float) -> "Pair":
         """Return the pair scaled by a factor. Its verdict is then unknown, unless it has no bounds."""
-        unbounded = self.doubt == "no interval" or (self.doubt == "outside" and self.low is None)
+        unbounded = self.doubt == "no interval" or self.next_to_a_neighbor
         word, doubt = (self.verdict, self.doubt) if unbounded else (None, None)
         scaled = {name: end and end * factor for name, end in (("low", self.low), ("high", self.high))}
         return replace(self, value=self.value * factor, **scaled, verdict=word, doubt=doubt)

@@ -88,7 +88,10 @@ def _words(claim: Claim, option: str, base: Row, new: Row) -> set[str]:
 
 
 def _check_effect(claim: Claim, row: dict[str, str], option: str, pairs: Pairs) -> None:
-    values = [claim.facts.throughput(*pair).value for pair in pairs]
+    ratios = [claim.facts.throughput(*pair) for pair in pairs]
+    values = [ratio.value for ratio in ratios if not ratio.next_to_a_neighbor] or [
+        each.value for each in ratios
+    ]
     _require_ends(claim, row["Throughput (×)"], min(values), max(values), "throughput")
     _require_ends(claim, row["Time per sample (%)"], 100 / max(values) - 100, 100 / min(values) - 100, "time")
     tally = re.findall(r"([\d,]+) ([A-Za-z ]+?)(?=, \d| and \d|$)", row["Verdicts"])

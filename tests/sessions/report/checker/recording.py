@@ -39,6 +39,10 @@ class Recording:
         quiet = [row for row in steps if int(row["round"]) not in self._shared_rounds(case)]
         return [float(row[name]) for row in quiet or steps if row.get(name)]
 
+    def only_next_to_a_neighbor(self, case: int) -> bool:
+        rounds = {int(row["round"]) for row in self.steps.get(case, [])}
+        return bool(rounds) and rounds <= self._shared_rounds(case)
+
     def _shared_rounds(self, case: int) -> set[int]:
         ends = [
             each
