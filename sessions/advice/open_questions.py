@@ -27,7 +27,7 @@ from benchtui.sessions.stats.baseline import baselines
 from benchtui.sessions.stats.ratios import comparison, matched
 from benchtui.sessions.stats.results import Result, by_work, measured
 from benchtui.sessions.stats.sampling import LEAST_ROUNDS
-from benchtui.sessions.stats.verdicts import FIRST_ROUNDS, Doubt, Ratio, Verdict
+from benchtui.sessions.stats.verdicts import FIRST_ROUNDS, UNTESTED, Doubt, Ratio, Verdict
 from benchtui.sessions.sweep.options import AXES
 
 ROUNDS_WORTH = 30
@@ -60,10 +60,6 @@ Obstacle = Literal["close", "many rounds", "steps", "totals", "no interval", "fi
 """Reason that no new sweep decides a question: no number of rounds would; it needs too many rounds; typical and
 fast steps disagree; typical steps and the total time disagree; the source has no steps; files
 changed during the session; measuring takes over an hour; the session itself must be resumed."""
-
-
-UNTESTED = (Verdict.UNSURE, Verdict.REPORTED)
-"""Verdicts that another measurement may settle."""
 _CONTESTED: dict[Doubt, Obstacle] = {Doubt.STEPS: "steps", Doubt.TOTALS: "totals"}
 
 

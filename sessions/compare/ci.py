@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 from benchtui.sessions.compare.align import AlignedCase, PairwiseComparison, SessionComparison
 from benchtui.sessions.compare.gate import Gate, case_problem, gate_line
 from benchtui.sessions.sanitize import replace_unprintable
-from benchtui.sessions.stats.verdicts import Verdict
+from benchtui.sessions.stats.verdicts import UNTESTED
 from benchtui.sessions.text.wording import ratio_cell
 
 MOST_ANNOTATIONS = 10
@@ -27,14 +27,14 @@ def junit(comparison: SessionComparison, gate: Gate) -> str:
     """
     suites = ElementTree.Element("testsuites", name="benchtui")
     for pair in comparison.against:
-        title = _xml(f"{pair.new.name} against {pair.base.name}")
+        title = replace_unprintable(f"{pair.new.name} against {pair.base.name}")
         suite = ElementTree.SubElement(suites, "testsuite", name=title)
         for row in pair.rows:
             _add_test(suite, pair, row, gate)
         fails, line = gate_line(pair, gate)
         whole = ElementTree.SubElement(suite, "testcase", classname="benchtui", name="gate")
         if fails:
-            ElementTree.SubElement(whole, "failure", message=_xml(line))
+            ElementTree.SubElement(whole, "failure", message=replace_unprintable(line))
         suite.set("tests", str(len(suite)))
         for count, tag in (("failures", "failure"), ("skipped", "skipped")):
             suite.set(count, str(len(suite.findall(f"testcase/{tag}"))))
@@ -43,25 +43,22 @@ def junit(comparison: SessionComparison, gate: Gate) -> str:
 
 
 def _add_test(suite: ElementTree.Element, pair: PairwiseComparison, row: AlignedCase, gate: Gate) -> None:
-    test = ElementTree.SubElement(suite, "testcase", classname="benchtui.case", name=_xml(row.case.name))
+    test = ElementTree.SubElement(
+        suite, "testcase", classname="benchtui.case", name=replace_unprintable(row.case.name)
+    )
     if row.pair:
         test.set("time", f"{row.pair.new.typical_ms / 1000:.6f}")
     if problem := case_problem(pair, row, gate):
-        ElementTree.SubElement(test, "failure", message=_xml(problem))
+        ElementTree.SubElement(test, "failure", message=replace_unprintable(problem))
     elif reason := _undecided(row):
-        ElementTree.SubElement(test, "skipped", message=_xml(reason))
+        ElementTree.SubElement(test, "skipped", message=replace_unprintable(reason))
 
 
 def _undecided(row: AlignedCase) -> str | None:
     """Return why nothing follows for a case; None for one with a verdict."""
     if row.ratio is None:
         return "not measured in both sessions"
-    return ratio_cell(row.ratio) if row.verdict in (Verdict.UNSURE, Verdict.REPORTED) else None
-
-
-def _xml(text: str) -> str:
-    """Replace what XML can't contain."""
-    return replace_unprintable(text)
+    return ratio_cell(row.ratio) if row.verdict in UNTESTED else None
 
 
 def annotations(comparison: SessionComparison, gate: Gate) -> Iterator[str]:
@@ -71,7 +68,7 @@ def annotations(comparison: SessionComparison, gate: Gate) -> Iterator[str]:
         for row in pair.rows:
             if problem := case_problem(pair, row, gate):
                 texts["error"].append(f"{row.case.name}: {problem}")
-            elif row.verdict is Verdict.UNSURE and row.ratio:
+            elif row.verdict in UNTESTED and row.ratio:
                 texts["warning"].append(f"{row.case.name}: {ratio_cell(row.ratio)}")
     for level, of_level in texts.items():
         more = len(of_level) - MOST_ANNOTATIONS
