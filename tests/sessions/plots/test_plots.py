@@ -157,7 +157,7 @@ def test_captions_of_measured_steps_explain_their_bars(bench: Any) -> None:
     data = plot_data(whole(bench))
     for plan in (curves.latency, curves.throughput):
         assert plan(data).caption.count("Bars:") == 1
-    assert "Median step. Bars: from the fastest step to p95" in curves.latency(data).caption
+    assert "Typical step. Bars: from the fastest step to p95" in curves.latency(data).caption
 
 
 def test_memory_of_the_whole_device_is_drawn_if_nothing_else_is_known(tmp_path: Path) -> None:
@@ -388,7 +388,7 @@ def test_captions_name_medians_and_bars_only_where_there_are_some(bench: Any) ->
         return {name: plot.caption for name, plot in named(render_plots(session)[0]).items()}
 
     known = caption_of(bench.session(bench.case(1, 10.0), bench.case(2, 15.0)))
-    assert "Median step. Bars: from the fastest step to p95" in known["latency"]
+    assert "Typical step. Bars: from the fastest step to p95" in known["latency"]
     assert "Bars: 95% interval" in known["throughput"] and "Bars: 95% interval." in known["speedup"]
     reported = Reported(steps=20, latency_mean_ms=5.0, samples_per_s=200.0)
     imported = (bench.case(size, outcome="ok", end={"reported": reported}) for size in (1, 2))
