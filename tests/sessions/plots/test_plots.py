@@ -116,6 +116,7 @@ def test_each_plot_has_its_values_as_titles(bench: Any) -> None:
     assert found["memory"][0] == "cpu fp32 compile=off bs=1: 500 MB"
     assert found["speedup"][0] == "cpu fp32 compile=off bs=4: 2.00 × (1.81 to 2.21)"
     assert found["compile"][0] == "cpu fp32 compile=off bs=1 seq=128: 0.890 s"
+    assert found["compile"][1] == "cpu fp32 compile=off bs=1 seq=128: 10.0 ms (9.32 to 10.7)"
     assert found["parts"][0] == "cpu fp32 compile=off bs=1 seq=128: tokenize 10.0 %"
     assert found["power"][0] == "cpu fp32 compile=off bs=1 seq=128: mean power 100 W"
     assert [len(found[name]) for name in ("throughput", "speedup", "compile", "parts")] == [7, 5, 12, 18]
