@@ -65,8 +65,8 @@ def _regressions_text(against: PairwiseComparison, failed: Sequence[AlignedCase]
     lost = sum(row.lost for row in failed)
     slower = len(failed) - lost
     texts = (
-        slower and f"{count(slower, 'case')} significantly more than {_percent(limit)} slower",
-        lost and f"{count(lost, 'case')} measured in A but not in {against.new_letter}",
+        f"{count(slower, 'case')} significantly more than {_percent(limit)} slower" if slower else "",
+        f"{count(lost, 'case')} measured in A but not in {against.new_letter}" if lost else "",
     )
     return f"{'; '.join(filter(None, texts))}, such as {failed[0].case.name}"
 
