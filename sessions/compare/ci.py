@@ -43,9 +43,8 @@ def junit(comparison: SessionComparison, gate: Gate) -> str:
 
 
 def _add_test(suite: ElementTree.Element, pair: PairwiseComparison, row: AlignedCase, gate: Gate) -> None:
-    test = ElementTree.SubElement(
-        suite, "testcase", classname="benchtui.case", name=replace_unprintable(row.case.name)
-    )
+    name = replace_unprintable(row.case.name)
+    test = ElementTree.SubElement(suite, "testcase", classname="benchtui.case", name=name)
     if row.pair:
         test.set("time", f"{row.pair.new.typical_ms / 1000:.6f}")
     if problem := case_problem(pair, row, gate):

@@ -275,8 +275,7 @@ class LineChart:
         return Curve(letter, "strong" if chosen else role, dots)
 
     def _dot(self, point: Point) -> Dot | None:
-        value = self._with_interval(point)
-        index = point.case.index
+        value, index = self._with_interval(point), point.case.index
         return None if value is None else Dot(float(point.x), value.middle, value.low, value.high, index)
 
     def _with_interval(self, point: Point) -> Value | None:
