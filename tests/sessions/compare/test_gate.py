@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions.compare.align import AlignedCase, ComparedSession, PairwiseComparison
+from benchtui.sessions.compare.align import AlignedCase, ComparedSession, PairwiseComparison, slower_by
 from benchtui.sessions.compare.gate import Gate, case_problem, gate_line
 from benchtui.sessions.events import CaseFinished
 from benchtui.sessions.state.case import CaseState
@@ -87,6 +87,11 @@ def test_line_of_a_gate_that_passes_says_what_it_let_pass(rows: Any, gate: Gate,
     ("rows", "gate", "line"),
     [
         ((SAME, SLOWER, SLOWER), Gate(case=0.05), "2 cases … 5% slower, such as bs=2; 0 UNSURE"),
+        (
+            (ratio(1.0, 1.9),),
+            Gate(unsure_fails=True),
+            "could not have seen less than 91% in bs=1; 1 UNSURE (fails)",
+        ),
         ((SAME, lost(2)), Gate(case=0.05), "1 case measured in A but not in B, such as bs=2; 0 UNSURE"),
         (
             (SLOWER, lost(2)),
@@ -146,5 +151,6 @@ def test_each_case_that_fails_has_its_problem(gate: Gate, problems: list[str | N
 def test_sum_decides_its_gate_by_the_whole_interval() -> None:
     """Four losses of 20%, of which 19.5% are sure."""
     pair = against(*[SLOWER] * 4)
+    assert case_problem(pair, pair.rows[0], Gate(case=slower_by(SLOWER))) is None
     assert pair.loss == pytest.approx(0.2, abs=0.06) and gate_line(pair, Gate(overall=pair.loss * 0.99))[0]
     assert not gate_line(pair, Gate(overall=pair.loss))[0]
