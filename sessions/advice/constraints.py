@@ -21,7 +21,7 @@ class Constraints(msgspec.Struct, frozen=True):
     """Peak memory on the device: the highest reading of driver, allocator and tensors."""
     p99_ms: float | None = None
     latency_ms: float | None = None
-    """Median step, or the mean if the source has no steps."""
+    """Typical step, or the mean if the source has no steps."""
     power_w: float | None = None
     """Mean power of the device during measuring."""
     kl: float | None = None

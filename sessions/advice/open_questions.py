@@ -27,7 +27,7 @@ from benchtui.sessions.stats.baseline import baselines
 from benchtui.sessions.stats.ratios import comparison, matched
 from benchtui.sessions.stats.results import Result, by_work, measured
 from benchtui.sessions.stats.sampling import LEAST_ROUNDS
-from benchtui.sessions.stats.verdicts import FIRST_ROUNDS, Doubt, Ratio, Verdict
+from benchtui.sessions.stats.verdicts import FIRST_ROUNDS, UNTESTED, Doubt, Ratio, Verdict
 from benchtui.sessions.sweep.options import AXES
 
 ROUNDS_WORTH = 30
@@ -65,10 +65,6 @@ changed during the session; measuring takes over an hour; the session itself mus
 search was over before the cases were measured."""
 OUT_OF_BUDGET = "the budget is spent"
 """Why measuring ends, or a case isn't measured."""
-
-
-UNTESTED = (Verdict.UNSURE, Verdict.REPORTED)
-"""Verdicts that another measurement may settle."""
 _CONTESTED: dict[Doubt, Obstacle] = {Doubt.STEPS: "steps", Doubt.TOTALS: "totals"}
 
 

@@ -32,7 +32,7 @@ from benchtui.sessions.state.judging import SAME_WITHIN
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import Result, by_work, measured
 from benchtui.sessions.stats.sampling import Bounds
-from benchtui.sessions.stats.verdicts import Doubt, Ratio, Tail, Verdict, compare_tails
+from benchtui.sessions.stats.verdicts import UNTESTED, Doubt, Ratio, Tail, Verdict, compare_tails
 from benchtui.sessions.sweep import UNKNOWN, Axes, Config, Sweep, Work
 from benchtui.sessions.sweep.options import AXES, CHOICES
 
@@ -282,7 +282,7 @@ def _unsure(
     tied = {row.case.index for row in near}
     others = (row for row in ranked if row.case.index not in tied)
     rivals = (Rival(row, ahead_by(row, best, metrics)) for row in others)
-    return tuple(rival for rival in rivals if rival.ratio.verdict in (Verdict.UNSURE, Verdict.REPORTED))
+    return tuple(rival for rival in rivals if rival.ratio.verdict in UNTESTED)
 
 
 def may_be_better(ratio: Ratio) -> bool:

@@ -26,7 +26,6 @@ from benchtui.sessions.advice.open_questions import (
     ABOUT_NEED,
     OUT_OF_BUDGET,
     ROUNDS_WORTH,
-    UNTESTED,
     About,
     OpenQuestion,
     effects,
@@ -43,7 +42,7 @@ from benchtui.sessions.stats.baseline import baselines
 from benchtui.sessions.stats.noise import LEAST_KNOWN, kind_of
 from benchtui.sessions.stats.ratios import comparison
 from benchtui.sessions.stats.results import Result, measured
-from benchtui.sessions.stats.verdicts import Ratio
+from benchtui.sessions.stats.verdicts import UNTESTED, Ratio
 from benchtui.sessions.sweep import MOST_ROUNDS, Find
 
 LOOKS_SHARE = 0.7

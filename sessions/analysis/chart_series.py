@@ -13,7 +13,7 @@ from benchtui.sessions.metrics.catalogue import CATALOGUE
 from benchtui.sessions.metrics.quantity import CaseData, Quantity
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.evidence import computed_metrics
+from benchtui.sessions.stats.evidence import computed_metrics, typical_ms
 from benchtui.sessions.sweep import Config, task_named
 from benchtui.sessions.sweep.options import NUMERIC, SHOWN
 
@@ -31,7 +31,7 @@ class Value(msgspec.Struct, frozen=True):
     middle: float
     low: float | None = None
     high: float | None = None
-    """95% interval, if there are enough steps; it always contains the value."""
+    """95% interval of a rate or a typical step, if known; it always contains the value."""
 
 
 class PlotMetric(msgspec.Struct, frozen=True):
@@ -58,28 +58,16 @@ def _plot_metric(row: Quantity) -> PlotMetric:
 
 
 def _value(row: Quantity, case: CaseState, metrics: Metrics) -> Value | None:
-    if row.key.endswith("_p50_ms"):
-        return _median(getattr(metrics, row.key.replace("_p50_ms", "_ms")))
     middle = row.figure(CaseData(case, metrics))
-    if middle is None:
-        return None
-    return _rate(middle, metrics) if row.unit.endswith("/s") else Value(middle)
+    if middle is None and row.key == _TYPICAL:
+        middle = typical_ms(case, metrics)
+    if middle is None and row.key.endswith("_p50_ms"):  # a source without steps states the mean
+        spread: Distribution | None = getattr(metrics, row.key.replace("_p50_ms", "_ms"))
+        middle = spread.mean if spread else None
+    return None if middle is None else Value(middle)
 
 
-def _rate(rate: float, metrics: Metrics) -> Value:
-    """Return a rate, total over total, with the interval of the throughput."""
-    samples, low, high = metrics.samples_per_s, metrics.samples_per_s_low, metrics.samples_per_s_high
-    if not samples or low is None or high is None:
-        return Value(rate)
-    return Value(rate, rate * low / samples, rate * high / samples)
-
-
-def _median(spread: Distribution | None) -> Value | None:
-    if spread is None:
-        return None
-    return Value(spread.mean if spread.median is None else spread.median, spread.low, spread.high)
-
-
+_TYPICAL = "latency_typical_ms"
 BY_QUANTITY = {
     row.key: _plot_metric(row)
     for row in sorted((row for row in CATALOGUE if row.charted), key=lambda row: row.better != "higher")
@@ -87,7 +75,7 @@ BY_QUANTITY = {
 """Metrics by the key of their quantity, rates first."""
 PLOT_METRICS = tuple(BY_QUANTITY.values())
 SAMPLES = BY_QUANTITY["samples_per_s"]
-LATENCY = BY_QUANTITY["latency_p50_ms"]
+LATENCY = BY_QUANTITY[_TYPICAL]
 
 COUNTED_STATES = ("ok", "running", "queued")
 """States in which a case's steps count; the others are marked. Between two rounds a case is queued again."""

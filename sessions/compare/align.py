@@ -23,7 +23,7 @@ from benchtui.sessions.stats.ratios import (
     widened_for_pace,
 )
 from benchtui.sessions.stats.results import Result, measured
-from benchtui.sessions.stats.verdicts import Ratio, Verdict
+from benchtui.sessions.stats.verdicts import UNTESTED, Ratio, Verdict
 from benchtui.sessions.sweep import named_values
 from benchtui.sessions.sweep.options import BY_NAME, CHOICES, OPTIONS, value_text
 
@@ -155,9 +155,9 @@ class PairwiseComparison(msgspec.Struct, frozen=True):
 
     def unresolved(self, share: float) -> tuple[AlignedCase, ...]:
         """Return the undecided rows in which a difference of this share could have gone unseen, worst first."""
-        undecided = (row for row in self.compared if row.verdict in (Verdict.UNSURE, Verdict.REPORTED))
-        blind = [row for row in undecided if _resolution(row) > share]
-        return tuple(sorted(blind, key=_resolution, reverse=True))
+        undecided = (row for row in self.compared if row.verdict in UNTESTED)
+        blind = [row for row in undecided if resolution(row) > share]
+        return tuple(sorted(blind, key=resolution, reverse=True))
 
 
 class SessionComparison(msgspec.Struct, frozen=True):
@@ -382,7 +382,7 @@ def _answer(result: Result) -> tuple[object, ...] | None:
     return (result.session.start.sweep.dataset, answer.kind, answer.probe, answer.amount, answer.digest)
 
 
-def _resolution(row: AlignedCase) -> float:
+def resolution(row: AlignedCase) -> float:
     """Return the smallest difference that would have been seen, as a share; infinite if nothing bounds it."""
     seen = row.ratio.resolution if row.ratio else None
     return inf if seen is None else seen

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 from benchtui.sessions.compare.align import AlignedCase, PairwiseComparison, SessionComparison
 from benchtui.sessions.compare.gate import Gate, case_problem, gate_line
 from benchtui.sessions.sanitize import replace_unprintable
-from benchtui.sessions.stats.verdicts import Verdict
+from benchtui.sessions.stats.verdicts import UNTESTED
 from benchtui.sessions.text.wording import ratio_cell
 
 MOST_ANNOTATIONS = 10
@@ -40,9 +40,8 @@ def junit(comparison: SessionComparison, gate: Gate) -> str:
 
 
 def _add_test(suite: ElementTree.Element, pair: PairwiseComparison, row: AlignedCase, gate: Gate) -> None:
-    test = ElementTree.SubElement(
-        suite, "testcase", classname="benchtui.case", name=replace_unprintable(row.case.name)
-    )
+    name = replace_unprintable(row.case.name)
+    test = ElementTree.SubElement(suite, "testcase", classname="benchtui.case", name=name)
     if row.pair:
         test.set("time", f"{row.pair.new.typical_ms / 1000:.6f}")
     if problem := case_problem(pair, row, gate):
@@ -55,7 +54,7 @@ def _undecided(row: AlignedCase) -> str | None:
     """Return why nothing follows for a case; None for one with a verdict."""
     if row.ratio is None:
         return "not measured in both sessions"
-    return ratio_cell(row.ratio) if row.verdict in (Verdict.UNSURE, Verdict.REPORTED) else None
+    return ratio_cell(row.ratio) if row.verdict in UNTESTED else None
 
 
 def annotations(comparison: SessionComparison, gate: Gate) -> Iterator[str]:
@@ -65,7 +64,7 @@ def annotations(comparison: SessionComparison, gate: Gate) -> Iterator[str]:
         for row in pair.rows:
             if problem := case_problem(pair, row, gate):
                 texts["error"].append(f"{row.case.name}: {problem}")
-            elif row.verdict is Verdict.UNSURE and row.ratio:
+            elif row.verdict in UNTESTED and row.ratio:
                 texts["warning"].append(f"{row.case.name}: {ratio_cell(row.ratio)}")
     for level, of_level in texts.items():
         more = len(of_level) - MOST_ANNOTATIONS

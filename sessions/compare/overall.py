@@ -43,8 +43,7 @@ def overall(
         return None
     quiet = _enough([ratio for ratio in ratios if set(ratio.outside) <= {MACHINE_SPEED}], ratios)
     used = _enough([ratio for ratio in quiet if ratio.bounds], quiet)
-    apart = 2 * BETWEEN_SESSIONS**2 if pairs[0].base.session is not pairs[0].new.session else 0.0
-    mean = _geometric_mean(used, apart)
+    mean = _geometric_mean(used)
     speedups = [each for each in machine_speedups if each]
     if speedups and len(used) >= LEAST_CASES:
         pace = min(low for low, _ in speedups), max(high for _, high in speedups)
@@ -57,13 +56,13 @@ def _enough(some: Sequence[Ratio], every: Sequence[Ratio]) -> Sequence[Ratio]:
     return some if len(some) >= min(LEAST_CASES, len(every)) else every
 
 
-def _geometric_mean(ratios: Sequence[Ratio], apart: float) -> Ratio:
+def _geometric_mean(ratios: Sequence[Ratio]) -> Ratio:
     """Return the geometric mean of several ratios. Of one it is that ratio itself."""
     if len(ratios) == 1:
         return ratios[0]
     combine = _by_differences if len(ratios) >= LEAST_CASES else _by_bounds
     bounds, fast, totals = (
-        combine(known, apart) if all(known := [getattr(each, name) for each in ratios]) else None
+        combine(known) if all(known := [getattr(each, name) for each in ratios]) else None
         for name in ("bounds", "fast", "totals")
     )
     causes = (why.partition(":")[0] for each in ratios for why in each.outside)  # without names of processes
@@ -80,13 +79,14 @@ def _geometric_mean(ratios: Sequence[Ratio], apart: float) -> Ratio:
     )
 
 
-def _by_differences(parts: Sequence[Bounds], apart: float) -> Bounds:
+def _by_differences(parts: Sequence[Bounds]) -> Bounds:
     """Return the bounds of the geometric mean by Student's t over the cases."""
     logs = [log(each.value) for each in parts]
-    return Bounds.around(fmean(logs), sqrt(variance(logs) / len(logs) + apart), len(logs) - 1)
+    error = sqrt(variance(logs) / len(logs) + 2 * BETWEEN_SESSIONS**2)
+    return Bounds.around(fmean(logs), error, len(logs) - 1)
 
 
-def _by_bounds(parts: Sequence[Bounds], apart: float) -> Bounds:
+def _by_bounds(parts: Sequence[Bounds]) -> Bounds:
     """Return the geometric mean of the bounds of a few cases. They include the variance between sessions."""
     names = Bounds.__struct_fields__
     return Bounds(*(prod(getattr(each, name) for each in parts) ** (1 / len(parts)) for name in names))

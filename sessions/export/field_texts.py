@@ -87,7 +87,7 @@ FIELDS = {
     "low": "Lower bound of the 95% interval.",
     "margin": "Margin within which two cases count as the same.",
     "marks": "Caveats of the measurement.",
-    "max_latency_ms": "Maximum median step time.",
+    "max_latency_ms": "Maximum typical step.",
     "max_p99_ms": "Maximum p99 of the step time.",
     "max_power_w": "Maximum mean power.",
     "max_time": "Maximum measuring time of a case, per round.",

@@ -94,6 +94,11 @@ def result(field: str, source: str = STEPS) -> Reading:
     return Reading(source, lambda data: getattr(data.result, field, None))
 
 
+def typical_bounds(field: str) -> Reading:
+    """Read an end or the half-width of the interval of the typical step."""
+    return Reading(STEPS, lambda data: getattr(data.result and data.result.typical_bounds, field, None))
+
+
 def ratio(field: str) -> Reading:
     """Read a property of the ratio to the baseline."""
     return Reading(STEPS, lambda data: getattr(data.ratio, field, None))

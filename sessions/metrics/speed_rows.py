@@ -10,6 +10,7 @@ from benchtui.sessions.metrics.readings import (
     of_requests,
     result,
     spread,
+    typical_bounds,
 )
 
 SERVES = ("serve-batch", "serve")
@@ -46,7 +47,6 @@ LATENCY = (
         latency("median"),
         "p50",
         interval=("latency_interval_low_ms", "latency_interval_high_ms"),
-        charted="latency p50",
     ),
     figure(
         "latency_typical_ms",
@@ -55,19 +55,20 @@ LATENCY = (
         result("typical_ms"),
         "Step",
         interval=("latency_typical_low_ms", "latency_typical_high_ms"),
+        charted="typical step",
     ),
     *ends(
         "latency_typical_{}_ms",
         "Typical step",
         "Lower end of the typical step's 95% interval, which holds fresh processes of the case; null if nothing"
         " bounds it.",
-        lambda end: result(f"typical_{end}_ms"),
+        typical_bounds,
     ),
     figure(
         "latency_typical_percent",
         "± 95% interval of the typical step",
         "Half-width of that interval, relative to the typical step.",
-        result("typical_percent"),
+        typical_bounds("half_width_percent"),
         "± 95%",
         format="half width",
         better="lower",

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -70,7 +71,7 @@ def case_speedups(data: PlotData) -> list[CaseSpeedup]:
 
 
 def compiling(data: PlotData) -> Plan | SkippedPlot:
-    """Plan the plot of compile cost (cold steps above steady state) and median step."""
+    """Plan the plot of compile cost (cold steps above steady state) and typical step."""
     rows = compiled_and_not(data)
     if not rows:
         return SkippedPlot("compile", "no compiled case has recorded steps")
@@ -78,7 +79,7 @@ def compiling(data: PlotData) -> Plan | SkippedPlot:
     doubt_note = _doubtful(speedup_label(data, result) for result in shown)
     caption = (
         "Left: time of the first step, and of warm-up steps in which torch compiled, above steady state."
-        " Right: median step, which compiling should shorten; bars: 95% interval."
+        " Right: typical step, which compiling should shorten; bars: 95% interval."
         f" {step_counts(rows)}{doubt_note}{more}"
     )
     draw = partial(_draw_compiling, data=data, rows=shown)
@@ -197,11 +198,10 @@ def _draw_compiling(figure: "Figure", data: PlotData, rows: Sequence[Result]) ->
         compiled = result.config.compile != "off"
         color, pattern = (style.COLORS[1], "///") if compiled else (style.COLORS[4], "")
         left.barh(row, (result.metrics.cold_cost_ms or 0) / 1000, 0.62, color=color, hatch=pattern)
-        spread = result.metrics.latency_ms
-        if spread.low is not None and spread.high is not None:
-            right.hlines(row, spread.low, spread.high, colors=style.INK, linewidth=1.2)
+        if (bounds := result.typical_bounds) and bounds.high < inf:
+            right.hlines(row, bounds.low, bounds.high, colors=style.INK, linewidth=1.2)
         right.plot([result.typical_ms], [row], "s" if compiled else "o", color=color, markersize=6)
-    for axes, unit in ((left, "Cold cost (s)"), (right, "Median step (ms)")):
+    for axes, unit in ((left, "Cold cost (s)"), (right, "Typical step (ms)")):
         _rows(axes, [speedup_label(data, result) for result in rows])
         axes.set_xlim(left=0)
         axes.set_xlabel(unit)
@@ -211,10 +211,11 @@ def _draw_compiling(figure: "Figure", data: PlotData, rows: Sequence[Result]) ->
 
 
 def _compile_values(left: "Axes", right: "Axes", row: int, result: Result) -> Iterator[Value]:
-    cost_s, steps, name = (result.metrics.cold_cost_ms or 0) / 1000, result.metrics.latency_ms, result.name
+    cost_s, name = (result.metrics.cold_cost_ms or 0) / 1000, result.name
     step_ms = f"{time_ms(result.typical_ms)} ms"
     yield Value(left.transData, (0, cost_s), (row - 0.31, row + 0.31), value_text(name, f"{number(cost_s)} s"))
-    text = value_text(name, step_ms, time_ms(steps.low), time_ms(steps.high))
+    ends = (time_ms(bounds.low), time_ms(bounds.high)) if (bounds := result.typical_bounds) else ()
+    text = value_text(name, step_ms, *ends)
     yield Value(right.transData, (result.typical_ms,) * 2, (row,) * 2, text)
 
 

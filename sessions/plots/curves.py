@@ -84,12 +84,12 @@ def throughput_of(results: Sequence[Result]) -> tuple[ToPoint, Curve]:
 
 
 def latency(data: PlotData) -> Plan | SkippedPlot:
-    """Plan the plot of the median step over batch size, or of the mean if no case has a median."""
+    """Plan the plot of the typical step over batch size, or of the mean if no case has a median."""
     return _plan(data, *latency_of(data.results))
 
 
 def latency_of(results: Sequence[Result]) -> tuple[ToPoint, Curve]:
-    """Return the step time to plot: the median, or the mean if no case has a median."""
+    """Return the step time to plot: the typical step, or the mean if no case has a median."""
     medians = any(result.metrics.latency_ms.median is not None for result in results)
     return _latency, _LATENCY if medians else replace(_LATENCY, caption="Mean step.")
 
@@ -356,7 +356,7 @@ _LATENCY = Curve(
     "latency",
     "Latency",
     quantity("latency_typical_ms"),
-    "Median step.",
+    "Typical step.",
     "no case was measured",
     bars=f"Bars: from the fastest step to p95, or to the slowest with fewer than {LEAST_FOR_P95} steps.",
 )

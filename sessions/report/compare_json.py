@@ -61,8 +61,6 @@ class RatioJson(Record, frozen=True, kw_only=True, omit_defaults=False):
     """Why it is ``UNSURE``: ``no interval``, ``wide``, ``steps``, ``totals``, ``files`` or ``outside``."""
     reason: str | None
     """Why it is ``UNSURE``, in words, with what limits it."""
-    contested: bool
-    """Whether the interval alone would give a verdict, but other evidence contradicts it."""
     resolution: float | None
     """Smallest difference that would have been detected, as a fraction of 1."""
     rounds_wanted: int | None
@@ -78,8 +76,6 @@ class RowJson(Record, frozen=True, kw_only=True, omit_defaults=False):
     new: CaseRow | None
     ratio: RatioJson | None
     """Ratio of time per sample at the typical step. Null if either case wasn't measured."""
-    throughput_ratio: RatioJson | None
-    """Same as ``ratio``, kept for programs that read it."""
     verdict: VerdictName | None
     """Verdict on the ratio."""
     machine_pace: tuple[float, float] | None
@@ -193,7 +189,6 @@ def _row(row: AlignedCase) -> RowJson:
         base=_case(row.base, pair.base if pair else None),
         new=_case(row.new, pair.new if pair else None),
         ratio=ratio_json(row.ratio),
-        throughput_ratio=ratio_json(pair.throughput if pair else None),
         verdict=verdict_name(row.verdict) if row.verdict else None,
         machine_pace=row.machine_speedup,
         same_answer=row.same_answer,
@@ -226,12 +221,11 @@ def ratio_json(ratio: Ratio | None) -> RatioJson | None:
         value=ratio.value,
         low=ratio.low,
         high=ratio.high,
-        sure_low=ratio.bounds.sure_low if ratio.bounds else None,
-        sure_high=ratio.bounds.sure_high if ratio.bounds else None,
+        sure_low=ratio.sure_low,
+        sure_high=ratio.sure_high,
         verdict=verdict_name(ratio.verdict),
         doubt=ratio.doubt,
         reason=why_unsure(ratio),
-        contested=ratio.contested,
         resolution=ratio.resolution,
         rounds_wanted=ratio.rounds_wanted,
         outside=ratio.outside,

@@ -9,7 +9,7 @@ from __future__ import annotations  # Metrics is only a type here: its module im
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from math import inf, log, sqrt
-from statistics import fmean
+from statistics import fmean, geometric_mean
 from typing import TYPE_CHECKING, Protocol, cast
 
 import msgspec
@@ -332,6 +332,27 @@ def estimate_of(figures: Sequence[Statistic], result: Sampled, others: Spread) -
         between = max(between, own.variance)
     shared = Spread(between / n, noise.freedom(n))
     return Estimate(center, (Spread(within, inf),), shared, assumed=not noise.known)
+
+
+def typical_ms(case: CaseState, metrics: Metrics) -> float:
+    """Return the typical step in milliseconds, which ratios are based on.
+
+    The geometric mean of the medians of the rounds that nothing disturbed, or of all if there are none; the
+    mean if a source that kept no steps reports no median.
+    """
+    latency, medians = metrics.latency_ms, metrics.rounds_ms
+    if len(medians) > 1 and case.steps_measured and min(medians) > 0:
+        return geometric_mean(undisturbed(case, medians) or medians)
+    return latency.mean if latency.median is None else latency.median
+
+
+def rate_bounds(metrics: Metrics, evidence: Sampled) -> tuple[float, float] | None:
+    """Return the 95% interval of samples per second, which holds fresh processes; None if nothing bounds it."""
+    bounds, rate = mean_bounds_ms(evidence), metrics.samples_per_s
+    if bounds is None or not rate or not evidence.case.steps_measured or not bounds.low > 0:
+        return None
+    samples = 1000 * metrics.samples_per_step
+    return min(rate, samples / bounds.high), max(rate, samples / bounds.low)
 
 
 def bounds_ms(result: Sampled) -> Bounds | None:

@@ -174,14 +174,9 @@ def memory_ratio(base: Result, new: Result) -> Ratio | None:
     return Ratio(value, Bounds(value, low, high, low, high), same_within=base.noise.same_within)
 
 
-def cold_cost_ms(result: Result) -> float | None:
-    """Return the extra time of the cold steps over steady state. With ``compile``, that is the compile time."""
-    return result.metrics.cold_cost_ms
-
-
 def break_even_steps(pair: Comparison) -> int | None:
     """Return the steps after which the new case's cold steps pay off; None unless it is FASTER."""
-    cost_ms, saved_ms = cold_cost_ms(pair.new), pair.base.typical_ms - pair.new.typical_ms
+    cost_ms, saved_ms = pair.new.metrics.cold_cost_ms, pair.base.typical_ms - pair.new.typical_ms
     if cost_ms is None or pair.latency is None or pair.latency.verdict is not Verdict.FASTER:
         return None
     return ceil(cost_ms / saved_ms) if saved_ms > 0 else None
@@ -376,7 +371,7 @@ def _over_rounds(value: float, rounds: Sequence[Sequence[Statistic]], base: Resu
         return Ratio(value, same_within=base.noise.margin, rounds=few)
     (one, first, first_n), (other, second, second_n) = (log_mean_of_rounds(side) for side in rounds)
     bounds = Estimate(one - other, (Spread(first, first_n), Spread(second, second_n))).bounds()
-    return Ratio(bounds.value, bounds, same_within=base.noise.margin, rounds=min(map(len, rounds)))
+    return Ratio(bounds.value, bounds, same_within=base.noise.margin, rounds=few)
 
 
 def _among_others(ratio: Ratio, base: Sampled, new: Sampled) -> Ratio:

@@ -4,7 +4,6 @@ from __future__ import annotations  # Metrics is only a type here: its module im
 
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
-from statistics import geometric_mean
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -13,9 +12,8 @@ from msgspec import structs
 from benchtui.sessions.state.case import CaseState, peak_mb
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats import evidence
-from benchtui.sessions.stats.disturbance import undisturbed
 from benchtui.sessions.stats.ended_rounds import with_result
-from benchtui.sessions.stats.evidence import Evidence, bounds_ms, mean_bounds_ms, summarize, with_noise
+from benchtui.sessions.stats.evidence import Evidence, bounds_ms, rate_bounds, summarize, typical_ms, with_noise
 from benchtui.sessions.stats.noise import Noise
 from benchtui.sessions.stats.sampling import Bounds, Sample
 from benchtui.sessions.sweep import Config, Task, Work, distinct_works, task_named
@@ -51,33 +49,12 @@ class Result(msgspec.Struct, frozen=True):
 
     @property
     def typical_ms(self) -> float:
-        """Typical step in milliseconds, which ratios are based on.
-
-        The median step; with several rounds, the geometric mean of the medians of those that nothing disturbed,
-        if there are any. The mean if a source that kept no steps reports no median.
-        """
-        latency, medians = self.metrics.latency_ms, self.metrics.rounds_ms
-        if len(medians) > 1 and self.case.steps_measured and min(medians) > 0:
-            return geometric_mean(undisturbed(self.case, medians) or medians)
-        return latency.mean if latency.median is None else latency.median
+        """Typical step in milliseconds, which ratios are based on."""
+        return typical_ms(self.case, self.metrics)
 
     @property
-    def typical_low_ms(self) -> float | None:
-        """Lower end of the typical step's 95% interval, with fresh processes; None if nothing bounds it."""
-        return self._typical_bounds.low if self._typical_bounds else None
-
-    @property
-    def typical_high_ms(self) -> float | None:
-        """Upper end of that interval."""
-        return self._typical_bounds.high if self._typical_bounds else None
-
-    @property
-    def typical_percent(self) -> float | None:
-        """Half-width of that interval in percent of the typical step."""
-        return self._typical_bounds.half_width_percent if self._typical_bounds else None
-
-    @property
-    def _typical_bounds(self) -> Bounds | None:
+    def typical_bounds(self) -> Bounds | None:
+        """Bounds of the typical step, which hold fresh processes; None if nothing bounds it."""
         return bounds_ms(self)
 
     @property
@@ -187,15 +164,9 @@ def _with_rate_bounds(found: Metrics, evidence: Evidence) -> Metrics:
 
     That of its metrics knows only the processes that were measured.
     """
-    bounds, rate = mean_bounds_ms(evidence), found.samples_per_s
-    if bounds is None or not rate or not evidence.case.steps_measured or not bounds.low > 0:
-        return found
-    samples = 1000 * found.samples_per_step
-    return structs.replace(
-        found,
-        samples_per_s_low=min(rate, samples / bounds.high),
-        samples_per_s_high=max(rate, samples / bounds.low),
-    )
+    bounds = rate_bounds(found, evidence)
+    low, high = bounds or (found.samples_per_s_low, found.samples_per_s_high)
+    return structs.replace(found, samples_per_s_low=low, samples_per_s_high=high)
 
 
 def series(results: Iterable[Result]) -> tuple[Series, ...]:

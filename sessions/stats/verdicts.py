@@ -38,6 +38,8 @@ class Verdict(StrEnum):
     """As reported by sources that kept no steps, so that it can't be tested."""
 
 
+UNTESTED = (Verdict.UNSURE, Verdict.REPORTED)
+"""Verdicts that another measurement may settle."""
 VerdictName = Literal["FASTER", "SLOWER", "SAME", "UNSURE", "REPORTED"]
 """Verdict as all documents for programs spell it."""
 
@@ -150,11 +152,6 @@ class Ratio(msgspec.Struct, frozen=True):
         if self.bounds is None or _beyond(self.bounds.sure_low, self.bounds.sure_high):
             return None
         return _beyond(self.bounds.low, self.bounds.high)
-
-    @property
-    def contested(self) -> bool:
-        """Whether the interval alone would give a verdict, but something else contradicts it."""
-        return self.doubt in (Doubt.STEPS, Doubt.TOTALS, Doubt.OUTSIDE)
 
     @property
     def resolution(self) -> float | None:

@@ -204,7 +204,12 @@ def _share(share: float) -> str:
 
 
 def ratio_cell(ratio: Ratio) -> str:
-    """Return a ratio as a table cell, with its interval and verdict."""
+    """Return a ratio as a table cell, with its interval and verdict.
+
+    Next to a neighbor, nothing follows from the ratio, which is left out.
+    """
+    if ratio.doubt is Doubt.OUTSIDE and ratio.bounds is None:
+        return str(verdict_cell(ratio))
     shown = ratio_with_interval(ratio) if ratio.bounds else f"{ratio_text(ratio.value)} ×"
     return f"{shown}, {verdict_cell(ratio)}"
 

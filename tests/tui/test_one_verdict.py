@@ -18,10 +18,12 @@ import pytest
 from click.testing import CliRunner
 from random_sessions import random_events, run
 
+import benchtui.tui.charts.screen  # noqa: F401 -- defines the keys that hints name
 from benchtui.sessions.advice.conclusion import conclude
 from benchtui.sessions.advice.objectives import Objective
 from benchtui.sessions.advice.optimal import decide, works
-from benchtui.sessions.compare.align import compare_sessions, load_sessions
+from benchtui.sessions.analysis.chart_series import LATENCY, SAMPLES
+from benchtui.sessions.compare.align import SessionComparison, compare_sessions, load_sessions
 from benchtui.sessions.events import (
     CaseFinished,
     Explained,
@@ -37,6 +39,7 @@ from benchtui.sessions.payloads import Host
 from benchtui.sessions.plots.bars import case_speedups
 from benchtui.sessions.plots.spec import plot_data
 from benchtui.sessions.report import compare
+from benchtui.sessions.report.comparison.decision import sentences
 from benchtui.sessions.report.content import Items
 from benchtui.sessions.report.overview.choices import choices
 from benchtui.sessions.report.overview.decision import decision
@@ -61,7 +64,7 @@ from benchtui.tui.charts.line_chart import LineChart
 from benchtui.tui.cli import app
 from benchtui.tui.cli.text.compare import comparison_text
 from benchtui.tui.compare import rows as abreast
-from benchtui.tui.compare.panels import Detail, detail_lines
+from benchtui.tui.compare.panels import ComparisonSummary, Detail, detail_lines, summary_lines
 from benchtui.tui.live.case_verdicts import CaseVerdicts
 from benchtui.tui.model.case_rows import CaseRows
 from benchtui.tui.model.row_cells import VERDICT_ROLES
@@ -269,7 +272,7 @@ def test_the_monitor_interval_equals_the_report_interval(path: Path) -> None:
     case_rows = CaseRows(session, UNICODE)
     case_rows.refresh(session.cases)
     for result in measured(session):
-        told = result.typical_percent
+        told = result.typical_bounds and result.typical_bounds.half_width_percent
         assert case_rows.value(result.case, "interval") == (told and pytest.approx(told, rel=1e-6))
 
 
@@ -319,6 +322,21 @@ def test_a_very_long_case_counts_toward_noise_once_summarized(
     found = case_rows.verdicts.verdict(case)
     assert found is not None
     assert found.high == throughput_ratio(measured(session)[0], result).high  # type: ignore[union-attr]
+
+
+def test_charts_have_the_intervals_of_the_report(path: Path) -> None:
+    session = Session.load(path)
+    judge = CaseVerdicts(session, SWEEP_DEFAULTS)
+    for case in session.cases:
+        judge.add_ended(case)
+    chart = LineChart(session, lambda case: metrics(case) if case.state == "ok" else None, UNICODE, judge)
+    rows = {row["case"]: row for row in json.loads(exported.as_json(session))["cases"]}
+    for metric, name in ((SAMPLES, "samples_per_s{}"), (LATENCY, "latency_typical{}_ms")):
+        chart.choice.metric, chart.choice.automatic = metric, False
+        chart.update()
+        for dot in (dot for curve in chart.plot().curves for dot in curve.dots):
+            found = [rows[dot.case][name.format(end)] for end in ("", "_low", "_high")]
+            assert [dot.y, dot.low, dot.high] == [each and pytest.approx(each) for each in found]
 
 
 def optimal(path: Path, *options: str) -> list[dict[str, Any]]:
@@ -425,6 +443,68 @@ def test_every_view_gives_a_pair_the_same_verdict(path: Path, folder: Path, with
                 assert bool(re.search(rf"(?<![\d.]){amount}\s{{1,3}}{word}", text)) == (
                     bool(amount) and not in_sum
                 )
+
+
+@pytest.mark.parametrize("within", [None, 0.1])
+def test_every_view_gives_all_cases_together_the_same_verdict(
+    path: Path, folder: Path, within: float | None
+) -> None:
+    for paths in pairs_of(path, folder):
+        found = compare_sessions(load_sessions(paths, VerdictSettings(same_within=within)))
+        word = sum_of(found)
+        sentence = " ".join(sentences(found)[0].split())
+        assert bool(word) is (" × as fast as " in sentence)
+        summary = ComparisonSummary(found, tuple(sentences(found)), 1, 1, "", "plan")
+        page = " ".join(" ".join(text for text, _ in line) for line in summary_lines(summary, 400, 40, UNICODE))
+        margin = ["--same-within", f"{100 * within}%"] if within is not None else []
+        done = CliRunner().invoke(app, ["compare", *map(str, paths), "--format", "json", *margin])
+        overall = json.loads(done.stdout)["against"][0]["overall"]
+        assert (overall and overall["ratio"]["verdict"]) == word
+        if overall is None:
+            continue
+        assert re.search(rf" over [\d,]+ (of [\d,]+ )?cases?( \([^)]*\))?, {word}\b", sentence)
+        for text in (comparison_text(found), compare.markdown(found), page):
+            assert without_signs(sentence) in without_signs(text.replace("- ", ""))
+        if overall["cases"] > 1:
+            assert re.search(rf"all [\d.,]+x [=FSr?]? ?{word}\b", page)
+
+
+def without_signs(text: str) -> str:
+    """Return a text in one line, without the sign of ratios, which screens write as x."""
+    return re.sub(r" ×|(?<=\d)x\b", "", " ".join(text.split()))
+
+
+def sum_of(found: SessionComparison) -> str | None:
+    overall = found.against[0].overall
+    return overall.ratio.verdict.name if overall else None
+
+
+def test_sums_of_generated_and_imported_sessions_have_several_verdicts(folder: Path) -> None:
+    """The agreement above covers more than one verdict."""
+    pairs = [(written(seed, 0, folder), written(seed, 1, folder)) for seed in SEEDS]
+    for path in (pairs[1][0], imported(SOURCES[0], folder)):
+        pairs.append((path, Path(shutil.copy(path, folder / f"again-{path.stem}.json"))))
+    words = {sum_of(compare_sessions(load_sessions(pair))) for pair in pairs}
+    assert words >= {"SAME", "UNSURE", "REPORTED"}
+
+
+def test_next_asks_about_the_cases_that_the_table_leaves_open(path: Path) -> None:
+    session = Session.load(path)
+    words = row_verdicts(json.loads(exported.as_json(session))["cases"])
+    done = CliRunner().invoke(app, ["next", str(path), "--json"])
+    if done.exception:
+        assert session.start.source and "benchtui can't run them" in str(done.exception)
+        return
+    asked = [each for each in json.loads(done.stdout)["questions"] if "verdict" in each["about"]]
+    found = {each["cases"][1]["case"]: each["ratio"]["verdict"] for each in asked}
+    assert found == {index: word for index, word in words.items() if word in ("UNSURE", "REPORTED")}
+
+
+def test_imported_results_are_reported_in_every_view(folder: Path) -> None:
+    """The agreement above covers REPORTED, which no session with steps has."""
+    path = imported(SOURCES[0], folder)
+    assert set(row_verdicts(json.loads(exported.as_json(Session.load(path)))["cases"]).values()) >= {"REPORTED"}
+    assert {said["verdict"] for said in optimal(path)} == {"REPORTED"}
 
 
 def _table_of(text: str) -> str:

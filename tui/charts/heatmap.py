@@ -16,6 +16,7 @@ from benchtui.tui.charts.readout import (
     option_words,
     ratio_span,
     title,
+    with_interval,
 )
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.heat_grid import HeatGrid, Heatmap
@@ -135,7 +136,9 @@ class HeatmapChart:
         if cell is None:
             return [[("no case was planned here", "muted")]]
         name = (format.clean(self._labels[cell.case.index]), "plain")
-        return [[name], *case_facts(cell.case, cell.value, self._choice.metric, self._judge, self._symbols)]
+        metric = self._choice.metric
+        value = with_interval(cell.case, cell.value, metric, self._known(cell.case), self._judge)
+        return [[name], *case_facts(cell.case, value, metric, self._judge, self._symbols)]
 
     def plot(self) -> Heatmap:
         """Build the grids."""

@@ -27,6 +27,7 @@ from benchtui.tui.charts.readout import (
     option_words,
     state_span,
     title,
+    with_interval,
 )
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.listing import Listing
@@ -183,7 +184,8 @@ class LineChart:
             self.choice.axis,
         )
         name = (format.clean(short_name(point.case.config, shown)), "plain")
-        return [[name], *case_facts(point.case, point.value, self.choice.metric, self._judge, self._symbols)]
+        value = self._with_interval(point)
+        return [[name], *case_facts(point.case, value, self.choice.metric, self._judge, self._symbols)]
 
     def plot(self) -> Plot:
         """Build the plot."""
@@ -199,7 +201,7 @@ class LineChart:
             x_title=option_words(self.choice.axis),
             x_values=tuple(sorted({float(point.x) for line in self.chart.lines for point in line.points})),
             logarithmic=self.choice.logarithmic,
-            chosen=_dot(at) if at and at.value else None,
+            chosen=self._dot(at) if at else None,
             hint=self._hint(),
         )
 
@@ -236,7 +238,7 @@ class LineChart:
         return (option_word(self.choice.axis), title(self.choice.metric), "state", "from", "to", "n")
 
     def _row(self, point: Point) -> tuple[Span, ...]:
-        value, symbols = point.value or Value(0), self._symbols
+        value, symbols = self._with_interval(point) or Value(0), self._symbols
         has_value = point.value is not None
         low, high = (
             format.significant(bound, symbols) if has_value and bound is not None else symbols.absent
@@ -269,8 +271,16 @@ class LineChart:
 
     def _curve(self, line: ChartLine, chosen: bool) -> Curve:
         letter, role = self._letter(line)
-        dots = tuple(dot for point in line.points if (dot := _dot(point)))
+        dots = tuple(dot for point in line.points if (dot := self._dot(point)))
         return Curve(letter, "strong" if chosen else role, dots)
+
+    def _dot(self, point: Point) -> Dot | None:
+        value, index = self._with_interval(point), point.case.index
+        return None if value is None else Dot(float(point.x), value.middle, value.low, value.high, index)
+
+    def _with_interval(self, point: Point) -> Value | None:
+        metrics = self._known(point.case)
+        return with_interval(point.case, point.value, self.choice.metric, metrics, self._judge)
 
     def _lost(self) -> tuple[OutcomeMarker, ...]:
         """Return markers of cases that ended without a value. The first case at an x value sets the symbol."""
@@ -308,8 +318,3 @@ def letter_of(place: int) -> Span:
     """Return the letter and color role of a line; the letter is unique, and neighbors differ in color."""
     role = LINE_ROLES[place % len(LINE_ROLES)]
     return (ascii_letters[place], role) if place < MAX_LETTERS else ("", "muted")
-
-
-def _dot(point: Point) -> Dot | None:
-    value = point.value
-    return None if value is None else Dot(float(point.x), value.middle, value.low, value.high, point.case.index)

@@ -1,7 +1,10 @@
 """Words of charts: metrics, values with their intervals, and verdicts, independent of Textual."""
 
-from benchtui.sessions.analysis.chart_series import PlotMetric, Value
+from typing import TYPE_CHECKING
+
+from benchtui.sessions.analysis.chart_series import LATENCY, PlotMetric, Value
 from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.stats.evidence import bounds_ms, rate_bounds
 from benchtui.sessions.sweep.options import BY_NAME
 from benchtui.sessions.text.formatting import ratio_text
 from benchtui.themes.symbols import Symbols
@@ -11,6 +14,9 @@ from benchtui.tui.live.case_verdicts import CaseVerdicts
 from benchtui.tui.model.case_rows import ROLES
 from benchtui.tui.model.row_cells import VERDICT_ROLES, ratio_cell
 from benchtui.tui.table.case_names import case_name
+
+if TYPE_CHECKING:  # importing numpy would delay the first frame
+    from benchtui.sessions.stats.case_metrics import Metrics
 
 
 def title(figure: PlotMetric) -> str:
@@ -31,6 +37,22 @@ def option_word(axis: str) -> str:
 def state_span(case: CaseState, symbols: Symbols) -> Span:
     """Return a case's state with its sign."""
     return (f"{getattr(symbols, case.state)} {case.state}", ROLES[case.state])
+
+
+def with_interval(
+    case: CaseState, value: Value | None, figure: PlotMetric, metrics: "Metrics | None", judge: CaseVerdicts
+) -> Value | None:
+    """Return a rate or a typical step with its 95% interval, which holds fresh processes."""
+    evidence = judge.evidence(case)
+    if value is None or metrics is None or evidence is None:
+        return value
+    if figure.of is LATENCY.of:
+        bounds = bounds_ms(evidence)
+        return Value(value.middle, bounds.low, bounds.high) if bounds else value
+    ends, rate = rate_bounds(metrics, evidence), metrics.samples_per_s
+    if ends is None or not rate or not figure.higher_is_better:
+        return value
+    return Value(value.middle, *(end * value.middle / rate for end in ends))
 
 
 def case_facts(

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     "--fail-on-unsure",
     "unsure_fails",
     is_flag=True,
-    help="Also exit with 1 if a case is UNSURE; --fail-on then defaults to 0%.",
+    help="Also exit with 1 if a case is UNSURE or REPORTED; --fail-on then defaults to 0%.",
 )
 @click.option(
     "--resolve",
@@ -97,8 +97,8 @@ def compare(
     differs between machines and settings. Verdicts: FASTER and SLOWER (the whole 99% interval lies beyond
     0.5%), SAME (the whole 95% interval lies within --same-within), UNSURE (otherwise, with the smallest
     difference that could have been detected). Exit status with --fail-on: 0 if no case fails, 1 if one does, 2
-    for invalid usage or nothing to compare. UNSURE fails only with --fail-on-unsure, or with --resolve if it is
-    too noisy.
+    for invalid usage or nothing to compare. UNSURE and REPORTED fail only with --fail-on-unsure, or with
+    --resolve if a case is too noisy.
     """
     paths = baseline_first(sessions, baseline)
     if output:

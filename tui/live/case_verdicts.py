@@ -99,16 +99,15 @@ class CaseVerdicts:
         one, other = self._evidence(base), self._evidence(result)
         return throughput_ratio(one, other) or latency_ratio(one, other) if one and other else None
 
-    def throughput_ratio(self, base: CaseState, new: CaseState) -> Ratio | None:
-        """Return the throughput ratio of two measured cases; None without evidence."""
-        one, other = self._evidence(base), self._evidence(new)
-        return throughput_ratio(one, other) if one and other else None
-
     def half_width_percent(self, case: CaseState) -> float | None:
         """Return half of the 95% interval of a measured case's typical step, in percent of it."""
-        evidence = self._evidence(self._measured[case.index]) if case.index in self._measured else None
+        evidence = self.evidence(case)
         bounds = bounds_ms(evidence) if evidence else None
         return bounds.half_width_percent if bounds else None
+
+    def evidence(self, case: CaseState) -> Evidence | None:
+        """Return what verdicts on a measured case use; None without a result."""
+        return self._evidence(self._measured[case.index]) if case.index in self._measured else None
 
     def base_of(self, case: CaseState) -> CaseState | None:
         """Return the baseline of a case, chosen by the report's rule (``sessions.stats.baseline``)."""

@@ -94,7 +94,7 @@ def _ended(row: Quantity) -> Value:
 ACCEPTED = quantity("draft_acceptance_percent")
 _LIVE = frozenset(
     (
-        "latency_p50_ms",
+        "latency_typical_ms",
         "latency_p99_ms",
         "samples_per_s",
         "tokens_per_s",

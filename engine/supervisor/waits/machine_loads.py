@@ -42,8 +42,8 @@ class MachineLoads:
 
     def gpu_percent(self, node: str | None, index: int, since_s: float) -> float | None:
         """Return the newest utilization of a GPU; None if there is none later than ``QUIET_S`` after a time."""
-        at_s, percent = self._gpus.get((node, index, "utilization_percent"), (0.0, 0.0))
-        return percent if at_s >= since_s + QUIET_S else None
+        reading = self._gpus.get((node, index, "utilization_percent"))
+        return reading[1] if reading and reading[0] >= since_s + QUIET_S else None
 
     def temperature_c(self, node: str | None, index: int) -> float | None:
         """Return the newest temperature of a GPU; None if it can't be read."""

@@ -15,7 +15,7 @@ from benchtui.engine.telemetry.neighbors.processes import ProcessTime
 from benchtui.engine.telemetry.processors import busy_s, stolen_s, usable_processors
 from benchtui.sessions.events import Idle
 from benchtui.sessions.payloads import Gpu
-from benchtui.sessions.stats.disturbance import others_limit_percent
+from benchtui.sessions.stats.disturbance import is_noisy
 
 
 class _Moment(msgspec.Struct, frozen=True):
@@ -42,7 +42,7 @@ class IdleProbe:
         own_s = end.own_s - begin.own_s
         others = _percent(begin.busy_s, end.busy_s, span_s, own_s)
         threads = run_delay.since(begin.threads, end.threads)
-        noisy = others is not None and others >= others_limit_percent(self._processor_count)
+        noisy = others is not None and is_noisy(others, self._processor_count)
         return Idle(
             t=now_s,
             window_s=round(span_s, 2),
@@ -81,5 +81,6 @@ def _percent(begin_s: float | None, end_s: float | None, span_s: float, own_s: f
 
 
 def _share_percent(threads: run_delay.ThreadTime | None) -> float | None:
-    wanted_s = threads.ran_s + threads.waited_s if threads else 0.0
-    return round(100 * threads.waited_s / wanted_s, 2) if threads and wanted_s > 0 else None
+    if threads is None or not (wanted_s := threads.ran_s + threads.waited_s):
+        return None
+    return round(100 * threads.waited_s / wanted_s, 2)

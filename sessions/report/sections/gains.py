@@ -6,7 +6,7 @@ from operator import attrgetter
 import msgspec
 
 from benchtui.sessions.report.content import Section, section
-from benchtui.sessions.stats.ratios import Comparison, break_even_steps, cold_cost_ms, comparison, matched
+from benchtui.sessions.stats.ratios import Comparison, break_even_steps, comparison, matched
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.verdicts import Verdict
 from benchtui.sessions.sweep.options import BY_NAME, CHOICES
@@ -72,7 +72,7 @@ def _applied(row: OptionPair) -> str | None:
 
 
 def _cold_cost(row: OptionPair) -> str | None:
-    cold_ms = cold_cost_ms(row.pair.new) if row.option == "compile" else None
+    cold_ms = row.pair.new.metrics.cold_cost_ms if row.option == "compile" else None
     return None if cold_ms is None else number(cold_ms / 1000)
 
 

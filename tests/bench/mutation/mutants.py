@@ -75,6 +75,12 @@ MODULES: dict[str, tuple[str, ...]] = {
         "tests/sessions/advice/test_simulated_races.py",
     ),
     "engine/worker/turns.py": ("tests/engine/worker/test_turns.py",),
+    "sessions/compare/overall.py": ("tests/sessions/compare/test_overall.py",),
+    "sessions/compare/gate.py": ("tests/sessions/compare/test_gate.py",),
+    "engine/telemetry/neighbors/idle.py": ("tests/engine/telemetry/neighbors/test_idle.py",),
+    "engine/telemetry/neighbors/processes.py": ("tests/engine/telemetry/neighbors/test_processes.py",),
+    "engine/telemetry/neighbors/run_delay.py": ("tests/engine/telemetry/neighbors/test_run_delay.py",),
+    "engine/supervisor/waits/machine_loads.py": ("tests/engine/supervisor/waits/test_machine_loads.py",),
     "engine/supervisor/waits/waits.py": ("tests/engine/supervisor/waits/test_waits.py",),
     "engine/supervisor/rounds/between_turns.py": ("tests/engine/supervisor/waits/test_waits.py",),
 }

@@ -6,10 +6,12 @@ from benchtui.sessions.analysis.chart_series import (
     LATENCY,
     PLOT_METRICS,
     SAMPLES,
+    Value,
     available_metrics,
     axes_of,
     chart,
 )
+from benchtui.sessions.payloads import Reported
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.stats.results import measured
@@ -51,13 +53,11 @@ def test_cases_without_the_metric_keep_their_point(bench: Any) -> None:
     assert [point.value is None for point in points] == [False, True, True, True]
 
 
-def test_rate_interval_is_the_inverse_of_the_step_interval(bench: Any) -> None:
-    (case,) = bench.session(bench.case(8, 10.0)).cases
-    known = metrics(case)
-    value = SAMPLES.of(case, known)
-    assert known and value and value.low and value.high
-    assert value.low <= value.middle <= value.high
-    assert value.low == pytest.approx(8000 / known.latency_ms.high, rel=0.01)
+def test_typical_step_is_that_of_reports_and_a_mean_without_steps(bench: Any) -> None:
+    rounds = bench.case(1, rounds=[[ms] * 6 for ms in (8.0, 8.0, 27.0)])
+    without = bench.case(2, end={"reported": Reported(latency_mean_ms=7.0)})
+    found = [LATENCY.of(result.case, result.metrics) for result in measured(bench.session(rounds, without))]
+    assert found == [Value(pytest.approx(12.0)), Value(7.0)]
 
 
 def test_second_case_of_an_aa_pair_is_not_plotted(bench: Any) -> None:
@@ -99,7 +99,7 @@ def test_first_metric_is_the_rate_that_reports_name(
 def test_only_metrics_that_some_case_has_are_listed(bench: Any) -> None:
     plain = bench.session(bench.case(1, 5.0))
     names = [figure.name for figure in available_metrics(plain, metrics)]
-    assert names == ["samples/s", "tokens/s", "latency p50"]
+    assert names == ["samples/s", "tokens/s", "typical step"]
     generated = bench.session(
         bench.case(
             1, [5.0] * 10, parts={"prefill": [1.0] * 10, "decode": [4.0] * 10}, prepared={"new_tokens": 5}

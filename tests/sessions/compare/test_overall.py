@@ -1,14 +1,18 @@
+from collections.abc import Sequence
 from math import exp, log, sqrt
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from benchtui.sessions.compare.align import ComparedSession, PairwiseComparison, compare_sessions
-from benchtui.sessions.compare.overall import overall
+from benchtui.sessions.compare.overall import Overall, overall
 from benchtui.sessions.payloads import Environment, Reported
 from benchtui.sessions.report.comparison.decision import setup_sentence
 from benchtui.sessions.stats.quantiles import student_t_quantile
-from benchtui.sessions.stats.verdicts import Doubt, Verdict
+from benchtui.sessions.stats.ratios import MACHINE_SPEED, Comparison
+from benchtui.sessions.stats.sampling import Bounds
+from benchtui.sessions.stats.verdicts import Doubt, Ratio, Verdict
 
 SHARED = {"environment": Environment(processors=2, gpu_processes=1)}
 
@@ -72,7 +76,7 @@ def test_disturbed_cases_are_left_out_while_there_are_enough_others(bench: Any) 
 def test_mean_without_an_interval_names_what_was_outside(bench: Any) -> None:
     found = compared(bench, (10.0, 10.5), (20.0, 21.0), disturbed=2).overall
     assert found is not None and found.ratio.bounds is None
-    assert found.ratio.doubt is Doubt.OUTSIDE and found.ratio.outside
+    assert (found.ratio.doubt, found.ratio.outside) == (Doubt.OUTSIDE, ("another process used the GPU",))
 
 
 def test_of_nothing_there_is_no_mean() -> None:
@@ -104,3 +108,57 @@ def test_mean_of_reported_ratios_is_reported(bench: Any) -> None:
     sides = [ComparedSession.of(name, session(factor)) for name, factor in (("old", 2.0), ("new", 1.0))]
     found = compare_sessions(sides).against[0].overall
     assert found is not None and found.ratio.verdict is Verdict.REPORTED
+
+
+def together(*ratios: Ratio, paces: Sequence[tuple[float, float] | None] = ()) -> Overall:
+    nobody: Any = None
+    found = overall([Comparison(nobody, nobody, ratio, None) for ratio in ratios], paces)
+    assert found is not None
+    return found
+
+
+def ratio(value: float, **fields: Any) -> Ratio:
+    bounds = Bounds(value, value / 1.1, value * 1.1, value / 1.2, value * 1.2)
+    return Ratio(value, **{"bounds": bounds, "rounds": 3} | fields)
+
+
+FOUR = [ratio(value) for value in (1.1, 1.2, 1.1, 1.2)]
+
+
+def test_mean_names_neighbors_by_what_they_did_and_not_by_their_processes() -> None:
+    why = ("other processes were running: make (bob)",), ("other processes were running: cc1 (eve)", "heat")
+    found = together(*(ratio(1.1, bounds=None, outside=outside) for outside in why))
+    assert found.ratio.outside == ("other processes were running", "heat")
+    assert together(*FOUR[:2]).ratio.outside == ()
+
+
+def test_case_without_a_rate_is_no_part_of_the_mean() -> None:
+    nobody: Any = None
+    assert overall([Comparison(nobody, nobody, Ratio(0.0), None)], ()) is None
+    assert together(Ratio(0.0), *FOUR).cases == 4
+
+
+def test_speed_of_the_machine_is_no_disturbance_and_widens_the_mean_once() -> None:
+    paced = [replace(each, outside=(MACHINE_SPEED,)) for each in FOUR]
+    found = together(*paced, ratio(3.0, outside=(MACHINE_SPEED, "heat")), paces=[(0.9, 1.0), None, (0.95, 1.2)])
+    assert (found.cases, found.disturbed) == (4, 1)
+    plain = together(*FOUR).ratio
+    assert plain.bounds is not None and found.ratio.bounds == plain.bounds.wider(1.2, 1 / 0.9)
+    assert (found.ratio.outside, plain.outside) == ((MACHINE_SPEED,), ())
+    assert together(*FOUR, paces=[None, None]).ratio == plain
+    few = together(*FOUR[:3], paces=[(0.5, 2.0)]).ratio
+    assert few.bounds == together(*FOUR[:3]).ratio.bounds, "their own intervals are wider already"
+
+
+def test_mean_is_as_doubtful_as_its_cases() -> None:
+    unlike = ratio(1.1, rounds=5, same_within=0.04, reported=True, unlike_files=True)
+    both, alike = together(ratio(1.1, same_within=0.02), unlike).ratio, together(unlike, unlike).ratio
+    assert (both.rounds, both.same_within, both.reported, both.unlike_files) == (3, 0.04, False, True)
+    assert (alike.rounds, alike.reported) == (5, True)
+    assert not together(*FOUR).ratio.unlike_files
+
+
+def test_bounds_of_a_few_cases_are_the_mean_of_theirs() -> None:
+    bounds = together(ratio(1.0), ratio(1.21), ratio(1.1)).ratio.bounds
+    ends = (1.1, 1.0, 1.21, 1.1 / 1.2, 1.32)
+    assert bounds == Bounds(*(pytest.approx(end) for end in ends))

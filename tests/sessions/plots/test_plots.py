@@ -116,6 +116,7 @@ def test_each_plot_has_its_values_as_titles(bench: Any) -> None:
     assert found["memory"][0] == "cpu fp32 compile=off bs=1: 500 MB"
     assert found["speedup"][0] == "cpu fp32 compile=off bs=4: 2.00 × (1.81 to 2.21)"
     assert found["compile"][0] == "cpu fp32 compile=off bs=1 seq=128: 0.890 s"
+    assert found["compile"][1] == "cpu fp32 compile=off bs=1 seq=128: 10.0 ms (9.32 to 10.7)"
     assert found["parts"][0] == "cpu fp32 compile=off bs=1 seq=128: tokenize 10.0 %"
     assert found["power"][0] == "cpu fp32 compile=off bs=1 seq=128: mean power 100 W"
     assert [len(found[name]) for name in ("throughput", "speedup", "compile", "parts")] == [7, 5, 12, 18]
@@ -157,7 +158,7 @@ def test_captions_of_measured_steps_explain_their_bars(bench: Any) -> None:
     data = plot_data(whole(bench))
     for plan in (curves.latency, curves.throughput):
         assert plan(data).caption.count("Bars:") == 1
-    assert "Median step. Bars: from the fastest step to p95" in curves.latency(data).caption
+    assert "Typical step. Bars: from the fastest step to p95" in curves.latency(data).caption
 
 
 def test_memory_of_the_whole_device_is_drawn_if_nothing_else_is_known(tmp_path: Path) -> None:
@@ -388,7 +389,7 @@ def test_captions_name_medians_and_bars_only_where_there_are_some(bench: Any) ->
         return {name: plot.caption for name, plot in named(render_plots(session)[0]).items()}
 
     known = caption_of(bench.session(bench.case(1, 10.0), bench.case(2, 15.0)))
-    assert "Median step. Bars: from the fastest step to p95" in known["latency"]
+    assert "Typical step. Bars: from the fastest step to p95" in known["latency"]
     assert "Bars: 95% interval" in known["throughput"] and "Bars: 95% interval." in known["speedup"]
     reported = Reported(steps=20, latency_mean_ms=5.0, samples_per_s=200.0)
     imported = (bench.case(size, outcome="ok", end={"reported": reported}) for size in (1, 2))

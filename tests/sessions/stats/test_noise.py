@@ -7,7 +7,16 @@ from benchtui.sessions.events import CaseFinished, RoundFinished
 from benchtui.sessions.payloads import Environment, ProcessSpread
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.evidence import Evidence
-from benchtui.sessions.stats.noise import Noise, Spread, is_noisier, kind_of, noise_of, spread_between
+from benchtui.sessions.stats.noise import (
+    PACES,
+    Noise,
+    Spread,
+    is_noisier,
+    kind_of,
+    moderated,
+    noise_of,
+    spread_between,
+)
 from benchtui.sessions.stats.sampling import Sample, Statistic
 from benchtui.sessions.sweep import Config
 
@@ -208,3 +217,12 @@ def test_shared_spread_is_known_no_better_than_that_of_the_session() -> None:
     pool = Spread(1e-4, 12.0)
     assert Spread(4e-4, 2.0).shared_with(pool) == Spread(pytest.approx(2.2e-4), 5.0)
     assert Spread(4e-4, 9.0).shared_with(pool).freedom == 12.0
+
+
+def test_spread_at_the_limit_is_one_pace_still() -> None:
+    limit, beyond = Spread(PACES**2, 12.0), Spread(PACES**2 * 1.01, 12.0)
+    assert (limit.has_paces, beyond.has_paces) == (False, True)
+    own = Spread(4e-4, 2.0)
+    assert moderated(own, limit, limit) == own.shared_with(limit)
+    assert moderated(Spread(4e-4, 1.0), limit, limit) is None, "two rounds"
+    assert moderated(own, beyond, beyond) == Spread(beyond.variance, 2.0)

@@ -62,6 +62,15 @@ def test_three_pairs_suffice_where_others_measured_the_spread() -> None:
     assert rows[0].noise.by_turns.freedom == 2 + 6
 
 
+@pytest.mark.parametrize(("others", "shared"), [(3, False), (4, True)])
+def test_ratio_says_whether_its_spread_is_shared(others: int, shared: bool) -> None:
+    made = played(10.0, 10.5, 10.0, pairs=4)
+    for _ in range(others):
+        made.by_turns(0, 2)
+    ratio = ratio_of(made.session)
+    assert ratio.by_turns and ratio.moderated is shared
+
+
 def test_pairs_share_their_spread_as_soon_as_six_repeats_know_it() -> None:
     ratios, others = [Statistic(1.05), Statistic(1.05), Statistic(1.07), Statistic(1.07)], Spread(4e-4, 3.0)
     own = between(ratios)
@@ -77,7 +86,7 @@ def test_turns_that_vary_limit_the_error_of_ratios_that_agree() -> None:
     agreeing = [Statistic(1.05, 0.06)] * 4
     estimate = estimate_by_turns(agreeing, Spread(1e-4, 20.0), Spread(1e-4, 17.0))
     assert estimate and estimate.own[0].variance == pytest.approx(0.5 * 0.06**2 / 4)
-    assert spread_of_pairs(agreeing, []).variance == 0.0, "what all pairs show"
+    assert spread_of_pairs(agreeing, []) == Spread(0.0, 3.0), "what all pairs show"
 
 
 def in_slices(*medians_ms: float, partners: int = 1) -> Sample:

@@ -68,7 +68,7 @@ async def test_metric_and_scale_can_be_changed(story: Any, engine: Any, opened: 
     record_sweep(story)
     async with opened(story.path, engine) as seen:
         await press(seen, "3", "tab", "f")
-        assert "latency p50, ms over batch size" in seen.panel("heading")[0]
+        assert "typical step, ms over batch size" in seen.panel("heading")[0]
         await press(seen, "F", "F")
         assert "energy per sample, J" in seen.panel("heading")[0]
         await press(seen, "L")
@@ -96,7 +96,7 @@ async def test_pareto_front_lists_the_nondominated_cases(story: Any, engine: Any
     record_sweep(story)
     async with opened(story.path, engine) as seen:
         await press(seen, "3", "p")
-        assert "Pareto front: samples/s against latency p50, ms" in seen.panel("heading")[0]
+        assert "Pareto front: samples/s against typical step, ms" in seen.panel("heading")[0]
         rows = [row for row in seen.panel("lines")[1:] if row]
         assert rows and all("fp16" in row for row in rows)
         await press(seen, "down")
@@ -141,7 +141,7 @@ async def test_pareto_front_against_the_distance_of_answers(story: Any, engine: 
         await press(seen, "end")
         assert "495 samples/s at 0.200 nats" in seen.panel("heading")[1]
         await press(seen, "v")
-        assert "against latency p50, ms" in seen.panel("heading")[0]
+        assert "against typical step, ms" in seen.panel("heading")[0]
 
 
 async def test_filter_shows_only_matching_lines(story: Any, engine: Any, opened: Any) -> None:

@@ -100,7 +100,7 @@ class FindOptions(TypedDict):
     "max_latency_ms",
     callback=parse_time,
     metavar="TIME",
-    help="Maximum median step time, such as 50ms.",
+    help="Maximum typical step, such as 50ms.",
 )
 @click.option(
     "--max-power",

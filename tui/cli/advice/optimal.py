@@ -112,9 +112,7 @@ class _Limits(TypedDict):
     "--max-vram", "vram_mb", callback=parse_size, help="Maximum peak memory on the device, such as 8GB."
 )
 @click.option("--max-p99", "p99_ms", callback=parse_time, help="Maximum p99 of the step time, such as 50ms.")
-@click.option(
-    "--max-latency", "latency_ms", callback=parse_time, help="Maximum median step time, such as 50ms."
-)
+@click.option("--max-latency", "latency_ms", callback=parse_time, help="Maximum typical step, such as 50ms.")
 @click.option("--max-power", "power_w", callback=parse_power, help="Maximum mean power, such as 300W.")
 @click.option(
     "--max-kl",

@@ -66,7 +66,7 @@ def lines(session: Session, decision: Decision) -> Iterator[str]:
 def metrics_text(result: Result, decision: Decision) -> str:
     """Format a case's metrics with units."""
     metrics = result.metrics
-    kind = "mean" if metrics.latency_ms.median is None else "median"
+    kind = "mean" if metrics.latency_ms.median is None else "typical"
     parts = [
         with_unit("samples_per_s", result),
         _with(*result.token_rate),

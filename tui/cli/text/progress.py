@@ -261,7 +261,7 @@ def _step_text(session: Session, case: CaseState, case_metrics: Metrics) -> str:
     latency, rounds = case_metrics.latency_ms, len(case.ends)
     rows = measured(session) if rounds > 1 and len(session.cases) <= MOST_WITH_INTERVALS else ()
     if result := next((row for row in rows if row.case.index == case.index), None):
-        width = half_width(result.typical_percent, over=">")
+        width = half_width(bounds.half_width_percent if (bounds := result.typical_bounds) else None, over=">")
         interval = f"  ±{width}%" if width else ""
         return f"typical {time_ms(result.typical_ms)} ms{interval}  {count(rounds, 'round')}"
     center = latency.mean if latency.median is None else latency.median

@@ -22,7 +22,7 @@ def test_use_by_others_is_unknown_until_two_seconds_have_passed() -> None:
     loads.add(others(*[90.0] * 4, 1.0, 1.0, 1.0))
     assert loads.others_percent(None, since_s=1.6) is None
     loads.add(others(1.0, 1.0, begin_s=3.5))
-    assert loads.others_percent(None, since_s=1.6) == 1.0
+    assert loads.others_percent(None, since_s=1.6) == loads.others_percent(None, since_s=2.0) == 1.0
     assert loads.others_percent(None, since_s=9.0) is None
 
 

@@ -9,6 +9,7 @@ from benchtui.engine.telemetry.neighbors.processes import ProcessTime
 from benchtui.engine.telemetry.neighbors.run_delay import ThreadTime
 from benchtui.sessions.events import Idle
 from benchtui.sessions.payloads import Gpu, Neighbor
+from benchtui.sessions.stats.disturbance import others_limit_percent
 
 
 @pytest.fixture
@@ -16,15 +17,22 @@ def observed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Idle]]:
     """What a machine of two processors did in two seconds, without the two seconds."""
 
     def observe(
-        busy_s: float | None, *, engine_s: float = 0.02, waited_s: float = 0.001, stolen_s: float | None = 0.0
+        busy_s: float | None,
+        *,
+        engine_s: float = 0.02,
+        waited_s: float = 0.001,
+        stolen_s: float | None = 0.0,
+        span_s: float = 2.0,
+        usable: frozenset[int] | None = frozenset((0, 1)),
     ) -> Idle:
         now = [0]  # first and second reading
 
         def at(first: Any, second: Any) -> Callable[..., Any]:
             return lambda *_: (first, second)[now[0]]
 
-        monkeypatch.setattr(idle, "usable_processors", lambda: frozenset((0, 1)))
-        monkeypatch.setattr(idle, "monotonic", at(50.0, 52.0))
+        monkeypatch.setattr(idle, "usable_processors", lambda: usable)
+        monkeypatch.setattr(idle.psutil, "cpu_count", lambda: 64)
+        monkeypatch.setattr(idle, "monotonic", at(50.0, 50.0 + span_s))
         monkeypatch.setattr(idle, "busy_s", at(1000.0, None if busy_s is None else 1000.0 + busy_s))
         monkeypatch.setattr(idle, "stolen_s", at(7.0, None if stolen_s is None else 7.0 + stolen_s))
         monkeypatch.setattr(idle.time, "process_time", at(3.0, 3.0 + engine_s))
@@ -55,6 +63,20 @@ def test_busy_machine_names_who_is_busy(observed: Callable[..., Idle]) -> None:
 def test_missing_readings_are_missing(observed: Callable[..., Idle]) -> None:
     found = observed(None, stolen_s=None)
     assert (found.others_cpu_percent, found.steal_percent, found.neighbors) == (None, None, ())
+
+
+def test_readings_are_those_of_the_span_between_them(observed: Callable[..., Idle]) -> None:
+    found = observed(0.0433, span_s=0.5)
+    assert (found.window_s, found.others_cpu_percent) == (0.5, 4.7)
+    assert observed(0.06, span_s=2.004).window_s == 2.0
+    assert observed(0.06, span_s=0.0).others_cpu_percent is None
+    assert observed(0.06, engine_s=0.0, waited_s=0.0).run_delay_percent is None
+
+
+def test_share_of_all_processors_decides_whether_others_are_named(observed: Callable[..., Idle]) -> None:
+    limit_s = 2.0 * others_limit_percent(2) / 100 + 0.02
+    assert observed(limit_s).neighbors and not observed(limit_s - 0.01).neighbors
+    assert not observed(limit_s, usable=None).neighbors, "64 processors"
 
 
 class Driver:

@@ -82,8 +82,27 @@ def test_idle_processes_are_not_named() -> None:
     assert busiest(PROCESSES, end, 0.0, own=10) == ()
 
 
+def test_use_is_that_of_the_span_with_one_decimal() -> None:
+    end = {31: ProcessTime("new", 1, 0.005), 32: ProcessTime("newer", 1, 0.03086)}
+    assert percents({}, end, span_s=0.5) == {"newer": 6.2, "new": 1.0}
+
+
+def test_process_whose_ancestors_have_ended_as_well_is_counted_for_nobody() -> None:
+    begin = {30: ProcessTime("orphan", 29, 5.0)}
+    assert percents(begin, {31: ProcessTime("other", 1, 1.0)}) == {"other": 50.0}
+
+
+def test_line_that_ends_before_the_times_is_no_process(tmp_path: Path) -> None:
+    (tmp_path / "7").mkdir()
+    (tmp_path / "7" / "stat").write_text("7 (cut) S 1 1 1 0 -1 4 1 2 3 4 10 10 10")
+    assert process_times(tmp_path) == {}
+
+
 def test_processes_that_a_driver_lists_are_named_if_they_are_visible(tmp_path: Path) -> None:
     write(tmp_path, 7, "python3", 1, (0.0, 0.0, 0.0, 0.0))
     user = pwd.getpwuid(tmp_path.stat().st_uid).pw_name
     assert named({7, 99}, tmp_path) == (Neighbor(name="python3", user=user),)
+    for pid in (8, 9, 10):
+        write(tmp_path, pid, "more", 1, (0.0, 0.0, 0.0, 0.0))
+    assert [each.name for each in named({10, 9, 8, 7}, tmp_path)] == ["python3", "more", "more"]
     assert named(set(), tmp_path) == () and user_of(99, tmp_path) is None
