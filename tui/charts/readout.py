@@ -3,7 +3,7 @@
 from benchtui.sessions.analysis.chart_series import PlotMetric, Value
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep.options import BY_NAME
-from benchtui.sessions.text.formatting import ratio_text
+from benchtui.sessions.text.formatting import ratio_text, span
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.styled_text import Span
@@ -39,10 +39,12 @@ def case_facts(
     """Render a case's value, or its state if it has none, its verdict and the value's interval."""
     if value is None:
         return [[state_span(case, symbols)], _verdict(case, judge)]
-    bounds: list[Span] = []
-    if value.low is not None and value.high is not None:
-        low, high = (format.significant(bound, symbols) for bound in (value.low, value.high))
-        bounds = [(f"95 %: {low} to {high}", "muted")]
+    shown = span(
+        *(None if end is None else format.significant(end, symbols) for end in (value.low, value.high))
+    )
+    percent = judge.half_width_percent(case) if figure.higher_is_better else None  # holds fresh processes, too
+    text = f"95 %: {shown}" if percent is None else format.half_width(percent, symbols)
+    bounds: list[Span] = [(text, "muted")] if shown else []
     middle = (format.significant(value.middle, symbols), "bright")
     return [[middle, (f" {figure.unit_words}", "muted")], _verdict(case, judge), bounds]
 
