@@ -204,7 +204,7 @@ def _uneven(results: Sequence[Result], varying: Collection[str]) -> list[Remark]
         return []
     pace = "slow or fast" if fast else "slow"
     text = f"a few {pace} steps dominate {_cases(uneven, varying)}: mean and median differ by over {UNEVEN} ×"
-    return [Remark("Uneven steps", f"{text}; throughput follows from the mean, ratios from the median.")]
+    return [Remark("Far outliers", f"{text}; throughput follows from the mean, ratios from the median.")]
 
 
 def _doubt(is_applied: bool | None, where: str) -> Remark:

@@ -356,7 +356,7 @@ def test_case_dominated_by_a_few_steps_is_named(
 ) -> None:
     session = bench.session(bench.case(1, 10.0), bench.case(2, steps_ms))
     note = read(full_report(session))["Caveats"].paragraphs[0]
-    assert note.startswith(f"Uneven steps: a few {pace} steps dominate cpu fp32")
+    assert note.startswith(f"Far outliers: a few {pace} steps dominate cpu fp32")
     assert "bs=2" in note
 
 
