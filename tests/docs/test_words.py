@@ -62,7 +62,7 @@ BANNED = (
     r"\bone must be meant\b|\bare meant\b|\bis meant\b",
     r"\ba (?:step|sample|case|token|second|row|line|GPU|node) a (?:step|sample|case|second|row|GPU|node)\b",
     r"\bnot read back\b|\bis a guess\b|\btoo far off\b|\bonce more\b",
-    r"\bisn't known\b|\bGo to a time\b|^Far outliers",
+    r"\bisn't known\b|\bGo to a time\b|^Uneven steps",
     r"(?i)synchronis|quantis|utilis|neighbour|behaviour|licence|normalis|initialis|optimis|recognis|summaris|favour",
     r"(?i)\bcolours?\b|\bgrey\b|\bcentre\b|labelled|modelled|cancelled|\banalyse\b",
 )
