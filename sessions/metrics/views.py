@@ -227,12 +227,12 @@ _GENERATION = View(
         _first_token("p99"),
         "time_per_output_token_p50_ms",
         shown("prompt_tokens_per_s", title="Prompt tokens/s (prefill)", unit=NO_UNIT),
-        shown("new_tokens_per_s", title="New tokens/s (whole step)", unit=NO_UNIT),
         "kv_cache_mb",
         "draft_acceptance_percent",
         REST,
     ),
     task="generate",
+    without=("new_tokens_per_s",),
 )
 _SERVING = View(
     (

@@ -150,13 +150,11 @@ class ReplayCursor:
         if t < self.session.now_s:
             self._restart()
         far = len(timeline.events) - self._applied > BATCH_EVENTS
-        if far and timeline.complete and t >= timeline.end_s:
+        if self.session is timeline.whole or (far and timeline.complete and t >= timeline.end_s):
             self.session, self.ended, self._applied = timeline.whole, timeline.ended, len(timeline.events)
 
     def move(self, t: float) -> bool:
         """Apply one batch of the events up to a moment; return whether that was all of them."""
-        if self.session is self._timeline.whole:
-            return True
         for kept in islice(self._timeline.events, self._applied, self._applied + BATCH_EVENTS):
             event = _decode(decompress(kept)) if isinstance(kept, bytes) else kept
             if max(event.t, self.session.now_s) > t:

@@ -28,7 +28,7 @@ from benchtui.sessions.text.tables import Table, in_unit, table
 
 OPEN_SECTIONS = ("Decision", "Cases", "What differs", "Interpretation", "Best session for each need", "Caveats")
 """Sections that a page doesn't collapse: the answer, the cases, and what may explain them."""
-READING = "A ratio is the speed of the new session relative to A: above 1, it is faster."
+READING = "A ratio is the speed relative to A: above 1, it is faster than A."
 
 
 def markdown(compared: SessionComparison) -> str:

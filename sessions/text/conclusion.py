@@ -58,6 +58,7 @@ class ChoiceRow(msgspec.Struct, frozen=True, kw_only=True):
 def choice_row(conclusion: Conclusion, name: NameOf) -> ChoiceRow:
     """Return the fields of a choice. ``name`` names a configuration."""
     choice, best, rival = conclusion.choice, conclusion.best, conclusion.rival
+    sure = certainty_so_far(conclusion)
     return ChoiceRow(
         need=choice.objective.need,
         case=name(best.config),
@@ -67,7 +68,7 @@ def choice_row(conclusion: Conclusion, name: NameOf) -> ChoiceRow:
         baseline=_baseline(conclusion, name),
         next_best=_named(rival[0], choice, name) if rival else None,
         ahead=ratio_cell(rival[1]) if rival else None,
-        confidence=_certainty_word(conclusion),
+        confidence=sure if conclusion.decided else f"{Phrase.UNDECIDED}: {sure}",
         decided=conclusion.decided,
         costs=_costs(conclusion),
     )
@@ -85,17 +86,14 @@ def nothing_measured(session: Session) -> str:
     return f"nothing was measured: {ended}" + (f": {reason}" if reason else "")
 
 
-def _certainty_word(conclusion: Conclusion) -> str:
-    sure = certainty_so_far(conclusion)
-    return sure if conclusion.decided else f"{Phrase.UNDECIDED}: {sure}"
-
-
 def headline(conclusion: Conclusion, name: NameOf, where: str = "") -> str:
     """Name the case to run with its figures, or say that it isn't decided which one is best.
 
     ``where`` names the work if there are several.
     """
-    run = f"{name(conclusion.best.config)}: {figures(conclusion.best)}"
+    best = conclusion.best
+    rate = figure(best, "throughput") if best.metrics.samples_per_s else None
+    run = f"{name(best.config)}: {', '.join(part for part in (rate, *costs_per_step(best)) if part)}"
     place = f" at {where}" if where else ""
     if conclusion.decided:
         return f"run{place} {run}"
@@ -109,12 +107,6 @@ def certainty_so_far(conclusion: Conclusion) -> str:
     doubt = f"{count(len(conclusion.rivals), 'other')} {Phrase.MAY_BE_BETTER}"
     bound = bound_text(conclusion.choice)
     return f"{doubt}, by {bound} at most" if bound else doubt
-
-
-def figures(result: Result) -> str:
-    """Format throughput, step time, peak memory and energy of a case, as far as they are known."""
-    rate = figure(result, "throughput") if result.metrics.samples_per_s else None
-    return ", ".join(part for part in (rate, *costs_per_step(result)) if part)
 
 
 def costs_per_step(result: Result) -> list[str]:

@@ -41,12 +41,11 @@ class Phrase(StrEnum):
 
     USE = "use it"
     LEAVE = "leave it"
-    USE_REPORTED = "use it, as reported"
-    LEAVE_REPORTED = "leave it, as reported"
     NOT_FINITE = "loss not finite"
     NOT_APPLIED = "not applied"
     NOT_VERIFIED = "not verified"
     NOT_COMPARABLE = "not comparable"
 
     COMPILE_TIME = "of compile time"
+    EXPORT_TIME = "to export and load"
     ACCURACY = "accuracy not measured here"

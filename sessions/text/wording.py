@@ -268,10 +268,11 @@ def changing_text(rival: Rival, name: str) -> str:
 
 def costs(result: Result, baseline: Result | None) -> str | None:
     """List the costs of a case relative to its baseline: memory, compile time, results that may differ."""
-    compiling = compile_time(result, baseline)
+    compiling, exporting = compile_time(result, baseline), export_time(result, baseline)
     parts = (
         _more_memory(result, baseline),
         compiling and f"{compiling} {Phrase.COMPILE_TIME}",
+        exporting and f"{exporting} {Phrase.EXPORT_TIME}",
         accuracy_note(result, baseline),
     )
     return ", ".join(part for part in parts if part) or None
@@ -309,18 +310,22 @@ def _more_memory(result: Result, baseline: Result | None) -> str | None:
 
 
 def compile_time(result: Result, baseline: Result | None) -> str | None:
-    """Format the time that compiling cost; None for a case that didn't compile, or whose baseline did, too.
+    """Format the time that compiling cost; None for a case that didn't compile, or whose baseline did, too."""
+    compiles = (
+        result.config.compile not in ("off", UNKNOWN) and was_applied(result.case, "compile") is not False
+    )
+    return _cold_cost(result, baseline, "compile") if compiles else None
 
-    A backend other than torch compiles, too.
-    """
+
+def export_time(result: Result, baseline: Result | None) -> str | None:
+    """Format what exporting and loading cost a backend other than torch; None if the baseline has it, too."""
+    return _cold_cost(result, baseline, "backend") if result.config.backend != "torch" else None
+
+
+def _cold_cost(result: Result, baseline: Result | None, option: str) -> str | None:
+    """Format the cost of the first steps, unless the baseline has the option that causes it, too."""
     cold_ms = result.metrics.cold_cost_ms
-    if result.config.backend != "torch" and cold_ms is not None and not _shares(result, baseline, "backend"):
-        return f"{number(cold_ms / 1000)} s"
-    if result.config.compile in ("off", UNKNOWN) or cold_ms is None or _shares(result, baseline, "compile"):
-        return None
-    if was_applied(result.case, "compile") is False:
-        return None
-    return f"{number(cold_ms / 1000)} s"
+    return None if cold_ms is None or _shares(result, baseline, option) else f"{number(cold_ms / 1000)} s"
 
 
 def _shares(result: Result, baseline: Result | None, option: str) -> bool:

@@ -260,6 +260,12 @@ MOMENTS = (
         ("⚑1",),
     ),
     Moment(
+        "base pending",
+        "how much faster is it?",
+        lambda s: s.begin(rounds=2, gpus=0, device="cpu").round(1, 11.0).start(0).wait(1.0).say("on"),
+        ("bs 2", "base pending"),
+    ),
+    Moment(
         "rerun",
         "is this the second time?",
         lambda s: rerun(three(s, 10.0, 11.0, 12.0)),

@@ -40,6 +40,21 @@ async def test_terminal_without_colors_and_signs_shows_the_answer(
     assert text.isascii()
 
 
+@pytest.mark.parametrize("place", ANSWERS)
+async def test_terminal_of_sixteen_colors_shows_the_answer(
+    stage: Any, app_context: AppContext, place: str
+) -> None:
+    in_library = replace(app_context, recorded=paths.entries)
+    async with stage.at(place, in_library, (80, 24), theme="terminal") as seen:
+        await seen.settle()
+        assert all(word in "\n".join(seen.text.splitlines()[:8]) for word in WHOLE[place])
+        styles = {
+            part.style for row in seen.app.screen._compositor.render_strips() for part in row if part.style
+        }
+        colors = {color for style in styles for color in (style.color, style.bgcolor) if color}
+        assert [color for color in colors if color.number is None and not color.is_default] == []
+
+
 async def assert_answer(
     stage: Any,
     app_context: AppContext,

@@ -159,8 +159,8 @@ def machine_lines(view: MachineView, width: int, height: int, symbols: Symbols) 
 
 
 def _below(view: MachineView, width: int) -> list[Line]:
-    busiest = ", ".join(view.users) or "no process above 1%"
-    facts = [[fact] for fact in (*view.facts, (f"busiest: {busiest}", "muted"))]
+    busiest = [(f"busiest: {', '.join(view.users)}", "muted")] if view.users else []
+    facts = [[fact] for fact in (*view.facts, *busiest)]
     return [line((" ", "plain"), *drawn) for drawn in wrap_facts(facts, width - 1)] if facts else []
 
 

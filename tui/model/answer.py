@@ -12,6 +12,7 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
 from benchtui.tui.model.row_cells import VERDICT_ROLES, ratio_cell
 from benchtui.tui.panels.answer_card import Answer, Fact, Rival, WorkAnswer
+from benchtui.tui.report.words import ascii_text
 from benchtui.tui.shell.keymap import key
 from benchtui.tui.table.case_names import CaseNames, config_name
 
@@ -88,23 +89,15 @@ class AnswerText:
         ordered = [(about, self._plain(text)) for about, text in facts(work, self._name)]
         if work.against_baseline:  # its ratio is among the figures already
             ordered.sort(key=lambda fact: fact[0] == "baseline")
-        return WorkAnswer(
-            name=self._name(work.best.config),
-            figures=self._figures(work),
-            certainty=self._certainty(work),
-            decided=work.decided,
-            facts=tuple(ordered),
-        )
+        return self._work(work, ordered)
 
     def _so_far(self, work: Conclusion) -> WorkAnswer:
-        return WorkAnswer(
-            name=self._name(work.best.config),
-            figures=self._figures(work),
-            certainty=self._certainty(work),
-            decided=work.decided,
-            facts=(("confidence", self._certainty(work)),),
-            rivals=tuple(self._rivals(work))[:MOST_RIVALS],
-        )
+        rivals = tuple(self._rivals(work))[:MOST_RIVALS]
+        return self._work(work, [("confidence", self._certainty(work))], rivals)
+
+    def _work(self, work: Conclusion, facts: list[Fact], rivals: tuple[Rival, ...] = ()) -> WorkAnswer:
+        name, figures, certainty = self._name(work.best.config), self._figures(work), self._certainty(work)
+        return WorkAnswer(name, figures, certainty, work.decided, tuple(facts), rivals)
 
     def _certainty(self, work: Conclusion) -> str:
         from benchtui.sessions.text.conclusion import certainty_so_far
@@ -112,11 +105,13 @@ class AnswerText:
         return self._plain(certainty_so_far(work))
 
     def _figures(self, work: Conclusion) -> tuple[str, ...]:
+        from benchtui.sessions.stats.baseline import NOT_MEASURED
         from benchtui.sessions.text.conclusion import costs_per_step
         from benchtui.sessions.text.wording import figure
 
         ratio = work.against_baseline
-        against = [self._against_base(ratio)] if ratio else []
+        pending = ["base pending"] if work.no_baseline.endswith(NOT_MEASURED["queued"]) else []
+        against = [self._against_base(ratio)] if ratio else pending
         texts = (figure(work.best, work.choice.objective.need), *against, *costs_per_step(work.best))
         return tuple(map(self._plain, texts))
 
@@ -175,9 +170,9 @@ class AnswerText:
         return format.clean(" ".join(self._names.text(config).split()) or config_name(config))
 
     def _plain(self, text: str) -> str:
-        """Return a text without control characters; on a terminal limited to ASCII, with an x for ×."""
+        """Return a text without control characters; on a terminal limited to ASCII, without other signs."""
         written = format.clean(text).replace(" ×", "x")
-        return written.replace("±", self._symbols.plus_minus).replace("≈", self._symbols.about)
+        return ascii_text(written) if self._symbols.about.isascii() else written
 
 
 def _settled(session: Session) -> str:
@@ -222,3 +217,4 @@ def _keys(session: Session, conclusions: Conclusions | None) -> Iterator[str]:
         yield f"{key('monitor.compare')} compare"
         yield f"{key('monitor.export')} save report"
     yield f"{key('monitor.edit')} change and run again"
+    yield f"{key('app.charts')} heatmap"

@@ -178,7 +178,8 @@ def _expected_memory(case_rows: CaseRows, case: CaseState) -> str:
 
 def _ended(case: CaseState, case_rows: CaseRows, position: str) -> Current:
     finished = case.finished
-    reason = format.clean((finished.reason or finished.stop or "") if finished else "")
+    rounds = f" in each of {len(case.ends)} rounds" if len(case.ends) > 1 else ""
+    reason = (finished.reason or (f"{finished.stop}{rounds}" if finished.stop else "")) if finished else ""
     state = case_rows.row(case.index).cells["state"]
     marks = case_rows.own_marks(case) if case.state == "ok" else ()
     return Current(
@@ -186,7 +187,7 @@ def _ended(case: CaseState, case_rows: CaseRows, position: str) -> Current:
         position=position,
         phase=state[0] if marks else case.state,
         role=state[1] if marks else ROLES[case.state],
-        remark=", ".join(marks) or reason,
+        remark=", ".join(marks) or format.clean(reason),
         metrics=case_rows.metrics(case),
     )
 

@@ -91,6 +91,7 @@ def answer_title(answer: Answer, height: int) -> tuple[list[Span], list[Span]]:
         (first.name, "strong"),
         (f"  {first.figures[0]}", "plain"),
         (f"  {first.certainty.partition(',')[0]}", "good" if first.decided else "warning"),
+        *[(f"  {text}", "muted") for text in first.figures[1:2] if text.endswith("pending")],
     ], right
 
 

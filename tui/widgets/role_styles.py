@@ -141,5 +141,6 @@ class RoleStyles:
 def _style(color: str, ground: str, letters: str) -> Style:
     """Return the style of a color on a background; without a color, of one that contrasts."""
     background = Color(0, 0, 0, 0) + Color.parse(ground)
-    text = Color.parse(color) if color else background.get_contrast_text(HEAT_ALPHA)
+    ink = color or ("ansi_default" if ground.startswith("ansi") else "")  # any other color isn't the terminal's
+    text = Color.parse(ink) if ink else background.get_contrast_text(HEAT_ALPHA)
     return Style.parse(letters) + Style.from_color((background + text).rich_color, background.rich_color)

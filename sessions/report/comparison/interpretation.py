@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 from statistics import fmean, geometric_mean
 
 import msgspec
+from msgspec.structs import replace
 
-from benchtui.sessions.compare.align import AlignedCase, PairwiseComparison, SessionComparison
+from benchtui.sessions.compare.align import LETTERS, AlignedCase, PairwiseComparison, SessionComparison
 from benchtui.sessions.report.comparison.naming import place
 from benchtui.sessions.stats.ratios import Comparison
 from benchtui.sessions.stats.results import Result
@@ -44,7 +45,8 @@ def interpretation(compared: SessionComparison) -> Table | None:
         for row in _rows(against, [(row, row.pair) for row in against.compared if row.pair])
         if row.base or row.new
     ]
-    return table(_COLUMNS if several else _COLUMNS[1:], rows)
+    quantity, base, new, *ratios = _COLUMNS[1:]
+    return table(_COLUMNS if several else (quantity, base, replace(new, title=LETTERS[1]), *ratios), rows)
 
 
 def _rows(against: PairwiseComparison, pairs: Pairs) -> Iterator[QuantityRow]:
@@ -80,7 +82,7 @@ def _rated(
     values = [value for value, _ in rated]
     ends = ratio_text(min(values)), ratio_text(max(values))
     _, largest = max(rated, key=lambda place: place[0])
-    return msgspec.structs.replace(
+    return replace(
         row,
         ratio=ratio_text(geometric_mean(values)),
         spread=None if ends[0] == ends[1] else span(*ends),

@@ -51,13 +51,13 @@ def _ties(decisions: Sequence[Decision], work: Work) -> tuple[Result, ...]:
 
 
 def others(made: Choices) -> Choices:
-    """Return the choices for needs other than speed that are neither of the choices for speed."""
+    """Return the decided choices for needs other than speed that are neither of the choices for speed."""
     fast = {conclusion.best.case.index for need in SPEED_NEEDS for conclusion in made[need].values()}
     return {
         need: {
             work: conclusion
             for work, conclusion in by_work.items()
-            if conclusion.best.case.index not in fast and conclusion.choice.runner_up
+            if conclusion.best.case.index not in fast and conclusion.starred
         }
         for need, by_work in made.items()
         if need not in SPEED_NEEDS
@@ -87,12 +87,12 @@ def _figure(row: tuple[str, ChoiceRow]) -> str:
 _COLUMNS: tuple[Column[tuple[str, ChoiceRow]], ...] = (
     Column("Need", lambda row: row[0], right=False),
     Column("Run", lambda row: row[1].case, right=False),
-    Column("Figure (95% interval)", _figure, right=False),
+    Column("Figure", _figure, right=False),
     Column("Against the baseline", lambda row: row[1].against_baseline, right=False),
     Column("Next best", lambda row: row[1].next_best, right=False),
     Column("Ahead of it by", lambda row: row[1].ahead, right=False),
     Column("Confidence", lambda row: row[1].confidence, right=False),
     Column("Costs", lambda row: row[1].costs, right=False),
 )
-BRIEF = ("Need", "Run", "Figure (95% interval)", "Confidence")
+BRIEF = ("Need", "Run", "Figure", "Confidence")
 """Columns of the choices that a short report shows."""

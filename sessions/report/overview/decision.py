@@ -34,6 +34,7 @@ from benchtui.sessions.text.wording import (
     changing_text,
     compile_time,
     cost_of_a_million,
+    export_time,
     figure,
     memory_change,
     sentences,
@@ -220,9 +221,9 @@ def _chosen(row: ChoiceRow | None) -> str | None:
 
 
 def _confidence(row: WorkRow) -> str:
-    """Return the certainty of both choices, once if it is the same."""
-    choices = [choice for choice in (row.throughput, row.latency) if choice]
-    return "; ".join(dict.fromkeys(choice.confidence for choice in choices))
+    """Return the certainty of the first choice, and that of the one for latency if it differs."""
+    first, *other = [choice.confidence for choice in (row.throughput, row.latency) if choice]
+    return first if set(other) <= {first} else f"{first}; latency: {other[0]}"
 
 
 def _memory(paid: Conclusion) -> str | None:
@@ -246,7 +247,8 @@ _COLUMNS: tuple[Column[WorkRow], ...] = (
     Column("Throughput", lambda row: _chosen(row.throughput), right=False),
     Column("Latency", lambda row: _chosen(row.latency), right=False),
     Column("Peak memory", _cost(_memory), right=False),
-    Column("Compile time", _cost(lambda paid: compile_time(paid.best, paid.baseline)), right=False),
+    Column("Compiling", _cost(lambda paid: compile_time(paid.best, paid.baseline)), right=False),
+    Column("Exporting, loading", _cost(lambda paid: export_time(paid.best, paid.baseline)), right=False),
     Column("Accuracy", _cost(_accuracy), right=False),
     Column("Per million samples", lambda row: row.price),
     Column("Confidence", _confidence, right=False),

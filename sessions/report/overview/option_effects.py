@@ -208,7 +208,8 @@ def _advice(effect: Effect) -> str | None:
     if effect.option == "batch_size" or _contradicts(word, effect):
         return None
     if word == Verdict.REPORTED:
-        return {1: Phrase.USE_REPORTED, -1: Phrase.LEAVE_REPORTED}.get(_direction(effect.pairs))
+        advice = {1: Phrase.USE, -1: Phrase.LEAVE}.get(_direction(effect.pairs))
+        return advice and f"{advice}, {Phrase.AS_REPORTED}"
     return _ADVICE.get(word)
 
 

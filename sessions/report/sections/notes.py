@@ -18,7 +18,7 @@ from benchtui.sessions.text.tables import Column, Table, table
 from benchtui.sessions.text.wording import MOST_NAMES, Remark
 
 UNEVEN = 1.25
-"""Mean over median above which a few slow steps make up much of the time."""
+"""Ratio of mean and median from which a few steps make up, or save, much of the time."""
 LEAST_OTHERS_PERCENT = 5
 """CPU use of other processes, in percent of one processor, from which it is mentioned."""
 
@@ -63,23 +63,16 @@ def _simulated(session: Session) -> list[Remark]:
 
 
 def _ending(session: Session) -> list[Remark]:
-    amount = measured_amount(session, "planned case", " measured")
-    remarks = []
-    if session.finished is None:
-        after = number(session.now_s, 1)
-        remarks.append(
-            Remark("Incomplete", f"the record ends after {after} s without the session's end; {amount}.")
-        )
-    elif session.finished.outcome != "completed":
-        reason = f": {session.finished.reason}" if session.finished.reason else ""
-        remarks.append(
-            Remark(session.finished.outcome.capitalize(), f"the session didn't complete{reason}; {amount}.")
-        )
-    if session.torn:
-        remarks.append(
-            Remark("Incomplete line", "the last line of the file was incomplete and has been dropped.")
-        )
-    return remarks
+    amount, ended = measured_amount(session, "planned case", " measured"), session.finished
+    torn = Remark("Incomplete line", "the last line of the file was incomplete and has been dropped.")
+    remarks = [torn] if session.torn else []
+    if ended is None:
+        text = f"the record ends after {number(session.now_s, 1)} s without the session's end; {amount}."
+        return [Remark("Incomplete", text), *remarks]
+    if ended.outcome == "completed":
+        return remarks
+    text = f"the session didn't complete{f': {ended.reason}' if ended.reason else ''}; {amount}."
+    return [Remark(ended.outcome.capitalize(), text), *remarks]
 
 
 def _resumed(session: Session, varying: Collection[str]) -> list[Remark]:
@@ -102,8 +95,7 @@ def _unlike_nodes(session: Session) -> list[Remark]:
     differing = unlike(session, shared)
     if not differing:
         return []
-    what = listed(differing)
-    text = f"cases ran on {len(shared)} nodes that differ in {what}, which may affect their times."
+    text = f"cases ran on {len(shared)} nodes that differ in {listed(differing)}, which may affect their times."
     return [Remark("Different nodes", text)]
 
 
@@ -203,13 +195,16 @@ def _cases(results: Sequence[Result], varying: Collection[str]) -> str:
 
 
 def _uneven(results: Sequence[Result], varying: Collection[str]) -> list[Remark]:
-    uneven = [result for result in results if result.metrics.latency_ms.mean > UNEVEN * result.typical_ms]
+    """Report the cases whose step and throughput disagree, because some steps are far from the typical one."""
+    means_ms = [(row.metrics.latency_ms.known_mean or row.typical_ms, row) for row in results]
+    slow = [row for mean_ms, row in means_ms if mean_ms > UNEVEN * row.typical_ms]
+    fast = [row for mean_ms, row in means_ms if row.typical_ms > UNEVEN * mean_ms]
+    uneven = sorted((*slow, *fast), key=lambda row: row.case.index)
     if not uneven:
         return []
-    rated = any(result.metrics.samples_per_s for result in uneven)
-    included = "; throughput includes them" if rated else ""
-    text = f"a few slow steps dominate {_cases(uneven, varying)} (mean over {UNEVEN} × the median){included}."
-    return [Remark("Slow outliers", text)]
+    pace = "slow or fast" if fast else "slow"
+    text = f"a few {pace} steps dominate {_cases(uneven, varying)}: mean and median differ by over {UNEVEN} ×"
+    return [Remark("Far outliers", f"{text}; throughput follows from the mean, ratios from the median.")]
 
 
 def _doubt(is_applied: bool | None, where: str) -> Remark:

@@ -323,4 +323,4 @@ def _answers(compared: SessionComparison) -> str | None:
     """Return what the interpretation says of the answers."""
     shown = interpretation(compared)
     rows = [dict(zip(shown.titles, row, strict=True)) for row in shown.rows] if shown else []
-    return next((row["New"] for row in rows if row["Quantity"] == "Answers"), None)
+    return next((row["B"] for row in rows if row["Quantity"] == "Answers"), None)

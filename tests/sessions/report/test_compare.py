@@ -91,7 +91,7 @@ def test_average_is_the_geometric_mean_and_names_its_extremes(bench: Any, read: 
     base = bench.session(bench.steady(1, 10.0), bench.steady(2, 20.0))
     new = bench.session(bench.steady(1, 5.0), bench.steady(2, 2.5))
     section = read(markdown(compared(base, new)))["Interpretation"]
-    titles = ("A", "New", "Against A (×)", "Least to most (×)", "Most at")
+    titles = ("A", "B", "Against A (×)", "Least to most (×)", "Most at")
     _, throughput, *_ = section.columns(*titles)
     assert throughput == ["100 samples/s", "200 to 800 samples/s", "4.00", "2.00 to 8.00", "batch size 2"]
 
@@ -113,7 +113,7 @@ def test_memory_of_the_same_kind_is_a_ratio(bench: Any, read: Any) -> None:
         return bench.session(bench.steady(1, 10.0, end={"memory": Memory(peak_rss_mb=mb)}))
 
     document = read(markdown(compared(session(500.0), session(600.0))))
-    rows = document["Interpretation"].columns("Quantity", "A", "New", "Against A (×)")
+    rows = document["Interpretation"].columns("Quantity", "A", "B", "Against A (×)")
     assert ["Peak memory", "500 MB", "600 MB", "1.20"] in rows
 
 

@@ -80,7 +80,7 @@ def test_report_of_a_fully_measured_cpu_session(bench: Any, read: Read) -> None:
         "128 tokens",
         "bs=8: 37.9 samples/s",
         "bs=1: 40.0 ms",
-        f"{near}; clearly ahead of the next",
+        f"{near}; latency: clearly ahead of the next",
     ]
     row = document.need("Maximum throughput, 128 tokens")
     assert row["Against the baseline"] == "1.52 × (1.37 to 1.67), FASTER"
@@ -369,10 +369,15 @@ def test_marks_are_noted_at_the_top(bench: Any, read: Read) -> None:
     assert document["Every case"].columns("Marks") == [["sample text"], ["–"]]
 
 
-def test_case_slowed_by_a_few_steps_is_named(bench: Any, read: Read) -> None:
-    session = bench.session(bench.case(1, 10.0), bench.case(2, [10.0] * 29 + [300.0]))
+@pytest.mark.parametrize(
+    ("steps_ms", "pace"), [([10.0] * 29 + [300.0], "slow"), ([10.0] * 16 + [2.0] * 14, "slow or fast")]
+)
+def test_case_dominated_by_a_few_steps_is_named(
+    bench: Any, read: Read, steps_ms: list[float], pace: str
+) -> None:
+    session = bench.session(bench.case(1, 10.0), bench.case(2, steps_ms))
     note = read(full_report(session))["Caveats"].paragraphs[0]
-    assert note.startswith("Slow outliers: a few slow steps dominate cpu fp32")
+    assert note.startswith(f"Far outliers: a few {pace} steps dominate cpu fp32")
     assert "bs=2" in note
 
 

@@ -189,11 +189,14 @@ NOT_COMPARED = (
     "Value",
     "Against",
     "On",
-    "Compile time",
+    "Compiling",
+    "Exporting, loading",
     "Pays off after (steps)",
     "Ended by",
     "Confidence",
     "Tokens",
+    "Relative to the previous size",
+    "Verdict",
 )
 """Columns that name the row, or that quote a fact or a judgment."""
 

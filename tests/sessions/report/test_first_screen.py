@@ -136,10 +136,10 @@ def test_text_that_is_not_on_the_screen_is_missing() -> None:
 
 
 SIZES = {
-    "recorded-classify": ((97, 317), (64, 156)),
-    "demo": ((159, 406), (88, 159)),
+    "recorded-classify": ((97, 317), (66, 159)),
+    "demo": ((159, 406), (87, 159)),
     "lm-train": ((117, 242), (84, 159)),
-    "generate": ((103, 220), (87, 152)),
+    "generate": ((103, 220), (76, 152)),
     "comparison-recorded": ((109, 286), (95, 159)),
     "comparison-imported": ((82, 207), (91, 159)),
     "comprehensive-report": ((121, 225), (75, 159)),

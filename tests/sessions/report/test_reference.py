@@ -156,7 +156,7 @@ ROWS: dict[str, tuple[Field | Command, ...]] = {
             "Choices",
             {"Need": "Maximum throughput", "Run": "cuda:0 fp32 bs=32"},
             {
-                "Figure (95% interval)": "616 samples/s",
+                "Figure": "616 samples/s",
                 "Next best": "cuda:0 amp-fp16 bs=32, 619 samples/s",
                 "Against the baseline": "34.6 ×, REPORTED: the source kept no steps",
             },
@@ -300,9 +300,9 @@ ROWS: dict[str, tuple[Field | Command, ...]] = {
             DOCUMENTED,
             "Interpretation",
             {"Quantity": "Peak memory", "Against A (×)": "not comparable"},
-            {"A": "1.67 GB of the worker", "New": "747 MB on the GPU"},
+            {"A": "1.67 GB of the worker", "B": "747 MB on the GPU"},
         ),
-        cells(DOCUMENTED, "Interpretation", {"Quantity": "Mean power"}, {"New": "216 W (0.434 J/sample)"}),
+        cells(DOCUMENTED, "Interpretation", {"Quantity": "Mean power"}, {"B": "216 W (0.434 J/sample)"}),
     ),
     "recommendation": (
         texts(DOCUMENTED, "Decision", "Run B, as reported: B (gpu) is 27.9 × as fast as A (cpu)"),
@@ -415,7 +415,7 @@ ROWS: dict[str, tuple[Field | Command, ...]] = {
             GPT2,
             "Other objectives",
             {"Need": "Most throughput per MB", "Run": "cuda amp-fp16 compile=default bs=3"},
-            {"Figure (95% interval)": "4.24 tokens/s with padding per MB"},
+            {"Figure": "4.24 tokens/s with padding per MB"},
         ),
     ),
     "compile warm-up against step time, bars and line": (

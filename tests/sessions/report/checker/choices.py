@@ -44,7 +44,7 @@ def _check_choice(claim: Claim, row: dict[str, str], need: str, length: int | No
         return
     claim.is_chosen(best, need, length)
     tied = row["Confidence"].startswith("indistinguishable")
-    check_figure(claim, row["Figure (95% interval)"], need, best, tied=tied)
+    check_figure(claim, row["Figure"], need, best, tied=tied)
     if against := row.get("Against the baseline"):
         base = claim.facts.base_of(best)
         claim.require(base and (base is best) == (against == "the baseline"), f"its baseline is {base}")
@@ -142,26 +142,20 @@ def _check_confidence(claim: Claim, shown: str, need: str, best: Row, fit: Seque
     _check_bound(claim, bounded[2] if bounded else None, pairs, contends)
     shown = bounded[1] if bounded else shown
     amount = parse_number(next(iter(re.findall(rf" ({NUMBER}) others?\b", shown)), "0"))
-    match re.sub(rf" ({NUMBER}) others?\b| \(p\d+\)", "", shown):
-        case "the only case" | "the only case that can be compared":
-            holds = not others
-        case "as reported":
-            holds = without_steps(best)
-        case "clearly ahead of the next":
-            holds = bool(others) and leads and not tail and all("FASTER" in each for each in words)
-        case "ahead of the next, but not in its slow steps":
-            holds = tail is not None and f"({tail[0]})" in shown
-        case "ahead of the next, but not surely of all others":
-            doubtful = [each & {"UNSURE", "REPORTED"} for each in words[1:]]
-            holds = leads and any(doubtful) and "FASTER" in words[0]
-        case "indistinguishable from":
-            least, most = contends.count(True), len(contends) - contends.count(False)
-            holds = max(least, 1) <= amount <= most
-        case "undecided: may be as good or better":
-            unsure = [each for each in words if each not in ({"FASTER"}, {"SAME"})]
-            holds = 0 < amount <= len(unsure)
-        case _:
-            holds = False
+    least, most = contends.count(True), len(contends) - contends.count(False)
+    doubtful = [each & {"UNSURE", "REPORTED"} for each in words[1:]]
+    unsure = [each for each in words if each not in ({"FASTER"}, {"SAME"})]
+    faster = ["FASTER" in each for each in words]
+    holds = {
+        "the only case": not others,
+        "the only case that can be compared": not others,
+        "as reported": without_steps(best),
+        "clearly ahead of the next": bool(others) and leads and not tail and all(faster),
+        "ahead of the next, but not in its slow steps": tail is not None and f"({tail[0]})" in shown,
+        "ahead of the next, but not surely of all others": leads and any(doubtful) and faster[0],
+        "indistinguishable from": max(least, 1) <= amount <= most,
+        "undecided: may be as good or better": 0 < amount <= len(unsure),
+    }.get(re.sub(rf" ({NUMBER}) others?\b| \(p\d+\)", "", shown), False)
     claim.require(
         holds, f"certainty {shown!r}: the verdicts are {words}, near are {contends}, longer is {tail}"
     )
@@ -212,11 +206,14 @@ def check_decision(reader: Reader, part: Part, rows: Rows) -> None:
     shared = next(iter(re.findall(r"Every choice: (.+?)\. Baseline", " ".join(part.texts))), "")
     for row in rows:
         tokens = reader.length(row.get("Workload", ""))
-        confidence = row["Confidence"].split("; ")  # of both choices: one if it is the same
+        first, _, other = row["Confidence"].partition("; latency: ")
         for need in SPEED:
             if cell := row.get(need.capitalize()):
-                own = confidence[-1] if need == "latency" else confidence[0]
-                _check_workload(reader.claim(f"Decision, {cell}"), cell, need, shared, tokens, own)
+                name, _, figure = cell.rpartition(": ")
+                own = other if other and need == "latency" else first
+                choice = {"Run": name, "Figure": figure, "Confidence": own}
+                best, claim = reader.brief(shared, name, tokens), reader.claim(f"Decision, {cell}")
+                _check_choice(claim, choice, need, tokens, best)
         _check_memory(reader, row.get("Peak memory", ""), tokens)
     for text in part.texts:
         if ratio := re.search(r"against the baseline (.+?)(?:, answers|;)", text):
@@ -227,19 +224,6 @@ def check_decision(reader: Reader, part: Part, rows: Rows) -> None:
     undecided = any(text.startswith(("Not decided", "Nothing")) for text in part.texts)
     open_rows = [row for row in rows[:3] if row["Confidence"].startswith("undecided")]
     reader.claim("Decision").require(undecided or not open_rows, "said as decided")
-
-
-def _check_workload(
-    claim: Claim, cell: str, need: str, shared: str, tokens: int | None, confidence: str
-) -> None:
-    name, _, figure = cell.rpartition(": ")
-    best, fit = claim.reader.brief(shared, name, tokens), claim.facts.fit(need, tokens)
-    if best is None or best not in fit:
-        claim.require(False, "no such case")
-        return
-    claim.is_chosen(best, need, tokens)
-    check_figure(claim, figure, need, best)
-    _check_confidence(claim, confidence, need, best, fit)
 
 
 def _check_memory(reader: Reader, shown: str, tokens: int | None) -> None:

@@ -105,6 +105,9 @@ class Facts:
                 found.setdefault(label(row, varied), set()).add(row["case"])
         return {text: sorted(numbers) for text, numbers in found.items()}
 
+    def names(self, case: int) -> set[str]:
+        return {name for name, numbers in self.labels().items() if case in numbers}
+
     def series(self, row: Row) -> list[Row]:
         """Return the cases that differ from this one only in batch size: the first of each, by size."""
         alike = [each for each in self.measured if each["samples_per_s"]]
@@ -137,7 +140,13 @@ class Facts:
             return self.throughput(base, new) if need == "throughput" else self.latency(base, new)
         if need == "memory" and max(base["ended_rounds"], new["ended_rounds"]) == 1:
             return self.throughput(base, new).times((peak_mb(base) or 0.0) / (peak_mb(new) or inf))
-        names = _factors(need, fit)
+        names = (
+            ["throughput", "mb"]
+            if need == "memory"
+            else balanced_figures(fit)
+            if need == "balanced"
+            else [need]
+        )
         over_rounds = min(base["rounds"], new["rounds"]) >= MIN_ROUNDS and {"energy", "steadiness"} & {*names}
         return Pair(prod(self._ratio(name, base, new) for name in names), known=False, exact=not over_rounds)
 
@@ -180,10 +189,3 @@ class Facts:
             return near
         doubtful = pair.words & ({"UNSURE", "REPORTED"} if pair.value < 1 + SMALL_LEAD else {"UNSURE"})
         return bool(doubtful) if not doubtful or pair.words == doubtful else None
-
-
-def _factors(need: str, fit: Sequence[Row]) -> list[str]:
-    """Return the metrics whose product a need minimizes."""
-    if need == "balanced":
-        return balanced_figures(fit)
-    return ["throughput", "mb"] if need == "memory" else [need]

@@ -54,8 +54,8 @@ def half_digit(shown: str) -> float:
 
 def rounds_to(shown: str, value: float | None) -> bool:
     """Whether this value may round to the number shown, or is above the shown limit."""
-    if shown in ("over 100", "> 100"):
-        return value is not None and value > 100
+    if shown in ("over 100", "> 100", "not finite"):
+        return value is None if shown == "not finite" else value is not None and value > 100
     if value is None or isinf(value) or not re.fullmatch(NUMBER, shown):
         return False
     return abs(parse_number(shown) - value) <= half_digit(shown) * 1.000001 + 1e-6 * abs(value)

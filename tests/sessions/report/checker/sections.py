@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from .cases import OPTIONS, Row
 from .choices import check_choices, check_decision
-from .columns import TITLES, Cell, check_cell
+from .columns import TITLES, check_rows
 from .facts import Facts
 from .pairs import check_leaderboard, check_option_pairs, check_options
 from .reader import Reader
@@ -42,22 +42,8 @@ def objections(
         if part.section not in WITHOUT_NUMBERS and (part.tables or part.section == "Decision"):
             reader.claim(part.section).require(len(part.tables) < 2, "parts of a wide table name other rows")
             rows = part.tables[0] if part.tables else []
-            CHECKS.get(part.section, _check_rows)(reader, part, rows)
+            CHECKS.get(part.section, check_rows)(reader, part, rows)
     return reader.objections
-
-
-def _check_rows(reader: Reader, part: Part, rows: Rows) -> None:
-    """Check rows that begin with the number of their case, or its name."""
-    for row in rows:
-        claim = reader.claim(f"{part.section}, {row}")
-        if not {"No.", "Case"} & {*row}:
-            claim.require(False, "a table that no check knows")
-            continue
-        numbered = [case for case in reader.facts.rows if str(case["case"] + 1) == row.get("No.")]
-        case = numbered[0] if numbered else reader.case(row.get("Case", f"number {row.get('No.')}"))
-        claim.require("Case" not in row or reader.case(row["Case"]) is case, "the number is another case's")
-        for title, shown in row.items():
-            check_cell(claim, Cell(reader.facts, case, reader.recording), part.section, title, shown)
 
 
 def _check_results(reader: Reader, part: Part, rows: Rows) -> None:
@@ -69,7 +55,7 @@ def _check_results(reader: Reader, part: Part, rows: Rows) -> None:
         number, _, unit = value.rpartition(" ")
         with_unit = TITLES.get(f"{name} ({unit})".lower())
         whole[with_unit or TITLES.get(name.lower(), name)] = number if with_unit else value
-    _check_rows(reader, part, [row | whole for row in rows])
+    check_rows(reader, part, [row | whole for row in rows])
 
 
 def _check_parts(reader: Reader, part: Part, rows: Rows) -> None:
