@@ -5,10 +5,7 @@ import re
 from statistics import mean, quantiles
 
 import pytest
-
-from benchtui.engine.workloads.inputs.data.make_sample import FOLDER, make_sample, read_grammar
-
-SAMPLE = FOLDER / "sample.jsonl"
+from make_sample import SAMPLE, make_sample, read_grammar
 
 
 @pytest.fixture(scope="module")

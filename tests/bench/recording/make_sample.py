@@ -1,4 +1,7 @@
-"""Generate ``sample.jsonl``, the bundled reviews, from ``grammar.txt``. Run by hand; deterministic."""
+"""Write ``sample.jsonl``, the bundled reviews, from ``grammar.txt``, the same in every run.
+
+Run ``python tests/bench/recording/make_sample.py``.
+"""
 
 import json
 import random
@@ -6,7 +9,8 @@ import re
 from itertools import pairwise
 from pathlib import Path
 
-FOLDER = Path(__file__).parent
+GRAMMAR = Path(__file__).with_name("grammar.txt")
+SAMPLE = Path(__file__).parents[3] / "engine" / "workloads" / "inputs" / "data" / "sample.jsonl"
 SEED = 20261121
 REVIEWS = 400
 
@@ -44,7 +48,7 @@ Grammar = dict[str, list[str]]
 def read_grammar() -> Grammar:
     """Read the pools and the topics' sentences of ``grammar.txt``, by name."""
     grammar: Grammar = {}
-    for line in (FOLDER / "grammar.txt").read_text(encoding="utf-8").splitlines():
+    for line in GRAMMAR.read_text(encoding="utf-8").splitlines():
         if line.startswith("["):
             entries = grammar[line[1:-1]] = []
         elif line and not line.startswith("#"):
@@ -170,4 +174,4 @@ def make_sample() -> str:
 
 
 if __name__ == "__main__":
-    (FOLDER / "sample.jsonl").write_text(make_sample(), encoding="utf-8", newline="\n")
+    SAMPLE.write_text(make_sample(), encoding="utf-8", newline="\n")
