@@ -28,20 +28,7 @@ from benchtui.engine.node.protocol import (
     event_decoder,
 )
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import (
-    Answered,
-    CaseFinished,
-    CasePrepared,
-    Explained,
-    Idle,
-    Message,
-    NodeLost,
-    Outcome,
-    Peaks,
-    Runtime,
-    Steps,
-    Telemetry,
-)
+from benchtui.sessions.events import CaseFinished, Message, NodeLost, Outcome, Telemetry
 
 SILENCE_LIMIT_S = 60.0
 """Seconds without a message after which a node is lost. Telemetry arrives at least every two seconds."""
@@ -225,15 +212,14 @@ class RemoteNode:
                     self._context.emit(replace(event, t=self._now_s()))
             case CaseFinished():
                 self._finish_case(event)
-            case CasePrepared() | Steps() | Answered() | Explained():
-                if case := self._cases.get(event.case):
-                    case.events.append(event)
             case Message():
                 self.results.append(replace(event, text=f"{self.name}: {event.text}"))
-            case Idle() | Runtime() | Peaks():
-                self.results.append(event)
             case TaskDone():
                 self.busy = False
+            case _ if isinstance(event, PreflightEvent):
+                self.results.append(event)
+            case _ if isinstance(event, WorkerEvent) and event.case in self._cases:
+                self._cases[event.case].events.append(event)
 
     def _finish_case(self, event: CaseFinished) -> None:
         if case := self._cases.pop(event.case, None):
