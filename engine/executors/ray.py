@@ -97,7 +97,6 @@ def _require_listener(address: str) -> None:
 
 
 def _usable_nodes(run: Run) -> list[tuple[Node, Mapping[str, Any]]]:
-    """Return the nodes that the sweep may use, with Ray's description of each."""
     alive = [node for node in ray.nodes() if node["Alive"] and _slots(node) != (0, 0)]
     alive.sort(key=lambda node: (node["NodeManagerHostname"], node["NodeManagerAddress"], node["NodeID"]))
     names = unique_names(node["NodeManagerHostname"] for node in alive)
@@ -128,7 +127,6 @@ def _node(name: str, described: Mapping[str, Any]) -> Node:
 
 
 def _place_values(node: Node) -> Iterator[str]:
-    """Yield every value of ``run.place`` that matches the node."""
     yield node.kind
     yield from (f"{key}={value}" for key, value in node.labels.items())
     yield from (key for key in node.resources if key not in ("CPU", "GPU"))
@@ -136,7 +134,6 @@ def _place_values(node: Node) -> Iterator[str]:
 
 
 def _slots(node: Mapping[str, Any]) -> tuple[float, float]:
-    """Return the number of CPUs and GPUs that a node offers."""
     return node["Resources"].get("CPU", 0), node["Resources"].get("GPU", 0)
 
 

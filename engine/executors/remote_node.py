@@ -166,7 +166,6 @@ class RemoteNode:
         self._transport.close()
 
     def _next_event(self, deadline_s: float) -> NodeEvent:
-        """Wait for the next message and return it."""
         with selectors.DefaultSelector() as selector:
             selector.register(self._transport.incoming, selectors.EVENT_READ)
             while not self._received:
@@ -189,7 +188,6 @@ class RemoteNode:
         return received_s - sent_s, pong.here_s - (sent_s + received_s) / 2
 
     def _read_messages(self) -> list[NodeEvent]:
-        """Return the received messages; raise BenchtuiError for invalid ones."""
         try:
             return [event_decoder.decode(message) for message in self._lines.read(_MAX_CHUNKS)]
         except (BenchtuiError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:

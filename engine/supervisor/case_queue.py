@@ -289,7 +289,6 @@ class Queue:
         return scheduled
 
     def _busy(self) -> dict[str | None, set[str]]:
-        """Return the devices in use by running cases, by node name."""
         busy: dict[str | None, set[str]] = {node.name: set() for node in self.nodes}
         for scheduled in self.running.values():
             busy.setdefault(scheduled.node, set()).add(scheduled.case.config.device)

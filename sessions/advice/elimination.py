@@ -165,7 +165,6 @@ class Unmeasured:
         return len(varied), estimate.cost if estimate else -inf
 
     def _costs(self, decisions: Iterable[Decision]) -> dict[Work, "_Estimates"]:
-        """Return the estimated costs of the cases by work."""
         chosen = [(choice, choice.best.config.work) for choice in decisions if choice.best]
         return {
             work: _Estimates(

@@ -67,7 +67,6 @@ def _value(row: Quantity, case: CaseState, metrics: Metrics) -> Value | None:
 
 
 def _rate(rate: float, metrics: Metrics) -> Value:
-    """Return a rate, total over total, with the interval of the throughput."""
     samples, low, high = metrics.samples_per_s, metrics.samples_per_s_low, metrics.samples_per_s_high
     if not samples or low is None or high is None:
         return Value(rate)

@@ -80,7 +80,6 @@ def peak_mb(config: Config, memory: Memory | None) -> float | None:
 
 
 def _memory(case: CaseState) -> Memory | None:
-    """Return the peaks of a successful case, or of the last round that finished."""
     if case.finished is not None:
         return case.finished.memory if case.state == "ok" else None
     return case.rounds[-1].memory if case.rounds else None

@@ -176,7 +176,6 @@ class Tail:
         return lines
 
     def _decoded(self, lines: list[bytes]) -> list[AnyRecord]:
-        """Decode the events of lines, up to the first broken line."""
         events: list[AnyRecord] = []
         try:
             for event in _events(lines, self.path, self._position.line):
