@@ -194,4 +194,4 @@ FIELDS = {
     "work": "Floating-point operations and bytes of a step.",
     "worker_rss_mb": "Resident memory of the measured process.",
 }
-"""By the name of the field in JSON. The help of a quantity in the catalogue describes fields of its name, too."""
+"""By the name of the field in JSON. The help of a quantity in the catalogue describes fields of that name."""
