@@ -42,8 +42,8 @@ class Node(msgspec.Struct, frozen=True):
     """A machine on which cases run."""
 
     name: str | None
-    """None for this machine."""
-    host: Host
+    """None for this machine. Unique in a cluster."""
+    host: Host = Host()
     kind: str = ""
     labels: Mapping[str, str] = msgspec.field(default_factory=dict)
     resources: Mapping[str, float] = msgspec.field(default_factory=dict)

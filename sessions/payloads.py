@@ -3,6 +3,7 @@
 Units and rules for missing values are the same as in ``events``.
 """
 
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
 import msgspec
@@ -197,6 +198,14 @@ class Memory(Record, frozen=True, kw_only=True):
     kv_cache_mb: Amount | None = None
     """Keys and values in all layers at the end of generating a batch. A static cache always has its full size
     of ``sequence_length + new_tokens - 1`` positions."""
+
+
+def highest_peaks(memories: Iterable[Memory]) -> Memory | None:
+    """Return the highest reading of each kind; None without a record."""
+    readings = list(memories)
+    peaks = {name: [getattr(memory, name) for memory in readings] for name in Memory.__struct_fields__}
+    known = {name: [peak for peak in of_kind if peak is not None] for name, of_kind in peaks.items()}
+    return Memory(**{name: max(of_kind, default=None) for name, of_kind in known.items()}) if readings else None
 
 
 class RequestTimes(Record, frozen=True, kw_only=True):

@@ -70,7 +70,7 @@ def test_headless_modules_load_no_torch_or_terminal_library() -> None:
     headless = [
         name
         for name in modules("engine", "sessions", "themes")
-        if not allowed_torch(name) and not name.endswith(("__main__", "make_sample", "executors.ray"))
+        if not allowed_torch(name) and not name.endswith(("__main__", "executors.ray"))
     ]
     assert "benchtui.engine.supervisor.supervisor" in headless
     names = loaded("import " + ", ".join(headless))
@@ -248,9 +248,7 @@ def test_wheel_contains_every_module_and_all_data(wheel: zipfile.ZipFile) -> Non
         path.relative_to(ROOT).as_posix()
         for folder in FOLDERS
         for path in (ROOT / folder).rglob("*")
-        if path.is_file()
-        and "__pycache__" not in path.parts
-        and path.name not in ("make_sample.py", "grammar.txt")
+        if path.is_file() and "__pycache__" not in path.parts
     }
     code = {name for name in wheel.namelist() if name.startswith("benchtui/")}
     assert {f"benchtui/{name}" for name in wanted} == code

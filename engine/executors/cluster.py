@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from time import monotonic
 
-import msgspec
+from msgspec.structs import replace
 
 from benchtui.engine.executor import ExecutorContext, Node
 from benchtui.engine.executors.remote_node import RemoteCase, RemoteNode, RemotePreflightTask, Transport
@@ -32,29 +32,15 @@ _NAMED = 3
 """Maximum number of nodes listed by name. For more, only their number is shown."""
 
 
-class Member(msgspec.Struct, frozen=True):
-    """A machine of a cluster before its node agent is running."""
-
-    name: str
-    """Unique in the cluster."""
-    kind: str
-    labels: Mapping[str, str] = msgspec.field(default_factory=dict)
-    resources: Mapping[str, float] = msgspec.field(default_factory=dict)
-
-    def node(self, remote: RemoteNode, hello: Hello) -> Node:
-        """Return the node: this description combined with the report of its agent."""
-        return Node(
-            self.name, hello.host, self.kind, self.labels, self.resources, hello.visible, remote.offset_s
-        )
-
-
 class ClusterExecutor:
-    """Executor with a node agent on each member."""
+    """Executor with a node agent on each node."""
 
     def __init__(
-        self, transports: Mapping[str, Transport], members: Iterable[Member], on_close: Callable[[], None]
+        self, transports: Mapping[str, Transport], nodes: Iterable[Node], on_close: Callable[[], None]
     ) -> None:
-        """Wait until every node agent is running; ``on_close`` is called after they are closed.
+        """Wait until every node agent is running, which describes its host.
+
+        ``on_close`` is called after they are closed.
 
         Raises:
             BenchtuiError: if an agent doesn't start or has another version.
@@ -71,13 +57,16 @@ class ClusterExecutor:
             _require_version({name: hello.version for name, hello in hellos.items()})
             self.host = describe_host(open_gpus())
             """The engine's machine."""
-            nodes = self._remote_nodes
-            self.nodes = tuple(member.node(nodes[member.name], hellos[member.name]) for member in members)
+            self.nodes = tuple(self._joined(node, hellos[node.name or ""]) for node in nodes)
             self.warnings = (
                 *software_differences({name: hello.host for name, hello in hellos.items()}),
                 *_nice_warnings(hellos),
             )
             on_error.pop_all()
+
+    def _joined(self, node: Node, hello: Hello) -> Node:
+        offset_s = self._remote_nodes[node.name or ""].offset_s
+        return replace(node, host=hello.host, visible=hello.visible, clock_offset_s=offset_s)
 
     def open(self, context: ExecutorContext) -> None:
         """Prepare every node for cases, and sample the load caused by the engine itself."""

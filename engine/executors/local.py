@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from benchtui.engine.executor import Execution, ExecutorContext, Node
 from benchtui.engine.job import Job
 from benchtui.engine.node.preflight import IdleAndTorchTask, PeaksTask
-from benchtui.engine.node.runner import NodeRunner, NodeSettings
+from benchtui.engine.node.protocol import OpenNode
+from benchtui.engine.node.runner import NodeRunner
 from benchtui.engine.node.worker_processes import WorkerProcesses
 from benchtui.engine.telemetry.gpu.visible_gpus import visible_devices_setting
 from benchtui.sessions.analysis.roofline import PeakKey
@@ -28,7 +29,9 @@ class LocalExecutor:
 
     def open(self, context: ExecutorContext) -> None:
         """Start reading telemetry."""
-        settings = NodeSettings(context.zero_s, context.env, context.dataset, idle_s=context.idle_s)
+        settings = OpenNode(
+            zero_s=context.zero_s, env=dict(context.env), dataset=context.dataset, idle_s=context.idle_s
+        )
         self._runner.open(settings, context.emit)
 
     def prepare(self) -> IdleAndTorchTask:

@@ -21,10 +21,9 @@ from ray.exceptions import RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from benchtui.engine.executor import Node
-from benchtui.engine.executors.cluster import ClusterExecutor, Member, unique_names
+from benchtui.engine.executors.cluster import ClusterExecutor, unique_names
 from benchtui.engine.executors.stdio_relay import AgentProcess, PullTransport
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.payloads import Host
 from benchtui.sessions.sanitize import visible
 from benchtui.sessions.sweep import Run
 
@@ -66,10 +65,10 @@ def join(run: Run) -> ClusterExecutor:
     with _stdout_to_stderr():
         _connect(run.address)
         try:
-            members_with_nodes = _nodes(run)
-            transports = {member.name: _start_agent(node) for member, node in members_with_nodes}
-            members = [member for member, _ in members_with_nodes]
-            return ClusterExecutor(transports, members, lambda: _leave_cluster(transports.values()))
+            usable = _usable_nodes(run)
+            transports = {node.name or "": _start_agent(described) for node, described in usable}
+            nodes = [node for node, _ in usable]
+            return ClusterExecutor(transports, nodes, lambda: _leave_cluster(transports.values()))
         except (RayError, RuntimeError, ValueError) as error:
             ray.shutdown()
             raise BenchtuiError(f"run.address: {run.address!r}: {_one_line(error)}") from error
@@ -97,52 +96,44 @@ def _require_listener(address: str) -> None:
         raise BenchtuiError(f"run.address: no Ray cluster at {address!r}: {error}") from error
 
 
-def _nodes(run: Run) -> list[tuple[Member, Mapping[str, Any]]]:
-    """Return the nodes that the sweep may use, with Ray's description of each."""
+def _usable_nodes(run: Run) -> list[tuple[Node, Mapping[str, Any]]]:
     alive = [node for node in ray.nodes() if node["Alive"] and _slots(node) != (0, 0)]
     alive.sort(key=lambda node: (node["NodeManagerHostname"], node["NodeManagerAddress"], node["NodeID"]))
     names = unique_names(node["NodeManagerHostname"] for node in alive)
-    members = [(_member(name, node), node) for name, node in zip(names, alive, strict=True)]
-    matching = [(member, node) for member, node in members if _unstarted_node(member).matches(run.place)]
+    nodes = [(_node(name, described), described) for name, described in zip(names, alive, strict=True)]
+    matching = [(node, described) for node, described in nodes if node.matches(run.place)]
     if matching:
         return matching
-    if not members:
+    if not nodes:
         raise BenchtuiError(f"run.address: the Ray cluster at {run.address!r} has no node with CPUs or GPUs")
-    available = ", ".join(dict.fromkeys(value for member, _ in members for value in _place_values(member)))
+    available = ", ".join(dict.fromkeys(value for node, _ in nodes for value in _place_values(node)))
     raise BenchtuiError(f"run.place: no node of the cluster matches {run.place!r}; available: {available}")
 
 
-def _member(name: str, node: Mapping[str, Any]) -> Member:
+def _node(name: str, described: Mapping[str, Any]) -> Node:
     resources = {
         key: float(amount)
-        for key, amount in node["Resources"].items()
+        for key, amount in described["Resources"].items()
         if key not in _NOT_A_RESOURCE and not key.startswith(("node:", _KIND_PREFIX))
     }
-    kinds = [key.removeprefix(_KIND_PREFIX) for key in node["Resources"] if key.startswith(_KIND_PREFIX)]
+    kinds = [key.removeprefix(_KIND_PREFIX) for key in described["Resources"] if key.startswith(_KIND_PREFIX)]
     labels = {
         key: str(value)
-        for key, value in (node.get("Labels") or {}).items()
+        for key, value in (described.get("Labels") or {}).items()
         if not key.startswith(_RAY_LABEL_PREFIX)
     }
     kind = next(iter(kinds), "gpu" if "GPU" in resources else "cpu")
-    return Member(name, kind, labels, resources)
+    return Node(name, kind=kind, labels=labels, resources=resources)
 
 
-def _unstarted_node(member: Member) -> Node:
-    """Return the known properties of a node before its agent is running."""
-    return Node(member.name, Host(), member.kind, member.labels, member.resources)
-
-
-def _place_values(member: Member) -> Iterator[str]:
-    """Yield every value of ``run.place`` that matches the member."""
-    yield member.kind
-    yield from (f"{key}={value}" for key, value in member.labels.items())
-    yield from (key for key in member.resources if key not in ("CPU", "GPU"))
-    yield member.name
+def _place_values(node: Node) -> Iterator[str]:
+    yield node.kind
+    yield from (f"{key}={value}" for key, value in node.labels.items())
+    yield from (key for key in node.resources if key not in ("CPU", "GPU"))
+    yield node.name or ""
 
 
 def _slots(node: Mapping[str, Any]) -> tuple[float, float]:
-    """Return the number of CPUs and GPUs that a node offers."""
     return node["Resources"].get("CPU", 0), node["Resources"].get("GPU", 0)
 
 

@@ -28,20 +28,7 @@ from benchtui.engine.node.protocol import (
     event_decoder,
 )
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import (
-    Answered,
-    CaseFinished,
-    CasePrepared,
-    Explained,
-    Idle,
-    Message,
-    NodeLost,
-    Outcome,
-    Peaks,
-    Runtime,
-    Steps,
-    Telemetry,
-)
+from benchtui.sessions.events import CaseFinished, Message, NodeLost, Outcome, Telemetry
 
 SILENCE_LIMIT_S = 60.0
 """Seconds without a message after which a node is lost. Telemetry arrives at least every two seconds."""
@@ -179,7 +166,6 @@ class RemoteNode:
         self._transport.close()
 
     def _next_event(self, deadline_s: float) -> NodeEvent:
-        """Wait for the next message and return it."""
         with selectors.DefaultSelector() as selector:
             selector.register(self._transport.incoming, selectors.EVENT_READ)
             while not self._received:
@@ -202,7 +188,6 @@ class RemoteNode:
         return received_s - sent_s, pong.here_s - (sent_s + received_s) / 2
 
     def _read_messages(self) -> list[NodeEvent]:
-        """Return the received messages; raise BenchtuiError for invalid ones."""
         try:
             return [event_decoder.decode(message) for message in self._lines.read(_MAX_CHUNKS)]
         except (BenchtuiError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -225,15 +210,14 @@ class RemoteNode:
                     self._context.emit(replace(event, t=self._now_s()))
             case CaseFinished():
                 self._finish_case(event)
-            case CasePrepared() | Steps() | Answered() | Explained():
-                if case := self._cases.get(event.case):
-                    case.events.append(event)
             case Message():
                 self.results.append(replace(event, text=f"{self.name}: {event.text}"))
-            case Idle() | Runtime() | Peaks():
-                self.results.append(event)
             case TaskDone():
                 self.busy = False
+            case _ if isinstance(event, PreflightEvent):
+                self.results.append(event)
+            case _ if isinstance(event, WorkerEvent) and event.case in self._cases:
+                self._cases[event.case].events.append(event)
 
     def _finish_case(self, event: CaseFinished) -> None:
         if case := self._cases.pop(event.case, None):

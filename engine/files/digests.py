@@ -59,7 +59,6 @@ def used_files(sweep: Sweep, config: Config, data: Data | None) -> dict[str, str
 
 
 def _files(sweep: Sweep, config: Config, data: Data | None) -> Iterator[tuple[str, str | None]]:
-    """Yield the files of model, draft and local dataset."""
     config = sweep.resolve(config)
     patterns = [*_CONFIGURATION]
     if data and data.tokenizer:

@@ -155,7 +155,6 @@ class FlopFormula:
         return 2 * heads * width * sum(pairs(*lengths, window) for lengths in self._rows(call, query, key))
 
     def _rows(self, call: dict[str, Any], query: torch.Tensor, key: torch.Tensor) -> Iterator[tuple[int, int]]:
-        """Yield the number of queries and keys of each row of the batch."""
         if isinstance(call.get("cu_seqlens_q"), torch.Tensor):
             ends = (call["cu_seqlens_q"], _first(call, "cu_seqlens_k", "cu_seqlens_q"))
             yield from zip(*(end.diff().tolist() for end in ends), strict=True)

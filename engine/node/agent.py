@@ -31,7 +31,7 @@ from benchtui.engine.node.protocol import (
     TaskDone,
     command_decoder,
 )
-from benchtui.engine.node.runner import NodeRunner, NodeSettings
+from benchtui.engine.node.runner import NodeRunner
 from benchtui.engine.telemetry.gpu.visible_gpus import visible_devices_setting
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished
@@ -121,10 +121,7 @@ class NodeAgent:
     def _open(self, command: OpenNode) -> None:
         if Path(command.folder).is_dir():
             os.chdir(command.folder)
-        settings = NodeSettings(
-            command.zero_s, command.env, command.dataset, command.node, command.report_s, command.idle_s
-        )
-        self._runner.open(settings, self._send)
+        self._runner.open(command, self._send)
 
     def _start(self, command: Start) -> None:
         index = command.job.case

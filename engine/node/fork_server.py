@@ -178,7 +178,6 @@ def _exited(pid: int) -> bool:
 
 
 def _abandon(server: Any) -> None:  # noqa: ANN401  (as above)
-    """Abandon a server that can't be killed."""
     if server._forkserver_alive_fd is not None:
         os.close(server._forkserver_alive_fd)
     server._forkserver_address = server._forkserver_alive_fd = server._forkserver_pid = None

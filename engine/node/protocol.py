@@ -5,23 +5,12 @@ The agent also sends session events. All times are on the node's clock.
 
 import msgspec
 
-from benchtui.engine.job import Job
+from benchtui.engine.executor import PreflightEvent, WorkerEvent
+from benchtui.engine.job import REPORT_S, Job
 from benchtui.sessions.analysis.roofline import PeakKey
-from benchtui.sessions.events import (
-    Answered,
-    CaseFinished,
-    CasePrepared,
-    Explained,
-    Idle,
-    Message,
-    Outcome,
-    Peaks,
-    Runtime,
-    Steps,
-    Telemetry,
-)
+from benchtui.sessions.events import Outcome, Telemetry
 from benchtui.sessions.payloads import Host
-from benchtui.sessions.sweep import Record
+from benchtui.sessions.sweep import SYNTHETIC, Record
 
 
 class NodeMessage(Record, tag_field="event", frozen=True, kw_only=True):
@@ -41,16 +30,17 @@ class OpenNode(NodeMessage, tag="open", frozen=True, kw_only=True):
     zero_s: float
     """Monotonic clock of the node at the session's start."""
     env: dict[str, str] = {}  # noqa: RUF012 msgspec copies a mutable default
-    dataset: str
+    """Environment variables of the measured processes."""
+    dataset: str = SYNTHETIC
     """Dataset that the cases read their texts from."""
-    node: str
-    """Name of the node in the session."""
-    folder: str
+    node: str | None = None
+    """Name of the node in the session; null for the engine's machine."""
+    folder: str = "."
     """Working directory of the engine. The agent uses it too if it exists there."""
-    report_s: float
+    report_s: float = REPORT_S
     """Minimum seconds between two ``steps`` events of a case, and between two ``telemetry`` events."""
-    idle_s: float
-    """Seconds to observe the machine before the first case."""
+    idle_s: float = 0.0
+    """Seconds to observe the machine before the first case; 0 for no longer than its power needs."""
 
 
 class Prepare(NodeMessage, tag="prepare", frozen=True, kw_only=True):
@@ -104,21 +94,7 @@ class TaskDone(NodeMessage, tag="done", frozen=True, kw_only=True):
 
 NodeCommand = Ping | OpenNode | Prepare | Measure | Start | End
 """Messages from the engine to a node."""
-NodeEvent = (
-    Hello
-    | Pong
-    | TaskDone
-    | Telemetry
-    | Idle
-    | Runtime
-    | Peaks
-    | Message
-    | CasePrepared
-    | Steps
-    | Answered
-    | Explained
-    | CaseFinished
-)
+NodeEvent = Hello | Pong | TaskDone | Telemetry | PreflightEvent | WorkerEvent
 """Messages from a node to the engine."""
 
 command_decoder = msgspec.json.Decoder(NodeCommand)

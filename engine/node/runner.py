@@ -1,18 +1,18 @@
 """Node runner: runs cases on one machine and adds telemetry to their results."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from time import monotonic
 
-import msgspec
 from msgspec.structs import replace
 
 from benchtui.engine.executor import Execution
-from benchtui.engine.job import REPORT_S, Job
+from benchtui.engine.job import Job
 from benchtui.engine.node.case_execution import CaseRun
 from benchtui.engine.node.energy import idle_power_w
 from benchtui.engine.node.pending_case import PendingCase
 from benchtui.engine.node.preflight import IDLE_S, IdleAndTorchTask, PeaksTask
+from benchtui.engine.node.protocol import OpenNode
 from benchtui.engine.node.scratch_dir import Scratch
 from benchtui.engine.node.telemetry_window import TelemetryWindow
 from benchtui.engine.node.worker_processes import WorkerProcesses
@@ -28,24 +28,7 @@ from benchtui.sessions.analysis.roofline import PeakKey
 from benchtui.sessions.events import Idle, Telemetry
 from benchtui.sessions.payloads import Gpu
 from benchtui.sessions.stats.disturbance import IDLE_GPU_PERCENT
-from benchtui.sessions.sweep import SYNTHETIC, named_values
-
-
-class NodeSettings(msgspec.Struct, frozen=True):
-    """Settings of the session that a node runs cases for."""
-
-    zero_s: float
-    """Monotonic clock of this machine at the session's start."""
-    env: Mapping[str, str] = msgspec.field(default_factory=dict)
-    """Environment variables of the measured processes."""
-    dataset: str = SYNTHETIC
-    """Dataset that the cases read their texts from."""
-    node: str | None = None
-    """Name of this machine in the session; None for the engine's machine."""
-    report_s: float = REPORT_S
-    """Minimum seconds between two ``steps`` events of a case, and between two ``telemetry`` events."""
-    idle_s: float = 0.0
-    """Seconds to observe the machine before the first case; 0 for no longer than its power needs."""
+from benchtui.sessions.sweep import named_values
 
 
 class NodeRunner:
@@ -62,12 +45,12 @@ class NodeRunner:
         """Running cases."""
         self._pipes: dict[int, Pipes] = {}
         """Pipes of the cases that are started next, because they take turns with one that has been started."""
-        self._settings = NodeSettings(0.0)
+        self._settings = OpenNode(zero_s=0.0)
         self._emit: Callable[[Telemetry], None] = _discard
         self._sampler: Sampler | None = None
         self._scratch: Scratch | None = None
 
-    def open(self, settings: NodeSettings, emit: Callable[[Telemetry], None]) -> None:
+    def open(self, settings: OpenNode, emit: Callable[[Telemetry], None]) -> None:
         """Start sampling the machine. ``emit`` is called from another thread and must not raise."""
         os.environ.update(settings.env)  # for the fork server: libraries read them on import
         self._processes.preload_for(settings.dataset)

@@ -381,7 +381,6 @@ class _Query(Generic[Answer]):
         self._answer_out.close()
 
     def _received(self) -> Answer | str:
-        """Return the answer, or the reason why there is none."""
         try:
             message = self._answer.recv_bytes()
         except (EOFError, OSError):
@@ -486,7 +485,6 @@ def _run_worker(job: bytes, events: Connection, stderr: Connection, pipes: Pipes
 
 
 def _kill(pid: int) -> None:
-    """Kill a process and its descendants."""
     kill_descendants(pid)  # descendants first: once the process has ended, they can't be traced to it
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)

@@ -209,5 +209,4 @@ def _memory_mb(host: Host) -> float | None:
 
 
 def _is_about(message: Message, family: str) -> bool:
-    """Return whether a message ends the search of a family."""
     return message.text.startswith((f"{FOUND_PREFIX}{family}: ", f"{ENDS_PREFIX}{family} ends: "))

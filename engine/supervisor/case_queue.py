@@ -221,9 +221,9 @@ class Queue:
         """Yield pending, unmeasured cases, each with a case of no larger size that ran out of memory."""
         families: dict[Config, list[Case]] = {}
         for case in self._oom_cases:
-            families.setdefault(_without_sizes(case.config), []).append(case)
+            families.setdefault(case.config.without_sizes, []).append(case)
         for case in self.unmeasured:
-            for smaller in families.get(_without_sizes(case.config), ()):
+            for smaller in families.get(case.config.without_sizes, ()):
                 if _is_no_larger(smaller.config, case.config):
                     yield case, smaller
 
@@ -289,7 +289,6 @@ class Queue:
         return scheduled
 
     def _busy(self) -> dict[str | None, set[str]]:
-        """Return the devices in use by running cases, by node name."""
         busy: dict[str | None, set[str]] = {node.name: set() for node in self.nodes}
         for scheduled in self.running.values():
             busy.setdefault(scheduled.node, set()).add(scheduled.case.config.device)
@@ -314,15 +313,7 @@ class Queue:
         return self._rounds_done.get(index, 0)
 
 
-def _without_sizes(config: Config) -> Config:
-    """Return the options that a case shares with cases of other sizes."""
-    return replace(config, batch_size=1, sequence_length=1, repeat=0)
-
-
 def _is_no_larger(small: Config, large: Config) -> bool:
     """Return whether two cases differ only in size, and no size of the second is smaller."""
-    same = replace(
-        small, batch_size=large.batch_size, sequence_length=large.sequence_length, repeat=large.repeat
-    )
     sizes = small.batch_size <= large.batch_size and small.sequence_length <= large.sequence_length
-    return same == large and sizes
+    return sizes and small.without_sizes == large.without_sizes

@@ -314,7 +314,6 @@ class Scheduler:
             self.end_pending([case], "skipped", f"{size} case {smaller.index + 1}, which ran out of memory")
 
     def _continue_search(self, end: CaseFinished) -> None:
-        """Continue the search that a case belongs to."""
         self._apply_step(end.case, self._searches.ended(end))
 
     def _apply_step(self, index: int, step: NextSize | SearchResult | None) -> None:

@@ -251,7 +251,6 @@ class Supervisor:
         )
 
     def _begin_log(self, event: SessionStarted | Resumed) -> None:
-        """Log the first event of this engine."""
         try:
             self._log.write(event)
         except RecordError as error:
@@ -343,7 +342,6 @@ class Supervisor:
         return events
 
     def _launch(self, scheduled: ScheduledRound) -> Execution:
-        """Start one round of a case in its own process."""
         case = scheduled.case
         job = self._job(case.index, case.config, round_index=scheduled.round, turns=scheduled.turns)
         return self._executor.start(job, scheduled.node)

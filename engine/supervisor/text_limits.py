@@ -3,59 +3,27 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from benchtui.sessions.events import (
-    Answered,
-    AnyEvent,
-    CaseAdded,
-    CaseFinished,
-    CasePrepared,
-    CaseRepeated,
-    Explained,
-    Idle,
-    Message,
-    NodeJoined,
-    NodeLost,
-    Peaks,
-    RoundFinished,
-    Runtime,
-    SessionFinished,
-    Waiting,
-)
+from benchtui.sessions.events import AnyEvent, CaseStarted, SessionStarted, Steps, Telemetry
 from benchtui.sessions.record_texts import replace_texts
 from benchtui.sessions.sweep_secrets import Secrets
 
 MAX_TEXT_BYTES = 4096
 """Maximum size of a text in the session file in UTF-8 bytes, without the note about truncation."""
-_WITH_FOREIGN_TEXT = (
-    Runtime
-    | CasePrepared
-    | RoundFinished
-    | Waiting
-    | CaseRepeated
-    | Idle
-    | Answered
-    | Explained
-    | CaseFinished
-    | CaseAdded
-    | Message
-    | NodeJoined
-    | NodeLost
-    | Peaks
-    | SessionFinished
-)
-"""Events with text from models, libraries and user code."""
+_OURS = SessionStarted | CaseStarted | Steps | Telemetry
+"""Events that stay as they are: the sweep, whose secrets are masked before, and readings. Any other may have
+text from models, libraries and user code."""
 
 E = TypeVar("E", bound=AnyEvent)
 
 
 def mask_secrets(event: E, secrets: Secrets) -> E:
     """Mask secrets in an event. Call it before texts are truncated, since half a secret isn't recognized."""
-    return replace_texts(event, secrets.cleaned) if isinstance(event, _WITH_FOREIGN_TEXT) else event
+    return event if isinstance(event, _OURS) else replace_texts(event, secrets.cleaned)
 
 
 def cut_long_texts(event: E, log: Callable[[str], str]) -> E:
     """Truncate long texts in an event. ``log`` receives the full text and returns a note with its location."""
-    if not isinstance(event, _WITH_FOREIGN_TEXT):
+    if isinstance(event, _OURS):
         return event
     return replace_texts(event, lambda _, text: _cut(text, log(text)) if _is_long(text) else _writable(text))
 

@@ -203,18 +203,11 @@ class Sampler:
         return new
 
 
-def _host_readings(column: Sequence[HostSample]) -> HostReadings:
-    return HostReadings(
-        cpu_percent=[sample.cpu_percent for sample in column],
-        memory_used_mb=[sample.memory_used_mb for sample in column],
-        worker_cpu_percent=[sample.worker_cpu_percent for sample in column],
-        worker_rss_mb=[sample.worker_rss_mb for sample in column],
-        engine_cpu_percent=[sample.engine_cpu_percent for sample in column],
-        others_cpu_percent=_if_any([sample.others_cpu_percent for sample in column]),
-        package_energy_j=_if_any([sample.package_energy_j for sample in column]),
-        processor_mhz=_if_any([sample.processor_mhz for sample in column]),
-        dram_energy_j=_if_any([sample.dram_energy_j for sample in column]),
-    )
+def _host_readings(samples: Sequence[HostSample]) -> HostReadings:
+    names = HostSample.__struct_fields__
+    columns = {name: [getattr(sample, name) for sample in samples] for name in names}
+    optional = names[-len(HostSample.__struct_defaults__) :]
+    return HostReadings(**columns | {name: _if_any(columns[name]) for name in optional})
 
 
 def _if_any(column: list[Any]) -> list[Any]:

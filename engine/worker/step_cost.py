@@ -290,7 +290,6 @@ def _uncompiled() -> AbstractContextManager[object]:
 
 
 def _tensors(value: object) -> Iterator[torch.Tensor]:
-    """Yield the tensors in an operator's arguments or result."""
     if isinstance(value, torch.Tensor):
         yield value
     elif isinstance(value, (list, tuple)):

@@ -158,7 +158,6 @@ class Generate(NetworkTask):
         return self._network(past_key_values=self._static_cache, use_cache=True, **inputs)
 
     def _decode(self, token: torch.Tensor, cache: Any, padding: Padding) -> Any:  # noqa: ANN401
-        """Pass one token per row through the network."""
         if self._config.uses_cuda_graphs:  # the pass may overwrite what the last replay returned
             torch.compiler.cudagraph_mark_step_begin()
         return self._forward(input_ids=token, use_cache=True, **{self._cache_name: cache}, **padding)
@@ -184,7 +183,6 @@ class Generate(NetworkTask):
             positions = positions + 1
 
     def _padding_inputs(self, mask: torch.Tensor | None) -> Padding:
-        """Return the inputs that describe the padding to the network, if there is any."""
         if mask is None:
             return {}
         positions = {"position_ids": (mask.cumsum(1) - 1).clamp(min=0)} if self._takes_positions else {}

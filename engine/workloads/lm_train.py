@@ -180,7 +180,6 @@ def _trained(network: Any) -> list[tuple[str, torch.nn.Parameter]]:  # noqa: ANN
 
 
 def _checkpoints(network: Any) -> bool:  # noqa: ANN401  (a model of transformers)
-    """Return whether any layer of the network checkpoints its activations."""
     return any(getattr(module, "gradient_checkpointing", False) for module in network.modules())
 
 

@@ -116,5 +116,4 @@ class Speech(NetworkTask):
 
 
 def _auto_class(config: Any) -> Any:  # noqa: ANN401  (a configuration and one of transformers' Auto classes)
-    """Return the class that loads a model with this configuration."""
     return AutoModelForSpeechSeq2Seq if getattr(config, "is_encoder_decoder", False) else AutoModelForCTC

@@ -238,7 +238,6 @@ class NetworkTask:
 
     @property
     def _generated(self) -> int:
-        """Tokens generated per step."""
         return self.samples * (self.new_tokens or 0)
 
     def _require_room(self, architecture: Architecture) -> None:

@@ -169,7 +169,6 @@ def _no_p99(result: Result) -> str:
 
 
 def _kind(key: str, what: str, missing_reason: Callable[[Result], str] | None = None) -> _Kind:
-    """Return the constraint on a quantity."""
     row = quantity(key)
     return _Kind(
         what,

@@ -196,7 +196,6 @@ def _expected(session: Session, rows: Sequence[Result], metrics: Sequence[CostMe
 
 
 def _by_cost(rows: Iterable[Result], metrics: Sequence[CostMetric]) -> list[tuple[float, Result]]:
-    """Return cases with their costs, lowest first."""
     return sorted(((total_cost(row, metrics), row) for row in rows), key=itemgetter(0))
 
 

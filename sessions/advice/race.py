@@ -219,7 +219,6 @@ def cost(question: OpenQuestion) -> Cost | None:
 
 
 def _unmeasured(session: Session) -> list[CaseState]:
-    """Return the cases without a round, in start order."""
     return [case for case in session.pending if not case.ends]
 
 
@@ -343,7 +342,6 @@ def _settled(
 
 
 def _speed(base: Result | None, new: Result) -> Ratio | None:
-    """Return the speed of a case relative to another one."""
     return None if base is None or base is new else comparison(base, new).ratio
 
 
@@ -354,7 +352,6 @@ def _is_sure(ratio: Ratio) -> bool:
 def _end(
     session: Session, results: Sequence[Result], pairs: Sequence[OpenQuestion], looks: Sequence[int]
 ) -> str:
-    """Return why the race is over."""
     turns = Turns(session, results)
     asked = worth_rounds(pairs) if session.start.sweep.find else pairs
     by_turns = any(turns.suit(question) and turns.pairs(question) for question in asked)

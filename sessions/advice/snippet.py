@@ -82,7 +82,6 @@ def _template() -> jinja2.Template:
 
 
 def _values(session: Session, case: CaseState) -> dict[str, Any]:
-    """Return the values of the template."""
     sweep, config = session.start.sweep, session.start.sweep.resolve(case.config)
     read_back = case.effective.others if case.effective else {}
     synthetic = sweep.dataset == SYNTHETIC and sweep.task != "image"
@@ -119,7 +118,6 @@ def _values(session: Session, case: CaseState) -> dict[str, Any]:
 
 
 def _classes(task: str, weights: str, config: Config, synthetic: bool) -> set[str]:
-    """Return the classes of transformers that the code imports."""
     classes = {AUTO_CLASSES[task]}
     if weights == "random":
         classes.add("AutoConfig")

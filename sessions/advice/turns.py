@@ -125,7 +125,6 @@ class Turns:
 
 
 def _setting(question: OpenQuestion) -> tuple[Work, str]:
-    """Return the work and device of a question's cases."""
     config = question.cases[0].config
     return config.work, config.device
 

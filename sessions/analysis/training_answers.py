@@ -150,7 +150,6 @@ def _changes(curves: Curves) -> Curves:
 
 
 def _mean_change(curves: Curves) -> Curves:
-    """Return the mean of these changes over the seeds."""
     change: Curves = _changes(curves).mean(0)
     return change
 

@@ -29,7 +29,7 @@ from benchtui.sessions.library.paths import require_changeable
 from benchtui.sessions.payloads import AnswerComparison, CaseRound, Turns
 from benchtui.sessions.state.case import CaseState, rounds_energy_j
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.ended_rounds import end_of_case
+from benchtui.sessions.stats.ended_rounds import as_round, end_of_case
 from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.sweep import Config, Sweep
 
@@ -308,9 +308,8 @@ def _key(session: Session, config: Config) -> Config:
 
 def _last_round(end: CaseFinished, rounds: Sequence[RoundFinished]) -> RoundFinished:
     """Return the end of a case as that of its last round, with only the energy of that round."""
-    fields = {name: getattr(end, name) for name in RoundFinished.__struct_fields__ if name != "round"}
-    energy, others_j = end.energy, rounds_energy_j(rounds)
-    known_j = [joules for joules in others_j if joules is not None]
-    if energy and energy.energy_j is not None and len(known_j) == len(rounds):
-        fields["energy"] = replace(energy, energy_j=max(energy.energy_j - sum(known_j), 0.0))
-    return RoundFinished(round=len(rounds), **fields)
+    last = as_round(end, len(rounds))
+    known_j = [joules for joules in rounds_energy_j(rounds) if joules is not None]
+    if last.energy is None or last.energy.energy_j is None or len(known_j) < len(rounds):
+        return last
+    return replace(last, energy=replace(last.energy, energy_j=max(last.energy.energy_j - sum(known_j), 0.0)))

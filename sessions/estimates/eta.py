@@ -71,7 +71,7 @@ class StepTimeModel:
         self._rounds += len(case.ends)
         self._preparations_s += max(0.0, case.ends[-1].t - case.started.t - _last_round_s(case, step_s))
         for key in _groups(case.config):
-            insort(self._pools.setdefault(key, []), (work(case.config), step_s))
+            insort(self._pools.setdefault(key, []), (case.config.size, step_s))
 
     def step(self, config: Config) -> Estimate | None:
         """Return the time of one step, scaled linearly in work from the nearest finished case; None if unknown.
@@ -82,9 +82,9 @@ class StepTimeModel:
         """
         own, *wider = _groups(config)
         if own in self._pools:
-            return Estimate(_scaled(self._pools[own], work(config)))
+            return Estimate(_scaled(self._pools[own], config.size))
         pool = next((self._pools[key] for key in wider if key in self._pools), None)
-        return Estimate(_scaled(pool, work(config)), rough=True) if pool else None
+        return Estimate(_scaled(pool, config.size), rough=True) if pool else None
 
     def case(self, config: Config, measure: Measure) -> Estimate | None:
         """Return the time of one whole round of a case, including preparation; None if unknown."""
@@ -164,11 +164,6 @@ def _steps_needed(done: RoundSoFar, measure: Measure) -> StepsLeft:
         return StepsLeft(max(least, 1), wanted, rough=True)
     missing = max(1, ceil(done.steps * ((done.interval_percent / wanted) ** 2 - 1)))
     return StepsLeft(max(least, min(missing, settling) if measure.until_auto else missing), wanted, rough=True)
-
-
-def work(config: Config) -> int:
-    """Return the samples times tokens of a step."""
-    return config.size
 
 
 def case_left(

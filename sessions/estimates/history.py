@@ -18,7 +18,6 @@ from benchtui.sessions.estimates.eta import (
     same_options,
     steps_left,
     warmup_s,
-    work,
 )
 from benchtui.sessions.estimates.memory_guess import guess_mb
 from benchtui.sessions.journal.session_file import SessionFile
@@ -75,7 +74,7 @@ class HistoryEstimator:
         self._step_times = StepTimeModel()
         self._measured: set[tuple[Group, int]] = set()
         self._overhead_s: dict[Group, list[float]] = {}
-        """By group and by device: time of a round outside its steady steps, including compile time."""
+        """By group (``same_options``) and by device: time of a round outside its steady steps and compiling."""
         self._peaks_mb: dict[Group, list[tuple[int, float]]] = {}
         """By group and by device: work per step and peak memory, sorted by work."""
         self._ran_out: dict[Group, int] = {}
@@ -88,8 +87,8 @@ class HistoryEstimator:
             if case.prepared is not None:
                 self.parameters = case.prepared.model.parameters or self.parameters
             if case.state == "oom":
-                least = self._ran_out.get(_group(case.config), work(case.config))
-                self._ran_out[_group(case.config)] = min(least, work(case.config))
+                least = self._ran_out.get(same_options(case.config), case.config.size)
+                self._ran_out[same_options(case.config)] = min(least, case.config.size)
             elif case.state == "ok":
                 self._learn(case)
 
@@ -103,39 +102,39 @@ class HistoryEstimator:
         """Predict time and memory of a case."""
         seconds, time_basis = self._round_time(config, sweep)
         memory_mb, memory_basis = self._memory_mb(config, sweep)
-        ran_out = work(config) >= self._ran_out.get(_group(config), work(config) + 1)
+        ran_out = config.size >= self._ran_out.get(same_options(config), config.size + 1)
         total_s = None if seconds is None else seconds * sweep.measure.rounds
         return Prediction(total_s, time_basis, memory_mb, memory_basis, ran_out)
 
     def _learn(self, case: CaseState) -> None:
         self._step_times.learn(case)
-        own, device = _group(case.config), _device(case.config)
-        self._measured.add((own, work(case.config)))
+        own, device = same_options(case.config), _device(case.config)
+        self._measured.add((own, case.config.size))
         overhead_s, memory_mb = _overhead_s(case), case.peak_memory_mb
         for key in (own, device):
             if overhead_s is not None:
                 self._overhead_s.setdefault(key, []).append(overhead_s)
             if memory_mb is not None:
-                insort(self._peaks_mb.setdefault(key, []), (work(case.config), memory_mb))
+                insort(self._peaks_mb.setdefault(key, []), (case.config.size, memory_mb))
 
     def _round_time(self, config: Config, sweep: Sweep) -> tuple[float | None, Basis]:
-        own = _group(config)
+        own = same_options(config)
         overhead = self._overhead_s.get(own) or self._overhead_s.get(_device(config))
         step = self._step_times.step(config) if overhead else None
         if step is None or overhead is None:
             return _guess_s(config, sweep, self.parameters or ASSUMED_PARAMETERS), "guess"
-        basis: Basis = "measured" if (own, work(config)) in self._measured else "near"
+        basis: Basis = "measured" if (own, config.size) in self._measured else "near"
         steps = self._step_times.steps_per_round(sweep.measure)
         rules = sweep.measure.for_device(config.device)
         return _round_s(step.seconds, fmean(overhead), rules, steps), basis
 
     def _memory_mb(self, config: Config, sweep: Sweep) -> tuple[float | None, Basis]:
-        own = self._peaks_mb.get(_group(config))
+        own = self._peaks_mb.get(same_options(config))
         peaks_mb = own or self._peaks_mb.get(_device(config))
         if not peaks_mb:
             return guess_mb(config, sweep, self.parameters or ASSUMED_PARAMETERS, self.shape), "guess"
-        exact = own is not None and any(size == work(config) for size, _ in own)
-        return _interpolated_mb(peaks_mb, work(config)), "measured" if exact else "near"
+        exact = own is not None and any(size == config.size for size, _ in own)
+        return _interpolated_mb(peaks_mb, config.size), "measured" if exact else "near"
 
 
 def load_history(entries: Iterable[SessionFile], sweep: Sweep, hostname: str) -> HistoryEstimator:
@@ -181,11 +180,6 @@ def _parameters(session: Session | None) -> int | None:
     return next((model_event.model.parameters for model_event in prepared), None)
 
 
-def _group(config: Config) -> Group:
-    """Return the group in which time and memory are assumed to depend only on work."""
-    return same_options(config)
-
-
 def _device(config: Config) -> Group:
     """Return the wider group to use if nothing is known in the narrow one."""
     return (config.machine, config.model, config.device)
@@ -222,7 +216,7 @@ def _guess_s(config: Config, sweep: Sweep, parameters: int) -> float | None:
     if custom_task(sweep.task):
         return None
     task = task_named(sweep.task)
-    tokens = float(work(config) if task.texts else config.batch_size * task.positions)
+    tokens = float(config.size if task.texts else config.batch_size * task.positions)
     if task.entries == "generate":
         tokens += config.batch_size * sweep.resolve(config).new_tokens
     if sweep.task == "lm-train":

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
-from msgspec.structs import replace
 
 from benchtui.sessions.payloads import Memory
 from benchtui.sessions.state.case import CaseState
@@ -42,16 +41,16 @@ class MemoryForecast:
         """Add the peaks of a successful case. Ignored if they weren't read."""
         peak = peak_mb(config, memory)
         if peak is not None:
-            family = self._seen.setdefault(_family(config), {})
-            family[_work(config)] = max(peak, family.get(_work(config), 0.0))
+            family = self._seen.setdefault(config.without_sizes, {})
+            family[config.size] = max(peak, family.get(config.size, 0.0))
 
     def predict(self, config: Config) -> Prediction | None:
         """Return the expected peak of a case; None if fewer than two sizes of its family are known."""
-        seen = self._seen.get(_family(config), {})
+        seen = self._seen.get(config.without_sizes, {})
         if len(seen) < 2:
             return None
         fixed_mb, slope_mb = _line(seen)
-        return Prediction(fixed_mb + slope_mb * _work(config), _quantity(config))
+        return Prediction(fixed_mb + slope_mb * config.size, _quantity(config))
 
 
 def _line(points: dict[int, float]) -> tuple[float, float]:
@@ -60,14 +59,6 @@ def _line(points: dict[int, float]) -> tuple[float, float]:
     spread = sum((size - work) ** 2 for size in points)
     slope = sum((size - work) * (mb - peak_mb) for size, mb in points.items()) / spread
     return peak_mb - max(slope, 0.0) * work, max(slope, 0.0)
-
-
-def _family(config: Config) -> Config:
-    return replace(config, batch_size=1, sequence_length=1, repeat=0)
-
-
-def _work(config: Config) -> int:
-    return config.size
 
 
 def _quantity(config: Config) -> Quantity:
@@ -89,7 +80,6 @@ def peak_mb(config: Config, memory: Memory | None) -> float | None:
 
 
 def _memory(case: CaseState) -> Memory | None:
-    """Return the peaks of a successful case, or of the last round that finished."""
     if case.finished is not None:
         return case.finished.memory if case.state == "ok" else None
     return case.rounds[-1].memory if case.rounds else None

@@ -12,6 +12,7 @@ from typing import Any, cast
 import msgspec
 
 from benchtui.sessions.export.field_texts import FIELDS
+from benchtui.sessions.metrics.catalogue import BY_KEY
 
 SCHEMA = 1
 """Version of documents that state no other."""
@@ -50,12 +51,12 @@ def describe(definitions: dict[str, Any], types: tuple[object, ...]) -> None:
     for name, definition in definitions.items():
         texts = _field_texts(classes[name]) if name in classes else {}
         for field, schema in definition.get("properties", {}).items():
-            if text := texts.get(field) or FIELDS.get(field):
+            of_quantity = BY_KEY[field].help if field in BY_KEY else ""
+            if text := texts.get(field) or FIELDS.get(field) or of_quantity:
                 schema.setdefault("description", text)
 
 
 def _structs(info: object, seen: set[type]) -> Iterator[type]:
-    """Yield the record types within a type."""
     if isinstance(info, msgspec.inspect.StructType):
         if info.cls in seen:
             return

@@ -102,7 +102,6 @@ def _spans(session: Session) -> list[tuple[int, Phase, Columns, tuple[int, int, 
 
 
 def _recorded_s(steps: Columns, first: int) -> float:
-    """Return when a step was recorded."""
     return steps.event_ends[bisect_right(steps.event_ends, first, key=lambda end: end[0])][1]
 
 

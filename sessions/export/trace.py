@@ -193,7 +193,6 @@ class _Trace:
         return f"{self._machine_name(node)}: GPU {index}"
 
     def _process(self, name: str) -> int:
-        """Return the number of a process. Its name is written the first time."""
         if name not in self._processes:
             self._processes[name] = len(self._processes) + 1
             self._event("M", (self._processes[name], 0), 0, {"name": "process_name", "args": {"name": name}})

@@ -170,14 +170,12 @@ class CaseValues(msgspec.Struct):
         return mean
 
     def _center_ms(self, steps: list[float]) -> float | None:
-        """Return the mean step, or the median if the source states no mean."""
         mean_ms = self._mean_ms(steps)
         return self.figures.get("step_median") if mean_ms is None else mean_ms
 
     def _outcome(
         self, steps: list[float], center_ms: float | None, failures: Failures
     ) -> tuple[Outcome, str | None]:
-        """Return the outcome of the case and the reason of a failure."""
         status, reason = self.words.get("status", ""), self.words.get("reason")
         failed, total = failures.failed, failures.total
         if self.words.get("skipped", "").lower() in YES:
@@ -288,14 +286,12 @@ class CaseValues(msgspec.Struct):
         return Memory(**peaks) if any(peaks.values()) else None
 
     def _peak(self, name: str) -> float | None:
-        """Return a peak: the maximum over the runs that succeeded."""
         values, codes = self._numbers(name), self.lists.get("exit_codes", [])
         if len(codes) == len(values):
             values = [value for value, code in zip(values, codes, strict=True) if code in (0, "0")]
         return max(values, default=self.figures.get(name))
 
     def _environment(self, step_ms: float | None) -> Environment | None:
-        """Return the CPU times of a run."""
         user, system = self.figures.get("user"), self.figures.get("system")
         if user is None or system is None:
             return None
@@ -317,7 +313,6 @@ class CaseValues(msgspec.Struct):
         return None if model == Model(name=UNKNOWN) else model
 
     def _option(self, name: str, usual: str) -> str:
-        """Return an option in the words of a sweep."""
         stated = self.word(name)
         return visible(value_named(name, stated), LONGEST_VALUE) if stated else usual
 

@@ -94,7 +94,15 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def cases(self) -> tuple[Config, ...]:
         """Distinct cases, in the order of the file."""
-        return tuple(dict.fromkeys(measurement.config for measurement in self.measurements))
+        return tuple(self.rows_by_case)
+
+    @property
+    def rows_by_case(self) -> dict[Config, list[Measurement]]:
+        """Measurements of each case, in the order of the file."""
+        rows: dict[Config, list[Measurement]] = {}
+        for measurement in self.measurements:
+            rows.setdefault(measurement.config, []).append(measurement)
+        return rows
 
 
 def with_checked_repeats(imported: Imported) -> Imported:
@@ -102,15 +110,13 @@ def with_checked_repeats(imported: Imported) -> Imported:
 
     A row that equals an earlier one to the last digit was written twice.
     """
-    distinct = list({msgspec.msgpack.encode(row): row for row in imported.measurements}.values())
+    distinct = {msgspec.msgpack.encode(row): row for row in imported.measurements}
     copies = len(imported.measurements) - len(distinct)
-    rows_by_case: dict[Config, list[Measurement]] = {}
-    for row in distinct:
-        rows_by_case.setdefault(row.config, []).append(row)
-    apart = {config for config, rows in rows_by_case.items() if _are_apart(rows)}
+    imported = structs.replace(imported, measurements=tuple(distinct.values()))
+    apart = {config for config, rows in imported.rows_by_case.items() if _are_apart(rows)}
     numbers: dict[Config, int] = {}
     checked = []
-    for row in distinct:
+    for row in imported.measurements:
         if row.config in apart:
             numbers[row.config] = numbers.get(row.config, 0) + 1
             name = f"{row.config.name} #{numbers[row.config]}"[:LONGEST_LABEL]

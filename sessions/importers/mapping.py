@@ -138,7 +138,6 @@ def _require_some(
 
 
 def _summarizes(row: Row) -> bool:
-    """Return whether the first cell of a row says that it is the mean or sum of others."""
     return _SUMMARIES.fullmatch(str(next((cell for cell in row.levels[0].values() if cell), ""))) is not None
 
 

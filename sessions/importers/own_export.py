@@ -124,7 +124,6 @@ def _measurement(row: Cells) -> Measurement:
 
 
 def _reported(row: Cells) -> Reported | None:
-    """Return the figures that comparisons are based on."""
     latency = {f"latency_{name}_ms": cell for name, cell in _statistics(row, "latency").items()}
     times = {
         name: _record({f"{key}_ms": cell for key, cell in _statistics(row, column).items()}, ReportedTimes)

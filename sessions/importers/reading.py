@@ -133,7 +133,6 @@ class Reader:
             values.words.setdefault(name, self._in_words(name, text))
 
     def _in_words(self, name: str, text: str) -> str:
-        """Return a value of a quantity in the words of the map."""
         by_pattern = self._map.values.get(name, {})
         return next((value for one, value in by_pattern.items() if fnmatchcase(text.lower(), one)), text)
 

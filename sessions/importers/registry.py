@@ -115,7 +115,6 @@ def map_of(content: Source, kind: str | None = None) -> FileMap | None:
 
 
 def _lacks(content: Source, file_map: FileMap) -> list[str]:
-    """Return the identifying columns that the best row of a file lacks."""
     begins = content.beginning
     rows = rows_of(begins, file_map) or rows_of(begins, structs.replace(file_map, rows=""))
     return min((lacking(row, file_map) for row in rows[:10]), key=len, default=list(file_map.requires))

@@ -22,14 +22,13 @@ from benchtui.sessions.events import (
 from benchtui.sessions.importers.imported import MAX_NAMED_REPEATS, Imported, Measurement, named, percent_text
 from benchtui.sessions.importers.quantities import RATES
 from benchtui.sessions.journal.writer import Journal
-from benchtui.sessions.payloads import Energy, Failures, Memory, Model, Reported
+from benchtui.sessions.payloads import Energy, Failures, Model, Reported, highest_peaks
 from benchtui.sessions.sanitize import LONGEST_VALUE, shortened, visible
 from benchtui.sessions.sweep import (
     MOST_CASES,
     UNKNOWN,
     Axes,
     Baseline,
-    Config,
     Measure,
     Sweep,
 )
@@ -103,22 +102,15 @@ def _events(imported: Imported, path: Path) -> Iterator[AnyEvent]:
     yield Message(t=0.0, level="info", text=f"imported from {imported.kind}{when}")
     for note in notes(imported):
         yield Message(t=0.0, level="info", text=note)
-    for case, (config, measurements) in enumerate(_by_case(imported).items()):
-        yield from _case(case, config, measurements)
+    for case, rows in enumerate(imported.rows_by_case.values()):
+        yield from _case(case, rows)
     yield SessionFinished(t=0.0, outcome="completed")
-
-
-def _by_case(imported: Imported) -> dict[Config, list[Measurement]]:
-    rows: dict[Config, list[Measurement]] = {}
-    for measurement in imported.measurements:
-        rows.setdefault(measurement.config, []).append(measurement)
-    return rows
 
 
 def _repeats(imported: Imported) -> Iterator[str]:
     """Yield a note on cases with several mean step times in the file, and the range of those times."""
     apart = []
-    for config, rows in _by_case(imported).items():
+    for config, rows in imported.rows_by_case.items():
         known_ms = [center_ms for row in rows if row.reported and (center_ms := row.reported.center_ms)]
         if len(known_ms) > 1:
             name, percent = visible(config.name, LONGEST_VALUE), 100 * (max(known_ms) / min(known_ms) - 1)
@@ -189,7 +181,7 @@ def _baseline(imported: Imported) -> Baseline | None:
     return Baseline(compile="off" if plain else None, batch_size=smallest)
 
 
-def _case(case: int, config: Config, rows: Sequence[Measurement]) -> Iterator[AnyEvent]:
+def _case(case: int, rows: Sequence[Measurement]) -> Iterator[AnyEvent]:
     """Yield a round for each measurement. Failed ones are left out if others succeeded."""
     sound = [row for row in rows if not row.failure]
     failures = _failures(rows, sound)
@@ -202,7 +194,7 @@ def _case(case: int, config: Config, rows: Sequence[Measurement]) -> Iterator[An
     rounds = sound or list(rows)
     joules = [row.energy.energy_j for row in rounds if row.energy and row.energy.energy_j is not None]
     for round_index, row in enumerate(rounds):
-        yield CaseStarted(t=0.0, case=case, round=round_index, config=config)
+        yield CaseStarted(t=0.0, case=case, round=round_index, config=row.config)
         if round_index == 0:
             yield CasePrepared(
                 t=0.0,
@@ -221,7 +213,7 @@ def _case(case: int, config: Config, rows: Sequence[Measurement]) -> Iterator[An
         outcome="ok" if sound else rounds[-1].outcome,
         reason=None if sound else rounds[-1].failure,
         exit_code=None if sound else rounds[-1].exit_code,
-        memory=_peaks([row.memory for row in rounds if row.memory]),
+        memory=highest_peaks([row.memory for row in rounds if row.memory]),
         energy=Energy(energy_j=sum(joules)) if joules else None,
         environment=rounds[-1].environment,
         marks=(*marks, failures.mark) if failures else marks,
@@ -267,13 +259,6 @@ def _steps(case: int, round_index: int, row: Measurement) -> Iterator[Steps]:
     if row.wall_ms:
         columns: dict[str, Any] = {"wall_ms": row.wall_ms, "parts_ms": row.parts_ms, **row.step_columns}
         yield Steps(t=0.0, case=case, phase="measure", round=round_index, **columns)
-
-
-def _peaks(peaks: Sequence[Memory]) -> Memory | None:
-    """Return the maximum of each peak."""
-    readings = {name: [getattr(peak, name) for peak in peaks] for name in Memory.__struct_fields__}
-    known = {name: [value for value in values if value is not None] for name, values in readings.items()}
-    return Memory(**{name: max(values) for name, values in known.items() if values}) if peaks else None
 
 
 def _pooled(rows: Sequence[Reported]) -> Reported | None:

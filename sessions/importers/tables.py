@@ -206,7 +206,6 @@ def _commented_header(lines: Sequence[tuple[int, str]]) -> tuple[int, str] | Non
 
 
 def _best(lines: Sequence[tuple[int, str]]) -> Iterator[_Block]:
-    """Yield the block with the most cells over all separators."""
     blocks = [block for separator in SEPARATORS if separator != " " for block in _blocks(lines, separator)]
     if not any(len(block.header) > 1 for block in blocks):
         blocks = list(_blocks(lines, " ")) or blocks
@@ -285,7 +284,6 @@ def _fitted(cells: tuple[str, ...], header: tuple[str, ...]) -> tuple[str, ...] 
 
 
 def _plain(block: _Block) -> tuple[list[tuple[int, Row]], list[str]]:
-    """Return the rows of a block by column, with plain numbers, and remarks."""
     rows = [(number, cells) for number, cells in block.rows if cells != block.header]
     if rows and all(map(_OF_COLUMN.fullmatch, rows[0][1])):
         units = zip(block.header, rows.pop(0)[1], strict=True)

@@ -31,10 +31,6 @@ LONG_LINE = 24_000
 """Minimum bytes of a ``steps`` line to be decoded into arrays: a third faster, but imports numpy (14 MB)."""
 LONGEST_LINE = 100_000_000
 """Maximum bytes of a line; anything longer is not an event."""
-_LEAST_OF_A_CASE = 50
-"""Minimum bytes that a case adds to a file."""
-_TOO_MANY = re.compile(rb'"event":"case_added","t":[-+.\de]+,"case":(?:[5-9]\d{3}|[1-9]\d{4})')
-"""Line that adds case 5,000 or a later one, in the engine's layout; other layouts are detected later."""
 _LEAST_OF_A_PLANNED_CASE = 16
 _PLAN, _CASE = re.compile(rb'"plan"\s*:'), re.compile(rb'"device"\s*:')
 """Beginning of the plan in the first event, and the one key that each case in it has, in any layout."""
@@ -171,7 +167,8 @@ class Tail:
         if b"\n" not in data:
             self._partial_line.append(data)
             if sum(map(len, self._partial_line)) > LONGEST_LINE:
-                self._broken = _line_too_long(self.path, self._position.line)
+                where, most_mb = f"{self.path}, line {self._position.line}", LONGEST_LINE / 1e6
+                self._broken = BenchtuiError(f"{where}: longer than {most_mb:g} MB, the maximum for an event")
             return []
         lines = data.split(b"\n")
         lines[0] = b"".join((*self._partial_line, lines[0]))
@@ -179,7 +176,6 @@ class Tail:
         return lines
 
     def _decoded(self, lines: list[bytes]) -> list[AnyRecord]:
-        """Decode the events of lines, up to the first broken line."""
         events: list[AnyRecord] = []
         try:
             for event in _events(lines, self.path, self._position.line):
@@ -323,49 +319,16 @@ def _open(path: Path) -> IO[bytes]:
         file = open_plain(path)
     except (OSError, ValueError) as error:
         raise BenchtuiError(f"{path}: can't be read: {os_error_text(error)}") from error
-    try:
-        _reject_too_large(file, path)
-    except BaseException:
+    large = os.fstat(file.fileno()).st_size > MOST_CASES * _LEAST_OF_A_PLANNED_CASE
+    if large and _plans_too_many(file):
         file.close()
-        raise
+        raise BenchtuiError(f"{path}: more than {MOST_CASES:,} cases")
+    file.seek(0)
     return file
 
 
-def _line_too_long(path: Path, line: int) -> BenchtuiError:
-    return BenchtuiError(
-        f"{path}, line {line}: longer than {LONGEST_LINE / 1e6:g} MB, the maximum for an event"
-    )
-
-
-def _reject_too_large(file: IO[bytes], path: Path) -> None:
-    """Raise BenchtuiError for too many cases or a line too long, before any event is decoded."""
-    file_bytes = os.fstat(file.fileno()).st_size
-    planned = file_bytes > MOST_CASES * _LEAST_OF_A_PLANNED_CASE and _plans_too_many(file)
-    file.seek(0)
-    if planned or (file_bytes >= MOST_CASES * _LEAST_OF_A_CASE and _adds_too_many_cases(file, path)):
-        raise BenchtuiError(f"{path}: more than {MOST_CASES:,} cases")
-
-
-def _adds_too_many_cases(file: IO[bytes], path: Path) -> bool:
-    """Return whether a line adds a case too many; raise BenchtuiError for a line that is too long."""
-    kept, offset, line, line_bytes = _LEAST_OF_A_CASE * 2, 0, 1, 0
-    piece = bytearray(kept + SCAN_BYTES)  # reused, because allocating memory would take longer than the search
-    read = memoryview(piece)[kept:]
-    while size := os.preadv(file.fileno(), (read,), offset):
-        if _TOO_MANY.search(piece, 0, kept + size):
-            return True
-        line += piece.count(b"\n", kept, kept + size)
-        end = piece.rfind(b"\n", kept, kept + size)
-        line_bytes = kept + size - 1 - end if end >= 0 else line_bytes + size
-        if line_bytes > LONGEST_LINE:
-            raise _line_too_long(path, line)
-        piece[:kept] = piece[size : kept + size]
-        offset += size
-    return False
-
-
 def _plans_too_many(file: IO[bytes]) -> bool:
-    """Count the cases planned in the first event, a piece of its line at a time."""
+    """Count the cases planned in the first event, a piece of its line at a time, before it is decoded."""
     text = file.readline(16) + file.read(_HEAD_BYTES)
     if SESSION_PREFIX not in b"".join(text.split()):
         return False

@@ -157,7 +157,6 @@ class Journal:
         return damage
 
     def _prefix(self) -> bytes:
-        """Return the bytes that must precede the next line."""
         if self._started:
             return b""
         lead = repair(self._fd) if self.bytes_written else b"[\n"

@@ -16,7 +16,6 @@ from benchtui.sessions.stats.verdicts import VerdictName
 
 
 def _of_answer(field: str) -> Reading:
-    """Read a field of the case's own answer."""
     return Reading(
         f"answered.answer.{field}",
         lambda data: getattr(data.case.answered.answer, field, None) if data.case.answered else None,

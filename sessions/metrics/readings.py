@@ -17,11 +17,12 @@ def of_case(source: str, field: str) -> Reading:
 
 
 def requested(name: str) -> Reading:
-    """Read a requested option; None if another tool's label covers it, so that it is unknown."""
+    """Read a requested option; None if another tool's label covers it. Of several models, each is known."""
 
     def value(data: CaseData) -> object:
         config = data.case.config
-        return None if config.label and name in COVERED_BY_LABEL else getattr(config, name)
+        covered = config.label and name in COVERED_BY_LABEL and not (name == "model" and config.model)
+        return None if covered else getattr(config, name)
 
     return Reading("session_started.plan", value)
 

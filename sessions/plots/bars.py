@@ -187,7 +187,6 @@ def draw_ratios(figure: "Figure", ratios: Sequence[Ratio], labels: Sequence[str]
 
 
 def _ratio(ratio: Ratio) -> tuple[str, str | None, str | None]:
-    """Format a ratio and its bounds."""
     low, high = (None if end is None else ratio_text(end, ratio.value) for end in (ratio.low, ratio.high))
     return f"{ratio_text(ratio.value)} ×", low, high
 

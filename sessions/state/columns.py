@@ -130,7 +130,6 @@ class Columns(msgspec.Struct):
 
 
 def _only(column: Any, spans: Sequence[tuple[int, int, int]]) -> Any:  # noqa: ANN401  (an array or a list)
-    """Return a copy of a column with only its entries in these spans."""
     copied = column[:0]
     for _, first, end in spans:
         copied.extend(column[first:end])

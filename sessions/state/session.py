@@ -397,7 +397,6 @@ class Session:
             self.nodes[event.node] = NodeState(joined=event)
 
     def _requeue(self, case: CaseState) -> None:
-        """Return a case to the queue because its node was lost."""
         case.lost = case.between_rounds = True
         self._remove_running(case)
 

@@ -8,17 +8,25 @@ from typing import TYPE_CHECKING, get_args
 from msgspec.structs import replace
 
 from benchtui.sessions.events import CaseFinished, RoundFinished
-from benchtui.sessions.payloads import Energy, EnergySource, Memory
+from benchtui.sessions.payloads import Energy, EnergySource, highest_peaks
 from benchtui.sessions.stats.disturbance import merge_round_marks
 
 if TYPE_CHECKING:
     from benchtui.sessions.state.case import CaseState
 
 
+_SHARED = tuple(name for name in RoundFinished.__struct_fields__ if name != "round")
+"""Fields of the ends of rounds and cases."""
+
+
 def as_end(record: RoundFinished) -> CaseFinished:
     """Return the end of a round as the worker reported it, restored from the recorded fields."""
-    fields = {name: getattr(record, name) for name in record.__struct_fields__ if name != "round"}
-    return CaseFinished(**fields, outcome="ok")
+    return CaseFinished(**{name: getattr(record, name) for name in _SHARED}, outcome="ok")
+
+
+def as_round(end: CaseFinished, index: int) -> RoundFinished:
+    """Return the end of a case as that of one of its rounds, counted from 0."""
+    return RoundFinished(**{name: getattr(end, name) for name in _SHARED}, round=index)
 
 
 def end_of_case(ends: Sequence[CaseFinished]) -> CaseFinished:
@@ -32,7 +40,7 @@ def end_of_case(ends: Sequence[CaseFinished]) -> CaseFinished:
     energies = [end.energy for end in alone if end.energy]
     return replace(
         ends[-1],
-        memory=_peaks([end.memory for end in ends if end.memory]),
+        memory=highest_peaks([end.memory for end in ends if end.memory]),
         energy=sum_energy(energies) if energies else None,
         marks=merge_round_marks([end.marks for end in ends]),
         work=next((end.work for end in reversed(ends) if end.work), None),
@@ -77,14 +85,3 @@ def with_result(case: CaseState, planned: int | None) -> CaseState | None:
     so_far.rounds, so_far.cut_off_state = case.rounds[:-1], case.state
     so_far.finished = replace(end, marks=(*end.marks, *amount))
     return so_far
-
-
-def _peaks(memories: Sequence[Memory]) -> Memory | None:
-    """Return the highest reading of each kind."""
-    if not memories:
-        return None
-    peaks = {}
-    for field in Memory.__struct_fields__:
-        values = [value for memory in memories if (value := getattr(memory, field)) is not None]
-        peaks[field] = max(values, default=None)
-    return Memory(**peaks)

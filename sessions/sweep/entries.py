@@ -300,7 +300,6 @@ def _flagged(words: Parser, flags: Mapping[bool, str]) -> Parser:
 
 
 def _axis(option: options.Option) -> Parser:
-    """Return the parser of an axis."""
     if option.numeric:
         bounds = ranges.Bounds(least=option.least, most=option.most)
         return lambda value, where: ranges.whole_numbers(value, where, bounds)
@@ -335,8 +334,6 @@ def _text_forms(option: options.Option) -> list[Schema]:
 
 
 def _single(parse: Parser) -> Parser:
-    """Turn the parser of an axis into a parser of a single value."""
-
     def parse_one(value: object, where: str) -> object:
         values = parse(value, where)
         if len(values) != 1:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
 
 import msgspec
+from msgspec.structs import replace
 
 PRECISIONS = ("fp32", "tf32", "fp16", "bf16", "amp-fp16", "amp-bf16", "int8")
 QUANTIZATIONS = (
@@ -495,6 +496,11 @@ class Config(Record, frozen=True, kw_only=True, omit_defaults=False, gc=False):
     def size(self) -> int:
         """Size of a step, roughly proportional to its time and memory: samples times their length."""
         return self.batch_size * max(self.sequence_length, self.audio_seconds, 1)
+
+    @property
+    def without_sizes(self) -> Self:
+        """The options that the case shares with those of other sizes."""
+        return replace(self, batch_size=1, sequence_length=1, repeat=0)
 
     def names(self, option: str) -> bool:
         """Return whether a name of the case includes an option that every case has."""

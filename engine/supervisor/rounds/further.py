@@ -88,7 +88,6 @@ def _settled_case(settled: Settled) -> SettledCase:
 
 
 def _end(plan: RacePlan, *, spent: bool) -> str:
-    """Return why measuring ends."""
     return plan.ended or (OUT_OF_BUDGET if spent else "the cases of open questions have ended")
 
 

@@ -7,7 +7,7 @@ import msgspec
 from benchtui.sessions.events import CaseFinished, RoundFinished
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.disturbance import contention_marks, neighbor_marks, throttling
-from benchtui.sessions.stats.ended_rounds import as_end, end_of_case
+from benchtui.sessions.stats.ended_rounds import as_end, as_round, end_of_case
 from benchtui.sessions.sweep import Measure
 
 DEFAULT_RETRIES = 2
@@ -73,7 +73,7 @@ class Rounds:
         if end.outcome != "ok":
             return end
         if self._rules.rounds_auto or round_index < self._rules.rounds - 1:
-            return _round(end, round_index)
+            return as_round(end, round_index)
         return end_of_case(ends)
 
     def can_end(self, case: int) -> bool:
@@ -84,22 +84,3 @@ class Rounds:
         """Return the end of a case that gets no further round, for the reason given."""
         end = end_of_case(self._ends[case])
         return msgspec.structs.replace(end, t=now_s, not_measured_further=reason)
-
-
-def _round(end: CaseFinished, round_index: int) -> RoundFinished:
-    return RoundFinished(
-        t=end.t,
-        case=end.case,
-        round=round_index,
-        measured_s=end.measured_s,
-        stop=end.stop,
-        warmup_stop=end.warmup_stop,
-        memory=end.memory,
-        energy=end.energy,
-        environment=end.environment,
-        compiling=end.compiling,
-        marks=end.marks,
-        effective=end.effective,
-        work=end.work,
-        turns=end.turns,
-    )

@@ -68,7 +68,6 @@ class MachineWatch:
 
 
 def _gpu_users(reader: GpuReader | None) -> dict[int, tuple[Neighbor, ...]]:
-    """Return the visible processes on each GPU."""
     if reader is None:
         return {}
     pids = {gpu.index: reader.processes(gpu.uuid) for gpu in reader.gpus() if gpu.uuid}

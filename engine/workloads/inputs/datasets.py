@@ -8,6 +8,7 @@ import msgspec
 from benchtui.sessions.sweep import SAMPLE
 
 FILE = Path(__file__).parent / "data" / "sample.jsonl"
+"""400 made-up reviews, generated once from a grammar; never to change, because results depend on them."""
 
 
 class Texts(msgspec.Struct, frozen=True):

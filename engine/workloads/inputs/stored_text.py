@@ -143,7 +143,6 @@ def _offline_if_unreachable() -> Iterator[None]:
 
 
 def _texts(rows: datasets.Dataset | datasets.IterableDataset, source: str) -> list[str]:
-    """Return the non-empty texts of a dataset, in order."""
     texts: list[str] = []
     for table in rows.with_format("arrow").iter(batch_size=ROWS):
         column = table[_text_column(table.schema, source)]

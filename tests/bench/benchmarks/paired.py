@@ -21,7 +21,8 @@ from timed_step import CASES
 
 from benchtui.engine.event_loop import EventLoop
 from benchtui.engine.job import Job, TurnOrder
-from benchtui.engine.node.runner import NodeRunner, NodeSettings
+from benchtui.engine.node.protocol import OpenNode
+from benchtui.engine.node.runner import NodeRunner
 from benchtui.sessions.events import CaseFinished, Steps
 from benchtui.sessions.payloads import CaseRound
 from benchtui.sessions.stats.distribution import median, slices_of
@@ -79,7 +80,7 @@ def measure(seconds: float, output: Path) -> None:
     task = f"{Path(__file__).with_name('timed_step.py')}:make_step"
     sweep = Sweep(name="pairs", model="none", task=task, axes=Axes(), measure=Measure(warmup=5, peaks=False))
     node, begin_s = NodeRunner(), monotonic()
-    node.open(NodeSettings(zero_s=begin_s), lambda event: None)
+    node.open(OpenNode(zero_s=begin_s), lambda event: None)
     rows: list[tuple[int, float, float, float]] = []
     try:
         for slower in cycle(PLAN):

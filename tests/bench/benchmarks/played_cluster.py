@@ -13,7 +13,8 @@ from functools import partial
 import msgspec
 
 from benchtui.engine import __main__ as engine_main
-from benchtui.engine.executors.cluster import ClusterExecutor, Member
+from benchtui.engine.executor import Node
+from benchtui.engine.executors.cluster import ClusterExecutor
 from benchtui.engine.executors.stdio_relay import AgentProcess, PullTransport
 from benchtui.engine.job import REPORT_S, Job
 from benchtui.engine.node import protocol
@@ -108,7 +109,7 @@ def cluster(nodes: int, pace: Sequence[str], sweep: Sweep) -> ClusterExecutor:
     names = [f"n{number}" for number in range(nodes)]
     relays = {name: AgentProcess((sys.executable, "-P", __file__, "--station", *pace)) for name in names}
     wires = {name: PullTransport(relay.read, relay.write, relay.close) for name, relay in relays.items()}
-    return ClusterExecutor(wires, [Member(name, "cpu") for name in names], lambda: None)
+    return ClusterExecutor(wires, [Node(name, kind="cpu") for name in names], lambda: None)
 
 
 def main() -> int:

@@ -27,8 +27,9 @@ import psutil
 
 from benchtui.engine import __main__ as engine_main
 from benchtui.engine.control import ResumeOptions, StartOptions
+from benchtui.engine.executor import Node
 from benchtui.engine.executors import remote_node
-from benchtui.engine.executors.cluster import ClusterExecutor, Member
+from benchtui.engine.executors.cluster import ClusterExecutor
 from benchtui.engine.executors.local import LocalExecutor
 from benchtui.engine.executors.stdio_relay import AgentProcess, PullTransport
 from benchtui.engine.job import Job
@@ -218,11 +219,12 @@ class LightProcesses(worker_processes.WorkerProcesses):
 def cluster(sweep: Sweep) -> ClusterExecutor:
     """A cluster whose nodes are processes of this machine; their process numbers stand in PATH.nodes."""
     names = [f"n{number}" for number, _ in enumerate(os.environ[KINDS].split(","), 1)]
-    members = [Member(*each, {"zone": "a"}) for each in zip(names, os.environ[KINDS].split(","), strict=True)]
+    kinds = zip(names, os.environ[KINDS].split(","), strict=True)
+    nodes = [Node(name, kind=kind, labels={"zone": "a"}) for name, kind in kinds]
     relays = {name: AgentProcess((sys.executable, "-P", __file__, "--station")) for name in names}
     Path(sys.argv[-1] + ".nodes").write_text("".join(f"{relays[name].pid}\n" for name in names))
     wires = {name: PullTransport(relay.read, relay.write, relay.close) for name, relay in relays.items()}
-    return ClusterExecutor(wires, members, lambda: None)
+    return ClusterExecutor(wires, nodes, lambda: None)
 
 
 def main() -> int:

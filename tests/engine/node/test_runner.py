@@ -4,7 +4,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from benchtui.engine.node.runner import NodeRunner, NodeSettings
+from benchtui.engine.node.protocol import OpenNode
+from benchtui.engine.node.runner import NodeRunner
 from benchtui.sessions.events import Telemetry
 from benchtui.sessions.payloads import Gpu, GpuReadings
 
@@ -39,7 +40,7 @@ def test_power_of_a_gpu_is_that_of_its_readings_in_the_span() -> None:
     node = NodeRunner()
     gpus = (Gpu(index=0, name="A", uuid="GPU-1"), Gpu(index=1, name="B", uuid="GPU-2"), MIG)
     node.host = replace(node.host, gpus=gpus)
-    node._settings = NodeSettings(zero_s=100.0)
+    node._settings = OpenNode(zero_s=100.0)
     readings = tuple(GpuReadings(index=each, power_w=[70.0, 116.0, 118.0, 600.0]) for each in (1, 2))
     node._telemetry.add(Telemetry(t=4.0, at_s=[1.0, 2.0, 3.0, 4.0], gpus=readings))
     assert node.power_w("GPU-2", 101.5, 103.5) == 117.0
@@ -51,7 +52,7 @@ def test_power_of_a_gpu_is_that_of_its_readings_in_the_span() -> None:
 def test_clock_under_load_is_kept_for_later_cases() -> None:
     node = NodeRunner()
     node.host = replace(node.host, gpus=(Gpu(index=0, name="A", uuid="GPU-1"), MIG))
-    node._settings = NodeSettings(zero_s=100.0)
+    node._settings = OpenNode(zero_s=100.0)
     readings = tuple(
         GpuReadings(index=each, graphics_clock_mhz=[345.0, 1900.0, 1800.0, 345.0]) for each in (0, 2)
     )

@@ -10,7 +10,8 @@ import pytest
 from benchtui.engine.event_loop import EventLoop
 from benchtui.engine.executor import Execution
 from benchtui.engine.job import Job, TurnOrder
-from benchtui.engine.node.runner import NodeRunner, NodeSettings
+from benchtui.engine.node.protocol import OpenNode
+from benchtui.engine.node.runner import NodeRunner
 from benchtui.sessions.events import CaseFinished, Steps
 from benchtui.sessions.payloads import CaseRound
 from benchtui.sessions.sweep import Sweep, cases
@@ -31,7 +32,7 @@ return Step(step)"""
 @pytest.fixture
 def node() -> Iterator[NodeRunner]:
     runner = NodeRunner()
-    runner.open(NodeSettings(zero_s=monotonic()), lambda event: None)
+    runner.open(OpenNode(zero_s=monotonic()), lambda event: None)
     yield runner
     runner.close()
 

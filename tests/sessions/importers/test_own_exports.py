@@ -100,6 +100,15 @@ def test_imported_session_comes_back(imported: Any, file: str, tmp_path: Path) -
         assert differing(session, again(session, write, folder)) == {}
 
 
+@pytest.mark.parametrize("write", [csv, json_document, frame_lines])
+def test_cases_of_several_models_come_back_with_their_baselines(
+    imported: Any, write: Any, tmp_path: Path
+) -> None:
+    session = imported("model,batch,latency_ms\na,1,5\na,2,9\nb,1,7\nb,2,12\n")
+    assert [row.baseline for row, _ in rows(session)] == [0, 0, 2, 2]
+    assert differing(session, again(session, write, tmp_path)) == {}
+
+
 # Without cut-off sessions: a case that was running when it was exported comes back as interrupted.
 @pytest.mark.parametrize("seed", [seed for seed in range(18) if seed % 9 != 4])
 def test_random_session_comes_back(seed: int, tmp_path: Path) -> None:

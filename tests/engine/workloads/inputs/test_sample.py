@@ -1,4 +1,4 @@
-"""The bundled reviews are what their generator writes, and as long as reviews are."""
+"""The bundled reviews are as long as reviews are, and without traces of the grammar that made them."""
 
 import json
 import re
@@ -6,23 +6,17 @@ from statistics import mean, quantiles
 
 import pytest
 
-from benchtui.engine.workloads.inputs.data.make_sample import FOLDER, make_sample, read_grammar
-
-SAMPLE = FOLDER / "sample.jsonl"
+from benchtui.engine.workloads.inputs.datasets import FILE
 
 
 @pytest.fixture(scope="module")
 def rows() -> list[dict[str, object]]:
-    return [json.loads(line) for line in SAMPLE.read_text(encoding="utf-8").splitlines()]
+    return [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]
 
 
 @pytest.fixture(scope="module")
 def texts(rows: list[dict[str, object]]) -> list[str]:
     return [str(row["text"]) for row in rows]
-
-
-def test_generator_reproduces_the_committed_file() -> None:
-    assert make_sample().encode() == SAMPLE.read_bytes()
 
 
 def test_half_of_four_hundred_reviews_are_positive(rows: list[dict[str, object]]) -> None:
@@ -53,10 +47,5 @@ def test_every_slot_is_filled_with_the_right_article(texts: list[str]) -> None:
     assert not re.search(r"\b[Aa]n (?!hour|heir)[^aeiou]", together)
 
 
-def test_grammar_pools_have_no_duplicates() -> None:
-    for name, entries in read_grammar().items():
-        assert len(entries) == len(set(entries)), name
-
-
 def test_file_stays_small() -> None:
-    assert SAMPLE.stat().st_size <= 800_000
+    assert FILE.stat().st_size <= 800_000
