@@ -82,17 +82,17 @@ class CaseScreen(ViewScreen):
     HELP = "case"
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "case",
-        ("tab,l", "section", "section(1)", "Next section"),
-        ("shift+tab,h", "section_before", "section(-1)", "Previous section"),
-        ("right,n", "next", "case(1)", "Next case", "in the same section"),
-        ("left,N", "previous", "case(-1)", "Previous case"),
+        ("tab,l", "section", "Next section", "", "section(1)"),
+        ("shift+tab,h", "section_before", "Previous section", "", "section(-1)"),
+        ("right,n", "next", "Next case", "in the same section", "case(1)"),
+        ("left,N", "previous", "Previous case", "", "case(-1)"),
         *keymap.movement("line"),
-        ("right_curly_bracket", "outlier", "outlier(1)", "Next outlier", "among the steps"),
-        ("left_curly_bracket", "outlier_before", "outlier(-1)", "Previous outlier"),
-        ("W", "why", "why", "Why", "profile the case again, and show where the time of its step goes"),
-        ("y", "copy", "copy", "Copy the case as markdown", "to the clipboard, over SSH too"),
-        ("question_mark,f1", "help", "help", "Help"),
-        ("escape,q,enter", "back", "leave", "Back"),
+        ("right_curly_bracket", "outlier", "Next outlier", "among the steps", "outlier(1)"),
+        ("left_curly_bracket", "outlier_before", "Previous outlier", "", "outlier(-1)"),
+        ("W", "why", "Why", "profile the case again, and show where the time of its step goes"),
+        ("y", "copy", "Copy the case as markdown", "to the clipboard, over SSH too"),
+        ("question_mark,f1", "help", "Help"),
+        ("escape,q,enter", "back", "Back", "", "leave"),
     )
 
     def __init__(

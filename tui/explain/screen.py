@@ -61,20 +61,14 @@ class WhyScreen(TextScreen):
     HELP = "why"
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "why",
-        ("b", "base", "base", "Compare with the next profiled case", "the baseline first; then with none"),
-        ("r", "again", "again", "Profile the case again"),
-        (
-            "T",
-            "try",
-            "try",
-            "Try the remedies",
-            "in alternating rounds with the case, in the same session",
-        ),
-        ("right,n", "next", "case(1)", "Next case"),
-        ("left,N", "previous", "case(-1)", "Previous case"),
+        ("b", "base", "Compare with the next profiled case", "the baseline first; then with none"),
+        ("r", "again", "Profile the case again"),
+        ("T", "try", "Try the remedies", "in alternating rounds with the case, in the same session"),
+        ("right,n", "next", "Next case", "", "case(1)"),
+        ("left,N", "previous", "Previous case", "", "case(-1)"),
         *keymap.scrolling(),
-        ("question_mark,f1", "help", "help", "Help"),
-        ("escape,q,enter", "back", "leave", "Back"),
+        ("question_mark,f1", "help", "Help"),
+        ("escape,q,enter", "back", "Back", "", "leave"),
     )
 
     def __init__(self, side: Side, symbols: Symbols, base: Side | None = None) -> None:

@@ -89,9 +89,9 @@ class Page(TextScreen):
     NAME = "decision and differences"
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "page",
-        ("escape,q,enter,question_mark,f1", "back", "leave", "Back"),
+        ("escape,q,enter,question_mark,f1", "back", "Back", "", "leave"),
         *keymap.scrolling(),
-        ("slash", "filter", "filter", "Search", "in the help"),
+        ("slash", "filter", "Search", "in the help"),
     )
 
     def __init__(self, content: Content, symbols: Symbols) -> None:
