@@ -188,7 +188,7 @@ class Editor(ViewScreen):
         if missing := missing_model(self.state.sweep):
             self.state.show_message(f"model {': '.join(missing)}", "bad")
             self.draw()
-        elif totals is not None and totals.complete and not totals.on:
+        elif totals is not None and not totals.on:
             why = totals.missing_reason or "all cases are skipped or off"
             self.state.show_message(f"nothing to measure: {why}", "warning")
             self.draw()
@@ -345,7 +345,7 @@ class Editor(ViewScreen):
         """Return the sweep with its totals, and its entries."""
         name, totals = clean(self.state.sweep.name), self._cases.totals
         sweep, amount = self.state.sweep, count(self.state.sweep.axes.count, "case")
-        text = totals_text(totals, sweep, self._symbols) if totals and totals.complete else amount
+        text = totals_text(totals, sweep, self._symbols) if totals else amount
         head = wrap_facts([[(name, "strong")], [(text, "plain")]], width)
         return [*head, *entry_lines(self.state.form, width, height - len(head), self._symbols)]
 

@@ -46,6 +46,8 @@ class CaseVerdicts:
         """The first case of that pair, once found."""
         self._noise: dict[str, Noise] | None = None
         """Noise estimates; None if a case has ended since."""
+        self._ratios: dict[int, Ratio] = {}
+        """Ratios to the baseline by these estimates, because a table sorted by them asks for all at once."""
 
     def add_ended(self, case: CaseState) -> CaseState | None:
         """Record a case that has ended, or a round of it. The baseline may change as a result.
@@ -96,13 +98,14 @@ class CaseVerdicts:
         base, result = self.base_of(case), self._measured.get(case.index)
         if base is None or self.is_base(case) or result is None:
             return None
-        one, other = self._evidence(base), self._evidence(result)
-        return throughput_ratio(one, other) or latency_ratio(one, other) if one and other else None
-
-    def throughput_ratio(self, base: CaseState, new: CaseState) -> Ratio | None:
-        """Return the throughput ratio of two measured cases; None without evidence."""
-        one, other = self._evidence(base), self._evidence(new)
-        return throughput_ratio(one, other) if one and other else None
+        self._noise_estimates()  # drops the ratios if they change
+        if case.index not in self._ratios:
+            one, other = self._evidence(base), self._evidence(result)
+            ratio = throughput_ratio(one, other) or latency_ratio(one, other) if one and other else None
+            if ratio is None:
+                return None
+            self._ratios[case.index] = ratio
+        return self._ratios[case.index]
 
     def half_width_percent(self, case: CaseState) -> float | None:
         """Return half of the 95% interval of a measured case's typical step, in percent of it."""
@@ -151,6 +154,7 @@ class CaseVerdicts:
     def _noise_estimates(self) -> dict[str, Noise]:
         """Estimate the noise from the cases that have ended. Only repeated measurements contribute."""
         if self._noise is None or self._unsummed:
+            self._ratios.clear()
             start = self._session.start
             self._sum_up(repeated=start.sweep.measure.repeats or start.source is not None)
             noise = noise_by_kind(self._spreads, self._aa_pair(), start.process_spread, self._margin)

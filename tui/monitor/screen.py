@@ -301,7 +301,6 @@ class Monitor(PanelScreen[None]):
             self.run_worker(self.view.case_rows.statistics.compute_pending())
         if self.feed.conclusions.has_pending_work:
             self.run_worker(self._conclude())
-        self._continue_sorting()
         if not self.feed.running:
             self.status_line.question = None  # all questions are about a running sweep
             if self._leaving:
@@ -406,34 +405,16 @@ class Monitor(PanelScreen[None]):
         elif view is None or view.session is not session:
             newest = self.feed.conclusions.newest
             self.view = View(self.feed, self.symbols, self.session_name, view, newest)
-            before, self.table_order = (
-                self.table_order,
-                TableOrder(session, self.view.case_rows.value, self._clock),
-            )
-            self.table_order.columns, self.table_order.sorting = (
-                self.preferences.columns,
-                self.preferences.sorting,
-            )
+            before, self.table_order = self.table_order, TableOrder(session, self.view.case_rows.value)
+            self.table_order.columns = self.preferences.columns
+            self.table_order.sorting = self.preferences.sorting
             if before is not None:
                 self.table_order.copy_from(before)
 
     @property
     def _complete(self) -> bool:
-        """Whether everything written has been read, statistics are loaded, and the table order is complete."""
-        return loaded() and self.feed.caught_up and (self.table_order is None or self.table_order.complete)
-
-    def _continue_sorting(self) -> None:
-        """Continue sorting the table, if it has very many rows."""
-        table_order = self.table_order
-        if table_order is None or table_order.complete:
-            return
-        table_order.continue_sorting()
-        if self._complete:
-            from benchtui.tui.monitor.prompts import (
-                refresh_prompt,  # lazy import: not needed for the first paint
-            )
-
-            refresh_prompt(self)
+        """Whether everything written has been read, and statistics are loaded."""
+        return loaded() and self.feed.caught_up
 
     def _adjust_timer(self) -> None:
         """Set the timer to the current refresh rate, or faster while reading."""
@@ -453,8 +434,7 @@ class Monitor(PanelScreen[None]):
         filtered = f"/{words}" if words and covered else ""
         frozen = f"frozen: {key('monitor.freeze')}" if self._frozen else ""
         quiet = f"quiet, {QUIET_HZ:g} Hz" if self._quiet else ""
-        table_order = "" if self.table_order is None or self.table_order.complete else "sorting rows"
-        return tuple(note for note in (filtered, table_order, frozen, quiet) if note)
+        return tuple(note for note in (filtered, frozen, quiet) if note)
 
     @property
     def _quiet(self) -> bool:

@@ -1,6 +1,6 @@
 """Step plot: every step of a case as a bar, over the range of most of them. Independent of Textual."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import ceil
 
 import msgspec
@@ -45,8 +45,6 @@ class Band(msgspec.Struct, frozen=True):
     """Name of the case if the heading doesn't name it; without steps, the phase of the case."""
     signs: Signs = msgspec.field(default_factory=Signs)
     """Annotations of the steps."""
-    grouped: Callable[[Sequence[float], int, int], list[tuple[float, float]]] = extremes
-    """Returns (min, max) of each group of a given size among the first measured steps."""
 
 
 class StepColumn(msgspec.Struct, frozen=True):
@@ -158,7 +156,7 @@ def _columns(band: Band, grid: Grid) -> list[StepColumn]:
         *(StepColumn(*extreme, warmup=True) for extreme in extremes(band.warmup, warmup, grid.steps)),
         *(
             StepColumn(*extreme, warmup=False, outlier=at in outliers)
-            for at, extreme in enumerate(band.grouped(band.measured, measured, grid.steps))
+            for at, extreme in enumerate(extremes(band.measured, measured, grid.steps))
         ),
     ]
 

@@ -18,4 +18,4 @@ def test_screen_compares_cases_that_took_turns_as_the_report_does() -> None:
     one, other, _ = measured(made.session)
     ratio = throughput_ratio(one, other)
     assert ratio and ratio.by_turns and ratio.rounds == 3
-    assert live.throughput_ratio(one.case, other.case) == ratio
+    assert live.verdict(other.case) == ratio
