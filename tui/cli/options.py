@@ -113,13 +113,31 @@ wait_option = click.option(
     is_flag=True,
     help="Measure nothing until the sweeps that are running on this machine have ended.",
 )
-session_option = click.option(
-    "-o",
-    "--output",
-    "session_path",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Session file to write; by default a new one in the library.",
-)
+FILE = click.Path(path_type=Path, dir_okay=False)
+"""Type of options and arguments that name a file."""
+
+
+def output_option(text: str, name: str = "output", *, required: bool = False) -> Callable[[Command], Command]:
+    """Return the option ``-o``, which names a file to write."""
+    return click.option("-o", "--output", name, type=FILE, required=required, help=text)
+
+
+session_option = output_option("Session file to write; by default a new one in the library.", "session_path")
+
+
+def percentage_option(
+    flag: str, name: str, text: str, default: str | None = None
+) -> Callable[[Command], Command]:
+    """Return an option for a percentage, which becomes a fraction of 1."""
+    return click.option(
+        flag,
+        name,
+        callback=parse_percentage,
+        metavar="PERCENT",
+        default=default,
+        show_default=default is not None,
+        help=text,
+    )
 
 
 def json_option(text: str) -> Callable[[Command], Command]:
@@ -172,12 +190,10 @@ def parse_percentage(_context: click.Context, _parameter: click.Parameter, text:
     return percent / 100
 
 
-same_within_option = click.option(
+same_within_option = percentage_option(
     "--same-within",
     "same_within",
-    callback=parse_percentage,
-    metavar="PERCENT",
-    help="Margin that must contain the whole interval for two cases to count as the same.  [default: 2%]",
+    "Margin that must contain the whole interval for two cases to count as the same.  [default: 2%]",
 )
 
 

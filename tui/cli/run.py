@@ -37,7 +37,7 @@ from benchtui.tui.cli.options import (
     complete_session,
     complete_sweep,
     json_option,
-    parse_percentage,
+    percentage_option,
     printable,
     resume_option,
     retry_option,
@@ -230,13 +230,11 @@ def _stop(engine: "Engine", number: int) -> None:
 @click.command()
 @click.argument("source", metavar="SESSION|REPORT", shell_complete=complete_session)
 @session_option
-@click.option(
+@percentage_option(
     "--same-within",
-    callback=parse_percentage,
-    metavar="PERCENT",
-    default=f"{REPRODUCED_WITHIN:.0%}",
-    show_default=True,
-    help="Margin that must contain the whole interval of all cases together.",
+    "same_within",
+    "Margin that must contain the whole interval of all cases together.",
+    f"{REPRODUCED_WITHIN:.0%}",
 )
 @wait_option
 @trust_option
