@@ -59,17 +59,6 @@ class ComputedCase(msgspec.Struct, frozen=True):
     bins: Bins | None = None
 
 
-class Header(msgspec.Struct, frozen=True):
-    """Snapshot of the header: case, state, and current section."""
-
-    name: str
-    position: str
-    state: Span
-    ratio: Span
-    """Ratio to the baseline, with the sign and color of its verdict."""
-    section: str
-
-
 class CaseScreen(ViewScreen):
     """Screen for one case, redrawn every second. The screen below keeps reading the session."""
 
@@ -121,10 +110,9 @@ class CaseScreen(ViewScreen):
     def content(self) -> ComposeResult:
         """Lay out the header, the current section, and the message line."""
         signs = self._symbols
-        yield Panel[Header](_header, signs, id="heading")
-        page = Panel[Sequence[Line]](given_lines, signs, id="page")
-        yield Frame(page, symbols=signs, id="section")
-        yield Panel[str](_message_lines, signs, id="word")
+        yield Panel(self._header, signs, id="heading")
+        yield Frame(Panel(given_lines, signs, id="page"), symbols=signs, id="section")
+        yield Panel(self._message_lines, signs, id="word")
 
     def on_mount(self) -> None:
         """Draw what is known, and start computing the rest. Textual calls the base's handler as well."""
@@ -258,16 +246,16 @@ class CaseScreen(ViewScreen):
         page = self._panel("page")
         width, height = page.size
         with self.app.batch_update():
-            self._panel("heading").show(self._header())
+            self._panel("heading").show()
             self.query_one(Frame).show_title([(SECTIONS[self._section], "muted")])
             page.show(self._window(width, height))
-            self._panel("word").show(self._message or self._note())
+            self._panel("word").show()
             self._panel("keys").show(self._keys())
             self._show_brief()
 
     def brief(self, width: int, height: int) -> Sequence[Line]:
         """Return the state of the case and the current section."""
-        return [*_header(self._header(), width, 2, self._symbols), *self._window(width, height - 2)]
+        return [*self._header(width, 2, self._symbols), *self._window(width, height - 2)]
 
     def _window(self, width: int, height: int) -> Sequence[Line]:
         """Return the visible lines."""
@@ -311,17 +299,28 @@ class CaseScreen(ViewScreen):
         metrics = self._known.metrics
         return StepTable(self._case, metrics.outliers if metrics else ())
 
-    def _header(self) -> Header:
+    def _header(self, width: int, height: int, symbols: Symbols) -> list[Line]:
+        """Render the case with its state and ratio to the baseline, and the sections."""
         case, session = self._case, self._feed.session
-        state = (f"{getattr(self._symbols, case.state)} {case.state}", ROLES[case.state])
+        state = (f"{getattr(symbols, case.state)} {case.state}", ROLES[case.state])
         disturbed = mark_word(case.marks, case.marks) if case.state == "ok" else None
         if disturbed is None and self._is_unsteady:
             disturbed = "unsteady"
         if disturbed is not None:
-            state = (f"{self._symbols.flag} {disturbed}", "warning")
-        position = f"case {case.index + 1} of {len(session.cases)}"
+            state = (f"{symbols.flag} {disturbed}", "warning")
         name = labeled(clean(case_name(case)), session.start)
-        return Header(name, position, state, self._ratio_of(case), SECTIONS[self._section])
+        ratio, role = self._ratio_of(case)
+        against: list[Span] = [(f"   {ratio}", role)] if ratio else []
+        if against and ratio != "base":
+            against.append((" base", "muted"))
+        left = [(name, "strong"), ("   ", "plain"), state, *against]
+        position = (f"case {case.index + 1} of {len(session.cases)}", "muted")
+        tabs: list[Span] = []
+        for section in SECTIONS:
+            here = section == SECTIONS[self._section]
+            mark = symbols.chosen if here else " "
+            tabs.append((f"{mark}{section.capitalize()} ", "accent" if here else "muted"))
+        return [justify(left, [position], width, symbols), crop(tabs, width, symbols)]
 
     @property
     def _is_unsteady(self) -> bool:
@@ -329,6 +328,9 @@ class CaseScreen(ViewScreen):
         if metrics is None or not self._case.has_result:
             return False
         return is_unsteady(metrics.latency_ms, metrics.latency_ms.interval_percent)
+
+    def _message_lines(self, width: int, height: int, symbols: Symbols) -> list[Line]:
+        return [crop([(self._message or self._note(), "plain")], width, symbols)]
 
     def _note(self) -> str:
         if SECTIONS[self._section] != "steps" or not self._steps().count:
@@ -354,22 +356,3 @@ class CaseScreen(ViewScreen):
 def _computed(case: CaseState) -> ComputedCase:
     metrics = summarize(case)
     return ComputedCase(metrics, bin_step_times(case.measured.wall_ms, metrics.outliers) if metrics else None)
-
-
-def _header(header: Header, width: int, height: int, symbols: Symbols) -> list[Line]:
-    ratio, role = header.ratio
-    against: list[Span] = [(f"   {ratio}", role)] if ratio else []
-    if against and ratio != "base":
-        against.append((" base", "muted"))
-    left = [(header.name, "strong"), ("   ", "plain"), header.state, *against]
-    first = justify(left, [(header.position, "muted")], width, symbols)
-    tabs: list[Span] = []
-    for section in SECTIONS:
-        here = section == header.section
-        mark = symbols.chosen if here else " "
-        tabs.append((f"{mark}{section.capitalize()} ", "accent" if here else "muted"))
-    return [first, crop(tabs, width, symbols)]
-
-
-def _message_lines(word: str, width: int, height: int, symbols: Symbols) -> list[Line]:
-    return [crop([(word, "plain")], width, symbols)]

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import msgspec
 from textual import events, work
@@ -139,7 +138,6 @@ def _figures(cell: GridCase, symbols: Symbols) -> list[Span]:
     ]
 
 
-
 class CasesPane(Vertical):
     """Case grid with its totals. The screen handles its key bindings."""
 
@@ -158,8 +156,8 @@ class CasesPane(Vertical):
 
     def compose(self) -> ComposeResult:
         """Lay out the totals above the cases."""
-        yield Panel[tuple[str, ...]](_totals_lines, self._symbols, id="totals")
-        yield Panel[MatrixView](matrix_lines, self._symbols, id="matrix")
+        yield Panel(_totals_lines, self._symbols, id="totals")
+        yield Panel(matrix_lines, self._symbols, id="matrix")
 
     def on_resize(self, event: events.Resize) -> None:
         """Keep the cursor visible."""
@@ -259,7 +257,7 @@ class CasesPane(Vertical):
         basis = filter(None, (totals.missing_reason, basis_text(totals)))
         self._panel("totals").show((totals_text(totals, matrix.sweep, self._symbols), *basis))
 
-    def _panel(self, name: str) -> Panel[Any]:
+    def _panel(self, name: str) -> Panel:
         return self.query_one(f"#{name}", Panel)
 
 

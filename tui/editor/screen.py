@@ -35,7 +35,7 @@ from benchtui.tui.shell.navigation import BackRequested, EngineRequested, Opened
 from benchtui.tui.widgets.completion import Completer, model_completer, path_completer
 from benchtui.tui.widgets.frame import Frame
 from benchtui.tui.widgets.input_field import Field
-from benchtui.tui.widgets.message_line import Log, log_lines
+from benchtui.tui.widgets.message_line import log_lines
 from benchtui.tui.widgets.panel import Panel
 
 KEYS = keymap.table(
@@ -114,11 +114,11 @@ class Editor(ViewScreen):
         signs = self._symbols
         yield TitleBar(self._app_context, signs, id="title")
         with Container(id="panes"):
-            yield Frame(Panel[Form](entry_lines, signs, id="entries"), symbols=signs, id="sweep")
+            yield Frame(Panel(entry_lines, signs, id="entries"), symbols=signs, id="sweep")
             cases = CasesPane(HistoryCache(self._app_context), signs, id="cases")
             yield Frame(cases, symbols=signs, id="plan")
-            yield Frame(Panel[Form](about_lines, signs, id="meaning"), symbols=signs, id="about")
-        yield Panel[Log](log_lines, signs, id="hint")
+            yield Frame(Panel(about_lines, signs, id="meaning"), symbols=signs, id="about")
+        yield Panel(log_lines, signs, id="hint")
 
     def on_screen_resume(self) -> None:
         """Catch up on changes made while another screen was shown."""

@@ -65,7 +65,7 @@ class ColumnsPage(PanelScreen[tuple[str, ...]]):
 
     def compose(self) -> ComposeResult:
         """Lay out the list and the key bar."""
-        yield Panel[Sequence[Line]](_page_lines, self._symbols, id="page")
+        yield Panel(_page_lines, self._symbols, id="page")
         yield KeyBar(self._symbols)
 
     def on_mount(self) -> None:

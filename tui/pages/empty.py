@@ -35,7 +35,7 @@ class EmptyScreen(ViewScreen):
 
     def content(self) -> ComposeResult:
         """Lay out the hints."""
-        yield Panel[str](_lines, self._symbols, id="page")
+        yield Panel(_lines, self._symbols, id="page")
 
     def draw(self) -> None:
         """Show the content."""

@@ -32,7 +32,7 @@ class TextScreen(ViewScreen):
 
     def content(self) -> Iterable[Widget]:
         """Lay out the text."""
-        page = Panel[Sequence[Line]](given_lines, self._symbols, id="page")
+        page = Panel(given_lines, self._symbols, id="page")
         yield Frame(page, symbols=self._symbols, id="section")
 
     def on_screen_resume(self) -> None:

@@ -93,7 +93,7 @@ class ReplayMonitor(Monitor):
 
     def between(self) -> ComposeResult:
         """Yield the transport line."""
-        yield Panel[TransportPosition](transport_lines, self.symbols, id="transport")
+        yield Panel(transport_lines, self.symbols, id="transport")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Disable actions that need a running sweep."""
