@@ -4,7 +4,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-import msgspec
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -14,9 +13,9 @@ from benchtui.sessions.events import Peaks
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.machine import MachineState
 from benchtui.sessions.state.simulation import labeled
-from benchtui.sessions.stats.evidence import computed_metrics, summarize
+from benchtui.sessions.stats.evidence import computed_metrics
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.case.distribution import Bins, bin_step_times, distribution_lines
+from benchtui.tui.case.distribution import bin_step_times, distribution_lines
 from benchtui.tui.case.steps import StepTable
 from benchtui.tui.case.summary import (
     case_markdown,
@@ -28,8 +27,8 @@ from benchtui.tui.case.summary import (
 from benchtui.tui.case.telemetry import readings_in_memory, trace_lines
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.drawing.styled_text import Line, Span, crop, justify, line
-from benchtui.tui.live import metrics_worker
 from benchtui.tui.live.feed import Feed
+from benchtui.tui.live.metrics_worker import CaseMetrics
 from benchtui.tui.model.case_rows import ROLES
 from benchtui.tui.model.session_view import READING
 from benchtui.tui.pages.view_screen import ViewScreen
@@ -50,13 +49,6 @@ RELOAD_POLL_S = 0.1
 """Seconds between checks for reloaded data."""
 READINGS_RELOADING = "reloading its readings"
 SECTIONS = ("summary", "distribution", "steps", "telemetry", "machine", "error")
-
-
-class ComputedCase(msgspec.Struct, frozen=True):
-    """Case data that is slow to compute."""
-
-    metrics: "Metrics | None" = None
-    bins: Bins | None = None
 
 
 class CaseScreen(ViewScreen):
@@ -100,8 +92,7 @@ class CaseScreen(ViewScreen):
         self._at = 0
         """First visible line; in the step table, the selected row."""
         self._scrolls = False
-        self._computed: dict[int, ComputedCase] = {}
-        self._seen = metrics_worker.ComputedCases()
+        self._metrics = CaseMetrics()
         self._valid_peaks: tuple[int, tuple[Peaks, ...]] | None = None
         """Cached peaks that no case exceeded, with the number of ended cases they are based on."""
         self._busy = False
@@ -126,8 +117,8 @@ class CaseScreen(ViewScreen):
         self.draw(self._feed.cache.problem or None)
         if self._case_with_steps is None or (SECTIONS[self._section] == "telemetry" and self._machine is None):
             self._reload()
-        elif not self._busy and self._seen.is_due(self._case):
-            self.run_worker(self._compute(), name="" if self._index in self._computed else HOLDS_KEYS)
+        elif not self._busy and self._metrics.is_due(self._case):
+            self.run_worker(self._compute(), name="" if self._metrics.of(self._case) else HOLDS_KEYS)
 
     def on_click(self, event: events.Click) -> None:
         """Show the clicked section."""
@@ -166,14 +157,14 @@ class CaseScreen(ViewScreen):
             self._section, self._at = SECTIONS.index("steps"), 0
         row = self._steps().next_outlier(self._at, by)
         if row is None:
-            metrics = self._known.metrics
-            return self.draw("no more outliers" if metrics and metrics.outliers else "no outliers")
+            known = self._known
+            return self.draw("no more outliers" if known and known.outliers else "no outliers")
         self._at = row
         self.draw("")
 
     def action_copy(self) -> None:
         """Copy everything known about the case as Markdown."""
-        self.app.copy_to_clipboard(case_markdown(self._case, self._known.metrics, self._reached, self._symbols))
+        self.app.copy_to_clipboard(case_markdown(self._case, self._known, self._reached, self._symbols))
         self.draw("copied as markdown")
 
     def action_why(self) -> None:
@@ -225,15 +216,13 @@ class CaseScreen(ViewScreen):
         return limit(self._case, self._valid_peaks[1])
 
     @property
-    def _known(self) -> ComputedCase:
-        return self._computed.get(self._index, ComputedCase(computed_metrics(self._case)))
+    def _known(self) -> "Metrics | None":
+        return self._metrics.of(self._case) or computed_metrics(self._case)
 
     async def _compute(self) -> None:
         self._busy = True
-        case = self._case
-        self._seen.note(case)
         try:
-            (self._computed[case.index],) = await metrics_worker.compute([case], _computed)
+            await self._metrics.compute_batch([self._case])
         finally:
             self._busy = False
         self.tick()
@@ -271,14 +260,15 @@ class CaseScreen(ViewScreen):
         return lines[self._at : self._at + height]
 
     def _lines(self, width: int, height: int) -> Sequence[Line]:
-        case, computed, symbols = self._case, self._known, self._symbols
+        case, metrics, symbols = self._case, self._known, self._symbols
         match SECTIONS[self._section]:
             case "summary":
-                return detail_lines(case, computed.metrics, width, symbols)
+                return detail_lines(case, metrics, width, symbols)
             case "distribution":
-                if computed.metrics is None or self._case_with_steps is None:
+                if metrics is None or self._case_with_steps is None:
                     return [crop([(self._placeholder(), "muted")], width, symbols)]
-                return distribution_lines(computed.metrics, computed.bins, width, symbols)
+                bins = bin_step_times(case.measured.wall_ms, metrics.outliers)
+                return distribution_lines(metrics, bins, width, symbols)
             case "telemetry":
                 if (machine := self._machine) is None:
                     return [line((READINGS_RELOADING, "muted"))]
@@ -286,7 +276,7 @@ class CaseScreen(ViewScreen):
                     self._feed.session, case, machine, self._feed.now_s, (width, height), symbols
                 )
             case "machine":
-                return machine_lines(case, computed.metrics, self._reached, width, symbols)
+                return machine_lines(case, metrics, self._reached, width, symbols)
             case _:
                 return error_lines(case, width, symbols)
 
@@ -296,7 +286,7 @@ class CaseScreen(ViewScreen):
         return "computing" if self._busy else without_steps(self._case)
 
     def _steps(self) -> StepTable:
-        metrics = self._known.metrics
+        metrics = self._known
         return StepTable(self._case, metrics.outliers if metrics else ())
 
     def _header(self, width: int, height: int, symbols: Symbols) -> list[Line]:
@@ -324,7 +314,7 @@ class CaseScreen(ViewScreen):
 
     @property
     def _is_unsteady(self) -> bool:
-        metrics = self._known.metrics
+        metrics = self._known
         if metrics is None or not self._case.has_result:
             return False
         return is_unsteady(metrics.latency_ms, metrics.latency_ms.interval_percent)
@@ -335,7 +325,7 @@ class CaseScreen(ViewScreen):
     def _note(self) -> str:
         if SECTIONS[self._section] != "steps" or not self._steps().count:
             return ""
-        metrics = self._known.metrics
+        metrics = self._known
         outliers = f", {len(metrics.outliers):,} of them outliers" if metrics else ""
         return f"{self._steps().count:,} steps{outliers}"
 
@@ -351,8 +341,3 @@ class CaseScreen(ViewScreen):
             ("?", "help"),
             ("esc", "back"),
         )
-
-
-def _computed(case: CaseState) -> ComputedCase:
-    metrics = summarize(case)
-    return ComputedCase(metrics, bin_step_times(case.measured.wall_ms, metrics.outliers) if metrics else None)

@@ -268,7 +268,7 @@ class Charts(ViewScreen):
 
     def _reset(self) -> None:
         self._session = self._feed.session
-        self._metrics = CaseMetrics(self._session)
+        self._metrics = CaseMetrics()
         self._judge = CaseVerdicts(self._session, self._feed.judging)
         self._judged = 0
         self._lines = LineChart(self._session, self._metrics.of, self._symbols, self._judge)
@@ -283,7 +283,7 @@ class Charts(ViewScreen):
         if self._session is not self._feed.session:  # the session was reloaded
             self._reset()
         try:
-            while self._session.started is not None and await self._metrics.compute_batch():
+            while self._session.started is not None and await self._metrics.compute_batch(self._session.cases):
                 if time.monotonic() - self._drew_s > REFRESH_S:
                     self.draw()
         finally:
