@@ -343,8 +343,8 @@ class Seen:
         await self.look()
 
     async def until(self, happened: Callable[[], bool]) -> None:
-        """Wait at most ten seconds for a condition that a thread will fulfill."""
-        for _ in range(500):
+        """Wait at most half a minute for a condition that a thread will fulfill."""
+        for _ in range(1500):
             await self.pilot.pause(0.02)
             if happened():
                 return

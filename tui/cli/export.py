@@ -22,12 +22,11 @@ from benchtui.sessions.stats.evidence import summarize
 from benchtui.tui.cli.compare import baseline_first, comparison_document, show_comparison
 from benchtui.tui.cli.options import (
     JudgingOptions,
-    baseline_option,
     complete_session,
     json_option,
+    judging_options,
     output_option,
     printable,
-    same_within_option,
     verdict_settings,
 )
 from benchtui.tui.cli.schema.records import AnonymizedJson
@@ -235,8 +234,7 @@ def _opened(output: Path | None, session: Path) -> Iterator[IO[bytes]]:
     is_flag=True,
     help="Read several sessions of the same work as one instead of comparing them.",
 )
-@baseline_option
-@same_within_option
+@judging_options
 @display_options
 @click.option(
     "--anonymous",

@@ -16,12 +16,11 @@ from benchtui.tui.cli.consent.permissions import trust_option
 from benchtui.tui.cli.exit_status import FAILED
 from benchtui.tui.cli.options import (
     JudgingOptions,
-    baseline_option,
     complete_session,
     json_option,
+    judging_options,
     output_option,
     printable,
-    same_within_option,
     verdict_settings,
 )
 from benchtui.tui.cli.run import run_to_end, target_of
@@ -36,8 +35,7 @@ from benchtui.tui.cli.watch import start_engine
 @click.option("--toml", is_flag=True, help="Print the sweep instead of the questions, which go to stderr.")
 @click.option("--run", "run_now", is_flag=True, help="Run the sweep now, and append its rounds to the session.")
 @trust_option
-@baseline_option
-@same_within_option
+@judging_options
 @json_option("Print questions and sweep as JSON.")
 def decide_next(
     sources: tuple[str, ...],

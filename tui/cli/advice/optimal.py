@@ -27,12 +27,11 @@ from benchtui.sessions.sweep.toml_reader import parse_sweep
 from benchtui.sessions.text.formatting import listed
 from benchtui.tui.cli.exit_status import FAILED
 from benchtui.tui.cli.options import (
-    Command,
-    baseline_option,
     complete_session,
     json_option,
+    judging_options,
     printable,
-    same_within_option,
+    together,
     verdict_settings,
 )
 from benchtui.tui.cli.text import optimal as output
@@ -97,11 +96,13 @@ class LimitOptions(TypedDict):
     max_power_w: float | None
 
 
-def limit_options(command: Command) -> Command:
-    """Add the options of ``LimitOptions`` to a command."""
-    for flag, name, parse, metavar, text in reversed(_LIMITS):
-        command = click.option(flag, name, callback=parse, metavar=metavar, help=text)(command)
-    return command
+limit_options = together(
+    *(
+        click.option(flag, name, callback=parse, metavar=metavar, help=text)
+        for flag, name, parse, metavar, text in _LIMITS
+    )
+)
+"""Options of ``LimitOptions``."""
 
 
 def _divergence(_context: click.Context, _parameter: click.Parameter, text: str | None) -> float | None:
@@ -147,8 +148,7 @@ class ConstraintOptions(LimitOptions):
 )
 @click.option("--sequence-length", "length", type=click.IntRange(1), help="Consider only cases of this length.")
 @click.option("--model", help="Consider only cases of this model, in a session of several.")
-@baseline_option
-@same_within_option
+@judging_options
 @json_option("Print the decision as JSON.")
 @click.option(
     "--toml", "toml_path", metavar="FILE", help="Write a sweep with only the recommended case; - is stdout."
