@@ -38,7 +38,7 @@ class TitleBar(Panel):
         super().__init__(self._title, symbols, id=id)
         self._app_context = app_context
         self._draft: Draft | None = None
-        self._running: tuple[str, ...] = ()
+        self._names: tuple[str, ...] = ()
         """Sessions that engines on this machine are running."""
 
     def on_mount(self) -> None:
@@ -59,7 +59,7 @@ class TitleBar(Panel):
     @work(exclusive=True)
     async def _poll(self) -> None:
         engines = await asyncio.to_thread(self._app_context.engines)
-        self._running = tuple(clean(self._app_context.name_of(engine.path)) for engine in engines)
+        self._names = tuple(clean(self._app_context.name_of(engine.path)) for engine in engines)
         self.show()
 
     def _title(self, width: int, height: int, symbols: Symbols) -> list[Line]:
@@ -69,6 +69,6 @@ class TitleBar(Panel):
             state = self._draft.state
             left = [(f" {clean(state.sweep.name)}", "strong"), (f"  {clean(state.origin.title)}", "muted")]
             left += [(f" {symbols.dot} ", "muted"), ("not saved", "warning")] if self._draft.changed else []
-        forms = running_texts(self._running)
+        forms = running_texts(self._names)
         right = next((form for form in forms if width_of(left) + len(form) + 2 <= width), forms[-1])
         return [justify(left, [(right, "muted"), (" ", "plain")] if right else [], width, symbols)]
