@@ -74,12 +74,12 @@ class BenchtuiApp(App[ExitReason]):
     BINDINGS: ClassVar[list[BindingType]] = [
         *keymap.table(
             "app",
-            *((str(key), place, f"go('{place}')", place.capitalize()) for key, place in enumerate(PLACES)),
-            ("ctrl+pagedown,right_parenthesis", "next_place", "turn(1)", "Next tab"),
-            ("ctrl+pageup,left_parenthesis", "place_before", "turn(-1)", "Previous tab"),
-            ("t", "theme", "next_theme", "Next theme"),
-            ("colon,ctrl+p", "commands", "command_palette", "Command palette"),
-            ("ctrl+z", "suspend", "suspend_process", "Suspend", "fg resumes it"),
+            *((str(key), place, place.capitalize(), "", f"go('{place}')") for key, place in enumerate(PLACES)),
+            ("ctrl+pagedown,right_parenthesis", "next_place", "Next tab", "", "turn(1)"),
+            ("ctrl+pageup,left_parenthesis", "place_before", "Previous tab", "", "turn(-1)"),
+            ("t", "theme", "Next theme", "", "next_theme"),
+            ("colon,ctrl+p", "commands", "Command palette", "", "command_palette"),
+            ("ctrl+z", "suspend", "Suspend", "fg resumes it", "suspend_process"),
         ),
         Binding("ctrl+c", "leave", "Quit", show=False),
     ]

@@ -72,13 +72,6 @@ from benchtui.tui.widgets.panel import Panel
 PARTS = {"tokenize": 0.2, "forward": 0.8}
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark snapshots in the light theme as long: it has the layout of the dark one, which CI compares."""
-    for item in items:
-        if "snapshot" in item.nodeid and "benchtui-light" in item.nodeid:
-            item.add_marker(pytest.mark.long)
-
-
 def fake_gpu(index: int) -> Gpu:
     """Return a GPU of a test machine."""
     return Gpu(index=index, name="Test GPU", memory_mb=80_000, power_limit_w=400, uuid=f"GPU-{index}")
@@ -348,6 +341,14 @@ class Seen:
     async def press(self, *keys: str) -> None:
         await self.pilot.press(*keys)
         await self.look()
+
+    async def until(self, happened: Callable[[], bool]) -> None:
+        """Wait at most half a minute for a condition that a thread will fulfill."""
+        for _ in range(1500):
+            await self.pilot.pause(0.02)
+            if happened():
+                return
+        raise AssertionError(self.text)
 
     async def double_click(self, selector: str, offset: tuple[int, int]) -> None:
         """Click twice, however long a loaded machine takes for it."""

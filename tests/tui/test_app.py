@@ -16,21 +16,7 @@ from benchtui.tui.case.screen import CaseScreen
 from benchtui.tui.monitor.screen import Monitor
 from benchtui.tui.pages.palette import Palette
 from benchtui.tui.shell.context import AppContext
-from benchtui.tui.shell.navigation import PLACES, Opened
-
-
-@pytest.mark.parametrize(("key", "place"), list(zip("012345", PLACES, strict=True)))
-async def test_number_keys_switch_views(opened: Any, key: str, place: str) -> None:
-    async with opened() as seen:
-        await seen.press(key)
-        assert f"▸{key} {place.capitalize()}" in seen.panel("places")[0]
-
-
-@pytest.mark.parametrize("key", ["2", "3"])
-async def test_a_view_without_a_session_shows_how_to_open_one(opened: Any, key: str) -> None:
-    async with opened() as seen:
-        await seen.press(key)
-        assert "no session is open" in seen.text
+from benchtui.tui.shell.navigation import Opened
 
 
 @pytest.mark.parametrize(("colors", "theme"), [("standard", "terminal"), ("256", "benchtui-dark")])

@@ -64,7 +64,7 @@ from benchtui.tui.charts.line_chart import LineChart
 from benchtui.tui.cli import app
 from benchtui.tui.cli.text.compare import comparison_text
 from benchtui.tui.compare import rows as abreast
-from benchtui.tui.compare.panels import ComparisonSummary, Detail, detail_lines, summary_lines
+from benchtui.tui.compare.panels import ComparisonSummary, detail_lines, summary_lines
 from benchtui.tui.live.case_verdicts import CaseVerdicts
 from benchtui.tui.model.case_rows import CaseRows
 from benchtui.tui.model.row_cells import VERDICT_ROLES
@@ -522,15 +522,13 @@ def _page_verdicts(found: Any) -> Words:
 def _detail_verdicts(found: Any) -> Words:
     shown: Words = {}
     for entry in abreast.entries(found):
-        lines = detail_lines(Detail(entry), 140, 12, UNICODE)
+        lines = detail_lines(entry, 140, 12, UNICODE)
         texts = ["".join(text for text, _ in line) for line in lines]
         word = texts[0].split()[-1]
         shown[entry.row.case.index] = word if word in MIRRORED else None
         assert any(text.startswith("UNSURE: ") for text in texts) == (word == "UNSURE")
         for width in (80, 120):
-            narrow = [
-                "".join(text for text, _ in line) for line in detail_lines(Detail(entry), width, 7, UNICODE)
-            ]
+            narrow = ["".join(text for text, _ in line) for line in detail_lines(entry, width, 7, UNICODE)]
             said = " ".join(text.strip() for text in narrow)
             assert word != "UNSURE" or ((why := why_unsure(entry.row.ratio)) and why.replace(" ×", "x") in said)
     return shown

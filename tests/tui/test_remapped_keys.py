@@ -12,8 +12,8 @@ from benchtui.themes.symbols import UNICODE
 from benchtui.tui.compare.panels import hint_lines
 from benchtui.tui.drawing.styled_text import Line
 from benchtui.tui.editor.title_bar import running_texts
-from benchtui.tui.library.card import Card, card_lines
-from benchtui.tui.library.header import LibraryHeading, empty_lines, heading_lines, unmatched_lines
+from benchtui.tui.library.card import card_lines
+from benchtui.tui.library.header import empty_lines, heading_lines, unmatched_lines
 from benchtui.tui.library.rows import Item
 from benchtui.tui.shell import keymap
 from benchtui.tui.widgets.nav_bar import place_lines
@@ -54,8 +54,7 @@ def test_an_empty_library_names_the_mapped_keys() -> None:
 
 
 def test_the_library_header_names_the_mapped_keys() -> None:
-    heading = LibraryHeading(all=2, shown=2, words="", order="date", marked=())
-    assert "insert marks sessions to compare" in text(heading_lines(heading, 80, 2, UNICODE))
+    assert "insert marks sessions to compare" in text(heading_lines(2, (), 80, 2, UNICODE))
     assert "f5  shows all" in text(unmatched_lines("zz"))
 
 
@@ -64,7 +63,7 @@ def test_a_session_card_names_the_mapped_key_that_resumes_it(home: Path, story: 
     entry = paths.entry_of(story.path)
     assert entry is not None
     item = Item(entry, "trial", "", summary=SummaryCache().read(story.path, lambda: True))
-    assert "1 to run: U, or benchtui run --resume trial" in text(card_lines(Card(item), 80, 20, UNICODE))
+    assert "1 to run: U, or benchtui run --resume trial" in text(card_lines(item, None, 80, 20, UNICODE))
 
 
 def test_an_empty_comparison_names_the_mapped_keys_of_the_library() -> None:

@@ -1,4 +1,4 @@
-"""Snapshots of the charts and the case screen in two sizes and two themes."""
+"""Snapshots of the charts and the case screen in two sizes."""
 
 from typing import Any
 
@@ -9,7 +9,6 @@ from textual.pilot import Pilot
 from benchtui.tui.app import BenchtuiApp
 
 MAP_LINES_FRONT = [("3", "down", "right"), ("3", "tab", "down", "right"), ("3", "p", "down")]
-THEMES = ["benchtui-dark", "benchtui-light"]
 SIZES = [(80, 24), (120, 40)]
 
 
@@ -23,7 +22,7 @@ def pressing(*keys: str) -> Any:
 
 
 @pytest.fixture
-def app(story: Any, app_context: Any, clock: Any, theme: str) -> BenchtuiApp:
+def app(story: Any, app_context: Any, clock: Any) -> BenchtuiApp:
     story.begin(batch_sizes=(1, 2, 4, 8), precision=("fp32", "fp16"), iterations=120)
     for number, config in enumerate(story.plan):
         if (config.batch_size, config.precision) == (8, "fp32"):
@@ -33,10 +32,9 @@ def app(story: Any, app_context: Any, clock: Any, theme: str) -> BenchtuiApp:
                 number, (9.0 if config.precision == "fp32" else 4.0) + config.batch_size, 120
             )
     story.end()
-    return BenchtuiApp(app_context, story.path, None, theme=theme, clock=clock)
+    return BenchtuiApp(app_context, story.path, None, clock=clock)
 
 
-@pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("keys", MAP_LINES_FRONT, ids=["map", "lines", "front"])
 def test_charts_snapshot(
@@ -45,7 +43,6 @@ def test_charts_snapshot(
     assert snap_compare(app, terminal_size=size, run_before=pressing(*keys))
 
 
-@pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("section", [0, 1], ids=["summary", "distribution"])
 def test_case_screen_snapshot(app: BenchtuiApp, snap_compare: Any, size: tuple[int, int], section: int) -> None:

@@ -1,4 +1,4 @@
-"""Snapshots of the editor in two sizes and two themes, with a fake clock."""
+"""Snapshots of the editor in two sizes."""
 
 from typing import Any
 
@@ -15,10 +15,6 @@ async def edit(pilot: Any) -> None:
     await until_unchanged(pilot)
 
 
-@pytest.mark.parametrize("theme", ["benchtui-dark", "benchtui-light"])
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-def test_editor_snapshot_while_typing(
-    app_context: Any, snap_compare: Any, theme: str, size: tuple[int, int]
-) -> None:
-    app = BenchtuiApp(app_context, theme=theme)
-    assert snap_compare(app, terminal_size=size, run_before=edit)
+def test_editor_snapshot_while_typing(app_context: Any, snap_compare: Any, size: tuple[int, int]) -> None:
+    assert snap_compare(BenchtuiApp(app_context), terminal_size=size, run_before=edit)

@@ -42,7 +42,7 @@ def running(story: Any, gpus: int) -> Path:
 def test_gauges_snapshot(
     story: Any, engine: Any, app_context: Any, clock: Any, snap_compare: Any, gpus: int, size: tuple[int, int]
 ) -> None:
-    app = BenchtuiApp(app_context, running(story, gpus), engine, theme="benchtui-dark", clock=clock)
+    app = BenchtuiApp(app_context, running(story, gpus), engine, clock=clock)
     assert snap_compare(app, terminal_size=size)
 
 
@@ -78,10 +78,9 @@ def test_snapshot_without_color(
 
 
 @EVERY_SIZE
-@pytest.mark.parametrize("gpus", [pytest.param(gpus, marks=pytest.mark.long) for gpus in (1, 2, 4)] + [8])
 def test_replayed_gauges_snapshot(
-    story: Any, app_context: Any, clock: Any, snap_compare: Any, gpus: int, size: tuple[int, int]
+    story: Any, app_context: Any, clock: Any, snap_compare: Any, size: tuple[int, int]
 ) -> None:
     start = Start(target=ReplayTarget(percent=60))
-    app = BenchtuiApp(app_context, running(story, gpus), None, start=start, theme="benchtui-dark", clock=clock)
+    app = BenchtuiApp(app_context, running(story, 8), None, start=start, clock=clock)
     assert snap_compare(app, terminal_size=size)

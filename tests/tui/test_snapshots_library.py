@@ -13,7 +13,6 @@ from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.navigation import ComparisonRequested
 
 SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-THEMES = pytest.mark.parametrize("theme", ["benchtui-dark", "benchtui-light"])
 
 
 @pytest.fixture
@@ -40,25 +39,21 @@ def shelf(home: Path, make_story: Any, app_context: AppContext, monkeypatch: pyt
 
 
 @SIZES
-@THEMES
-def test_library_snapshot(shelf: AppContext, snap_compare: Any, theme: str, size: tuple[int, int]) -> None:
+def test_library_snapshot(shelf: AppContext, snap_compare: Any, size: tuple[int, int]) -> None:
     async def mark(pilot: Any) -> None:
         await pilot.press("4")
         await until_unchanged(pilot)
         await pilot.press("G", "space", "g", "space", "home")
         await until_unchanged(pilot)
 
-    app = BenchtuiApp(shelf, theme=theme)
-    assert snap_compare(app, terminal_size=size, run_before=mark)
+    assert snap_compare(BenchtuiApp(shelf), terminal_size=size, run_before=mark)
 
 
 @SIZES
-@THEMES
-def test_comparison_snapshot(shelf: AppContext, snap_compare: Any, theme: str, size: tuple[int, int]) -> None:
+def test_comparison_snapshot(shelf: AppContext, snap_compare: Any, size: tuple[int, int]) -> None:
     async def compare(pilot: Any) -> None:
         folder = paths.folder()
         pilot.app.post_message(ComparisonRequested((folder / "before.json", folder / "after.json")))
         await until_unchanged(pilot)
 
-    app = BenchtuiApp(shelf, theme=theme)
-    assert snap_compare(app, terminal_size=size, run_before=compare)
+    assert snap_compare(BenchtuiApp(shelf), terminal_size=size, run_before=compare)

@@ -1,4 +1,4 @@
-"""Snapshots of a replay in two sizes and two themes, with a fake clock."""
+"""Snapshots of a replay in two sizes, with a fake clock."""
 
 from typing import Any
 
@@ -8,10 +8,9 @@ from benchtui.tui.app import BenchtuiApp
 from benchtui.tui.replay.player import ReplayTarget, Start
 
 
-@pytest.mark.parametrize("theme", ["benchtui-dark", "benchtui-light"])
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 def test_replay_snapshot_in_the_middle(
-    story: Any, app_context: Any, clock: Any, snap_compare: Any, theme: str, size: tuple[int, int]
+    story: Any, app_context: Any, clock: Any, snap_compare: Any, size: tuple[int, int]
 ) -> None:
     story.begin(batch_sizes=(1, 2, 4, 8, 16)).case(0, 10.0, 120, "random weights").telemetry().telemetry()
     story.telemetry(throttle="hw_thermal").start(1).wait(1.0)
@@ -27,5 +26,5 @@ def test_replay_snapshot_in_the_middle(
             pilot.app.screen.tick()
 
     start = Start(4.0, ReplayTarget(percent=80))
-    app = BenchtuiApp(app_context, story.path, None, start=start, theme=theme, clock=clock)
+    app = BenchtuiApp(app_context, story.path, None, start=start, clock=clock)
     assert snap_compare(app, terminal_size=size, run_before=look)

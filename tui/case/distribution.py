@@ -47,9 +47,10 @@ class Bins(msgspec.Struct, frozen=True):
 
 def bin_step_times(times_ms: Sequence[float], outliers: Sequence[int]) -> Bins | None:
     """Bin the step times, except outliers given by index. None if there are too few or all are equal."""
-    import numpy as np  # takes ~0.1 s to import, in a thread
+    import numpy as np  # takes ~0.1 s to import, which the metrics have done
 
-    kept = np.delete(np.asarray(times_ms, dtype=float), list(outliers))
+    outlying = [step for step in outliers if step < len(times_ms)]  # a case may have been started again
+    kept = np.delete(np.asarray(times_ms, dtype=float), outlying)
     if len(kept) < LEAST_STEPS or kept.min() == kept.max():
         return None
     width = round_step(float(kept.max() - kept.min()) / bin_count(len(kept)))

@@ -4,7 +4,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-import msgspec
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -14,9 +13,9 @@ from benchtui.sessions.events import Peaks
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.machine import MachineState
 from benchtui.sessions.state.simulation import labeled
-from benchtui.sessions.stats.evidence import computed_metrics, summarize
+from benchtui.sessions.stats.evidence import computed_metrics
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.case.distribution import Bins, bin_step_times, distribution_lines
+from benchtui.tui.case.distribution import bin_step_times, distribution_lines
 from benchtui.tui.case.steps import StepTable
 from benchtui.tui.case.summary import (
     case_markdown,
@@ -28,8 +27,8 @@ from benchtui.tui.case.summary import (
 from benchtui.tui.case.telemetry import readings_in_memory, trace_lines
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.drawing.styled_text import Line, Span, crop, justify, line
-from benchtui.tui.live import metrics_worker
 from benchtui.tui.live.feed import Feed
+from benchtui.tui.live.metrics_worker import CaseMetrics
 from benchtui.tui.model.case_rows import ROLES
 from benchtui.tui.model.session_view import READING
 from benchtui.tui.pages.view_screen import ViewScreen
@@ -52,24 +51,6 @@ READINGS_RELOADING = "reloading its readings"
 SECTIONS = ("summary", "distribution", "steps", "telemetry", "machine", "error")
 
 
-class ComputedCase(msgspec.Struct, frozen=True):
-    """Case data that is slow to compute."""
-
-    metrics: "Metrics | None" = None
-    bins: Bins | None = None
-
-
-class Header(msgspec.Struct, frozen=True):
-    """Snapshot of the header: case, state, and current section."""
-
-    name: str
-    position: str
-    state: Span
-    ratio: Span
-    """Ratio to the baseline, with the sign and color of its verdict."""
-    section: str
-
-
 class CaseScreen(ViewScreen):
     """Screen for one case, redrawn every second. The screen below keeps reading the session."""
 
@@ -82,17 +63,17 @@ class CaseScreen(ViewScreen):
     HELP = "case"
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "case",
-        ("tab,l", "section", "section(1)", "Next section"),
-        ("shift+tab,h", "section_before", "section(-1)", "Previous section"),
-        ("right,n", "next", "case(1)", "Next case", "in the same section"),
-        ("left,N", "previous", "case(-1)", "Previous case"),
+        ("tab,l", "section", "Next section", "", "section(1)"),
+        ("shift+tab,h", "section_before", "Previous section", "", "section(-1)"),
+        ("right,n", "next", "Next case", "in the same section", "case(1)"),
+        ("left,N", "previous", "Previous case", "", "case(-1)"),
         *keymap.movement("line"),
-        ("right_curly_bracket", "outlier", "outlier(1)", "Next outlier", "among the steps"),
-        ("left_curly_bracket", "outlier_before", "outlier(-1)", "Previous outlier"),
-        ("W", "why", "why", "Why", "profile the case again, and show where the time of its step goes"),
-        ("y", "copy", "copy", "Copy the case as markdown", "to the clipboard, over SSH too"),
-        ("question_mark,f1", "help", "help", "Help"),
-        ("escape,q,enter", "back", "leave", "Back"),
+        ("right_curly_bracket", "outlier", "Next outlier", "among the steps", "outlier(1)"),
+        ("left_curly_bracket", "outlier_before", "Previous outlier", "", "outlier(-1)"),
+        ("W", "why", "Why", "profile the case again, and show where the time of its step goes"),
+        ("y", "copy", "Copy the case as markdown", "to the clipboard, over SSH too"),
+        ("question_mark,f1", "help", "Help"),
+        ("escape,q,enter", "back", "Back", "", "leave"),
     )
 
     def __init__(
@@ -111,8 +92,7 @@ class CaseScreen(ViewScreen):
         self._at = 0
         """First visible line; in the step table, the selected row."""
         self._scrolls = False
-        self._computed: dict[int, ComputedCase] = {}
-        self._seen = metrics_worker.ComputedCases()
+        self._metrics = CaseMetrics()
         self._valid_peaks: tuple[int, tuple[Peaks, ...]] | None = None
         """Cached peaks that no case exceeded, with the number of ended cases they are based on."""
         self._busy = False
@@ -121,10 +101,9 @@ class CaseScreen(ViewScreen):
     def content(self) -> ComposeResult:
         """Lay out the header, the current section, and the message line."""
         signs = self._symbols
-        yield Panel[Header](_header, signs, id="heading")
-        page = Panel[Sequence[Line]](given_lines, signs, id="page")
-        yield Frame(page, symbols=signs, id="section")
-        yield Panel[str](_message_lines, signs, id="word")
+        yield Panel(self._header, signs, id="heading")
+        yield Frame(Panel(given_lines, signs, id="page"), symbols=signs, id="section")
+        yield Panel(self._message_lines, signs, id="word")
 
     def on_mount(self) -> None:
         """Draw what is known, and start computing the rest. Textual calls the base's handler as well."""
@@ -138,8 +117,8 @@ class CaseScreen(ViewScreen):
         self.draw(self._feed.cache.problem or None)
         if self._case_with_steps is None or (SECTIONS[self._section] == "telemetry" and self._machine is None):
             self._reload()
-        elif not self._busy and self._seen.is_due(self._case):
-            self.run_worker(self._compute(), name="" if self._index in self._computed else HOLDS_KEYS)
+        elif not self._busy and self._metrics.is_due(self._case):
+            self.run_worker(self._compute(), name="" if self._metrics.of(self._case) else HOLDS_KEYS)
 
     def on_click(self, event: events.Click) -> None:
         """Show the clicked section."""
@@ -178,14 +157,14 @@ class CaseScreen(ViewScreen):
             self._section, self._at = SECTIONS.index("steps"), 0
         row = self._steps().next_outlier(self._at, by)
         if row is None:
-            metrics = self._known.metrics
-            return self.draw("no more outliers" if metrics and metrics.outliers else "no outliers")
+            known = self._known
+            return self.draw("no more outliers" if known and known.outliers else "no outliers")
         self._at = row
         self.draw("")
 
     def action_copy(self) -> None:
         """Copy everything known about the case as Markdown."""
-        self.app.copy_to_clipboard(case_markdown(self._case, self._known.metrics, self._reached, self._symbols))
+        self.app.copy_to_clipboard(case_markdown(self._case, self._known, self._reached, self._symbols))
         self.draw("copied as markdown")
 
     def action_why(self) -> None:
@@ -237,15 +216,13 @@ class CaseScreen(ViewScreen):
         return limit(self._case, self._valid_peaks[1])
 
     @property
-    def _known(self) -> ComputedCase:
-        return self._computed.get(self._index, ComputedCase(computed_metrics(self._case)))
+    def _known(self) -> "Metrics | None":
+        return self._metrics.of(self._case) or computed_metrics(self._case)
 
     async def _compute(self) -> None:
         self._busy = True
-        case = self._case
-        self._seen.note(case)
         try:
-            (self._computed[case.index],) = await metrics_worker.compute([case], _computed)
+            await self._metrics.compute_batch([self._case])
         finally:
             self._busy = False
         self.tick()
@@ -258,16 +235,16 @@ class CaseScreen(ViewScreen):
         page = self._panel("page")
         width, height = page.size
         with self.app.batch_update():
-            self._panel("heading").show(self._header())
+            self._panel("heading").show()
             self.query_one(Frame).show_title([(SECTIONS[self._section], "muted")])
             page.show(self._window(width, height))
-            self._panel("word").show(self._message or self._note())
+            self._panel("word").show()
             self._panel("keys").show(self._keys())
             self._show_brief()
 
     def brief(self, width: int, height: int) -> Sequence[Line]:
         """Return the state of the case and the current section."""
-        return [*_header(self._header(), width, 2, self._symbols), *self._window(width, height - 2)]
+        return [*self._header(width, 2, self._symbols), *self._window(width, height - 2)]
 
     def _window(self, width: int, height: int) -> Sequence[Line]:
         """Return the visible lines."""
@@ -283,14 +260,15 @@ class CaseScreen(ViewScreen):
         return lines[self._at : self._at + height]
 
     def _lines(self, width: int, height: int) -> Sequence[Line]:
-        case, computed, symbols = self._case, self._known, self._symbols
+        case, metrics, symbols = self._case, self._known, self._symbols
         match SECTIONS[self._section]:
             case "summary":
-                return detail_lines(case, computed.metrics, width, symbols)
+                return detail_lines(case, metrics, width, symbols)
             case "distribution":
-                if computed.metrics is None or self._case_with_steps is None:
+                if metrics is None or self._case_with_steps is None:
                     return [crop([(self._placeholder(), "muted")], width, symbols)]
-                return distribution_lines(computed.metrics, computed.bins, width, symbols)
+                bins = bin_step_times(case.measured.wall_ms, metrics.outliers)
+                return distribution_lines(metrics, bins, width, symbols)
             case "telemetry":
                 if (machine := self._machine) is None:
                     return [line((READINGS_RELOADING, "muted"))]
@@ -298,7 +276,7 @@ class CaseScreen(ViewScreen):
                     self._feed.session, case, machine, self._feed.now_s, (width, height), symbols
                 )
             case "machine":
-                return machine_lines(case, computed.metrics, self._reached, width, symbols)
+                return machine_lines(case, metrics, self._reached, width, symbols)
             case _:
                 return error_lines(case, width, symbols)
 
@@ -308,32 +286,46 @@ class CaseScreen(ViewScreen):
         return "computing" if self._busy else without_steps(self._case)
 
     def _steps(self) -> StepTable:
-        metrics = self._known.metrics
+        metrics = self._known
         return StepTable(self._case, metrics.outliers if metrics else ())
 
-    def _header(self) -> Header:
+    def _header(self, width: int, height: int, symbols: Symbols) -> list[Line]:
+        """Render the case with its state and ratio to the baseline, and the sections."""
         case, session = self._case, self._feed.session
-        state = (f"{getattr(self._symbols, case.state)} {case.state}", ROLES[case.state])
+        state = (f"{getattr(symbols, case.state)} {case.state}", ROLES[case.state])
         disturbed = mark_word(case.marks, case.marks) if case.state == "ok" else None
         if disturbed is None and self._is_unsteady:
             disturbed = "unsteady"
         if disturbed is not None:
-            state = (f"{self._symbols.flag} {disturbed}", "warning")
-        position = f"case {case.index + 1} of {len(session.cases)}"
+            state = (f"{symbols.flag} {disturbed}", "warning")
         name = labeled(clean(case_name(case)), session.start)
-        return Header(name, position, state, self._ratio_of(case), SECTIONS[self._section])
+        ratio, role = self._ratio_of(case)
+        against: list[Span] = [(f"   {ratio}", role)] if ratio else []
+        if against and ratio != "base":
+            against.append((" base", "muted"))
+        left = [(name, "strong"), ("   ", "plain"), state, *against]
+        position = (f"case {case.index + 1} of {len(session.cases)}", "muted")
+        tabs: list[Span] = []
+        for section in SECTIONS:
+            here = section == SECTIONS[self._section]
+            mark = symbols.chosen if here else " "
+            tabs.append((f"{mark}{section.capitalize()} ", "accent" if here else "muted"))
+        return [justify(left, [position], width, symbols), crop(tabs, width, symbols)]
 
     @property
     def _is_unsteady(self) -> bool:
-        metrics = self._known.metrics
+        metrics = self._known
         if metrics is None or not self._case.has_result:
             return False
         return is_unsteady(metrics.latency_ms, metrics.latency_ms.interval_percent)
 
+    def _message_lines(self, width: int, height: int, symbols: Symbols) -> list[Line]:
+        return [crop([(self._message or self._note(), "plain")], width, symbols)]
+
     def _note(self) -> str:
         if SECTIONS[self._section] != "steps" or not self._steps().count:
             return ""
-        metrics = self._known.metrics
+        metrics = self._known
         outliers = f", {len(metrics.outliers):,} of them outliers" if metrics else ""
         return f"{self._steps().count:,} steps{outliers}"
 
@@ -349,27 +341,3 @@ class CaseScreen(ViewScreen):
             ("?", "help"),
             ("esc", "back"),
         )
-
-
-def _computed(case: CaseState) -> ComputedCase:
-    metrics = summarize(case)
-    return ComputedCase(metrics, bin_step_times(case.measured.wall_ms, metrics.outliers) if metrics else None)
-
-
-def _header(header: Header, width: int, height: int, symbols: Symbols) -> list[Line]:
-    ratio, role = header.ratio
-    against: list[Span] = [(f"   {ratio}", role)] if ratio else []
-    if against and ratio != "base":
-        against.append((" base", "muted"))
-    left = [(header.name, "strong"), ("   ", "plain"), header.state, *against]
-    first = justify(left, [(header.position, "muted")], width, symbols)
-    tabs: list[Span] = []
-    for section in SECTIONS:
-        here = section == header.section
-        mark = symbols.chosen if here else " "
-        tabs.append((f"{mark}{section.capitalize()} ", "accent" if here else "muted"))
-    return [first, crop(tabs, width, symbols)]
-
-
-def _message_lines(word: str, width: int, height: int, symbols: Symbols) -> list[Line]:
-    return [crop([(word, "plain")], width, symbols)]

@@ -21,7 +21,7 @@ from benchtui.tui.charts.readout import (
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.heat_grid import HeatGrid, Heatmap
 from benchtui.tui.drawing.listing import Listing
-from benchtui.tui.drawing.markdown_table import heading, pipe_table
+from benchtui.tui.drawing.markdown_table import titled_table
 from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.live.case_verdicts import CaseVerdicts
 from benchtui.tui.table.case_names import matches, short_names
@@ -192,9 +192,7 @@ class HeatmapChart:
 
     def markdown(self) -> str:
         """Return the ranking as a Markdown table; empty if nothing was measured."""
-        listing = self.lines(len(self._session.cases))
-        rows = [[text for text, _ in row] for row in listing.rows]
-        return f"{heading(self.title)}\n\n{pipe_table(listing.titles, rows, 1)}\n" if rows else ""
+        return titled_table(self.title, self.lines(len(self._session.cases)))
 
     def _best(self, data: HeatmapData) -> tuple[set[int], str]:
         """Return the starred cases and what they are: those to run for rate or latency, else the best ones.

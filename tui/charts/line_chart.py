@@ -31,7 +31,7 @@ from benchtui.tui.charts.readout import (
 )
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.listing import Listing
-from benchtui.tui.drawing.markdown_table import heading, pipe_table
+from benchtui.tui.drawing.markdown_table import titled_table
 from benchtui.tui.drawing.plot import Curve, Dot, OutcomeMarker, Plot
 from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.live.case_verdicts import CaseVerdicts
@@ -224,18 +224,12 @@ class LineChart:
         points = self.line.points if self.line else ()
         at = next((place for place, point in enumerate(points) if point.x == self.choice.x), None)
         cases = tuple(point.case.index for point in points)
-        return Listing(self._titles(), tuple(self._row(point) for point in points), 2, at, cases)
+        titles = (option_word(self.choice.axis), title(self.choice.metric), "state", "from", "to", "n")
+        return Listing(titles, tuple(self._row(point) for point in points), 2, at, cases)
 
     def markdown(self) -> str:
         """Return the selected line as a Markdown table; empty if none is selected."""
-        if self.line is None:
-            return ""
-        rows = [[said for said, _ in self._row(point)] for point in self.line.points]
-        name = self._names[self.line.key]
-        return f"{heading(f'{self.title}: {name}')}\n\n{pipe_table(self._titles(), rows, 2)}\n"
-
-    def _titles(self) -> tuple[str, ...]:
-        return (option_word(self.choice.axis), title(self.choice.metric), "state", "from", "to", "n")
+        return titled_table(f"{self.title}: {self._names[self.line.key]}", self.points()) if self.line else ""
 
     def _row(self, point: Point) -> tuple[Span, ...]:
         value, symbols = self._with_interval(point) or Value(0), self._symbols

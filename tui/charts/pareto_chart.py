@@ -10,7 +10,7 @@ from benchtui.tui.charts.line_chart import letter_of
 from benchtui.tui.charts.readout import option_words, title
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.listing import Listing
-from benchtui.tui.drawing.markdown_table import heading, pipe_table
+from benchtui.tui.drawing.markdown_table import titled_table
 from benchtui.tui.drawing.plot import Curve, Dot, Plot
 from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.shell.keymap import key
@@ -157,12 +157,12 @@ class ParetoChart:
             for trade in self._front
         )
         chosen = self._chosen if self._beside is None else None
-        return Listing(self._titles(), rows, 1, chosen, tuple(trade.case.index for trade in self._front))
+        titles = ("", "case on the front", self._gain.name, title(self._cost))
+        return Listing(titles, rows, 1, chosen, tuple(trade.case.index for trade in self._front))
 
     def markdown(self) -> str:
         """Return the front as a Markdown table; empty if there is none."""
-        rows = [[said for said, _ in row] for row in self.lines().rows]
-        return f"{heading(self.title)}\n\n{pipe_table(self._titles(), rows, 1)}\n" if rows else ""
+        return titled_table(self.title, self.lines())
 
     @property
     def _selected(self) -> ParetoPoint | None:
@@ -173,9 +173,6 @@ class ParetoChart:
     def _letter(self, work: Work) -> Span:
         """Return the letter and color role of a work's front."""
         return letter_of(self._works.index(work))
-
-    def _titles(self) -> tuple[str, ...]:
-        return ("", "case on the front", self._gain.name, title(self._cost))
 
     def _hint(self) -> str:
         if len(self._all) > 1:

@@ -13,7 +13,6 @@ from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 from textual.widgets import Input
 
-from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import labeled
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.charts.heatmap import HeatmapChart
@@ -21,9 +20,9 @@ from benchtui.tui.charts.line_chart import LineChart
 from benchtui.tui.charts.pareto_chart import ParetoChart
 from benchtui.tui.charts.readout import ratio_span
 from benchtui.tui.drawing.heat_grid import Heatmap, full_width, heatmap_lines, map_case_at
-from benchtui.tui.drawing.listing import Listing, list_case_at, listing_lines, natural_width
+from benchtui.tui.drawing.listing import list_case_at, listing_lines, natural_width
 from benchtui.tui.drawing.plot import Plot, plot_case_at, plot_lines
-from benchtui.tui.drawing.styled_text import GAP, Line, Span, crop, fitting_facts, justify
+from benchtui.tui.drawing.styled_text import GAP, Line, crop, fitting_facts, justify
 from benchtui.tui.live.case_verdicts import CaseVerdicts
 from benchtui.tui.live.feed import Feed
 from benchtui.tui.live.metrics_worker import CaseMetrics
@@ -46,8 +45,6 @@ FRAME = 4
 MAX_LIST_HEIGHT = 8
 """Maximum number of lines of the lists below the plot."""
 
-Heading = tuple[str, tuple[str, ...], tuple[tuple[Span, ...], ...]]
-"""Chart title, active filter and scale, the most important last, and facts about the selected point."""
 View = Literal["map", "lines", "front"]
 TITLES: dict[View, tuple[str, str]] = {
     "map": ("heatmap", "cases"),
@@ -100,36 +97,24 @@ class Charts(ViewScreen):
     HELP = "charts"
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "charts",
-        ("f", "figure", "figure(1)", "Next metric"),
-        ("F", "figure_before", "figure(-1)", "Previous metric"),
-        ("tab", "section", "view", "Heatmap or line chart"),
-        (
-            "v",
-            "axis",
-            "axis",
-            "Next variable",
-            "of the heatmap the next two; on the Pareto front the next cost",
-        ),
-        ("down,j", "down", "move_line(1)", "Next line, row, or case of the front"),
-        ("up,k", "up", "move_line(-1)", "Previous line"),
-        ("home,g", "first", "move_line(-100000)", "First line"),
-        ("end,G", "last", "move_line(100000)", "Last line"),
-        ("right,l", "right", "move_point(1)", "Next point of the line, or next column"),
-        ("left,h", "left", "move_point(-1)", "Previous point"),
-        ("enter", "detail", "detail", "Details of the selected case"),
-        (
-            "p",
-            "pareto",
-            "pareto",
-            "Pareto fronts",
-            "cases that no other case dominates; again: back",
-        ),
-        ("L", "logarithmic", "logarithmic", "Logarithmic or linear"),
-        ("slash", "filter", "filter", "Filter the lines", "by words such as fp16; esc clears them"),
-        ("y", "copy", "copy", "Copy the table as markdown", "to the clipboard, over SSH too"),
-        ("escape", "back", "back", "Back", "clear the filter, leave the front, then go to the previous page"),
-        ("question_mark,f1", "help", "help", "Help"),
-        ("q", "quit", "app.leave", "Quit"),
+        ("f", "figure", "Next metric", "", "figure(1)"),
+        ("F", "figure_before", "Previous metric", "", "figure(-1)"),
+        ("tab", "section", "Heatmap or line chart", "", "view"),
+        ("v", "axis", "Next variable", "of the heatmap the next two; on the Pareto front the next cost"),
+        ("down,j", "down", "Next line, row, or case of the front", "", "move_line(1)"),
+        ("up,k", "up", "Previous line", "", "move_line(-1)"),
+        ("home,g", "first", "First line", "", "move_line(-100000)"),
+        ("end,G", "last", "Last line", "", "move_line(100000)"),
+        ("right,l", "right", "Next point of the line, or next column", "", "move_point(1)"),
+        ("left,h", "left", "Previous point", "", "move_point(-1)"),
+        ("enter", "detail", "Details of the selected case"),
+        ("p", "pareto", "Pareto fronts", "cases that no other case dominates; again: back"),
+        ("L", "logarithmic", "Logarithmic or linear"),
+        ("slash", "filter", "Filter the lines", "by words such as fp16; esc clears them"),
+        ("y", "copy", "Copy the table as markdown", "to the clipboard, over SSH too"),
+        ("escape", "back", "Back", "clear the filter, leave the front, then go to the previous page"),
+        ("question_mark,f1", "help", "Help"),
+        ("q", "quit", "Quit", "", "app.leave"),
     )
 
     def __init__(self, feed: Feed, symbols: Symbols, link: TerminalHandle) -> None:
@@ -149,16 +134,16 @@ class Charts(ViewScreen):
     def content(self) -> ComposeResult:
         """Lay out the heading, the plot and its lists, the filter input, and the message line."""
         signs = self._symbols
-        yield Panel[Heading](_heading, signs, id="heading")
+        yield Panel(self._heading, signs, id="heading")
         with Horizontal(id="middle"):
-            heatmap = Panel[Heatmap](heatmap_lines, signs, id="map")
-            yield Frame(heatmap, Panel[Plot](plot_lines, signs, id="plot"), symbols=signs, id="chart")
-            listings = (Panel[Listing](listing_lines, signs, id=name) for name in ("lines", "points"))
+            heatmap = Panel(heatmap_lines, signs, id="map")
+            yield Frame(heatmap, Panel(plot_lines, signs, id="plot"), symbols=signs, id="chart")
+            listings = (Panel(listing_lines, signs, id=name) for name in ("lines", "points"))
             yield Frame(Vertical(*listings, id="lists"), symbols=signs, id="side")
         yield TextInput(
             placeholder="words of a line, such as fp16", id="filter", compact=True, select_on_focus=False
         )
-        yield Panel[str](_word, signs, id="word")
+        yield Panel(self._message, signs, id="word")
 
     def on_mount(self) -> None:
         """Start the refresh timer, and draw for the first time. Textual calls the base's handler as well."""
@@ -174,9 +159,9 @@ class Charts(ViewScreen):
         """Select the case of the clicked cell, point or row. A double click opens it."""
         panel = event.widget
         at = event.get_content_offset(panel) if panel is not None and panel.id in CASE_AT else None
-        if at is None or not isinstance(panel, Panel) or panel.snapshot is None:
+        if at is None or not isinstance(panel, Panel) or not panel.shown:
             return
-        index = CASE_AT[panel.id or ""](panel.snapshot, at, panel.size, self._symbols)
+        index = CASE_AT[panel.id or ""](panel.shown[0], at, panel.size, self._symbols)
         if index is not None:
             self._shown.select(self._session.cases[index])
             self.draw("")
@@ -283,7 +268,7 @@ class Charts(ViewScreen):
 
     def _reset(self) -> None:
         self._session = self._feed.session
-        self._metrics = CaseMetrics(self._session)
+        self._metrics = CaseMetrics()
         self._judge = CaseVerdicts(self._session, self._feed.judging)
         self._judged = 0
         self._lines = LineChart(self._session, self._metrics.of, self._symbols, self._judge)
@@ -298,7 +283,7 @@ class Charts(ViewScreen):
         if self._session is not self._feed.session:  # the session was reloaded
             self._reset()
         try:
-            while self._session.started is not None and await self._metrics.compute_batch():
+            while self._session.started is not None and await self._metrics.compute_batch(self._session.cases):
                 if time.monotonic() - self._drew_s > REFRESH_S:
                     self.draw()
         finally:
@@ -316,13 +301,13 @@ class Charts(ViewScreen):
         with self.app.batch_update():
             self.set_class(self._view == "front", "-pareto")
             self.set_class(self._view == "map", "-map")
-            self._panel("heading").show(_heading_of(shown, self._feed.session))
+            self._panel("heading").show()
             for name, title in (("chart", TITLES[self._view][0]), ("side", TITLES[self._view][1])):
                 self.query_one(f"#{name}", Frame).show_title([(title, "muted")])
             self._show_plot(shown.plot())
             self._panel("lines").show(shown.lines())
             self._panel("points").show(self._lines.points())
-            self._panel("word").show(self._word)
+            self._panel("word").show()
             self._panel("keys").show(self._keys())
             self._show_brief()
 
@@ -331,6 +316,17 @@ class Charts(ViewScreen):
         title = crop([(self._shown.title, "strong")], width, self._symbols)
         best_first = replace(self._shown.lines(), chosen=None)
         return [title, *listing_lines(best_first, width, height - 1, self._symbols)]
+
+    def _heading(self, width: int, height: int, symbols: Symbols) -> list[Line]:
+        """Render the title with active filter and scale, and facts about the selected point."""
+        title, notes = labeled(self._shown.title, self._feed.session.start), self._shown.notes
+        while notes and len(title) + len(GAP) + len(GAP.join(notes)) > width:
+            notes = notes[1:]
+        head = justify([(title, "strong")], [(GAP.join(notes), "muted")], width, symbols)
+        return [head, fitting_facts(self._shown.readout(), width)]
+
+    def _message(self, width: int, height: int, symbols: Symbols) -> list[Line]:
+        return [crop([(self._word, "plain")], width, symbols)]
 
     def _update_charts(self) -> None:
         """Update the current chart even while nothing can be drawn, because keys act on it.
@@ -384,19 +380,3 @@ class Charts(ViewScreen):
         views = (("tab", view),) if self._map.available else ()
         back = ("p", "back" if self._view == "front" else "Pareto")
         return (*(*first, *views, back, ("enter", "detail"), ("/", "filter"))[:5], ("?", "help"), ("q", "quit"))
-
-
-def _heading_of(shown: Shown, session: Session) -> Heading:
-    return labeled(shown.title, session.start), tuple(shown.notes), tuple(map(tuple, shown.readout()))
-
-
-def _heading(heading: Heading, width: int, height: int, symbols: Symbols) -> list[Line]:
-    title, notes, readout = heading
-    while notes and len(title) + len(GAP) + len(GAP.join(notes)) > width:
-        notes = notes[1:]
-    head = justify([(title, "strong")], [(GAP.join(notes), "muted")], width, symbols)
-    return [head, fitting_facts(readout, width)]
-
-
-def _word(word: str, width: int, height: int, symbols: Symbols) -> list[Line]:
-    return [crop([(word, "plain")], width, symbols)]

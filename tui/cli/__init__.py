@@ -13,7 +13,7 @@ from click.shell_completion import CompletionItem
 from benchtui.sessions.version import VERSION
 from benchtui.tui.cli.commands import COMMANDS
 from benchtui.tui.cli.exit_status import FAILED, INTERRUPTED, USAGE, fail
-from benchtui.tui.cli.options import ascii_option, complete_model, complete_sweep, printable, theme_option
+from benchtui.tui.cli.options import appearance_options, complete_model, complete_sweep, printable
 from benchtui.tui.cli.text import streams
 
 
@@ -153,8 +153,7 @@ def _usage_error_text(error: click.ClickException) -> str:
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(VERSION, prog_name="benchtui")
-@theme_option
-@ascii_option
+@appearance_options
 @click.pass_context
 def app(context: click.Context, theme: str | None, ascii_only: bool) -> None:
     """Find the fastest way to run a transformer model on this machine, with error bars.

@@ -18,7 +18,8 @@ from benchtui.tui.cli.exit_status import FAILED
 from benchtui.tui.cli.options import (
     complete_session,
     json_option,
-    parse_percentage,
+    output_option,
+    percentage_option,
     printable,
     same_within_option,
 )
@@ -39,26 +40,22 @@ if TYPE_CHECKING:
     show_default=True,
     help="junit: a test per case. github: annotations, and the summary in -o or $GITHUB_STEP_SUMMARY.",
 )
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write.")
+@output_option("File to write.")
 @click.option(
     "--baseline",
     metavar="SESSION",
     shell_complete=complete_session,
     help="Session to compare the others with.  [default: the first]",
 )
-@click.option(
+@percentage_option(
     "--fail-on",
     "threshold",
-    callback=parse_percentage,
-    metavar="PERCENT",
-    help="Exit with 1 if a case is significantly slower by more than this, or is no longer measured.",
+    "Exit with 1 if a case is significantly slower by more than this, or is no longer measured.",
 )
-@click.option(
+@percentage_option(
     "--fail-on-all",
     "overall_threshold",
-    callback=parse_percentage,
-    metavar="PERCENT",
-    help="Exit with 1 if all cases together are significantly slower by more than this (geometric mean).",
+    "Exit with 1 if all cases together are significantly slower by more than this (geometric mean).",
 )
 @click.option(
     "--fail-on-unsure",
@@ -66,11 +63,10 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Also exit with 1 if a case is UNSURE or REPORTED; --fail-on then defaults to 0%.",
 )
-@click.option(
+@percentage_option(
     "--resolve",
-    callback=parse_percentage,
-    metavar="PERCENT",
-    help="Also exit with 1 if an undecided case is so noisy that a difference of this much could go unseen.",
+    "resolve",
+    "Also exit with 1 if an undecided case is so noisy that a difference of this much could go unseen.",
 )
 @same_within_option
 @display_options

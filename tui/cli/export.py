@@ -21,13 +21,12 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import summarize
 from benchtui.tui.cli.compare import baseline_first, comparison_document, show_comparison
 from benchtui.tui.cli.options import (
-    Command,
     JudgingOptions,
-    baseline_option,
     complete_session,
     json_option,
+    judging_options,
+    output_option,
     printable,
-    same_within_option,
     verdict_settings,
 )
 from benchtui.tui.cli.schema.records import AnonymizedJson
@@ -60,64 +59,6 @@ class ExportOptions(msgspec.Struct, frozen=True):
     """Whether to write every case and every table of the report."""
     display: Display | None = None
     """How to show a report on a terminal; None to write it as Markdown."""
-
-
-_OPTIONS = (
-    click.option(
-        "-o",
-        "--output",
-        type=click.Path(path_type=Path, dir_okay=False),
-        help="File to write; compressed if it ends in .gz.",
-    ),
-    click.option(
-        "--format",
-        "form",
-        type=click.Choice(FORMS),
-        default="md",
-        show_default=True,
-        help="md, html: the report; csv, json, parquet: the results, one row per case; trace: cases, steps and"
-        " readings over time, for Perfetto (ui.perfetto.dev) and chrome://tracing; bmf: for Bencher; gab,"
-        " gab-throughput: for github-action-benchmark (customSmallerIsBetter, customBiggerIsBetter).",
-    ),
-    click.option("--steps", is_flag=True, help="Export every recorded step instead of the results."),
-    click.option(
-        "--figures",
-        type=click.Path(path_type=Path, file_okay=False),
-        metavar="DIR",
-        help="Folder to write the figures to, as SVG and PNG.",
-    ),
-    click.option(
-        "--price",
-        type=click.FloatRange(0, 1e9, min_open=True),
-        metavar="PER_HOUR",
-        help="Price of the machine per hour; the report then includes the cost per million samples.",
-    ),
-    click.option(
-        "--full",
-        is_flag=True,
-        help="Write the full report: every case, and all tables that the default report folds or leaves out.",
-    ),
-    click.option(
-        "--joined",
-        is_flag=True,
-        help="Read several sessions of the same work as one instead of comparing them.",
-    ),
-    baseline_option,
-    same_within_option,
-    display_options,
-    click.option(
-        "--anonymous",
-        is_flag=True,
-        help="Replace hosts, users, paths, addresses, UUIDs and serial numbers, as `benchtui anonymize` does.",
-    ),
-)
-
-
-def export_options(command: Command) -> Command:
-    """Add the options that fill ``ExportOptions`` to a command."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
 
 
 def check_options(wanted: ExportOptions, sessions: int) -> None:
@@ -259,7 +200,47 @@ def _opened(output: Path | None, session: Path) -> Iterator[IO[bytes]]:
 
 @click.command()
 @click.argument("sessions", nargs=-1, required=True, metavar="SESSION...", shell_complete=complete_session)
-@export_options
+@output_option("File to write; compressed if it ends in .gz.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMS),
+    default="md",
+    show_default=True,
+    help="md, html: the report; csv, json, parquet: the results, one row per case; trace: cases, steps and"
+    " readings over time, for Perfetto (ui.perfetto.dev) and chrome://tracing; bmf: for Bencher; gab,"
+    " gab-throughput: for github-action-benchmark (customSmallerIsBetter, customBiggerIsBetter).",
+)
+@click.option("--steps", is_flag=True, help="Export every recorded step instead of the results.")
+@click.option(
+    "--figures",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Folder to write the figures to, as SVG and PNG.",
+)
+@click.option(
+    "--price",
+    type=click.FloatRange(0, 1e9, min_open=True),
+    metavar="PER_HOUR",
+    help="Price of the machine per hour; the report then includes the cost per million samples.",
+)
+@click.option(
+    "--full",
+    is_flag=True,
+    help="Write the full report: every case, and all tables that the default report folds or leaves out.",
+)
+@click.option(
+    "--joined",
+    is_flag=True,
+    help="Read several sessions of the same work as one instead of comparing them.",
+)
+@judging_options
+@display_options
+@click.option(
+    "--anonymous",
+    is_flag=True,
+    help="Replace hosts, users, paths, addresses, UUIDs and serial numbers, as `benchtui anonymize` does.",
+)
 @json_option("Same as --format json.")
 def export(
     sessions: tuple[str, ...],
@@ -327,13 +308,7 @@ def _baseline_session(named: tuple[str, ...]) -> str | None:
 
 @click.command()
 @click.argument("session", metavar="SESSION", shell_complete=complete_session)
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Session file to write; no session is overwritten.",
-)
+@output_option("Session file to write; no session is overwritten.", required=True)
 @json_option("Print the path of the anonymized session as JSON.")
 def anonymize(session: str, output: Path, as_json: bool) -> None:
     """Write a copy of a session without what tells where it was measured.

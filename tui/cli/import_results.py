@@ -7,19 +7,15 @@ import click
 from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.library import operations
 from benchtui.sessions.text.formatting import count
-from benchtui.tui.cli.options import json_option, printable
+from benchtui.tui.cli.options import FILE, json_option, output_option, printable
 from benchtui.tui.cli.schema.records import ImportedJson
 from benchtui.tui.cli.text.output import print_json
 
 
 @click.command("import")
-@click.argument("source", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False))
-@click.option(
-    "-o",
-    "--output",
-    "path",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Session file to write, by default a new one in the library; no existing file is overwritten.",
+@click.argument("source", metavar="FILE", type=FILE)
+@output_option(
+    "Session file to write, by default a new one in the library; no existing file is overwritten.", "path"
 )
 @click.option("--from", "kind", help="Tool that wrote FILE; by default detected from its content.")
 @click.option(

@@ -12,6 +12,17 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
+def together(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    """Return options as one, which are listed in this order."""
+
+    def add(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
 def printable(text: str) -> str:
     """Replace characters that could control a terminal with U+FFFD."""
     from benchtui.sessions.sanitize import REPLACEMENT, replace_unprintable  # not needed for --help
@@ -93,33 +104,52 @@ set_option = click.option(
     shell_complete=complete_entry,
     help="Override an entry: --set batch_size=1..64*2.",
 )
-resume_option = click.option(
-    "--resume",
-    "resumed",
-    metavar="SESSION",
-    shell_complete=complete_session,
-    help="Resume a session that was stopped or crashed: a path, a library name, or `latest`.",
+resume_options = together(
+    click.option(
+        "--resume",
+        "resumed",
+        metavar="SESSION",
+        shell_complete=complete_session,
+        help="Resume a session that was stopped or crashed: a path, a library name, or `latest`.",
+    ),
+    click.option("--retry-failed", is_flag=True, help="With --resume: rerun cases that failed or timed out."),
+    click.option(
+        "--anyway",
+        is_flag=True,
+        help="With --resume: resume even if the machine, its software or files have changed.",
+    ),
 )
-retry_option = click.option(
-    "--retry-failed", is_flag=True, help="With --resume: rerun cases that failed or timed out."
-)
-anyway_option = click.option(
-    "--anyway",
-    is_flag=True,
-    help="With --resume: resume even if the machine, its software or files have changed.",
-)
+"""Options of ``ResumeOptions``."""
 wait_option = click.option(
     "--wait",
     is_flag=True,
     help="Measure nothing until the sweeps that are running on this machine have ended.",
 )
-session_option = click.option(
-    "-o",
-    "--output",
-    "session_path",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Session file to write; by default a new one in the library.",
-)
+FILE = click.Path(path_type=Path, dir_okay=False)
+"""Type of options and arguments that name a file."""
+
+
+def output_option(text: str, name: str = "output", *, required: bool = False) -> Callable[[Command], Command]:
+    """Return the option ``-o``, which names a file to write."""
+    return click.option("-o", "--output", name, type=FILE, required=required, help=text)
+
+
+session_option = output_option("Session file to write; by default a new one in the library.", "session_path")
+
+
+def percentage_option(
+    flag: str, name: str, text: str, default: str | None = None
+) -> Callable[[Command], Command]:
+    """Return an option for a percentage, which becomes a fraction of 1."""
+    return click.option(
+        flag,
+        name,
+        callback=parse_percentage,
+        metavar="PERCENT",
+        default=default,
+        show_default=default is not None,
+        help=text,
+    )
 
 
 def json_option(text: str) -> Callable[[Command], Command]:
@@ -136,27 +166,17 @@ def check_theme(_context: click.Context, _parameter: click.Parameter, name: str 
     return name
 
 
-theme_option = click.option(
-    "--theme",
-    callback=check_theme,
-    shell_complete=complete_theme,
-    help="Color theme; `benchtui themes` lists them.",
+appearance_options = together(
+    click.option(
+        "--theme",
+        callback=check_theme,
+        shell_complete=complete_theme,
+        help="Color theme; `benchtui themes` lists them.",
+    ),
+    click.option("--ascii", "ascii_only", is_flag=True, help="Draw with ASCII characters only."),
 )
-ascii_option = click.option("--ascii", "ascii_only", is_flag=True, help="Draw with ASCII characters only.")
-plain_option = click.option(
-    "--plain", "as_lines", is_flag=True, help="Print lines instead of opening the app; needs no terminal."
-)
+"""Options of ``AppearanceOptions``."""
 speed_option = click.option("--speed", type=click.FloatRange(0.25, 64), help="Playback speed; 1 is real time.")
-
-
-baseline_option = click.option(
-    "--baseline",
-    "baseline",
-    multiple=True,
-    metavar="KEY=VALUE|NUMBER",
-    help="Case to compare the others with: options such as precision=fp32, repeated for several, or its number."
-    " With several sessions: the session to compare the others with.",
-)
 
 
 def parse_percentage(_context: click.Context, _parameter: click.Parameter, text: str | None) -> float | None:
@@ -172,13 +192,22 @@ def parse_percentage(_context: click.Context, _parameter: click.Parameter, text:
     return percent / 100
 
 
-same_within_option = click.option(
+same_within_option = percentage_option(
     "--same-within",
     "same_within",
-    callback=parse_percentage,
-    metavar="PERCENT",
-    help="Margin that must contain the whole interval for two cases to count as the same.  [default: 2%]",
+    "Margin that must contain the whole interval for two cases to count as the same.  [default: 2%]",
 )
+judging_options = together(
+    click.option(
+        "--baseline",
+        multiple=True,
+        metavar="KEY=VALUE|NUMBER",
+        help="Case to compare the others with: options such as precision=fp32, repeated for several, or its"
+        " number. With several sessions: the session to compare the others with.",
+    ),
+    same_within_option,
+)
+"""Options of ``JudgingOptions``."""
 
 
 class JudgingOptions(TypedDict):

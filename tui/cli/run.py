@@ -33,14 +33,12 @@ from benchtui.tui.cli.engine import resumed_engine
 from benchtui.tui.cli.exit_status import DONE, FAILED, INTERRUPTED, exit_status_of
 from benchtui.tui.cli.options import (
     ResumeOptions,
-    anyway_option,
     complete_session,
     complete_sweep,
     json_option,
-    parse_percentage,
+    percentage_option,
     printable,
-    resume_option,
-    retry_option,
+    resume_options,
     session_option,
     set_option,
     sweep_argument,
@@ -73,9 +71,7 @@ class RunOptions(BestCaseOptions, ResumeOptions):
     "--optimal-from", "optimal_from", metavar="SESSION", help="Run the best case of a session instead."
 )
 @objective_option
-@resume_option
-@retry_option
-@anyway_option
+@resume_options
 @wait_option
 @trust_option
 @json_option("Print each case's result as a line of JSON, and the answer as the last one.")
@@ -230,13 +226,11 @@ def _stop(engine: "Engine", number: int) -> None:
 @click.command()
 @click.argument("source", metavar="SESSION|REPORT", shell_complete=complete_session)
 @session_option
-@click.option(
+@percentage_option(
     "--same-within",
-    callback=parse_percentage,
-    metavar="PERCENT",
-    default=f"{REPRODUCED_WITHIN:.0%}",
-    show_default=True,
-    help="Margin that must contain the whole interval of all cases together.",
+    "same_within",
+    "Margin that must contain the whole interval of all cases together.",
+    f"{REPRODUCED_WITHIN:.0%}",
 )
 @wait_option
 @trust_option

@@ -25,7 +25,7 @@ from benchtui.sessions.sanitize import shell_word
 from benchtui.sessions.stored_models.hub_cache import cache_folder
 from benchtui.sessions.sweep.toml_reader import preset_names
 from benchtui.tui.cli.consent.permissions import trust_option, typed_consent, with_consent
-from benchtui.tui.cli.options import json_option, printable, set_option, sweep_argument
+from benchtui.tui.cli.options import json_option, output_option, printable, set_option, sweep_argument
 from benchtui.tui.cli.schema.records import SlurmJson
 from benchtui.tui.cli.text.output import print_json
 from benchtui.tui.cli.text.slurm_script import BatchJob, script, slurm_time
@@ -59,12 +59,9 @@ if TYPE_CHECKING:
     metavar="OPTION",
     help="Any other sbatch option: --sbatch --mem=64G.",
 )
-@click.option(
-    "-o",
-    "--output",
+@output_option(
+    "Session file; if it exists, the session is resumed. By default NAME-JOB.json in this folder.",
     "session_path",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Session file; if it exists, the session is resumed. By default NAME-JOB.json in this folder.",
 )
 @click.option("--submit", is_flag=True, help="Submit the script with sbatch instead of printing it.")
 @trust_option

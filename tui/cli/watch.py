@@ -32,18 +32,16 @@ from benchtui.tui.cli.exit_status import APP_FAILED, FAILED, USAGE, exit_status_
 from benchtui.tui.cli.options import (
     AppearanceOptions,
     JudgingOptions,
-    ascii_option,
-    baseline_option,
+    appearance_options,
     complete_session,
     json_option,
-    plain_option,
+    judging_options,
     printable,
-    same_within_option,
     session_option,
     set_option,
     speed_option,
     sweep_argument,
-    theme_option,
+    together,
     verdict_settings,
 )
 from benchtui.tui.cli.text.output import print_json
@@ -65,7 +63,21 @@ CRASH_LOG = "app-failures.log"
 SWEEP_SUFFIXES = (".toml", ".yaml", ".yml", ".json")
 """Endings of files that aren't hub ids."""
 
-_json_option = json_option("Print each event as a line of JSON instead of opening the app; needs no terminal.")
+_watching_options = together(
+    click.option(
+        "--plain", "as_lines", is_flag=True, help="Print lines instead of opening the app; needs no terminal."
+    ),
+    appearance_options,
+    judging_options,
+    json_option("Print each event as a line of JSON instead of opening the app; needs no terminal."),
+)
+
+
+class WatchingOptions(AppearanceOptions, JudgingOptions):
+    """Whether to open the app on a session, and how."""
+
+    as_lines: bool
+    as_json: bool
 
 
 def start_engine(
@@ -171,12 +183,22 @@ def print_session(
     return session
 
 
-def check_plain(as_lines: bool, judging: JudgingOptions) -> None:
-    """Reject ``--plain`` with options that change ratios, since it prints none."""
-    if as_lines and any(judging.values()):
+def in_app(options: WatchingOptions) -> bool:
+    """Return whether to open the app rather than to print lines, which have no ratios to judge."""
+    if not (options["as_lines"] or options["as_json"]):
+        return True
+    if options["baseline"] or options["same_within"]:
         raise click.UsageError(
             "--baseline and --same-within can't be combined with --plain, which prints no ratios"
         )
+    return False
+
+
+def watch(path: Path, engine: Engine | None, options: WatchingOptions, start: Start | None = None) -> None:
+    """Show a session in the app."""
+    require_terminal()
+    judging = verdict_settings(options)
+    show(engine, path, start, judging, theme=options["theme"], ascii_only=options["ascii_only"])
 
 
 def require_terminal() -> None:
@@ -193,27 +215,14 @@ def require_terminal() -> None:
 
 @click.command()
 @click.argument("session", required=False, shell_complete=complete_session)
-@plain_option
-@theme_option
-@ascii_option
-@baseline_option
-@same_within_option
-@_json_option
-def attach(
-    session: str | None,
-    as_lines: bool,
-    as_json: bool,
-    theme: str | None,
-    ascii_only: bool,
-    **judging: Unpack[JudgingOptions],
-) -> None:
+@_watching_options
+def attach(session: str | None, **options: Unpack[WatchingOptions]) -> None:
     """Watch a running sweep.
 
     SESSION is a path or a library name; by default the newest running session.
     """
-    as_lines = as_lines or as_json
-    check_plain(as_lines, judging)
-    if not as_lines:
+    opens_app = in_app(options)
+    if opens_app:
         require_terminal()
     path = session_to_watch(session) if session else None
     engine = client.find(path) if path else next(iter(client.running()), None)
@@ -224,10 +233,10 @@ def attach(
             " `benchtui sessions`",
             USAGE,
         )
-    elif as_lines:
-        sys.exit(exit_status_of(print_session(path, engine, as_json=as_json)))
+    elif opens_app:
+        watch(path, engine, options)
     else:
-        show(engine, path, judging=verdict_settings(judging), theme=theme, ascii_only=ascii_only)
+        sys.exit(exit_status_of(print_session(path, engine, as_json=options["as_json"])))
 
 
 def session_to_watch(session: str) -> Path:
@@ -243,45 +252,26 @@ def session_to_watch(session: str) -> Path:
 @click.argument("session", shell_complete=complete_session)
 @speed_option
 @click.option("--from", "position", metavar="POSITION", help="Position to start at: 90, 1:30, 50% or 'case 3'.")
-@plain_option
-@theme_option
-@ascii_option
-@baseline_option
-@same_within_option
-@_json_option
-def replay(
-    session: str,
-    speed: float | None,
-    position: str | None,
-    as_lines: bool,
-    as_json: bool,
-    theme: str | None,
-    ascii_only: bool,
-    **judging: Unpack[JudgingOptions],
-) -> None:
+@_watching_options
+def replay(session: str, speed: float | None, position: str | None, **options: Unpack[WatchingOptions]) -> None:
     """Replay a recorded session.
 
     SESSION is a path, a library name, `latest`, `demo` or `demo-cpu`. With --plain, its events are printed: all
     at once, or at their original pace with --speed.
     """
-    as_lines = as_lines or as_json
-    check_plain(as_lines, judging)
-    path = paths.resolve(session)
+    opens_app, path = in_app(options), paths.resolve(session)
     engine = client.find(path)
-    if as_lines:
-        print_session(path, engine, speed, position, as_json=as_json)
-        return
-    start = Start(speed or 1.0, ReplayTarget.parse(position) if position else None)
-    require_terminal()
-    show(engine, path, start, verdict_settings(judging), theme=theme, ascii_only=ascii_only)
+    if opens_app:
+        watch(path, engine, options, Start(speed or 1.0, ReplayTarget.parse(position) if position else None))
+    else:
+        print_session(path, engine, speed, position, as_json=options["as_json"])
 
 
 @click.command()
 @click.option("--cpu", "on_cpu", is_flag=True, help="Replay a sweep that was measured on a CPU instead.")
 @click.option("--end", "at_end", is_flag=True, help="Open it at its end, with what it says.")
 @speed_option
-@theme_option
-@ascii_option
+@appearance_options
 def demo(on_cpu: bool, at_end: bool, speed: float | None, **appearance: Unpack[AppearanceOptions]) -> None:
     """Replay a bundled demo session.
 
@@ -393,15 +383,13 @@ def named_model(word: str) -> str | None:
 @set_option
 @session_option
 @trust_option
-@theme_option
-@ascii_option
+@appearance_options
 def open_app(
     sweep: str | None,
     overrides: tuple[str, ...],
     session_path: Path | None,
     trust: bool,
-    theme: str | None,
-    ascii_only: bool,
+    **appearance: Unpack[AppearanceOptions],
 ) -> None:
     """Run a sweep and show it live, open a recorded session, or show a model on Home."""
     path = recorded_session(sweep) if sweep else None
@@ -412,9 +400,9 @@ def open_app(
             raise click.UsageError(f"{sweep} is a {kind}; --set, -o and --trust need a sweep")
         require_terminal()
         engine = client.find(path) if path else None
-        show(engine, path, model=model or "", theme=theme, ascii_only=ascii_only)
+        show(engine, path, model=model or "", **appearance)
         return
     loaded = load_named(sweep, overrides) if sweep else None
     require_terminal()
     engine = start_engine(loaded, session_path, overrides, trust=trust) if loaded else None
-    show(engine, engine.path if engine else None, theme=theme, ascii_only=ascii_only)
+    show(engine, engine.path if engine else None, **appearance)

@@ -46,25 +46,11 @@ class ComparisonSummary(msgspec.Struct, frozen=True):
     order: str
 
 
-class Detail(msgspec.Struct, frozen=True):
-    """Snapshot of the selected pair; None if no row is selected."""
-
-    entry: CompareEntry | None
-
-
-class ComparisonTitles(msgspec.Struct, frozen=True):
-    """Snapshot of the column titles."""
-
-    names: CaseNames
-    letter: str
-    """Letter of the new session, or ``new`` if there are several."""
-    unit: str
-    """Unit of the samples per second."""
-
-
-def title_lines(titles: ComparisonTitles, width: int, height: int, symbols: Symbols) -> list[Line]:
-    """Render the column titles of the case table."""
-    columns = arrangement(width - SCROLL_BAR, titles.names, titles.letter, titles.unit)
+def title_lines(
+    names: CaseNames, letter: str, unit: str, width: int, height: int, symbols: Symbols
+) -> list[Line]:
+    """Render the column titles of the case table, for the new session's letter and the unit of samples."""
+    columns = arrangement(width - SCROLL_BAR, names, letter, unit)
     cells = {column.key: (column.title, "muted") for column in columns.columns}
     return [columns.line(TableRow(("case", "muted"), cells), width, symbols)]
 
@@ -159,9 +145,8 @@ def _decision_lines(decision: Sequence[str], width: int) -> list[Line]:
     return [line((part, "bright")) for part in parts]
 
 
-def detail_lines(detail: Detail, width: int, height: int, symbols: Symbols) -> list[Line]:
+def detail_lines(entry: CompareEntry | None, width: int, height: int, symbols: Symbols) -> list[Line]:
     """Render the selected pair: ratio, verdict, metrics of both sides, and step times on a common axis."""
-    entry = detail.entry
     if entry is None:
         return []
     pair, letter = entry.row.pair, entry.against.new_letter

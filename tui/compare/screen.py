@@ -20,8 +20,6 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.compare import rows as compare_rows
 from benchtui.tui.compare.panels import (
     ComparisonSummary,
-    ComparisonTitles,
-    Detail,
     all_differences,
     detail_lines,
     difference_lines,
@@ -43,41 +41,36 @@ from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.key_queue import HOLDS_KEYS
 from benchtui.tui.shell.navigation import BackRequested
 from benchtui.tui.table.case_names import CaseNames
+from benchtui.tui.table.selection import Selection
 from benchtui.tui.widgets.action_bar import ActionBar, ActionResult
 from benchtui.tui.widgets.frame import Frame
 from benchtui.tui.widgets.keys import Keys
-from benchtui.tui.widgets.long_list import Lines, LongList
+from benchtui.tui.widgets.long_list import LongList
 from benchtui.tui.widgets.panel import Panel
 
 KEYS = keymap.table(
     "compare",
-    ("s", "sort", "sort", "Sort", "in plan order, slowest first, fastest first, or by verdict"),
-    ("slash", "filter", "ask('filter')", "Filter", "by words of case or verdict"),
-    ("n", "next", "follow(1)", "Next matching case", "wraps around"),
-    ("N", "previous", "follow(-1)", "Previous matching case"),
-    ("b", "swap", "swap", "Make the next session the base, A"),
-    (
-        "enter",
-        "differences",
-        "differences",
-        "Decision and all differences",
-        "in hardware, software, workload and settings",
-    ),
-    ("W", "why", "why", "Why", "what makes the difference between both sides of the case"),
-    ("y", "copy_row", "copy_row", "Copy the case as markdown", "to the clipboard, over SSH too"),
-    ("Y", "copy", "copy", "Copy the comparison as markdown"),
-    ("E", "export", "ask('export')", "Export the comparison", "to a markdown file"),
-    ("escape", "back", "back", "Back", "closes the prompt, clears the filter; then to the previous page"),
+    ("s", "sort", "Sort", "in plan order, slowest first, fastest first, or by verdict"),
+    ("slash", "filter", "Filter", "by words of case or verdict", "ask('filter')"),
+    ("n", "next", "Next matching case", "wraps around", "follow(1)"),
+    ("N", "previous", "Previous matching case", "", "follow(-1)"),
+    ("b", "swap", "Make the next session the base, A"),
+    ("enter", "differences", "Decision and all differences", "in hardware, software, workload and settings"),
+    ("W", "why", "Why", "what makes the difference between both sides of the case"),
+    ("y", "copy_row", "Copy the case as markdown", "to the clipboard, over SSH too"),
+    ("Y", "copy", "Copy the comparison as markdown"),
+    ("E", "export", "Export the comparison", "to a markdown file", "ask('export')"),
+    ("escape", "back", "Back", "closes the prompt, clears the filter; then to the previous page"),
     *keymap.movement("case", "the lower part shows both of its sides"),
-    ("question_mark,f1", "help", "help", "Help"),
-    ("q", "quit", "app.leave", "Quit"),
+    ("question_mark,f1", "help", "Help"),
+    ("q", "quit", "Quit", "", "app.leave"),
 )
 WAITING_KEYS: Keys = (("4", "choose sessions"), ("?", "help"), ("q", "quit"))
 INPUT_LABELS = {"filter": "filter:", "export": "export comparison to:"}
 MOST_DIFFERENCES = 24
 
 
-class Compare(PlaceScreen):
+class Compare(PlaceScreen[CompareEntry]):
     """Comparison of sessions with the first one. Sessions are read in a thread."""
 
     DEFAULT_CSS = """
@@ -99,16 +92,16 @@ class Compare(PlaceScreen):
     BINDINGS: ClassVar[list[BindingType]] = KEYS
 
     def __init__(self, paths: tuple[Path, ...], app_context: AppContext, symbols: Symbols) -> None:
-        super().__init__(app_context, symbols)
+        selection = Selection[CompareEntry](
+            id, lambda entries, words: compare_rows.shown(entries, words, self._order)
+        )
+        super().__init__(app_context, symbols, selection)
         self._paths = paths
         self._compared: SessionComparison | None = None
-        self._entries: list[CompareEntry] = []
         self._widest = LEAST_WIDEST
         self._names, self._unit = CaseNames(()), ""
         self._decision: tuple[str, ...] = ()
-        self._rows: list[CompareEntry] = []
-        self._words, self._order = "", ORDERS[0]
-        self._at = 0
+        self._order = ORDERS[0]
         self._explainers: dict[str, Explainer] = {}
         """Explainers by session name."""
         self._waiting: Span = ("no sessions to compare yet", "strong")
@@ -116,15 +109,15 @@ class Compare(PlaceScreen):
     def content(self) -> ComposeResult:
         """Lay out the waiting message, the panels, the case list, and the action bar."""
         signs = self._symbols
-        yield Panel[Span](_waiting_lines, signs, id="waiting")
+        yield Panel(self._waiting_lines, signs, id="waiting")
         with Vertical(id="loaded"):
-            sides = Panel[SessionComparison](side_lines, signs, id="sides")
-            differences = Panel[SessionComparison](difference_lines, signs, id="differences")
+            sides = Panel(side_lines, signs, id="sides")
+            differences = Panel(difference_lines, signs, id="differences")
             yield Frame(sides, differences, symbols=signs, id="sessions")
-            summary = Panel[ComparisonSummary](summary_lines, signs, id="summary", needed=summary_height)
-            titles = Panel[ComparisonTitles](title_lines, signs, id="header")
+            summary = Panel(summary_lines, signs, id="summary", needed=summary_height)
+            titles = Panel(title_lines, signs, id="header")
             yield Frame(summary, titles, LongList(id="list"), symbols=signs, id="pairs")
-            yield Frame(Panel[Detail](detail_lines, signs, id="detail"), symbols=signs, id="pair")
+            yield Frame(Panel(detail_lines, signs, id="detail"), symbols=signs, id="pair")
         yield ActionBar(signs, id="actions")
 
     def on_mount(self) -> None:
@@ -142,21 +135,11 @@ class Compare(PlaceScreen):
         if event.widget is self._panel("header"):
             self.action_sort()
 
-    def _select_row(self, row: int) -> None:
-        self._select(row)
-
-    def action_move(self, rows: int) -> None:
-        """Move the selection by rows."""
-        self._select(self._at + rows)
-
-    def action_follow(self, rows: int) -> None:
-        """Move the selection by rows, wrapping around at the ends."""
-        self._select((self._at + rows) % max(len(self._rows), 1))
-
     def action_sort(self) -> None:
         """Switch to the next sort order."""
         self._order = ORDERS[(ORDERS.index(self._order) + 1) % len(ORDERS)]
-        self._filter_and_sort()
+        self._selection.refresh()
+        self.draw()
 
     def action_swap(self) -> None:
         """Make the next session the base."""
@@ -209,24 +192,20 @@ class Compare(PlaceScreen):
         if compared is None or (purpose == "export" and self._action_bar.run_confirmed("E")):
             return
         name = "-vs-".join(side.name for side in compared.sides[:2]) + ".md"
-        self._action_bar.ask(purpose, INPUT_LABELS[purpose], {"filter": self._words, "export": name}[purpose])
+        self._action_bar.ask(
+            purpose, INPUT_LABELS[purpose], {"filter": self._selection.words, "export": name}[purpose]
+        )
 
     def action_back(self) -> None:
         """Close the open input or question; else clear the filter; else leave."""
         bar = self._action_bar
-        if not bar.purpose and bar.question is None and not self._words:
+        if not bar.purpose and bar.question is None and not self._selection.words:
             self.post_message(BackRequested())
         elif bar.purpose == "filter" or (not bar.purpose and bar.question is None):
-            self._filter("")
+            self._selection.filter("")
         if bar.purpose:
             bar.close()
         bar.show_message()
-
-    @on(ActionBar.Typed)
-    def typed(self, event: ActionBar.Typed) -> None:
-        """Filter while typing."""
-        if event.purpose == "filter":
-            self._filter(event.text)
 
     @on(ActionBar.Given)
     def given(self, event: ActionBar.Given) -> None:
@@ -261,14 +240,15 @@ class Compare(PlaceScreen):
         """Compare the sessions with the first one, and show the result."""
         compared, self._decision = await asyncio.to_thread(_compare, sides)
         self._compared = compared
-        self._entries = compare_rows.entries(compared)
-        self._widest = compare_rows.widest_ratio(self._entries)
-        self._names = CaseNames.of([entry.row.case.config for entry in self._entries])
+        entries = compare_rows.entries(compared)
+        self._widest = compare_rows.widest_ratio(entries)
+        self._names = CaseNames.of([entry.row.case.config for entry in entries])
         self._unit = task_named(sides[0].session.start.sweep.task).unit
         self.add_class("-loaded")
         self._panel("sides").styles.height = min(len(sides), 4)
         self._panel("differences").styles.height = min(len(compared.differences) + 1, MOST_DIFFERENCES)
-        self._filter_and_sort()
+        self._selection.update(entries)
+        self.draw()
 
     def _show_waiting(self, word: str, role: str) -> None:
         self._waiting = (word, role)
@@ -290,22 +270,12 @@ class Compare(PlaceScreen):
 
         self._action_bar.run(work)
 
-    def _filter(self, words: str) -> None:
-        self._words = words
-        self._filter_and_sort()
-
-    def _filter_and_sort(self) -> None:
-        chosen = self._entry
-        self._rows = compare_rows.shown(self._entries, self._words, self._order)
-        self._select(next((at for at, entry in enumerate(self._rows) if entry is chosen), 0))
-
-    def _select(self, at: int) -> None:
-        self._at = max(0, min(at, len(self._rows) - 1))
+    def _show_chosen(self) -> None:
         self.draw()
 
     def _draw_content(self) -> None:
         if self._compared is None:
-            self._panel("waiting").show(self._waiting)
+            self._panel("waiting").show()
         else:
             self._draw_compared(self._compared)
         self._show_brief()
@@ -320,34 +290,33 @@ class Compare(PlaceScreen):
         return _keys(self._symbols) if self._compared else WAITING_KEYS
 
     def _draw_compared(self, compared: SessionComparison) -> None:
-        listing = self.query_one(LongList)
         letter = compared.against[0].new_letter if len(compared.against) == 1 else compare_rows.SEVERAL
         self._panel("sides").show(compared)
         self._panel("differences").show(compared)
         self._panel("summary").show(self._summary(compared))
-        self._panel("header").show(ComparisonTitles(self._names, letter, self._unit))
-        listing.show(self._lines(letter))
-        self._panel("detail").show(Detail(self._entry))
+        self._panel("header").show(self._names, letter, self._unit)
+        self._show_rows(partial(self._row, letter), self._placeholder)
+        self._panel("detail").show(self._entry)
         for frame, title in (("sessions", "sessions"), ("pairs", "cases"), ("pair", "selected case")):
             self.query_one(f"#{frame}", Frame).show_title([(title, "muted")])
 
     def _summary(self, compared: SessionComparison) -> ComparisonSummary:
-        counts = len(self._rows), len(self._entries)
-        return ComparisonSummary(compared, self._decision, *counts, self._words, self._order)
+        shown = self._selection
+        counts = len(shown.rows), len(shown.all)
+        return ComparisonSummary(compared, self._decision, *counts, shown.words, self._order)
 
-    def _lines(self, letter: str) -> Lines:
-        if not self._rows:
-            shows_all = f"{keymap.key('compare.back')} shows all"
-            nothing = line((f'no case matches "{clean(self._words)}"   ', "strong"), (shows_all, "muted"))
-            return Lines(1, lambda index, width: nothing, -1)
+    def _placeholder(self) -> list[Line]:
+        shows_all = f"{keymap.key('compare.back')} shows all"
+        words = clean(self._selection.words)
+        return [line((f'no case matches "{words}"   ', "strong"), (shows_all, "muted"))]
 
-        def rendered(index: int, width: int) -> Line:
-            mark = self._symbols.chosen if index == self._at else " "
-            cells = compare_rows.row(self._rows[index], self._symbols, self._widest)
-            arrangement = compare_rows.arrangement(width, self._names, letter, self._unit)
-            return arrangement.line(cells, width, self._symbols, mark)
+    def _row(self, letter: str, entry: CompareEntry, width: int, mark: str) -> Line:
+        cells = compare_rows.row(entry, self._symbols, self._widest)
+        arrangement = compare_rows.arrangement(width, self._names, letter, self._unit)
+        return arrangement.line(cells, width, self._symbols, mark)
 
-        return Lines(len(self._rows), rendered, self._at)
+    def _waiting_lines(self, width: int, height: int, symbols: Symbols) -> list[Line]:
+        return hint_lines([self._waiting])
 
     def _explainer(self, side: ComparedSession) -> Explainer:
         if side.file not in self._explainers:
@@ -357,7 +326,7 @@ class Compare(PlaceScreen):
 
     @property
     def _entry(self) -> CompareEntry | None:
-        return self._rows[self._at] if self._rows else None
+        return self._selection.chosen
 
 
 def _keys(symbols: Symbols) -> Keys:
@@ -370,10 +339,6 @@ def _keys(symbols: Symbols) -> Keys:
         ("?", "help"),
         ("q", "quit"),
     )
-
-
-def _waiting_lines(word: Span, width: int, height: int, symbols: Symbols) -> list[Line]:
-    return hint_lines([word])
 
 
 def _compare(sides: tuple[ComparedSession, ...]) -> tuple[SessionComparison, tuple[str, ...]]:

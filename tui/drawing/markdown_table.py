@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
+from benchtui.tui.drawing.listing import Listing
+
 
 def pipe_table(titles: Sequence[str], rows: Iterable[Sequence[str]], words: int = 0) -> str:
     """Format a table with escaped cells. Column ``words`` is left-aligned, the others right-aligned."""
@@ -19,3 +21,9 @@ def heading(text: str) -> str:
     from benchtui.sessions.text.markdown import plain  # needed only when something is copied
 
     return f"**{plain(text)}**"
+
+
+def titled_table(title: str, listing: Listing) -> str:
+    """Format all rows of a listing below its title; empty if there are none."""
+    rows = [[text for text, _ in row] for row in listing.rows]
+    return f"{heading(title)}\n\n{pipe_table(listing.titles, rows, listing.words)}\n" if rows else ""

@@ -1,7 +1,6 @@
 """Case grid of a sweep: its cases, built on demand, and their totals. Independent of Textual."""
 
-from collections.abc import Callable, Iterator
-from copy import copy
+from collections.abc import Callable
 from typing import Literal
 
 import msgspec
@@ -19,9 +18,6 @@ from benchtui.sessions.sweep.options import AXES
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import duration
 
-SLICE = 250
-"""Cases processed per slice, which takes a few milliseconds."""
-
 Status = Literal["on", "off", "skipped", "missing"]
 """``missing``: its device isn't on this machine."""
 
@@ -37,12 +33,11 @@ class GridCase(msgspec.Struct, frozen=True):
 
 
 class Totals(msgspec.Struct):
-    """Totals over the cases processed so far."""
+    """Totals over all cases."""
 
     cases: int
     sessions: int
     """Number of earlier sessions that the predictions are based on."""
-    processed: int = 0
     off: int = 0
     skipped: int = 0
     missing: int = 0
@@ -57,17 +52,11 @@ class Totals(msgspec.Struct):
 
     @property
     def on(self) -> int:
-        """Number of cases to be measured, among those processed."""
-        return self.processed - self.off - self.skipped - self.missing
-
-    @property
-    def complete(self) -> bool:
-        """Whether all cases have been processed."""
-        return self.processed == self.cases
+        """Number of cases to be measured."""
+        return self.cases - self.off - self.skipped - self.missing
 
     def add(self, cell: GridCase) -> None:
         """Add a case to the totals."""
-        self.processed += 1
         self.off += cell.status == "off"
         self.skipped += cell.status == "skipped"
         if cell.status == "missing":
@@ -121,18 +110,16 @@ class CaseGrid:
             return GridCase(config, "missing", reason)
         return GridCase(config, "on", prediction=self.estimator.predict(config, self.sweep))
 
-    def survey(self, size: int = SLICE) -> Iterator[Totals]:
-        """Yield the totals after each slice. The last ones cover all cases and the repeat of an A/A pair."""
+    def totals(self) -> Totals:
+        """Return the totals over all cases and the repeat of an A/A pair."""
         totals = Totals(self.count, self.estimator.sessions)
         repeat_s: float | None = None
-        while not totals.complete:
-            for index in range(totals.processed, min(totals.processed + size, self.count)):
-                cell = self.cell(index)
-                totals.add(cell)
-                if repeat_s is None and cell.prediction and self._may_repeat(cell.config):
-                    repeat_s = cell.prediction.seconds
-            totals.seconds += (repeat_s or 0.0) * totals.complete
-            yield copy(totals)
+        for cell in map(self.cell, range(self.count)):
+            totals.add(cell)
+            if repeat_s is None and cell.prediction and self._may_repeat(cell.config):
+                repeat_s = cell.prediction.seconds
+        totals.seconds += repeat_s or 0.0
+        return totals
 
     def _runs_here(self, config: Config) -> bool:
         """Return whether this machine runs the case, rather than a node of a cluster."""
@@ -147,8 +134,6 @@ class CaseGrid:
 def totals_text(totals: Totals, sweep: Sweep, symbols: Symbols) -> str:
     """Format the number of cases and their total time."""
     dot = f" {symbols.dot} "
-    if not totals.complete:
-        return f"{totals.cases:,} cases{dot}{totals.processed:,} checked so far"
     verb = " can run" if totals.missing else ""
     counts = [f"{totals.on:,} of {totals.cases:,} case{'s' * (totals.cases != 1)}{verb}"]
     counts += [f"{totals.missing:,} without a device"] if totals.missing else []

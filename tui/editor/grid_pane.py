@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import msgspec
 from textual import events, work
@@ -139,10 +138,6 @@ def _figures(cell: GridCase, symbols: Symbols) -> list[Span]:
     ]
 
 
-DRAWN_EVERY = 20
-"""Slices between two updates of the displayed totals."""
-
-
 class CasesPane(Vertical):
     """Case grid with its totals. The screen handles its key bindings."""
 
@@ -157,12 +152,12 @@ class CasesPane(Vertical):
         """Workload key of the loaded history."""
         self._view: MatrixView | None = None
         self.totals: Totals | None = None
-        """Totals over the cases processed so far; None before the first slice."""
+        """Totals over all cases; None until they are computed."""
 
     def compose(self) -> ComposeResult:
         """Lay out the totals above the cases."""
-        yield Panel[tuple[str, ...]](_totals_lines, self._symbols, id="totals")
-        yield Panel[MatrixView](matrix_lines, self._symbols, id="matrix")
+        yield Panel(_totals_lines, self._symbols, id="totals")
+        yield Panel(matrix_lines, self._symbols, id="matrix")
 
     def on_resize(self, event: events.Resize) -> None:
         """Keep the cursor visible."""
@@ -176,7 +171,7 @@ class CasesPane(Vertical):
         before = self._view
         if before is None or not self._is_current(before.matrix, sweep):
             matrix, self.totals = CaseGrid(sweep, self._estimator, self._missing), None
-            self._survey(matrix)
+            self._add_up(matrix)
         else:
             matrix = before.matrix
         place = (before.top, before.chosen, before.option) if before else (0, 0, "batch_size")
@@ -255,18 +250,14 @@ class CasesPane(Vertical):
         if self._view is not None:
             self.show(self._view.matrix.sweep, self._view.focused)
 
-    @work(exclusive=True, group="survey")
-    async def _survey(self, matrix: CaseGrid) -> None:
-        """Compute the totals in slices, with key presses handled in between."""
-        for number, totals in enumerate(matrix.survey()):
-            self.totals = totals
-            if totals.complete or number % DRAWN_EVERY == DRAWN_EVERY - 1:
-                basis = filter(None, (totals.missing_reason, basis_text(totals)))
-                words = (totals_text(totals, matrix.sweep, self._symbols), *basis)
-                self._panel("totals").show(words if totals.complete else words[:1])
-            await asyncio.sleep(0)
+    @work(exclusive=True, group="totals")
+    async def _add_up(self, matrix: CaseGrid) -> None:
+        """Compute the totals in a thread, then show them."""
+        self.totals = totals = await asyncio.to_thread(matrix.totals)
+        basis = filter(None, (totals.missing_reason, basis_text(totals)))
+        self._panel("totals").show((totals_text(totals, matrix.sweep, self._symbols), *basis))
 
-    def _panel(self, name: str) -> Panel[Any]:
+    def _panel(self, name: str) -> Panel:
         return self.query_one(f"#{name}", Panel)
 
 

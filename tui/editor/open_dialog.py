@@ -1,7 +1,7 @@
 """Open dialog: presets, the demo, sweeps in the working folder, recent ones, or a typed path."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import ClassVar
 
@@ -20,7 +20,7 @@ from benchtui.sessions.sweep.toml_reader import load_sweep, preset_names
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean, fit
 from benchtui.tui.drawing.styled_text import Line, crop
-from benchtui.tui.pages.choice_screen import Choices, ChoiceScreen
+from benchtui.tui.pages.choice_screen import ChoiceScreen
 from benchtui.tui.shell import keymap
 from benchtui.tui.shell.context import AppContext
 from benchtui.tui.widgets.completion import path_completer
@@ -108,12 +108,8 @@ def _files(folder: Path, missing: Missing) -> Iterable[SweepFile]:
 NAME = 24
 
 
-def choice_lines(choices: Choices[SweepFile], width: int, height: int, symbols: Symbols) -> Sequence[Line]:
-    """Render the groups, scrolled so that the selected sweep is visible."""
-    return choices.lines(_offer, "no name matches; enter opens the text as a path", (width, height), symbols)
-
-
-def _offer(offer: SweepFile, chosen: bool, width: int, symbols: Symbols) -> Line:
+def offer_line(offer: SweepFile, chosen: bool, width: int, symbols: Symbols) -> Line:
+    """Render a sweep with what it requires, or why it can't run here."""
     mark = symbols.chosen if chosen else " "
     size = min(NAME, width // 3)
     name = (f"{fit(offer.name, size, symbols)}  ", "strong" if chosen else "plain")
@@ -136,19 +132,19 @@ class OpenDialog(ChoiceScreen[str]):
     """
     BINDINGS: ClassVar[list[BindingType]] = keymap.table("open", *keymap.choosing())
 
+    EMPTY = "no name matches; enter opens the text as a path"
     items: tuple[SweepFile, ...] = ()
 
     def __init__(self, app_context: AppContext, symbols: Symbols) -> None:
-        super().__init__()
+        super().__init__(offer_line, symbols)
         self._app_context = app_context
-        self._symbols = symbols
         self._all: tuple[SweepFile, ...] = ()
 
     def compose(self) -> ComposeResult:
         """Lay out the input, the list, the hint line, and the key bar."""
-        yield Panel[Log](log_lines, self._symbols, id="prompt")
-        yield Panel[Choices[SweepFile]](choice_lines, self._symbols, id="choices")
-        yield Panel[Log](log_lines, self._symbols, id="hint")
+        yield Panel(log_lines, self._symbols, id="prompt")
+        yield self.choices()
+        yield Panel(log_lines, self._symbols, id="hint")
         yield KeyBar(self._symbols)
         yield Field(id="field")
 
@@ -172,7 +168,7 @@ class OpenDialog(ChoiceScreen[str]):
 
     def show_choices(self) -> None:
         """Redraw the sweeps, and why the selected one can't be opened."""
-        self._panel("choices").show(Choices(self.items, self._chosen))
+        super().show_choices()
         problem = self.items[self._chosen].problem if self.items else ""
         self._panel("hint").show(Log(word=problem or ABOUT, role="warning" if problem else "muted"))
 

@@ -35,42 +35,30 @@ from benchtui.tui.shell.navigation import BackRequested, EngineRequested, Opened
 from benchtui.tui.widgets.completion import Completer, model_completer, path_completer
 from benchtui.tui.widgets.frame import Frame
 from benchtui.tui.widgets.input_field import Field
-from benchtui.tui.widgets.message_line import Log, log_lines
+from benchtui.tui.widgets.message_line import log_lines
 from benchtui.tui.widgets.panel import Panel
 
 KEYS = keymap.table(
     "sweep",
-    ("r", "start", "start", "Run the sweep"),
-    ("enter,e", "type", "edit", "Edit the value", "validated at each keystroke; esc restores it"),
-    ("space", "switch", "switch", "Toggle the value or the case", "or select the next value"),
-    (
-        "A",
-        "switch_alike",
-        "switch_alike",
-        "Toggle all similar cases",
-        "those that share the value under the cursor",
-    ),
-    ("delete,backspace", "reset", "change('reset')", "Reset to the default"),
-    ("o", "open", "open", "Open another sweep", "a preset, a TOML file, or the sweep of a session"),
-    ("w,ctrl+s", "save", "save", "Save as a TOML file", "comments are kept"),
-    ("slash", "find", "find", "Find an entry", "by a part of its name"),
-    (
-        "f",
-        "search",
-        "search",
-        "Find the best case",
-        "turns the sweep into a search of its model; undo restores it",
-    ),
-    ("u", "undo", "change('undo')", "Undo", "including opening a sweep"),
-    ("U,ctrl+r", "redo", "change('redo')", "Redo"),
-    ("tab,shift+tab", "cases", "other_pane", "Switch between entries and cases"),
-    ("y", "yes", "agree", "Confirm", "when a question is open"),
-    ("escape", "back", "back", "Back", "from the input, the question or the cases; then to the previous page"),
+    ("r", "start", "Run the sweep"),
+    ("enter,e", "type", "Edit the value", "validated at each keystroke; esc restores it", "edit"),
+    ("space", "switch", "Toggle the value or the case", "or select the next value"),
+    ("A", "switch_alike", "Toggle all similar cases", "those that share the value under the cursor"),
+    ("delete,backspace", "reset", "Reset to the default", "", "change('reset')"),
+    ("o", "open", "Open another sweep", "a preset, a TOML file, or the sweep of a session"),
+    ("w,ctrl+s", "save", "Save as a TOML file", "comments are kept"),
+    ("slash", "find", "Find an entry", "by a part of its name"),
+    ("f", "search", "Find the best case", "turns the sweep into a search of its model; undo restores it"),
+    ("u", "undo", "Undo", "including opening a sweep", "change('undo')"),
+    ("U,ctrl+r", "redo", "Redo", "", "change('redo')"),
+    ("tab,shift+tab", "cases", "Switch between entries and cases", "", "other_pane"),
+    ("y", "yes", "Confirm", "when a question is open", "agree"),
+    ("escape", "back", "Back", "from the input, the question or the cases; then to the previous page"),
     *keymap.movement("row", "or case"),
-    ("right,l", "right", "turn(1)", "Next value", "or next option of the case"),
-    ("left,h", "left", "turn(-1)", "Previous value"),
-    ("question_mark,f1", "help", "help", "Help"),
-    ("q", "quit", "leave", "Quit", "asks first if changes would be lost"),
+    ("right,l", "right", "Next value", "or next option of the case", "turn(1)"),
+    ("left,h", "left", "Previous value", "", "turn(-1)"),
+    ("question_mark,f1", "help", "Help"),
+    ("q", "quit", "Quit", "asks first if changes would be lost", "leave"),
 )
 MODEL_ENTRIES = ("model", "axes.model", "axes.draft")
 PATH_ENTRIES = ("dataset", "task")
@@ -126,11 +114,11 @@ class Editor(ViewScreen):
         signs = self._symbols
         yield TitleBar(self._app_context, signs, id="title")
         with Container(id="panes"):
-            yield Frame(Panel[Form](entry_lines, signs, id="entries"), symbols=signs, id="sweep")
+            yield Frame(Panel(entry_lines, signs, id="entries"), symbols=signs, id="sweep")
             cases = CasesPane(HistoryCache(self._app_context), signs, id="cases")
             yield Frame(cases, symbols=signs, id="plan")
-            yield Frame(Panel[Form](about_lines, signs, id="meaning"), symbols=signs, id="about")
-        yield Panel[Log](log_lines, signs, id="hint")
+            yield Frame(Panel(about_lines, signs, id="meaning"), symbols=signs, id="about")
+        yield Panel(log_lines, signs, id="hint")
 
     def on_screen_resume(self) -> None:
         """Catch up on changes made while another screen was shown."""
@@ -200,7 +188,7 @@ class Editor(ViewScreen):
         if missing := missing_model(self.state.sweep):
             self.state.show_message(f"model {': '.join(missing)}", "bad")
             self.draw()
-        elif totals is not None and totals.complete and not totals.on:
+        elif totals is not None and not totals.on:
             why = totals.missing_reason or "all cases are skipped or off"
             self.state.show_message(f"nothing to measure: {why}", "warning")
             self.draw()
@@ -357,7 +345,7 @@ class Editor(ViewScreen):
         """Return the sweep with its totals, and its entries."""
         name, totals = clean(self.state.sweep.name), self._cases.totals
         sweep, amount = self.state.sweep, count(self.state.sweep.axes.count, "case")
-        text = totals_text(totals, sweep, self._symbols) if totals and totals.complete else amount
+        text = totals_text(totals, sweep, self._symbols) if totals else amount
         head = wrap_facts([[(name, "strong")], [(text, "plain")]], width)
         return [*head, *entry_lines(self.state.form, width, height - len(head), self._symbols)]
 

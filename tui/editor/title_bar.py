@@ -2,38 +2,15 @@
 
 import asyncio
 
-import msgspec
 from textual import work
 
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean
-from benchtui.tui.drawing.styled_text import Line, justify, width_of
+from benchtui.tui.drawing.styled_text import Line, Span, justify, width_of
 from benchtui.tui.editor.draft import Draft
 from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.keymap import key
 from benchtui.tui.widgets.panel import Panel
-
-
-class Title(msgspec.Struct, frozen=True):
-    """Snapshot of the title bar."""
-
-    name: str
-    origin: str
-    """Preset, file, or session that the sweep came from."""
-    changed: bool
-    """Whether there are changes neither saved nor started."""
-    running: tuple[str, ...] = ()
-    """Sessions that engines on this machine are running."""
-
-
-def title_lines(title: Title, width: int, height: int, symbols: Symbols) -> list[Line]:
-    """Render the sweep on the left; on the right, running sessions and how to watch them."""
-    left = [(f" {title.name}", "strong"), (f"  {title.origin}", "muted")]
-    if title.changed:
-        left += [(f" {symbols.dot} ", "muted"), ("not saved", "warning")]
-    forms = running_texts(title.running)
-    right = next((form for form in forms if width_of(left) + len(form) + 2 <= width), forms[-1])
-    return [justify(left, [(right, "muted"), (" ", "plain")] if right else [], width, symbols)]
 
 
 def running_texts(running: tuple[str, ...]) -> tuple[str, ...]:
@@ -54,13 +31,15 @@ POLL_S = 3.0
 """Seconds between checks for running engines."""
 
 
-class TitleBar(Panel[Title]):
+class TitleBar(Panel):
     """Title bar that shows the edited sweep and polls for running engines."""
 
     def __init__(self, app_context: AppContext, symbols: Symbols, *, id: str | None = None) -> None:
-        super().__init__(title_lines, symbols, id=id)
+        super().__init__(self._title, symbols, id=id)
         self._app_context = app_context
-        self._title = Title("", "", changed=False)
+        self._draft: Draft | None = None
+        self._names: tuple[str, ...] = ()
+        """Sessions that engines on this machine are running."""
 
     def on_mount(self) -> None:
         """Check for engines now and periodically."""
@@ -69,9 +48,8 @@ class TitleBar(Panel[Title]):
 
     def show_draft(self, draft: Draft) -> None:
         """Show the current sweep."""
-        state, running = draft.state, self._title.running
-        self._title = Title(clean(state.sweep.name), clean(state.origin.title), draft.changed, running)
-        self.show(self._title)
+        self._draft = draft
+        self.show()
 
     def check_engines(self) -> None:
         """Check for running engines, unless another screen is shown."""
@@ -81,6 +59,16 @@ class TitleBar(Panel[Title]):
     @work(exclusive=True)
     async def _poll(self) -> None:
         engines = await asyncio.to_thread(self._app_context.engines)
-        running = tuple(clean(self._app_context.name_of(engine.path)) for engine in engines)
-        self._title = Title(self._title.name, self._title.origin, self._title.changed, running)
-        self.show(self._title)
+        self._names = tuple(clean(self._app_context.name_of(engine.path)) for engine in engines)
+        self.show()
+
+    def _title(self, width: int, height: int, symbols: Symbols) -> list[Line]:
+        """Render the sweep on the left; on the right, running sessions and how to watch them."""
+        left: list[Span] = []
+        if self._draft:
+            state = self._draft.state
+            left = [(f" {clean(state.sweep.name)}", "strong"), (f"  {clean(state.origin.title)}", "muted")]
+            left += [(f" {symbols.dot} ", "muted"), ("not saved", "warning")] if self._draft.changed else []
+        forms = running_texts(self._names)
+        right = next((form for form in forms if width_of(left) + len(form) + 2 <= width), forms[-1])
+        return [justify(left, [(right, "muted"), (" ", "plain")] if right else [], width, symbols)]

@@ -44,15 +44,6 @@ class Side(msgspec.Struct, frozen=True):
     """Name of the session, if the page shows two."""
 
 
-class WhyHeading(msgspec.Struct, frozen=True):
-    """Snapshot of the header."""
-
-    name: str
-    facts: tuple[str, ...]
-    """The case that it is compared with, or the times of its step."""
-    position: str
-
-
 class WhyScreen(TextScreen):
     """Explanation of one case, or of the difference between two."""
 
@@ -61,20 +52,14 @@ class WhyScreen(TextScreen):
     HELP = "why"
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "why",
-        ("b", "base", "base", "Compare with the next profiled case", "the baseline first; then with none"),
-        ("r", "again", "again", "Profile the case again"),
-        (
-            "T",
-            "try",
-            "try",
-            "Try the remedies",
-            "in alternating rounds with the case, in the same session",
-        ),
-        ("right,n", "next", "case(1)", "Next case"),
-        ("left,N", "previous", "case(-1)", "Previous case"),
+        ("b", "base", "Compare with the next profiled case", "the baseline first; then with none"),
+        ("r", "again", "Profile the case again"),
+        ("T", "try", "Try the remedies", "in alternating rounds with the case, in the same session"),
+        ("right,n", "next", "Next case", "", "case(1)"),
+        ("left,N", "previous", "Previous case", "", "case(-1)"),
         *keymap.scrolling(),
-        ("question_mark,f1", "help", "help", "Help"),
-        ("escape,q,enter", "back", "leave", "Back"),
+        ("question_mark,f1", "help", "Help"),
+        ("escape,q,enter", "back", "Back", "", "leave"),
     )
 
     def __init__(self, side: Side, symbols: Symbols, base: Side | None = None) -> None:
@@ -91,7 +76,7 @@ class WhyScreen(TextScreen):
 
     def content(self) -> Iterable[Widget]:
         """Lay out the header and the explanation."""
-        yield Panel[WhyHeading](_heading, self._symbols, id="heading")
+        yield Panel(self._heading, self._symbols, id="heading")
         yield from super().content()
 
     def on_mount(self) -> None:
@@ -140,7 +125,7 @@ class WhyScreen(TextScreen):
     def text(self, width: int) -> Sequence[Line]:
         """Return the lines of the explanation."""
         view = self._view()
-        self._panel("heading").show(self._heading(view))
+        self._panel("heading").show(view)
         return why_lines(view, width, self._symbols)
 
     def _keys(self) -> Keys:
@@ -228,14 +213,12 @@ class WhyScreen(TextScreen):
             self._known[key] = explained_case(session, msgspec.structs.replace(case, explained=explained))
         return self._known[key]
 
-    def _heading(self, view: WhyView) -> WhyHeading:
-        total = len(self._side.session().cases)
-        step = step_sentence(view.case.case).split(", ") if view.case.case else [""]
-        facts = [f"against {view.base.label}: {view.base.name}"] if view.base else step
-        return WhyHeading(view.case.name, tuple(facts), f"case {view.case.number} of {total}")
-
-
-def _heading(heading: WhyHeading, width: int, height: int, symbols: Symbols) -> list[Line]:
-    first = justify([(heading.name, "strong")], [(heading.position, "muted")], width, symbols)
-    second = fitting_facts([[(fact, "muted")] for fact in heading.facts], width)
-    return [first, second or crop([(heading.facts[0], "muted")], width, symbols)]
+    def _heading(self, view: WhyView, width: int, height: int, symbols: Symbols) -> list[Line]:
+        """Render the case, and the one that it is compared with, or the times of its step."""
+        position = f"case {view.case.number} of {len(self._side.session().cases)}"
+        facts = step_sentence(view.case.case).split(", ") if view.case.case else [""]
+        if view.base:
+            facts = [f"against {view.base.label}: {view.base.name}"]
+        first = justify([(view.case.name, "strong")], [(position, "muted")], width, symbols)
+        second = fitting_facts([[(fact, "muted")] for fact in facts], width)
+        return [first, second or crop([(facts[0], "muted")], width, symbols)]

@@ -17,6 +17,7 @@ from benchtui.tui.shell.keymap import key
 from benchtui.tui.table.case_names import config_name
 from benchtui.tui.table.columns import Column
 from benchtui.tui.table.layout import Arrangement, TableRow
+from benchtui.tui.table.selection import Selection
 from benchtui.tui.widgets.long_list import SCROLL_BAR
 
 COLUMNS = (
@@ -45,67 +46,41 @@ class Room(msgspec.Struct, frozen=True):
     free_mb: float | None
 
 
-class Selection:
-    """All models, the filter, and the selected one."""
+class ModelSelection(Selection[ModelEntry]):
+    """All models, those whose name contains the words of a filter, and the selected one."""
 
     def __init__(self) -> None:
-        self.all: list[ModelEntry] = []
-        self.shown: list[ModelEntry] = []
-        self.words = ""
-        """Filter; empty to show all models."""
-        self._chosen = ""
-
-    @property
-    def at(self) -> int:
-        """Index of the selected row; 0 if the selected model isn't shown."""
-        return next((place for place, entry in enumerate(self.shown) if entry.model == self._chosen), 0)
-
-    @property
-    def chosen(self) -> ModelEntry | None:
-        """Selected model; None if none is shown."""
-        return self.shown[self.at] if self.shown else None
-
-    def update(self, entries: Sequence[ModelEntry]) -> None:
-        """Replace all models. The selected one stays selected."""
-        self.all = list(entries)
-        self._chosen = self._chosen or (entries[0].model if entries else "")
-        self.filter(self.words)
+        super().__init__(lambda entry: entry.model, _named)
 
     def replace(self, entries: Iterable[ModelEntry]) -> None:
         """Replace what is known about some models."""
         by_model = {entry.model: entry for entry in entries}
-        for listed in (self.all, self.shown):
+        for listed in (self.all, self.rows):
             listed[:] = [by_model.get(entry.model, entry) for entry in listed]
 
-    def select(self, entry: ModelEntry) -> None:
+    def select_model(self, entry: ModelEntry) -> None:
         """Select a model, on top of the list if it isn't listed yet. The filter is dropped."""
         if all(other.model != entry.model for other in self.all):
             self.all.insert(0, entry)
-        self._chosen = entry.model
+        self.select(entry.model)
         self.filter("")
 
-    def move(self, rows: int) -> None:
-        """Move the selection by rows."""
-        if self.shown:
-            self._chosen = self.shown[min(max(self.at + rows, 0), len(self.shown) - 1)].model
 
-    def filter(self, words: str) -> None:
-        """Show only the models whose name contains all words."""
-        self.words = words
-        wanted = words.casefold().split()
-        self.shown = [entry for entry in self.all if all(word in entry.name.casefold() for word in wanted)]
+def _named(entries: Sequence[ModelEntry], words: str) -> list[ModelEntry]:
+    wanted = words.casefold().split()
+    return [entry for entry in entries if all(word in entry.name.casefold() for word in wanted)]
 
 
-def list_title(selection: Selection, running: str, loaded: bool) -> tuple[list[Span], list[Span]]:
+def list_title(selection: ModelSelection, running: str, loaded: bool) -> tuple[list[Span], list[Span]]:
     """Return the title of the list: the filter, which sweeps are running, and the number of models."""
     left: list[Span] = [("models here", "strong")]
     if selection.words:
         left.append((f' matching "{clean(selection.words)}"', "accent"))
-    amount = count(len(selection.shown), "model") if loaded else ""
+    amount = count(len(selection.rows), "model") if loaded else ""
     return left, [(running, "muted"), ("  " if running else "", "plain"), (amount, "muted")]
 
 
-def placeholder(selection: Selection, loaded: bool) -> Line:
+def placeholder(selection: ModelSelection, loaded: bool) -> Line:
     """Return the line shown in place of an empty list."""
     if not loaded:
         return line(("looking for models", "muted"))

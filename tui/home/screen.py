@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from typing import ClassVar
 
 from msgspec.structs import replace
@@ -23,7 +24,6 @@ from benchtui.tui.editor.title_bar import POLL_S, running_texts
 from benchtui.tui.home import models
 from benchtui.tui.home.card import HomeCard, card_lines, card_title
 from benchtui.tui.home.machine import (
-    MachineView,
     Reading,
     ThisMachine,
     machine_height,
@@ -32,7 +32,15 @@ from benchtui.tui.home.machine import (
 )
 from benchtui.tui.home.models import ModelEntry
 from benchtui.tui.home.reading import HomeReader, Offered
-from benchtui.tui.home.rows import Room, Selection, arrangement, header_line, list_title, placeholder, row
+from benchtui.tui.home.rows import (
+    ModelSelection,
+    Room,
+    arrangement,
+    header_line,
+    list_title,
+    placeholder,
+    row,
+)
 from benchtui.tui.home.sweeps import Offers
 from benchtui.tui.pages.place_screen import PlaceScreen
 from benchtui.tui.shell import keymap
@@ -43,7 +51,7 @@ from benchtui.tui.widgets.action_bar import ActionBar
 from benchtui.tui.widgets.completion import model_completer
 from benchtui.tui.widgets.frame import Frame
 from benchtui.tui.widgets.keys import Keys
-from benchtui.tui.widgets.long_list import Lines, LongList
+from benchtui.tui.widgets.long_list import LongList
 from benchtui.tui.widgets.panel import Panel, given_lines
 
 AT_ONCE = 50
@@ -57,27 +65,21 @@ KEYS = keymap.table(
     (
         "enter,r",
         "measure",
-        "start('measure')",
         "Measure the model",
         "find its best configuration on this machine",
+        "start('measure')",
     ),
-    ("v", "quick", "start('quick')", "Quick look", "a few cases of the model, in about a minute"),
-    ("e", "edit", "edit", "Choose what to measure", "a small sweep of the model, in the editor"),
-    ("o", "open", "open", "Open the best known session of the model"),
-    ("d", "demo", "demo", "Play the demo", "a recorded sweep on four simulated GPUs"),
-    (
-        "slash",
-        "find",
-        "find",
-        "Find a model",
-        "or type a path or a hub id; tab completes it. A pasted path works too",
-    ),
-    ("z", "zoom", "zoom", "Zoom the machine", "all GPUs and processes"),
-    ("f5,ctrl+l", "look", "look", "Refresh the list"),
-    ("escape", "back", "back", "Back", "close the input, the zoom, the filter; then to the previous page"),
+    ("v", "quick", "Quick look", "a few cases of the model, in about a minute", "start('quick')"),
+    ("e", "edit", "Choose what to measure", "a small sweep of the model, in the editor"),
+    ("o", "open", "Open the best known session of the model"),
+    ("d", "demo", "Play the demo", "a recorded sweep on four simulated GPUs"),
+    ("slash", "find", "Find a model", "or type a path or a hub id; tab completes it. A pasted path works too"),
+    ("z", "zoom", "Zoom the machine", "all GPUs and processes"),
+    ("f5,ctrl+l", "look", "Refresh the list"),
+    ("escape", "back", "Back", "close the input, the zoom, the filter; then to the previous page"),
     *keymap.movement("model"),
-    ("question_mark,f1", "help", "help", "Help"),
-    ("q", "quit", "app.leave", "Quit"),
+    ("question_mark,f1", "help", "Help"),
+    ("q", "quit", "Quit", "", "app.leave"),
 )
 
 
@@ -94,7 +96,7 @@ class Read(Message):
         self.reading = reading
 
 
-class Home(PlaceScreen):
+class Home(PlaceScreen[ModelEntry]):
     """Machine, and a list of models with details of the selected one."""
 
     DEFAULT_CSS = """
@@ -113,9 +115,9 @@ class Home(PlaceScreen):
 
     def __init__(self, app_context: AppContext, symbols: Symbols, model: str = "") -> None:
         """Open with ``model`` selected, a path or a hub id, if it isn't empty."""
-        super().__init__(app_context, symbols)
+        super().__init__(app_context, symbols, ModelSelection())
+        self._selection: ModelSelection
         self._machine = ThisMachine()
-        self._selection = Selection()
         self._wanted = model
         self._reader = HomeReader(app_context)
         self._loaded = False
@@ -127,11 +129,11 @@ class Home(PlaceScreen):
     def content(self) -> ComposeResult:
         """Lay out the machine, the models, the selected one, and the action bar."""
         signs = self._symbols
-        gauges = Panel[MachineView](machine_lines, signs, id="gauges", needed=machine_height)
+        gauges = Panel(machine_lines, signs, id="gauges", needed=machine_height)
         yield Frame(gauges, symbols=signs, id="machine")
-        titles = Panel[Sequence[Line]](given_lines, signs, id="header")
+        titles = Panel(given_lines, signs, id="header")
         yield Frame(titles, LongList(id="list"), symbols=signs, id="models")
-        yield Frame(Panel[HomeCard](card_lines, signs, id="card"), symbols=signs, id="about")
+        yield Frame(Panel(card_lines, signs, id="card"), symbols=signs, id="about")
         yield ActionBar(signs, id="actions")
 
     def on_mount(self) -> None:
@@ -178,11 +180,6 @@ class Home(PlaceScreen):
         """Reload the list of models."""
         self._reload()
 
-    def action_move(self, rows: int) -> None:
-        """Move the selection by rows."""
-        self._selection.move(rows)
-        self._show_chosen()
-
     def action_zoom(self) -> None:
         """Show only the machine, or everything again."""
         self.toggle_class("-zoomed")
@@ -192,7 +189,7 @@ class Home(PlaceScreen):
         """Ask for a part of a model's name, a path or a hub id."""
         self.remove_class("-zoomed")
         completer = model_completer(self._app_context.folder, lambda: self._reader.bundled)
-        self._action_bar.ask("find", PROMPT, self._selection.words, completer)
+        self._action_bar.ask("filter", PROMPT, self._selection.words, completer)
 
     async def action_start(self, which: str) -> None:
         """Start a sweep of the selected model and show it."""
@@ -241,17 +238,11 @@ class Home(PlaceScreen):
             self.post_message(BackRequested())
         self._show_chosen()
 
-    @on(ActionBar.Typed)
-    def typed(self, event: ActionBar.Typed) -> None:
-        """Show the models whose name contains the text."""
-        self._selection.filter(event.text)
-        self.draw()
-
     @on(ActionBar.Given)
     def given(self, event: ActionBar.Given) -> None:
         """Keep the filter; if it names a model or matches none, select the model with this path or hub id."""
         text = event.text.strip()
-        if text and (not self._selection.shown or self._reader.stored(text)):
+        if text and (not self._selection.rows or self._reader.stored(text)):
             self._choose(text)
         else:
             self._show_chosen()
@@ -265,7 +256,7 @@ class Home(PlaceScreen):
             self._selection.filter("")
             self._show_message(str(error), "bad")
             return
-        self._selection.select(entry)
+        self._selection.select_model(entry)
         self._show_chosen()
 
     @work(group="look", exclusive=True, name=HOLDS_KEYS)
@@ -327,10 +318,6 @@ class Home(PlaceScreen):
         self._sweeps = tuple(clean(self._app_context.name_of(engine.path)) for engine in engines)
         self.draw()
 
-    def _select_row(self, row: int) -> None:
-        self._selection.move(row - self._selection.at)
-        self._show_chosen()
-
     def _show_chosen(self) -> None:
         self._show_message()
         if self._selection.chosen and self._offered.model != self._selection.chosen.model:
@@ -343,11 +330,10 @@ class Home(PlaceScreen):
         self._panel("gauges").show(view)
         title = list_title(selection, running_texts(self._sweeps)[-1], self._loaded)
         self.query_one("#models", Frame).show_title(*title)
-        listing = self.query_one(LongList)
-        longest = max((len(entry.name) for entry in selection.shown), default=0)
-        width = max(listing.size.width, 1)
-        self._panel("header").show([header_line(width, longest, signs)] if selection.shown else [])
-        listing.show(self._lines(longest))
+        longest = max((len(entry.name) for entry in selection.rows), default=0)
+        width = max(self.query_one(LongList).size.width, 1)
+        self._panel("header").show([header_line(width, longest, signs)] if selection.rows else [])
+        self._show_rows(partial(self._row, longest, now_utc()), lambda: [placeholder(selection, self._loaded)])
         card = self._card()
         self.query_one("#about", Frame).show_title(*card_title(card))
         self._panel("card").show(card)
@@ -364,20 +350,9 @@ class Home(PlaceScreen):
             *card_lines(card, width, height - 2, self._symbols),
         ]
 
-    def _lines(self, longest: int) -> Lines:
-        selection, signs, room = self._selection, self._symbols, self._room
-        if not selection.shown:
-            drawn = placeholder(selection, self._loaded)
-            return Lines(1, lambda index, width: drawn, -1)
-        now = now_utc()
-
-        def made(index: int, width: int) -> Line:
-            mark = signs.chosen if index == selection.at else " "
-            return arrangement(width, longest).line(
-                row(selection.shown[index], room, now, signs), width, signs, mark
-            )
-
-        return Lines(len(selection.shown), made, selection.at)
+    def _row(self, longest: int, now: datetime, entry: ModelEntry, width: int, mark: str) -> Line:
+        cells = row(entry, self._room, now, self._symbols)
+        return arrangement(width, longest).line(cells, width, self._symbols, mark)
 
     def _card(self) -> HomeCard:
         entry = self._selection.chosen
@@ -398,8 +373,8 @@ class Home(PlaceScreen):
         return room and replace(room, free_mb=self._machine.free_mb(room.device))
 
     def _keys(self) -> Keys:
-        own = (("enter", "measure"), ("v", "quick look"), ("e", "choose")) if self._selection.shown else ()
-        last = ("z", "zoom") if self._selection.shown else ("d", "demo")
+        own = (("enter", "measure"), ("v", "quick look"), ("e", "choose")) if self._selection.rows else ()
+        last = ("z", "zoom") if self._selection.rows else ("d", "demo")
         return (*own, ("/", "find or path"), last, ("?", "help"), ("q", "quit"))
 
     def _entry(self) -> ModelEntry | None:

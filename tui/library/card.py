@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from textwrap import wrap
 
-import msgspec
-
 from benchtui.sessions.sanitize import shell_word
 from benchtui.sessions.sweep import UNKNOWN, Axes
 from benchtui.sessions.sweep.options import AXES
@@ -28,23 +26,14 @@ MOST_VALUES = 8
 """Maximum number of axis values listed. The rest is only counted."""
 
 
-class Card(msgspec.Struct, frozen=True):
-    """Snapshot of the selected session; None if there is none."""
-
-    item: Item | None
-    answer: Answer | None = None
-    """What the session says; None until it is read."""
-
-
-def card_lines(card: Card, width: int, height: int, symbols: Symbols) -> list[Line]:
-    """Render name and outcome, the answer, then as many facts as fit."""
-    item = card.item
+def card_lines(item: Item | None, said: Answer | None, width: int, height: int, symbols: Symbols) -> list[Line]:
+    """Render name and outcome, what the session says if that is read, then as many facts as fit."""
     if item is None:
         return []
     outcome = item.outcome or "reading"
     head = justify([(item.name, "strong")], [(outcome, ROLES.get(outcome, "muted"))], width, symbols)
     room = max(height - 1 - LEAST_FACTS, 1)
-    answer = answer_lines(card.answer, width, room, symbols) if card.answer else []
+    answer = answer_lines(said, width, room, symbols) if said else []
     facts = [fact for fact in _facts(item, symbols) if not (answer and fact[0] in IN_ANSWER)]
     lines = [made for fact in facts for made in _wrapped(fact, width)]
     if len(answer) + len(lines) >= height:

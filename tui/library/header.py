@@ -1,12 +1,14 @@
 """Library header: heading, column titles, keys, and hints for an empty list."""
 
-import msgspec
+from collections.abc import Sequence
 
+from benchtui.sessions.compare.align import LETTERS
 from benchtui.sessions.text.formatting import count
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.drawing.styled_text import BLANK, Line, Span, line
 from benchtui.tui.library.rows import COLUMNS, ORDERS
+from benchtui.tui.library.selection import LibrarySelection
 from benchtui.tui.shell.keymap import key
 from benchtui.tui.table.layout import Arrangement, TableRow
 from benchtui.tui.widgets.keys import Keys
@@ -18,38 +20,27 @@ OTHER_COLUMNS_WIDTH = 40
 """Cells reserved next to the name for outcome, cases, and best throughput."""
 
 
-class LibraryHeading(msgspec.Struct, frozen=True):
-    """Snapshot of the heading."""
-
-    all: int
-    shown: int
-    words: str
-    """Active filter; empty if none."""
-    order: str
-    marked: tuple[str, ...]
-    """Names of the marked sessions, base first."""
-
-
-class LibraryTitles(msgspec.Struct, frozen=True):
-    """Snapshot of the column titles."""
-
-    longest: int
-    """Width of the longest name in cells."""
-    order: str
-    """Sort order; empty if the list is empty."""
-
-
-def list_title(heading: LibraryHeading) -> tuple[list[Span], list[Span]]:
+def list_title(selection: LibrarySelection) -> tuple[list[Span], list[Span]]:
     """Return the title of the list: the number of sessions, the filter, and the sort order."""
-    left: list[Span] = [(_amount(heading), "strong")]
-    if heading.words:
-        left.append((f' matching "{clean(heading.words)}"', "accent"))
-    return left, [(f"by {heading.order}", "muted")] if heading.all else []
+    sessions = count(len(selection.all), "session")
+    amount = f"{len(selection.rows):,} of {sessions}" if selection.words else sessions
+    left: list[Span] = [(amount, "strong")]
+    if selection.words:
+        left.append((f' matching "{clean(selection.words)}"', "accent"))
+    return left, [(f"by {selection.order}", "muted")] if selection.all else []
 
 
-def heading_lines(heading: LibraryHeading, width: int, height: int, symbols: Symbols) -> list[Line]:
-    """Render the marked sessions."""
-    return [_marked(heading, symbols)][:height]
+def heading_lines(total: int, marked: Sequence[str], width: int, height: int, symbols: Symbols) -> list[Line]:
+    """Render the names of the marked sessions, the base first, or how to mark some of the total."""
+    if not total:
+        return []
+    if not marked:
+        return [line((f"{key('library.mark')} marks sessions to compare; the first is the base", "muted"))]
+    pieces: list[Span] = [("marked  ", "muted")]
+    for letter, name in zip(LETTERS, marked, strict=False):
+        base = " (base)" if letter == LETTERS[0] else ""
+        pieces += [(f"{letter} ", "accent"), (f"{name}{base}   ", "plain")]
+    return [line(*pieces)]
 
 
 def arrangement(width: int, longest: int) -> Arrangement:
@@ -58,11 +49,11 @@ def arrangement(width: int, longest: int) -> Arrangement:
     return Arrangement.of(width, share, COLUMNS)
 
 
-def header_lines(shown: LibraryTitles, width: int, height: int, symbols: Symbols) -> list[Line]:
-    """Render the column titles, with the sort column highlighted."""
-    if not shown.order:
+def header_lines(longest: int, order: str, width: int, height: int, symbols: Symbols) -> list[Line]:
+    """Render the column titles, with the sort column highlighted; nothing without an order."""
+    if not order:
         return []
-    columns, order = arrangement(width - SCROLL_BAR, shown.longest), shown.order
+    columns = arrangement(width - SCROLL_BAR, longest)
     cells = {
         column.key: (column.title, "accent" if order in (column.title.split(",")[0], column.title) else "muted")
         for column in columns.columns
@@ -111,20 +102,3 @@ def unmatched_lines(words: str) -> list[Line]:
         line((f'no session matches "{clean(words)}"', "strong")),
         line((key("library.back"), "accent"), ("  shows all", "plain")),
     ]
-
-
-def _amount(heading: LibraryHeading) -> str:
-    sessions = count(heading.all, "session")
-    return f"{heading.shown:,} of {sessions}" if heading.words else sessions
-
-
-def _marked(heading: LibraryHeading, symbols: Symbols) -> Line:
-    if not heading.all:
-        return BLANK
-    if not heading.marked:
-        return line((f"{key('library.mark')} marks sessions to compare; the first is the base", "muted"))
-    pieces: list[Span] = [("marked  ", "muted")]
-    for place, name in enumerate(heading.marked):
-        base = " (base)" if place == 0 else ""
-        pieces += [(f"{chr(ord('A') + place)} ", "accent"), (f"{name}{base}   ", "plain")]
-    return line(*pieces)

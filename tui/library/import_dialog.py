@@ -107,10 +107,10 @@ class ImportDialog(PanelScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         """Lay out the file's name, the map, the columns with the cases, the hint line, and the key bar."""
-        yield Panel[Log](log_lines, self._symbols, id="title")
-        yield Panel[Log](log_lines, self._symbols, id="prompt")
-        yield Panel[MappedTable](table_lines, self._symbols, id="table")
-        yield Panel[Log](log_lines, self._symbols, id="hint")
+        yield Panel(log_lines, self._symbols, id="title")
+        yield Panel(log_lines, self._symbols, id="prompt")
+        yield Panel(table_lines, self._symbols, id="table")
+        yield Panel(log_lines, self._symbols, id="hint")
         yield KeyBar(self._symbols)
         yield Field(id="field")
 

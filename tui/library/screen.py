@@ -19,10 +19,8 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.drawing.styled_text import Line, line
 from benchtui.tui.library import actions, rows
-from benchtui.tui.library.card import Card, card_lines
+from benchtui.tui.library.card import card_lines
 from benchtui.tui.library.header import (
-    LibraryHeading,
-    LibraryTitles,
     arrangement,
     empty_lines,
     header_lines,
@@ -51,7 +49,7 @@ from benchtui.tui.widgets.action_bar import ActionBar
 from benchtui.tui.widgets.completion import path_completer
 from benchtui.tui.widgets.frame import Frame
 from benchtui.tui.widgets.keys import Keys
-from benchtui.tui.widgets.long_list import Lines, LongList
+from benchtui.tui.widgets.long_list import LongList
 from benchtui.tui.widgets.panel import Panel
 
 PREVIEW_AFTER_S = 0.15
@@ -61,43 +59,36 @@ DRAW_S = 0.1
 
 KEYS = keymap.table(
     "library",
-    ("enter,o", "open", "open", "Open the session", "in the Monitor"),
-    ("R", "replay", "open(True)", "Replay the session", "from its beginning"),
-    ("r", "resume", "resume", "Resume the session", "run the remaining cases if it was interrupted or crashed"),
-    (
-        "space",
-        "mark",
-        "mark",
-        "Mark for comparison",
-        "the first marked is the base, A; moves to the next session",
-    ),
-    ("c", "compare", "compare", "Compare the marked sessions", "a single one with the selected one"),
-    ("e", "edit", "edit", "Edit the session's sweep"),
-    ("slash", "filter", "ask('filter')", "Filter", "by words of name, host, model, outcome or note"),
-    ("n", "next", "follow(1)", "Next session", "wraps around at the end"),
-    ("N", "previous", "follow(-1)", "Previous session, wrapping around"),
-    ("s", "sort", "sort", "Sort by the next column"),
-    ("m,f2", "rename", "ask('rename')", "Rename"),
-    ("w", "note", "ask('note')", "Note", "saved in a text file next to the session"),
-    ("X,delete", "delete", "delete", "Delete the session and its note", "asks first"),
-    ("v", "report", "report", "View the report", "as benchtui export shows it on a terminal"),
-    ("E", "export", "ask('export')", "Export the report", "to a markdown file"),
-    ("i", "import", "ask('import')", "Import a session file", "copies it into the library"),
-    ("f5,ctrl+l", "look", "look", "Refresh the list"),
+    ("enter,o", "open", "Open the session", "in the Monitor"),
+    ("R", "replay", "Replay the session", "from its beginning", "open(True)"),
+    ("r", "resume", "Resume the session", "run the remaining cases if it was interrupted or crashed"),
+    ("space", "mark", "Mark for comparison", "the first marked is the base, A; moves to the next session"),
+    ("c", "compare", "Compare the marked sessions", "a single one with the selected one"),
+    ("e", "edit", "Edit the session's sweep"),
+    ("slash", "filter", "Filter", "by words of name, host, model, outcome or note", "ask('filter')"),
+    ("n", "next", "Next session", "wraps around at the end", "follow(1)"),
+    ("N", "previous", "Previous session, wrapping around", "", "follow(-1)"),
+    ("s", "sort", "Sort by the next column"),
+    ("m,f2", "rename", "Rename", "", "ask('rename')"),
+    ("w", "note", "Note", "saved in a text file next to the session", "ask('note')"),
+    ("X,delete", "delete", "Delete the session and its note", "asks first"),
+    ("v", "report", "View the report", "as benchtui export shows it on a terminal"),
+    ("E", "export", "Export the report", "to a markdown file", "ask('export')"),
+    ("i", "import", "Import a session file", "copies it into the library", "ask('import')"),
+    ("f5,ctrl+l", "look", "Refresh the list"),
     (
         "escape",
-        "back",
         "back",
         "Back",
         "close the input or question; clear the filter, the marks; then to the previous page",
     ),
     *keymap.movement("session"),
-    ("question_mark,f1", "help", "help", "Help"),
-    ("q", "quit", "app.leave", "Quit"),
+    ("question_mark,f1", "help", "Help"),
+    ("q", "quit", "Quit", "", "app.leave"),
 )
 
 
-class Library(PlaceScreen):
+class Library(PlaceScreen[Item]):
     """List of sessions with details of the selected one. Slow work runs in threads."""
 
     DEFAULT_CSS = """
@@ -115,9 +106,9 @@ class Library(PlaceScreen):
     BINDINGS: ClassVar[list[BindingType]] = KEYS
 
     def __init__(self, app_context: AppContext, symbols: Symbols) -> None:
-        super().__init__(app_context, symbols)
-        self._selection = LibrarySelection()
+        super().__init__(app_context, symbols, LibrarySelection())
         self._summaries: SummaryCache | None = None
+        self._selection: LibrarySelection
         self._loaded = False
         self._previews: dict[Path, tuple[Summary, Answer | None]] = {}
         """Answers of the sessions selected so far, with the summary of that time."""
@@ -127,11 +118,11 @@ class Library(PlaceScreen):
     def content(self) -> ComposeResult:
         """Lay out the heading, the list, the session card, and the action bar."""
         signs = self._symbols
-        yield Panel[LibraryHeading](heading_lines, signs, id="heading")
+        yield Panel(heading_lines, signs, id="heading")
         with Container(id="middle"):
-            titles = Panel[LibraryTitles](header_lines, signs, id="header")
+            titles = Panel(header_lines, signs, id="header")
             yield Frame(titles, LongList(id="list"), symbols=signs, id="sessions")
-            yield Frame(Panel[Card](card_lines, signs, id="card"), symbols=signs, id="about")
+            yield Frame(Panel(card_lines, signs, id="card"), symbols=signs, id="about")
         yield ActionBar(signs, id="actions")
 
     def on_screen_resume(self) -> None:
@@ -142,20 +133,10 @@ class Library(PlaceScreen):
         """Reload the list of sessions and engines."""
         self._reload()
 
-    def action_move(self, rows: int) -> None:
-        """Move the selection by rows."""
-        self._selection.move(rows)
-        self._show_message()
-
-    def action_follow(self, rows: int) -> None:
-        """Move the selection by rows, wrapping around at the ends."""
-        self._selection.move_wrapping(rows)
-        self._show_message()
-
     def action_sort(self) -> None:
         """Sort by the next column."""
         self._selection.sort()
-        self._show_message()
+        self._show_chosen()
 
     def action_mark(self) -> None:
         """Toggle the mark of the selected session, and move to the next one."""
@@ -246,13 +227,6 @@ class Library(PlaceScreen):
         else:
             self._action_bar.confirm(actions.delete_prompt(item, self._selection.running_paths))
 
-    @on(ActionBar.Typed)
-    def typed(self, event: ActionBar.Typed) -> None:
-        """Filter while typing."""
-        if event.purpose == "filter":
-            self._selection.filter(event.text)
-            self.draw()
-
     @on(ActionBar.Given)
     def given(self, event: ActionBar.Given) -> None:
         """Run the action that the text was typed for."""
@@ -295,7 +269,7 @@ class Library(PlaceScreen):
         self._loaded = True
         self._mark_base()
         self.draw()
-        unread = [item for item in self._selection.found if item.summary is None and item.engine is None]
+        unread = [item for item in self._selection.all if item.summary is None and item.engine is None]
         if unread:
             self._read_summaries(self._summaries, unread)
 
@@ -318,7 +292,7 @@ class Library(PlaceScreen):
                 summary = await asyncio.to_thread(summaries.read, item.path, lambda: not self._abandoned)
             except AbandonedError:
                 return
-            self._selection.update(rows.with_summary(self._selection.found, item.path, summary))
+            self._selection.update(rows.with_summary(self._selection.all, item.path, summary))
             if time.monotonic() - drawn_s > DRAW_S or item is unread[-1]:
                 self.draw()
                 drawn_s = time.monotonic()
@@ -329,33 +303,35 @@ class Library(PlaceScreen):
         """Sort by the clicked column."""
         header = self._panel("header")
         at = event.get_content_offset(header) if event.widget is header else None
-        longest = max((len(item.label) for item in self._selection.found), default=0)
-        if at is not None and (order := order_at(at.x, header.size.width, longest)):
+        if at is not None and (order := order_at(at.x, header.size.width, self._longest)):
             self._selection.sort(order)
-            self._show_message()
-
-    def _select_row(self, row: int) -> None:
-        self._selection.select(self._selection.rows[row].path)
-        self._show_message()
+            self._show_chosen()
 
     def _draw_content(self) -> None:
-        selection, listing = self._selection, self.query_one(LongList)
-        longest = max((len(item.label) for item in selection.found), default=0)
-        heading = self._heading()
-        self._panel("heading").show(heading)
+        selection, longest = self._selection, self._longest
         chosen = clean(selection.chosen.name) if selection.chosen else ""
-        self.query_one("#sessions", Frame).show_title(*list_title(heading))
+        self._panel("heading").show(len(selection.all), [item.name for item in selection.marked])
+        self.query_one("#sessions", Frame).show_title(*list_title(selection))
         self.query_one("#about", Frame).show_title([(chosen or "session", "strong" if chosen else "muted")])
-        self._panel("header").show(LibraryTitles(longest, selection.order if selection.rows else ""))
-        listing.show(self._lines(longest))
-        self._panel("card").show(Card(selection.chosen, self._preview_of(selection.chosen)))
+        self._panel("header").show(longest, selection.order if selection.rows else "")
+        self._show_rows(partial(self._row, longest), self._placeholder)
+        self._panel("card").show(selection.chosen, self._preview_of(selection.chosen))
         self._show_brief()
+
+    @property
+    def _longest(self) -> int:
+        """Number of letters of the longest name."""
+        return max((len(item.label) for item in self._selection.all), default=0)
+
+    def _row(self, longest: int, item: Item, width: int, mark: str) -> Line:
+        cells = rows.row(item, self._selection.letter(item), self._symbols)
+        return arrangement(width, longest).line(cells, width, self._symbols, mark)
 
     def brief(self, width: int, height: int) -> Sequence[Line]:
         """Return the number of sessions, and the selected one."""
         chosen = self._selection.chosen
-        card = card_lines(Card(chosen, self._preview_of(chosen)), width, height - 1, self._symbols)
-        return [line(*list_title(self._heading())[0]), *(card if chosen else self._placeholder())]
+        card = card_lines(chosen, self._preview_of(chosen), width, height - 1, self._symbols)
+        return [line(*list_title(self._selection)[0]), *(card if chosen else self._placeholder())]
 
     def _preview_of(self, item: Item | None) -> Answer | None:
         """Return the answer of an ended session; schedule reading it if it isn't known."""
@@ -379,27 +355,6 @@ class Library(PlaceScreen):
         if item.summary is not None:
             self._previews[item.path] = item.summary, answer
             self.draw()
-
-    def _heading(self) -> LibraryHeading:
-        selection = self._selection
-        marked = tuple(item.name for item in selection.marked)
-        return LibraryHeading(
-            len(selection.found), len(selection.rows), selection.words, selection.order, marked
-        )
-
-    def _lines(self, longest: int) -> Lines:
-        selection, signs = self._selection, self._symbols
-        if not selection.rows:
-            lines = self._placeholder()
-            return Lines(len(lines), lambda index, width: lines[index], -1)
-
-        def made(index: int, width: int) -> Line:
-            item = selection.rows[index]
-            mark = signs.chosen if index == selection.at else " "
-            cells = rows.row(item, selection.letter(item), signs)
-            return arrangement(width, longest).line(cells, width, signs, mark)
-
-        return Lines(len(selection.rows), made, selection.at)
 
     def _placeholder(self) -> list[Line]:
         """Return the lines shown in place of an empty list."""

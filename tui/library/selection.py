@@ -1,40 +1,24 @@
 """Library selection: filter, sort order, selected session, and marked sessions."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from benchtui.sessions.compare.align import LETTERS
 from benchtui.tui.library.rows import ORDERS, Item, shown
+from benchtui.tui.table.selection import Selection
 
 
-class LibrarySelection:
+class LibrarySelection(Selection[Item]):
     """All sessions, and which of them are shown, selected, and marked."""
 
     def __init__(self) -> None:
-        self.words = ""
-        """Filter words; empty to show all sessions."""
+        super().__init__(lambda item: item.path, lambda items, words: shown(items, words, self.order))
         self.order = ORDERS[0]
-        self.rows: list[Item] = []
-        """Sessions shown, in display order."""
-        self.found: list[Item] = []
-        """All sessions."""
         self._marked: list[Path] = []
-        self._chosen: Path | None = None
-
-    @property
-    def chosen(self) -> Item | None:
-        """Selected session; None if none is shown."""
-        return self.rows[self.at] if self.rows else None
-
-    @property
-    def at(self) -> int:
-        """Index of the selected row; 0 if the selected session is no longer shown."""
-        return next((place for place, item in enumerate(self.rows) if item.path == self._chosen), 0)
 
     @property
     def marked(self) -> list[Item]:
         """Marked sessions in the order they were marked. The first is the base."""
-        by_path = {item.path: item for item in self.found}
+        by_path = {item.path: item for item in self.all}
         return [by_path[path] for path in self._marked if path in by_path]
 
     @property
@@ -47,39 +31,12 @@ class LibrarySelection:
     @property
     def running_paths(self) -> set[Path]:
         """Files that engines are writing."""
-        return {item.path for item in self.found if item.engine is not None}
-
-    def update(self, found: Sequence[Item]) -> None:
-        """Update the list of sessions, and keep the selection valid."""
-        at = self.at
-        self.found = list(found)
-        self._update_rows()
-        if self.rows and all(item.path != self._chosen for item in self.rows):
-            self._chosen = self.rows[min(at, len(self.rows) - 1)].path  # neighbor of a removed session
-
-    def select(self, path: Path) -> None:
-        """Select a session."""
-        self._chosen = path
-
-    def move(self, rows: int) -> None:
-        """Move the selection by rows."""
-        if self.rows:
-            self._chosen = self.rows[min(max(self.at + rows, 0), len(self.rows) - 1)].path
-
-    def move_wrapping(self, rows: int) -> None:
-        """Move the selection by rows, wrapping around at the ends."""
-        if self.rows:
-            self._chosen = self.rows[(self.at + rows) % len(self.rows)].path
-
-    def filter(self, words: str) -> None:
-        """Show only sessions that match all words."""
-        self.words = words
-        self._update_rows()
+        return {item.path for item in self.all if item.engine is not None}
 
     def sort(self, order: str | None = None) -> None:
         """Switch to a sort order, or to the next one."""
         self.order = order or ORDERS[(ORDERS.index(self.order) + 1) % len(ORDERS)]
-        self._update_rows()
+        self.refresh()
 
     def toggle_mark(self) -> bool:
         """Toggle the mark of the selected session. Return False if no letter is left."""
@@ -112,6 +69,3 @@ class LibrarySelection:
         """Return the letter of a marked session; empty if it isn't marked."""
         marked = [selected.path for selected in self.marked]
         return LETTERS[marked.index(item.path)] if item.path in marked else ""
-
-    def _update_rows(self) -> None:
-        self.rows = shown(self.found, self.words, self.order)

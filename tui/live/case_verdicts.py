@@ -35,17 +35,13 @@ class CaseVerdicts:
         self._rounds: dict[int, tuple[Sample, ...]] = {}
         """Summarized rounds per case, computed when the case is first compared."""
         self._medians: dict[int, Sequence[Statistic]] = {}
-        """Their medians, computed when the case is first included in ``_spreads``."""
-        self._spreads: dict[str, RepeatSpread] = {}
-        """Variation between the rounds of the cases so far, per kind of device."""
-        self._unsummed: dict[int, CaseState] = {}
-        """Measured cases not yet included in ``_spreads``."""
-        self._again: dict[int, CaseState] = {}
-        """Measured cases that are the second of an A/A pair."""
-        self._first: CaseState | None = None
-        """The first case of that pair, once found."""
+        """Their medians, computed when the noise is first estimated with them."""
         self._noise: dict[str, Noise] | None = None
         """Noise estimates; None if a case has ended since."""
+        self._pending: CaseState | None = None
+        """A case that they lack, because its steps are left to the worker thread."""
+        self._ratios: dict[int, Ratio] = {}
+        """Ratios to the baseline by these estimates, because a table sorted by them asks for all at once."""
 
     def add_ended(self, case: CaseState) -> CaseState | None:
         """Record a case that has ended, or a round of it. The baseline may change as a result.
@@ -56,16 +52,13 @@ class CaseVerdicts:
             self._forget(case)
         result, self._noise = with_result(case, self._session.start.sweep.measure.planned_rounds), None
         if result is not None:
-            self._measured[case.index] = self._unsummed[case.index] = result
-            if case.config.repeat:
-                self._again[case.index] = result
+            self._measured[case.index] = result
             self._consider_as_base(result)
         return result
 
     def _forget(self, case: CaseState) -> None:
-        for by_case in (self._measured, self._rounds, self._medians, self._again):
+        for by_case in (self._measured, self._rounds, self._medians):
             by_case.pop(case.index, None)
-        self._spreads, self._unsummed = {}, dict(self._measured)
         if self.is_base(case):
             del self._bases[case.config.work]
             for other in self._measured.values():
@@ -96,8 +89,14 @@ class CaseVerdicts:
         base, result = self.base_of(case), self._measured.get(case.index)
         if base is None or self.is_base(case) or result is None:
             return None
-        one, other = self._evidence(base), self._evidence(result)
-        return throughput_ratio(one, other) or latency_ratio(one, other) if one and other else None
+        self._noise_estimates()  # drops the ratios if they change
+        if case.index not in self._ratios:
+            one, other = self._evidence(base), self._evidence(result)
+            ratio = throughput_ratio(one, other) or latency_ratio(one, other) if one and other else None
+            if ratio is None:
+                return None
+            self._ratios[case.index] = ratio
+        return self._ratios[case.index]
 
     def half_width_percent(self, case: CaseState) -> float | None:
         """Return half of the 95% interval of a measured case's typical step, in percent of it."""
@@ -149,35 +148,33 @@ class CaseVerdicts:
 
     def _noise_estimates(self) -> dict[str, Noise]:
         """Estimate the noise from the cases that have ended. Only repeated measurements contribute."""
-        if self._noise is None or self._unsummed:
-            start = self._session.start
-            self._sum_up(repeated=start.sweep.measure.repeats or start.source is not None)
-            noise = noise_by_kind(self._spreads, self._aa_pair(), start.process_spread, self._margin)
-            by_turns = [case for case in self._measured.values() if any(end.turns for end in case.ends)]
-            self._noise = with_turns(noise, [Evidence(case, self.rounds(case)) for case in by_turns])
+        if self._noise is not None and not (self._pending and self._is_summable(self._pending)):
+            return self._noise
+        self._ratios.clear()
+        start = self._session.start
+        repeated = start.sweep.measure.repeats or start.source is not None
+        spreads: dict[str, RepeatSpread] = {}
+        self._pending = None
+        for case in self._measured.values() if repeated else ():
+            if not self._is_summable(case):
+                self._pending = self._pending or case
+                continue
+            if case.index not in self._medians:
+                self._medians[case.index] = medians_of(case)
+            spreads.setdefault(kind_of(case), RepeatSpread()).add_case(case, self._medians[case.index])
+        noise = noise_by_kind(spreads, self._aa_pair(), start.process_spread, self._margin)
+        by_turns = [case for case in self._measured.values() if any(end.turns for end in case.ends)]
+        self._noise = with_turns(noise, [Evidence(case, self.rounds(case)) for case in by_turns])
         return self._noise
-
-    def _sum_up(self, *, repeated: bool) -> None:
-        """Add the cases with known rounds to the spreads."""
-        due = [case for case in self._unsummed.values() if not repeated or self._is_summable(case)]
-        for case in due:
-            del self._unsummed[case.index]
-            if repeated:
-                if case.index not in self._medians:
-                    self._medians[case.index] = medians_of(case)
-                spread = self._spreads.setdefault(kind_of(case), RepeatSpread())
-                spread.add_case(case, self._medians[case.index])
 
     def _aa_pair(self) -> tuple[Evidence, Evidence] | None:
         """Return the A/A pair; None if the session has none."""
-        again = next(iter(self._again.values()), None)
+        again = next((case for case in self._measured.values() if case.config.repeat), None)
         if again is None:
             return None
         wanted = structs.replace(again.config, repeat=0)
-        if self._first is None or self._first.config != wanted or self._first.index not in self._measured:
-            self._first = next((case for case in self._measured.values() if case.config == wanted), None)
-        both = [self._measured[case.index] for case in (self._first, again) if case]
-        return aa_pair([Evidence(case, self.rounds(case)) for case in both])
+        first = next((case for case in self._measured.values() if case.config == wanted), None)
+        return aa_pair([Evidence(case, self.rounds(case)) for case in (first, again) if case])
 
     @property
     def _baseline(self) -> Baseline | None:

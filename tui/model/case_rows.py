@@ -22,7 +22,6 @@ from benchtui.sessions.sweep import Measure
 from benchtui.sessions.text.answers import distance
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
-from benchtui.tui.drawing.array_ops import GrowingExtremes
 from benchtui.tui.drawing.bars import gauge_bar
 from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.live.bar_scales import BarScales
@@ -92,8 +91,6 @@ class CaseRows:
         """Annotations of each case, with the state they were built from."""
         self._axes: dict[int, tuple[int, Axis]] = {}
         """Axis of each case's steps, with the number of measured ones it was built from."""
-        self._groups: tuple[object, GrowingExtremes] = (None, GrowingExtremes())
-        """Groups of the shown case's steps, with the state they were built from."""
         self._memory = MemoryForecast()
         same = before is not None and before._named == len(session.cases)
         self._names: CaseNames = before._names if before and same else CaseNames.of([])
@@ -193,15 +190,7 @@ class CaseRows:
             typical=stats.p5_to_p95 if stats else None,
             caption=caption,
             signs=self._signs_for(case, stats),
-            grouped=self._groups_for(case),
         )
-
-    def _groups_for(self, case: CaseState) -> GrowingExtremes:
-        """Return the step groups of the shown case, starting over if the case or its steps have changed."""
-        seen = (case.index, len(case.repeated))
-        if seen != self._groups[0]:
-            self._groups = (seen, GrowingExtremes())
-        return self._groups[1]
 
     def _axis(self, case: CaseState, stats: Distribution | None) -> Axis | None:
         """Return the axis of a case's steps so far, grown from the one shown before."""

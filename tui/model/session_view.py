@@ -1,6 +1,7 @@
 """Session view: plain snapshots of a session for the Monitor's panels."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from benchtui.sessions.events import Message
@@ -11,8 +12,6 @@ from benchtui.sessions.sweep import UNKNOWN, Measure
 from benchtui.sessions.text.formatting import count, memory
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
-from benchtui.tui.drawing.styled_text import Span
-from benchtui.tui.live.eta import RemainingTime
 from benchtui.tui.live.feed import Feed
 from benchtui.tui.live.step_statistics import loaded
 from benchtui.tui.model.answer import AnswerText, Ending, ending_of
@@ -39,58 +38,6 @@ if TYPE_CHECKING:
 
 READING = "reloading its steps"
 """Caption in place of evicted steps while they are being reloaded."""
-
-
-def heading_of(
-    feed: Feed,
-    remaining: RemainingTime,
-    light: tuple[Span, ...],
-    marks: tuple[str, ...],
-    notes: tuple[str, ...],
-) -> SweepHeading:
-    """Build the header: sweep, machine, progress, and time left."""
-    session = feed.session
-    start = session.start
-    time_left = remaining.sweep_left(feed.now_s) if feed.running else None
-    in_round = _in_round(session) if feed.running else None
-    return SweepHeading(
-        name=labeled(format.clean(start.sweep.name), start),
-        host=format.clean(start.host.hostname or ""),
-        device=_device(session),
-        done=in_round[2] if in_round else remaining.done,
-        total=remaining.total,
-        skipped=remaining.skipped,
-        round=in_round[:2] if in_round else None,
-        progress=remaining.progress(feed.now_s, time_left),
-        state=_state(feed),
-        left=time_left,
-        about=_about(session),
-        paused=session.paused and feed.running,
-        light=light,
-        marks=marks,
-        notes=notes,
-    )
-
-
-def current_of(feed: Feed, case_rows: CaseRows, remaining: RemainingTime, case: CaseState | None) -> Current:
-    """Build the case panel; ``case`` is None until the first case starts."""
-    total = len(feed.session.cases)
-    if case is None:
-        word = "starting" if feed.running else _state(feed)
-        newest = tuple(format.clean(message.text) for message in feed.session.messages[-1:])
-        return Current(count(total, "case"), "", word, "muted", remark=_waiting(feed), hints=newest)
-    position = f"case {case.index + 1} of {total}"
-    if case.finished is not None:
-        return _ended(case, case_rows, position)
-    title, metrics = format.clean(case_name(case)), case_rows.metrics(case)
-    if case.started is not None and feed.cut_off:
-        return Current(title, position, "incomplete", "bad", metrics=metrics)
-    if feed.running and (why := _why_halted(feed.session, case)):
-        return Current(title, position, why[0], "warning", remark=format.clean(why[1]), metrics=metrics)
-    if case.state != "running" or not feed.running:
-        remark = _expected_memory(case_rows, case)
-        return Current(title, position, case.state, ROLES[case.state], remark=remark, metrics=metrics)
-    return _running(feed, case_rows, remaining, case, position)
 
 
 def _why_halted(session: Session, case: CaseState) -> tuple[str, str] | None:
@@ -138,74 +85,9 @@ def phase_of(case: CaseState) -> str:
     return first_step_phase(case)
 
 
-def _running(
-    feed: Feed, case_rows: CaseRows, remaining: RemainingTime, case: CaseState, position: str
-) -> Current:
-    measure = feed.session.start.sweep.measure
-    phase, round_index = phase_of(case), round_of(case)
-    warmed, measured = steps_in_round(case.warmup, round_index), steps_in_round(case.measured, round_index)
-    needed = case_rows.steps_needed(case) if phase == "measuring" else None
-    whole = measured + needed.steps if needed else max(measure.iterations, measured)
-    counts = {"warm-up": (warmed, max(measure.warmup, warmed)), "measuring": (measured, whole)}
-    done, planned = counts.get(phase, (0, 0))
-    since = case.started if phase == "loading model" else case.prepared
-    metrics = case_rows.metrics(case)
-    return Current(
-        title=format.clean(case_name(case)),
-        position=f"{position}, {_round_text(measure, round_index)}" if measure.repeats else position,
-        phase=phase,
-        role="accent",
-        done=done,
-        planned=planned,
-        needed=needed,
-        left=remaining.case_left(case, case_rows.steps_needed(case), feed.now_s),
-        remark=format.duration(max(0.0, feed.now_s - (since.t if since else 0.0))),
-        hints=(_expected_memory(case_rows, case),),
-        metrics=metrics,
-    )
-
-
 def _round_text(measure: Measure, round_index: int) -> str:
     planned = f" of {measure.planned_rounds}" if measure.planned_rounds else ""
     return f"round {round_index + 1}{planned}"
-
-
-def _expected_memory(case_rows: CaseRows, case: CaseState) -> str:
-    """Format the predicted peak memory of a case; empty if unknown."""
-    prediction = case_rows.predicted_memory(case)
-    return f"expected peak {memory(prediction.peak_mb)} {prediction.quantity}" if prediction else ""
-
-
-def _ended(case: CaseState, case_rows: CaseRows, position: str) -> Current:
-    finished = case.finished
-    rounds = f" in each of {len(case.ends)} rounds" if len(case.ends) > 1 else ""
-    reason = (finished.reason or (f"{finished.stop}{rounds}" if finished.stop else "")) if finished else ""
-    state = case_rows.row(case.index).cells["state"]
-    marks = case_rows.own_marks(case) if case.state == "ok" else ()
-    return Current(
-        title=format.clean(case_name(case)),
-        position=position,
-        phase=state[0] if marks else case.state,
-        role=state[1] if marks else ROLES[case.state],
-        remark=", ".join(marks) or format.clean(reason),
-        metrics=case_rows.metrics(case),
-    )
-
-
-def _waiting(feed: Feed) -> str:
-    return format.duration(feed.now_s) if feed.running else ""
-
-
-def _state(feed: Feed) -> str:
-    if feed.session.finished is not None and (ending := _ending(feed)):
-        return ending.word
-    if feed.running:
-        return "running"
-    return "crashed" if feed.cut_off else "reading"
-
-
-def _ending(feed: Feed) -> Ending | None:
-    return ending_of(feed.session, feed.cut_off, feed.exit_message or "")
 
 
 def _device(session: Session) -> str:
@@ -309,6 +191,18 @@ class View:
         ended = self._feed.ended[self._processed :]
         return next((case for case in reversed(ended) if case.steps_measured), self._last)
 
+    @property
+    def _ending(self) -> Ending | None:
+        return ending_of(self.session, self._feed.cut_off, self._feed.exit_message or "")
+
+    @property
+    def _state(self) -> str:
+        if self.session.finished is not None and (ending := self._ending):
+            return ending.word
+        if self._feed.running:
+            return "running"
+        return "crashed" if self._feed.cut_off else "reading"
+
     def answer(self) -> Answer:
         """Return what the session says: what to run so far, or at its end."""
         session, conclusions = self._feed.session, self._conclusions()
@@ -317,7 +211,7 @@ class View:
         if self._answer is None or self._answer[0] != seen:
             command = self._feed.command_word(self._name)
             text = AnswerText(session, self.case_rows.names, self._symbols, command)
-            self._answer = (seen, text.answer(_ending(self._feed), conclusions))
+            self._answer = (seen, text.answer(self._ending, conclusions))
         return self._answer[1]
 
     @property
@@ -332,8 +226,26 @@ class View:
         marks = current.marks if current and current.prepared else ()
         cleaned = tuple(format.clean(mark) for mark in marks) or tuple(self._marks)
         shown = tuple(mark for mark in cleaned if mark != SIMULATED)  # shown before the name
-        light = noise_light(self.session, self._symbols) if self._feed.running else ()
-        return heading_of(self._feed, self._remaining, light, merge_by_kind(shown), notes)
+        feed, remaining, start = self._feed, self._remaining, self.session.start
+        time_left = remaining.sweep_left(feed.now_s) if feed.running else None
+        in_round = _in_round(self.session) if feed.running else None
+        return SweepHeading(
+            name=labeled(format.clean(start.sweep.name), start),
+            host=format.clean(start.host.hostname or ""),
+            device=_device(self.session),
+            done=in_round[2] if in_round else remaining.done,
+            total=remaining.total,
+            skipped=remaining.skipped,
+            round=in_round[:2] if in_round else None,
+            progress=remaining.progress(feed.now_s, time_left),
+            state=self._state,
+            left=time_left,
+            about=_about(self.session),
+            paused=self.session.paused and feed.running,
+            light=noise_light(self.session, self._symbols) if feed.running else (),
+            marks=merge_by_kind(shown),
+            notes=notes,
+        )
 
     def case(self, chosen: int | None) -> CaseState | None:
         """Return the case to show: selected, else newest running, else the one to run, else last ended."""
@@ -346,8 +258,66 @@ class View:
         return session.current or (waiting[-1] if waiting else self._last_ended())
 
     def current(self, chosen: int | None) -> Current:
-        """Return the case panel."""
-        return current_of(self._feed, self.case_rows, self._remaining, self.case(chosen))
+        """Return the case panel, or how the session begins while there is no case."""
+        feed, case, total = self._feed, self.case(chosen), len(self.session.cases)
+        if case is None:
+            word = "starting" if feed.running else self._state
+            newest = tuple(format.clean(message.text) for message in self.session.messages[-1:])
+            waiting = format.duration(feed.now_s) if feed.running else ""
+            return Current(count(total, "case"), "", word, "muted", remark=waiting, hints=newest)
+        title, position = format.clean(case_name(case)), f"case {case.index + 1} of {total}"
+        if case.finished is not None:
+            return self._ended(case, title, position)
+        shown = partial(Current, title, position, metrics=self.case_rows.metrics(case))
+        if case.started is not None and feed.cut_off:
+            return shown("incomplete", "bad")
+        if feed.running and (why := _why_halted(self.session, case)):
+            return shown(why[0], "warning", remark=format.clean(why[1]))
+        if case.state != "running" or not feed.running:
+            return shown(case.state, ROLES[case.state], remark=self._expected_memory(case))
+        return self._running(case, title, position)
+
+    def _running(self, case: CaseState, title: str, position: str) -> Current:
+        measure, now_s = self.session.start.sweep.measure, self._feed.now_s
+        phase, round_index = phase_of(case), round_of(case)
+        warmed, measured = steps_in_round(case.warmup, round_index), steps_in_round(case.measured, round_index)
+        missing = self.case_rows.steps_needed(case)
+        needed = missing if phase == "measuring" else None
+        whole = measured + needed.steps if needed else max(measure.iterations, measured)
+        counts = {"warm-up": (warmed, max(measure.warmup, warmed)), "measuring": (measured, whole)}
+        done, planned = counts.get(phase, (0, 0))
+        since = case.started if phase == "loading model" else case.prepared
+        return Current(
+            title,
+            f"{position}, {_round_text(measure, round_index)}" if measure.repeats else position,
+            phase,
+            "accent",
+            done=done,
+            planned=planned,
+            needed=needed,
+            left=self._remaining.case_left(case, missing, now_s),
+            remark=format.duration(max(0.0, now_s - (since.t if since else 0.0))),
+            hints=(self._expected_memory(case),),
+            metrics=self.case_rows.metrics(case),
+        )
+
+    def _ended(self, case: CaseState, title: str, position: str) -> Current:
+        finished = case.finished
+        rounds = f" in each of {len(case.ends)} rounds" if len(case.ends) > 1 else ""
+        reason = (finished.reason or (f"{finished.stop}{rounds}" if finished.stop else "")) if finished else ""
+        marks = self.case_rows.own_marks(case) if case.state == "ok" else ()
+        word, role = case.state, ROLES[case.state]
+        if marks:
+            word, role = self.case_rows.row(case.index).cells["state"]
+        metrics = self.case_rows.metrics(case)
+        return Current(
+            title, position, word, role, remark=", ".join(marks) or format.clean(reason), metrics=metrics
+        )
+
+    def _expected_memory(self, case: CaseState) -> str:
+        """Format the predicted peak memory of a case; empty if unknown."""
+        prediction = self.case_rows.predicted_memory(case)
+        return f"expected peak {memory(prediction.peak_mb)} {prediction.quantity}" if prediction else ""
 
     def band(self, chosen: int | None) -> Band:
         """Return the step plot of the case in the heading; until it has steps, the phase in its place."""

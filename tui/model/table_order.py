@@ -1,7 +1,6 @@
 """Table order: which cases are shown, how they are sorted, which is selected. Independent of Textual."""
 
-import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
@@ -14,10 +13,6 @@ from benchtui.tui.table.mark_words import mark_word
 Value = float | str | None
 """Value of a case in a column; None if unknown."""
 
-SORT_BUDGET_S = 0.02
-"""Time budget of one sorting slice in seconds. Longer slices would delay key presses."""
-SLICE = 100
-"""Number of cases processed between two checks of the clock."""
 BEST_FIRST = Sorting("samples", reverse=True)
 """Order of a session that is over, unless the user has chosen another one: cases to run, then the fastest."""
 MUTABLE_COLUMNS = ("state", "base", "answer")
@@ -27,15 +22,9 @@ MUTABLE_COLUMNS = ("state", "base", "answer")
 class TableOrder:
     """Order of the table's rows. Sorting puts running cases first and unknown values last."""
 
-    def __init__(
-        self,
-        session: Session,
-        value: Callable[[CaseState, str], Value],
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, session: Session, value: Callable[[CaseState, str], Value]) -> None:
         self._session = session
         self._value = value
-        self._clock = clock
         self.chosen: int | None = None
         """Index of the selected case."""
         self.columns: tuple[str, ...] = DEFAULT_COLUMNS
@@ -48,12 +37,8 @@ class TableOrder:
         """Words that a case must contain, in any order."""
         self._order: Sequence[int] = session.order
         self._places: dict[int, int] | None = None
-        self._requested: object = None
-        """Sorting and filter that were requested."""
         self._known: object = None
         """State that the order was built from."""
-        self._pending_sort: Iterator[None] | None = None
-        """Sort in progress, one slice per step; None when done."""
         self._texts: dict[int, str] = {}
         self._values: dict[str, dict[int, Value]] = {}
         """Column values of ended cases, cached."""
@@ -62,38 +47,21 @@ class TableOrder:
         """Copy columns, sorting, filter, and selection from another moment of the session."""
         self.columns, self.sorting, self.filter = before.columns, before.sorting, before.filter
         self._over = before._over
-        if max(before._order, default=0) < len(self._session.cases):
-            self._order = before._order
         self.chosen = before.chosen if (before.chosen or 0) < len(self._session.cases) else None
 
     @property
     def order(self) -> Sequence[int]:
-        """Indices of the shown cases, from the first row to the last.
-
-        For very many cases this is the previous order until the new one is ``complete``.
-        """
+        """Indices of the shown cases, from the first row to the last."""
         session = self._session
-        running = tuple(case.index for case in session.running)
-        requested = (self.sorting, self.filter, self._to_run)
-        state = (id(session.order), len(session.order), running, session.done, loaded(), requested)
-        if requested != self._requested or (self.complete and state != self._known):
-            self._requested, self._known = requested, state
-            self._pending_sort = self._filter_and_sort(session.order, frozenset(running))
-            self.continue_sorting()
+        running = frozenset(case.index for case in session.running)
+        wanted = (self.sorting, self.filter, self._to_run)
+        state = (id(session.order), len(session.order), running, session.done, loaded(), wanted)
+        if state != self._known:
+            self._known, self._places = state, None
+            words = self.filter.lower().split()
+            shown = [index for index in session.order if self._matches(index, words)]
+            self._order = self._sorted(shown, running, self.sorting) if self.sorting else shown
         return self._order
-
-    @property
-    def complete(self) -> bool:
-        """Whether the order reflects the requested sorting and filter."""
-        return self._pending_sort is None
-
-    def continue_sorting(self) -> None:
-        """Continue sorting for up to ``SORT_BUDGET_S``."""
-        began_s = self._clock()
-        for _ in self._pending_sort or ():
-            if self._clock() - began_s > SORT_BUDGET_S:
-                return
-        self._pending_sort = None
 
     def place(self, index: int | None) -> int | None:
         """Return the row of a case, or None if it isn't shown."""
@@ -168,27 +136,8 @@ class TableOrder:
     def _chosen_place(self, shown: CaseState | None) -> int | None:
         return self.place((shown.index if shown else None) if self.chosen is None else self.chosen)
 
-    def _filter_and_sort(self, queued: Sequence[int], running: frozenset[int]) -> Iterator[None]:
-        shown = queued
-        if words := self.filter.lower().split():
-            shown = kept = []
-            for place, index in enumerate(queued):
-                if self._matches(index, words):
-                    kept.append(index)
-                if place % SLICE == 0:
-                    yield
-        if self.sorting is not None:
-            shown = yield from self._sorted(shown, running, self.sorting)
-        self._order, self._places = shown, None
-
-    def _sorted(
-        self, shown: Sequence[int], running: frozenset[int], sorting: Sorting
-    ) -> Generator[None, None, Sequence[int]]:
-        values: dict[int, Value] = {}
-        for place, index in enumerate(shown):
-            values[index] = self._value_of(index, sorting.key)
-            if place % SLICE == 0:
-                yield
+    def _sorted(self, shown: Sequence[int], running: frozenset[int], sorting: Sorting) -> Sequence[int]:
+        values = {index: self._value_of(index, sorting.key) for index in shown}
         first = [index for index in shown if index in running]
         others = [index for index in shown if index not in running]
         ranked = [index for index in others if values[index] is not None]
@@ -208,6 +157,8 @@ class TableOrder:
         return value
 
     def _matches(self, index: int, words: Sequence[str]) -> bool:
+        if not words:
+            return True
         case = self._session.cases[index]
         if index not in self._texts:
             self._texts[index] = f"{case.name} {case_name(case)}".lower()

@@ -46,14 +46,14 @@ class ColumnsPage(PanelScreen[tuple[str, ...]]):
     """
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "columns",
-        ("space", "switch", "switch", "Show or hide the column"),
-        ("down,j", "down", "move(1)", "Next column"),
-        ("up,k", "up", "move(-1)", "Previous column"),
-        ("J", "right", "shift(1)", "Move right"),
-        ("K", "left", "shift(-1)", "Move left"),
-        ("delete,backspace", "usual", "usual", "Restore the defaults"),
-        ("enter,C", "done", "leave", "Done"),
-        ("escape,q", "back", "leave", "Back", "keeps the selection"),
+        ("space", "switch", "Show or hide the column"),
+        ("down,j", "down", "Next column", "", "move(1)"),
+        ("up,k", "up", "Previous column", "", "move(-1)"),
+        ("J", "right", "Move right", "", "shift(1)"),
+        ("K", "left", "Move left", "", "shift(-1)"),
+        ("delete,backspace", "usual", "Restore the defaults"),
+        ("enter,C", "done", "Done", "", "leave"),
+        ("escape,q", "back", "Back", "keeps the selection", "leave"),
     )
 
     def __init__(self, keys: tuple[str, ...], symbols: Symbols) -> None:
@@ -65,7 +65,7 @@ class ColumnsPage(PanelScreen[tuple[str, ...]]):
 
     def compose(self) -> ComposeResult:
         """Lay out the list and the key bar."""
-        yield Panel[Sequence[Line]](_page_lines, self._symbols, id="page")
+        yield Panel(_page_lines, self._symbols, id="page")
         yield KeyBar(self._symbols)
 
     def on_mount(self) -> None:

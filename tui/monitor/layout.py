@@ -14,7 +14,7 @@ from benchtui.tui.model.session_view import View
 from benchtui.tui.model.table_order import TableOrder
 from benchtui.tui.monitor.sizes import Sizes, sizes
 from benchtui.tui.panels.answer_card import Answer, answer_height, answer_lines, answer_title
-from benchtui.tui.panels.case_panel import Current, Part, current_lines, current_title, part_lines
+from benchtui.tui.panels.case_panel import Part, current_lines, current_title, part_lines
 from benchtui.tui.panels.case_table import CaseTable
 from benchtui.tui.panels.compact import Compact, compact_lines
 from benchtui.tui.panels.gauges import Machines, gauge_height, gauge_lines, machine_title
@@ -26,7 +26,7 @@ from benchtui.tui.table.layout import Arrangement
 from benchtui.tui.table.title import table_subtitle, table_title
 from benchtui.tui.widgets.frame import Frame
 from benchtui.tui.widgets.key_bar import KeyBar
-from benchtui.tui.widgets.message_line import Log, log_lines
+from benchtui.tui.widgets.message_line import log_lines
 from benchtui.tui.widgets.panel import Panel
 
 FRAMES: dict[Name, str] = {"band": "case", "parts": "step", "table": "cases", "gauges": "machine"}
@@ -36,17 +36,17 @@ FRAMES: dict[Name, str] = {"band": "case", "parts": "step", "table": "cases", "g
 def panels(symbols: Symbols) -> dict[str, Widget]:
     """Create every panel of the Monitor, by ID."""
     made: list[Widget] = [
-        Panel[Compact | str](compact_lines, symbols, id="small"),
-        Panel[SweepHeading](heading_lines, symbols, id="heading"),
-        Panel[Answer](answer_lines, symbols, id="answer"),
-        Panel[Current](partial(current_lines, titled=False), symbols, id="current"),
-        Panel[Band](_step_lines, symbols, id="band"),
-        Panel[tuple[Part, ...]](_parts, symbols, id="parts"),
-        Panel[Machines](_gauges, symbols, id="gauges"),
-        Panel[Zoomed](zoom_lines, symbols, id="zoom"),
-        Panel[Arrangement](_header, symbols, id="header"),
+        Panel(compact_lines, symbols, id="small"),
+        Panel(heading_lines, symbols, id="heading"),
+        Panel(answer_lines, symbols, id="answer"),
+        Panel(partial(current_lines, titled=False), symbols, id="current"),
+        Panel(_step_lines, symbols, id="band"),
+        Panel(_parts, symbols, id="parts"),
+        Panel(_gauges, symbols, id="gauges"),
+        Panel(zoom_lines, symbols, id="zoom"),
+        Panel(_header, symbols, id="header"),
         CaseTable(symbols, id="table"),
-        Panel[Log](log_lines, symbols, id="log"),
+        Panel(log_lines, symbols, id="log"),
         KeyBar(symbols),
     ]
     return {panel.id or "": panel for panel in made}

@@ -123,10 +123,6 @@ class PromptInput(LineInput):
         if event.options:
             self._show_message("  ".join(event.options))
 
-    def refresh_prompt(self) -> None:
-        """Refresh the message on the current text."""
-        self._show_message(self.prompt.changed(self.value))
-
     def _show_message(self, text: str) -> None:
         whole = f"{self.prompt.label}   {text}"
         fits = len(whole) <= self._monitor.size.width - 2
@@ -152,12 +148,6 @@ def show_prompt(monitor: Monitor, prompt: TextPrompt) -> None:
         monitor.mount(PromptInput(monitor, prompt), before="#keys")
 
 
-def refresh_prompt(monitor: Monitor) -> None:
-    """Refresh the message of the open prompt, if any."""
-    for line in monitor.query(PromptInput):
-        line.refresh_prompt()
-
-
 def cancel_prompt(monitor: Monitor) -> bool:
     """Cancel the open prompt. Return whether there was one."""
     for line in monitor.query(PromptInput):
@@ -181,8 +171,7 @@ def _filter(monitor: Monitor) -> TextPrompt:
         if table_order is None:
             return ""
         table_order.filter = text
-        shown = f"{len(table_order.order):,}"
-        return f"{shown if table_order.complete else '...'} of {len(monitor.feed.session.cases):,}"
+        return f"{len(table_order.order):,} of {len(monitor.feed.session.cases):,}"
 
     def submit(text: str) -> str:
         apply(text)

@@ -38,7 +38,7 @@ from benchtui.tui.shell.navigation import (
     Opened,
 )
 from benchtui.tui.shell.preferences import Preferences
-from benchtui.tui.shell.refresh_rate import HZ, QUIET_HZ, Meter, RefreshRate
+from benchtui.tui.shell.refresh_rate import HZ, QUIET_HZ, RefreshRate
 from benchtui.tui.shell.terminal import TerminalHandle
 from benchtui.tui.widgets.frame import Frame
 from benchtui.tui.widgets.key_bar import KeyBar
@@ -88,7 +88,6 @@ class Monitor(PanelScreen[None]):
         self._clock = clock
         self._announcer = Announcer(link, self.preferences.settings.notify)
         self._drew_s = clock()
-        self._meter = Meter(symbols)
         self._stop_requested = self._leaving = False
 
     def compose(self) -> ComposeResult:
@@ -253,12 +252,6 @@ class Monitor(PanelScreen[None]):
         self._refresh_rate.toggle(self.feed.processors)
         self.tick()
 
-    def action_cost(self) -> None:
-        """Toggle the display of the UI's own overhead."""
-        self._meter.toggle(self._link.bytes_written)
-        self.status_line.aside = self._meter.words
-        self.draw()
-
     def action_ask(self, what: str) -> None:
         """Open a prompt: ``filter``, ``add`` a case, or ``export`` a report."""
         from benchtui.tui.monitor.prompts import open_prompt  # lazy import: not needed for the first paint
@@ -301,14 +294,11 @@ class Monitor(PanelScreen[None]):
             self.run_worker(self.view.case_rows.statistics.compute_pending())
         if self.feed.conclusions.has_pending_work:
             self.run_worker(self._conclude())
-        self._continue_sorting()
         if not self.feed.running:
             self.status_line.question = None  # all questions are about a running sweep
             if self._leaving:
                 self._leave()
         self._adjust_timer()
-        self._meter.update(self._link.bytes_written, self.feed.session.host.latest("engine_cpu_percent"))
-        self.status_line.aside = self._meter.words
         due = self._complete or self._clock() - self._drew_s >= self._period_s + READING_S
         drawn = due and self.draw()
         if self._complete and not drawn and self.view is not None and not self._link.congested:
@@ -406,34 +396,16 @@ class Monitor(PanelScreen[None]):
         elif view is None or view.session is not session:
             newest = self.feed.conclusions.newest
             self.view = View(self.feed, self.symbols, self.session_name, view, newest)
-            before, self.table_order = (
-                self.table_order,
-                TableOrder(session, self.view.case_rows.value, self._clock),
-            )
-            self.table_order.columns, self.table_order.sorting = (
-                self.preferences.columns,
-                self.preferences.sorting,
-            )
+            before, self.table_order = self.table_order, TableOrder(session, self.view.case_rows.value)
+            self.table_order.columns = self.preferences.columns
+            self.table_order.sorting = self.preferences.sorting
             if before is not None:
                 self.table_order.copy_from(before)
 
     @property
     def _complete(self) -> bool:
-        """Whether everything written has been read, statistics are loaded, and the table order is complete."""
-        return loaded() and self.feed.caught_up and (self.table_order is None or self.table_order.complete)
-
-    def _continue_sorting(self) -> None:
-        """Continue sorting the table, if it has very many rows."""
-        table_order = self.table_order
-        if table_order is None or table_order.complete:
-            return
-        table_order.continue_sorting()
-        if self._complete:
-            from benchtui.tui.monitor.prompts import (
-                refresh_prompt,  # lazy import: not needed for the first paint
-            )
-
-            refresh_prompt(self)
+        """Whether everything written has been read, and statistics are loaded."""
+        return loaded() and self.feed.caught_up
 
     def _adjust_timer(self) -> None:
         """Set the timer to the current refresh rate, or faster while reading."""
@@ -453,8 +425,7 @@ class Monitor(PanelScreen[None]):
         filtered = f"/{words}" if words and covered else ""
         frozen = f"frozen: {key('monitor.freeze')}" if self._frozen else ""
         quiet = f"quiet, {QUIET_HZ:g} Hz" if self._quiet else ""
-        table_order = "" if self.table_order is None or self.table_order.complete else "sorting rows"
-        return tuple(note for note in (filtered, table_order, frozen, quiet) if note)
+        return tuple(note for note in (filtered, frozen, quiet) if note)
 
     @property
     def _quiet(self) -> bool:

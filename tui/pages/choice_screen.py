@@ -1,16 +1,16 @@
 """Base of the screens that offer choices by group below an input: the command palette and the Open dialog."""
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol
 
-import msgspec
 from textual import events
 from textual.screen import ScreenResultType
 
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.listing import entry_at, grouped_rows
 from benchtui.tui.drawing.styled_text import Line, line
-from benchtui.tui.widgets.panel import PanelScreen
+from benchtui.tui.widgets.panel import Panel, PanelScreen
 
 
 class Choice(Protocol):
@@ -21,45 +21,49 @@ class Choice(Protocol):
         """Title of its group."""
 
 
-Item = TypeVar("Item", bound=Choice)
+Row = Callable[[Any, bool, int, Symbols], Line]
+"""Renders a choice for a width in cells; the flag says whether it is selected."""
 
 
-class Choices(msgspec.Struct, Generic[Item], frozen=True):
-    """Snapshot of the listed choices and the selected index."""
-
-    items: Sequence[Item]
-    chosen: int
-
-    def lines(
-        self, row: Callable[[Item, bool, int, Symbols], Line], empty: str, size: tuple[int, int], signs: Symbols
-    ) -> Sequence[Line]:
-        """Render the groups, scrolled so that the selected choice is visible; ``empty`` if there are none."""
-        rows = grouped_rows([item.group for item in self.items], self.chosen, size[1])
-        return [
-            row(self.items[place], place == self.chosen, size[0], signs)
-            if isinstance(place, int)
-            else line((place, "muted"))
-            for place in rows
-        ] or [line((empty, "muted"))]
+def choice_lines(
+    items: Sequence[Choice], chosen: int, row: Row, empty: str, width: int, height: int, symbols: Symbols
+) -> Sequence[Line]:
+    """Render the groups, scrolled so that the selected choice is visible; ``empty`` if there are none."""
+    rows = grouped_rows([item.group for item in items], chosen, height)
+    return [
+        row(items[place], place == chosen, width, symbols) if isinstance(place, int) else line((place, "muted"))
+        for place in rows
+    ] or [line((empty, "muted"))]
 
 
 class ChoiceScreen(PanelScreen[ScreenResultType | None]):
     """Screen that returns a choice of the panel ``choices``; None if canceled."""
 
+    EMPTY: ClassVar[str]
+    """What to show in place of choices."""
     items: Sequence[Choice] = ()
     """Listed choices."""
 
-    def __init__(self) -> None:
+    def __init__(self, row: Row, symbols: Symbols) -> None:
         super().__init__()
+        self._row = row
+        self._symbols = symbols
         self._chosen = 0
 
+    def choices(self) -> Panel:
+        """Create the panel of the choices."""
+        return Panel(self._choice_lines, self._symbols, id="choices")
+
+    @abstractmethod
     def accept(self) -> None:
         """Return the selected choice. Called only if there is one."""
-        raise NotImplementedError
 
     def show_choices(self) -> None:
         """Redraw the choices."""
-        raise NotImplementedError
+        self._panel("choices").show()
+
+    def _choice_lines(self, width: int, height: int, symbols: Symbols) -> Sequence[Line]:
+        return choice_lines(self.items, self._chosen, self._row, self.EMPTY, width, height, symbols)
 
     def on_click(self, event: events.Click) -> None:
         """Select the clicked choice. A double click accepts it."""

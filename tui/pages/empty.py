@@ -24,9 +24,9 @@ class EmptyScreen(ViewScreen):
     """
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "nothing",
-        ("question_mark,f1", "help", "help", "Help"),
-        ("escape", "back", "back", "Back", "to the previous page"),
-        ("q", "quit", "app.leave", "Quit"),
+        ("question_mark,f1", "help", "Help"),
+        ("escape", "back", "Back", "to the previous page"),
+        ("q", "quit", "Quit", "", "app.leave"),
     )
 
     def __init__(self, place: Place, symbols: Symbols) -> None:
@@ -35,7 +35,7 @@ class EmptyScreen(ViewScreen):
 
     def content(self) -> ComposeResult:
         """Lay out the hints."""
-        yield Panel[str](_lines, self._symbols, id="page")
+        yield Panel(_lines, self._symbols, id="page")
 
     def draw(self) -> None:
         """Show the content."""

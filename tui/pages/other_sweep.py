@@ -25,14 +25,8 @@ class OtherSweepScreen(Page):
 
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "other_sweep",
-        (
-            "w",
-            "wait",
-            "answer(True)",
-            "Wait, then start",
-            "once the other has ended, also if you quit",
-        ),
-        ("y", "anyway", "answer(False)", "Start anyway"),
+        ("w", "wait", "Wait, then start", "once the other has ended, also if you quit", "answer(True)"),
+        ("y", "anyway", "Start anyway", "", "answer(False)"),
     )
     NAME = "question"
     takes_earlier_keys = False

@@ -32,7 +32,7 @@ class TextScreen(ViewScreen):
 
     def content(self) -> Iterable[Widget]:
         """Lay out the text."""
-        page = Panel[Sequence[Line]](given_lines, self._symbols, id="page")
+        page = Panel(given_lines, self._symbols, id="page")
         yield Frame(page, symbols=self._symbols, id="section")
 
     def on_screen_resume(self) -> None:
@@ -89,9 +89,9 @@ class Page(TextScreen):
     NAME = "decision and differences"
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "page",
-        ("escape,q,enter,question_mark,f1", "back", "leave", "Back"),
+        ("escape,q,enter,question_mark,f1", "back", "Back", "", "leave"),
         *keymap.scrolling(),
-        ("slash", "filter", "filter", "Search", "in the help"),
+        ("slash", "filter", "Search", "in the help"),
     )
 
     def __init__(self, content: Content, symbols: Symbols) -> None:

@@ -13,11 +13,10 @@ from textual.widgets import Input
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean, fit
 from benchtui.tui.drawing.styled_text import Line, crop
-from benchtui.tui.pages.choice_screen import Choices, ChoiceScreen
+from benchtui.tui.pages.choice_screen import ChoiceScreen
 from benchtui.tui.shell import keymap
 from benchtui.tui.widgets.input_field import TextInput
 from benchtui.tui.widgets.key_bar import KeyBar
-from benchtui.tui.widgets.panel import Panel
 
 TITLE, KEY = 46, 14
 """Maximum widths of the title and key columns, in cells. Titles get at most two fifths of the width."""
@@ -54,11 +53,6 @@ def search(commands: Sequence[Command], text: str) -> tuple[Command, ...]:
     return tuple(sorted(matches, key=rank))
 
 
-def palette_lines(found: Choices[Command], width: int, height: int, symbols: Symbols) -> Sequence[Line]:
-    """Render the matching commands by group, scrolled to the selected one."""
-    return found.lines(_row, "nothing matches", (width, height), symbols)
-
-
 def _row(command: Command, chosen: bool, width: int, symbols: Symbols) -> Line:
     mark = symbols.chosen if chosen else " "
     title = fit(clean(command.title), max(min(TITLE, 2 * width // 5), 10), symbols)
@@ -77,21 +71,21 @@ class Palette(ChoiceScreen[Command]):
     """
     BINDINGS: ClassVar[list[BindingType]] = keymap.table("palette", *keymap.choosing())
 
+    EMPTY = "nothing matches"
     items: tuple[Command, ...] = ()
 
     def __init__(
         self, commands: Sequence[Command], more: Callable[[], Sequence[Command]], symbols: Symbols
     ) -> None:
         """Create the palette. ``more`` reads files, and is called in a thread."""
-        super().__init__()
+        super().__init__(_row, symbols)
         self._commands = list(commands)
         self._more = more
-        self._symbols = symbols
 
     def compose(self) -> ComposeResult:
         """Lay out the input, the list, and the key bar."""
         yield TextInput(placeholder="command, session, case, preset or theme", id="field", compact=True)
-        yield Panel[Choices[Command]](palette_lines, self._symbols, id="choices")
+        yield self.choices()
         yield KeyBar(self._symbols)
 
     async def on_mount(self) -> None:
@@ -107,10 +101,6 @@ class Palette(ChoiceScreen[Command]):
     def accept(self) -> None:
         """Return the selected command."""
         self.dismiss(self.items[self._chosen])
-
-    def show_choices(self) -> None:
-        """Redraw the commands."""
-        self._panel("choices").show(Choices(self.items, self._chosen))
 
     @on(Input.Changed)
     def narrow(self, event: Input.Changed) -> None:

@@ -27,7 +27,7 @@ class PermissionScreen(Page):
     """Page that lists permissions, and returns whether the user gives them."""
 
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
-        "permission", ("y", "yes", "allow", "Allow", "from now on, on this machine")
+        "permission", ("y", "yes", "Allow", "from now on, on this machine", "allow")
     )
     NAME, BACK = "question", "don't"
     takes_earlier_keys = False

@@ -9,11 +9,11 @@ from textual.containers import Vertical
 from textual.widget import Widget
 
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.styled_text import Line
+from benchtui.tui.drawing.styled_text import Line, crop
 from benchtui.tui.shell.navigation import Place
 from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.nav_bar import place_lines
-from benchtui.tui.widgets.panel import Brief, Panel, PanelScreen, small_lines
+from benchtui.tui.widgets.panel import Panel, PanelScreen
 
 
 class ViewScreen(PanelScreen[Any]):
@@ -30,10 +30,10 @@ class ViewScreen(PanelScreen[Any]):
 
     def compose(self) -> ComposeResult:
         """Lay out the bars, with the content between them."""
-        yield Panel[Brief](small_lines, self._symbols, id="small")
+        yield Panel(self._small, self._symbols, id="small")
         with Vertical(classes="body"):
             if self.PLACE:
-                yield Panel[Place](place_lines, self._symbols, id="places")
+                yield Panel(place_lines, self._symbols, id="places")
             yield from self.content()
             yield KeyBar(self._symbols)
 
@@ -60,7 +60,12 @@ class ViewScreen(PanelScreen[Any]):
         raise NotImplementedError
 
     def _show_brief(self) -> None:
-        self._panel("small").show(lambda *size: self.brief(*size))
+        self._panel("small").show()
+
+    def _small(self, width: int, height: int, symbols: Symbols) -> list[Line]:
+        """Render the most important lines, and below them the size from which all of the view is shown."""
+        brief = self.brief(width, height - 1)[: height - 1] if height else ()
+        return [crop(drawn, width, symbols) for drawn in (*brief, [("60 by 20 shows all", "muted")])]
 
     def action_help(self) -> None:
         """Open the help page."""

@@ -47,7 +47,7 @@ ALT_DIGITS = (
 
 def _seek_key(tenth: int) -> tuple[str, ...]:
     percent = 10 * tenth
-    return f"alt+{tenth},{ALT_DIGITS[tenth]}", f"share_{percent}", f"share({percent})", f"Go to {percent} %"
+    return f"alt+{tenth},{ALT_DIGITS[tenth]}", f"share_{percent}", f"Go to {percent} %", "", f"share({percent})"
 
 
 class ReplayMonitor(Monitor):
@@ -55,20 +55,20 @@ class ReplayMonitor(Monitor):
 
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "replay",
-        ("space", "play", "play", "Play or pause", "at the end, play again"),
-        ("right_square_bracket", "step", "step(1)", "Next recorded moment", "hold to accelerate"),
-        ("left_square_bracket", "step_back", "step(-1)", "Previous recorded moment"),
-        ("right_curly_bracket", "event", "jump(1)", "Next event", EVENTS),
-        ("left_curly_bracket", "event_before", "jump(-1)", "Previous event"),
-        ("greater_than_sign", "faster", "speed(1)", "Play faster", "up to 64x"),
-        ("less_than_sign", "slower", "speed(-1)", "Play slower", "down to 0.25x"),
+        ("space", "play", "Play or pause", "at the end, play again"),
+        ("right_square_bracket", "step", "Next recorded moment", "hold to accelerate", "step(1)"),
+        ("left_square_bracket", "step_back", "Previous recorded moment", "", "step(-1)"),
+        ("right_curly_bracket", "event", "Next event", EVENTS, "jump(1)"),
+        ("left_curly_bracket", "event_before", "Previous event", "", "jump(-1)"),
+        ("greater_than_sign", "faster", "Play faster", "up to 64x", "speed(1)"),
+        ("less_than_sign", "slower", "Play slower", "down to 0.25x", "speed(-1)"),
         *(_seek_key(tenth) for tenth in range(10)),
         (
             "ctrl+g",
             "moment",
-            "ask_moment",
             "Go to a position",
             "a time, a percentage or a case: 90, 1:30, 50%, case 3",
+            "ask_moment",
         ),
     )
 
@@ -93,7 +93,7 @@ class ReplayMonitor(Monitor):
 
     def between(self) -> ComposeResult:
         """Yield the transport line."""
-        yield Panel[TransportPosition](transport_lines, self.symbols, id="transport")
+        yield Panel(transport_lines, self.symbols, id="transport")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Disable actions that need a running sweep."""

@@ -28,12 +28,12 @@ class ReportScreen(TextScreen):
     HELP = "report"
     BINDINGS: ClassVar[list[BindingType]] = keymap.table(
         "report",
-        ("n", "next", "section(1)", "Next section"),
-        ("N", "previous", "section(-1)", "Previous section"),
+        ("n", "next", "Next section", "", "section(1)"),
+        ("N", "previous", "Previous section", "", "section(-1)"),
         *keymap.scrolling(),
-        ("E", "export", "export", "Export the report", "to a markdown file"),
-        ("question_mark,f1", "help", "help", "Help"),
-        ("escape,q,enter,v", "back", "leave", "Back"),
+        ("E", "export", "Export the report", "to a markdown file"),
+        ("question_mark,f1", "help", "Help"),
+        ("escape,q,enter,v", "back", "Back", "", "leave"),
     )
 
     def __init__(self, make: Callable[[], Section], export: Callable[[], None], symbols: Symbols) -> None:

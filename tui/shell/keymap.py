@@ -68,9 +68,10 @@ class Bound(msgspec.Struct, frozen=True):
 
 
 def table(place: str, *rows: tuple[str, ...]) -> list[BindingType]:
-    """Create the bindings of a view from rows of keys, name, action, description and details.
+    """Create the bindings of a view from rows of keys, name, description, details and action.
 
-    Users can remap each by its ID, view and name, such as ``monitor.skip``.
+    The action is by default called as the name. Users can remap each by its ID, view and name, such as
+    ``monitor.skip``.
     """
     return [_binding(place, *row) for row in rows]
 
@@ -80,35 +81,35 @@ def movement(
 ) -> tuple[tuple[str, ...], ...]:
     """Return the rows for ``table`` of the keys that move through a list of things, such as cases."""
     return (
-        (down, "down", "move(1)", f"Next {thing}", about),
-        (up, "up", "move(-1)", f"Previous {thing}"),
-        ("pagedown", "page_down", "move(10)", f"Ten {thing}s down"),
-        ("pageup", "page_up", "move(-10)", f"Ten {thing}s up"),
-        ("home,g", "first", "move(-1000000)", f"First {thing}"),
-        ("end,G", "last", "move(1000000)", f"Last {thing}"),
+        (down, "down", f"Next {thing}", about, "move(1)"),
+        (up, "up", f"Previous {thing}", "", "move(-1)"),
+        ("pagedown", "page_down", f"Ten {thing}s down", "", "move(10)"),
+        ("pageup", "page_up", f"Ten {thing}s up", "", "move(-10)"),
+        ("home,g", "first", f"First {thing}", "", "move(-1000000)"),
+        ("end,G", "last", f"Last {thing}", "", "move(1000000)"),
     )
 
 
 def scrolling() -> tuple[tuple[str, ...], ...]:
     """Return the rows for ``table`` of the keys that scroll a text."""
     return (
-        ("down,j", "down", "move(1)", "Down"),
-        ("up,k", "up", "move(-1)", "Up"),
-        ("pagedown", "page_down", "page(1)", "One page down"),
-        ("pageup", "page_up", "page(-1)", "One page up"),
-        ("home,g", "first", "move(-1000000)", "First line"),
-        ("end,G", "last", "move(1000000)", "Last line"),
+        ("down,j", "down", "Down", "", "move(1)"),
+        ("up,k", "up", "Up", "", "move(-1)"),
+        ("pagedown", "page_down", "One page down", "", "page(1)"),
+        ("pageup", "page_up", "One page up", "", "page(-1)"),
+        ("home,g", "first", "First line", "", "move(-1000000)"),
+        ("end,G", "last", "Last line", "", "move(1000000)"),
     )
 
 
 def choosing() -> tuple[tuple[str, ...], ...]:
     """Return the rows for ``table`` of the keys that move through a list below an input."""
     return (
-        ("down", "down", "move(1)", "Down"),
-        ("up", "up", "move(-1)", "Up"),
-        ("pagedown", "page_down", "move(10)", "Down by ten"),
-        ("pageup", "page_up", "move(-10)", "Up by ten"),
-        ("escape", "back", "back", "Back"),
+        ("down", "down", "Down", "", "move(1)"),
+        ("up", "up", "Up", "", "move(-1)"),
+        ("pagedown", "page_down", "Down by ten", "", "move(10)"),
+        ("pageup", "page_up", "Up by ten", "", "move(-10)"),
+        ("escape", "back", "Back"),
     )
 
 
@@ -217,9 +218,9 @@ def problems(wanted: Mapping[str, str], owners: Sequence[type]) -> list[str]:
     return [*problems, *unknown, *clashes]
 
 
-def _binding(place: str, keys: str, name: str, action: str, does: str, about: str = "") -> Binding:
+def _binding(place: str, keys: str, name: str, does: str, about: str = "", action: str = "") -> Binding:
     _defaults[f"{place}.{name}"] = keys
-    return Binding(keys, action, does, id=f"{place}.{name}", show=False, tooltip=about)
+    return Binding(keys, action or name, does, id=f"{place}.{name}", show=False, tooltip=about)
 
 
 def _goes_back(name: str) -> bool:

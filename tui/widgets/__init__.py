@@ -1,1 +1,1 @@
-"""Widgets: panels that render snapshots as lines, bars, lists and inputs."""
+"""Widgets: panels that render content as lines, bars, lists and inputs."""

@@ -105,11 +105,11 @@ class ActionBar(Vertical):
     def compose(self) -> ComposeResult:
         """Create the message panel, and the input field that replaces it."""
         with Horizontal(id="typing"):
-            yield Panel[str](_word, self._symbols, id="asked")
+            yield Panel(_word, self._symbols, id="asked")
             field = TextInput(compact=True, select_on_focus=False, id="field")
             field.cursor_blink = False
             yield field
-        yield Panel[Log](log_lines, self._symbols, id="log")
+        yield Panel(log_lines, self._symbols, id="log")
 
     @property
     def keys(self) -> Keys | None:

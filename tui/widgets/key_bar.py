@@ -6,18 +6,19 @@ from benchtui.tui.widgets.keys import Keys, key_lines
 from benchtui.tui.widgets.panel import Panel
 
 
-class KeyBar(Panel[Keys]):
+class KeyBar(Panel):
     """Panel that takes default key names and shows the mapped ones."""
 
     def __init__(self, symbols: Symbols) -> None:
         super().__init__(key_lines, symbols, id="keys")
         self._shown: Keys | None = None
 
-    def show(self, snapshot: Keys, *, fixed: bool = False) -> None:
+    def show(self, *content: Keys, fixed: bool = False) -> None:
         """Show the keys available now. Fixed ones, such as answers, are never remapped."""
-        if snapshot != self._shown:
-            self._shown = snapshot
-            super().show(snapshot if fixed else self._mapped(snapshot))
+        (keys,) = content
+        if keys != self._shown:
+            self._shown = keys
+            super().show(keys if fixed else self._mapped(keys))
 
     def _mapped(self, keys: Keys) -> Keys:
         """Replace default keys with mapped ones; ``n p`` are two keys."""

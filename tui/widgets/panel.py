@@ -1,7 +1,8 @@
-"""Panel widget: renders a snapshot as lines and redraws only the cells that changed."""
+"""Panel widget: renders content as lines and redraws only the cells that changed."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, TypeVar
+from operator import is_
+from typing import Any
 
 from textual import events
 from textual.geometry import Region, Size
@@ -10,19 +11,18 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.styled_text import BLANK, Line, changes, crop
+from benchtui.tui.drawing.styled_text import BLANK, Line, changes
 from benchtui.tui.shell.output_diff import SpanCompositor
 from benchtui.tui.widgets import role_styles
 
-Snapshot = TypeVar("Snapshot")
-Draw = Callable[[Snapshot, int, int, Symbols], Sequence[Line]]
-"""Renders a snapshot as lines for a width and a height in cells."""
-Height = Callable[[Snapshot, int, int], int]
-"""Returns how many lines a snapshot needs at a width in a terminal of a height, both in cells."""
+Draw = Callable[..., Sequence[Line]]
+"""Renders content as lines, given a width and a height in cells, and the symbols."""
+Height = Callable[..., int]
+"""Returns how many lines content needs at a width in a terminal of a height, both in cells."""
 
 
-class Panel(Widget, Generic[Snapshot]):
-    """Widget that renders snapshots with a plain function.
+class Panel(Widget):
+    """Widget that renders its content with a plain function.
 
     With ``height: auto`` in its style, it is as high as ``needed`` says.
     """
@@ -31,29 +31,30 @@ class Panel(Widget, Generic[Snapshot]):
 
     def __init__(
         self,
-        draw: Draw[Snapshot],
+        draw: Draw,
         symbols: Symbols,
         *,
         id: str | None = None,
-        needed: Height[Snapshot] | None = None,
+        needed: Height | None = None,
     ) -> None:
         super().__init__(id=id)
         self._draw = draw
         self._needed = needed
         self._symbols = symbols
-        self._snapshot: Snapshot | None = None
+        self.shown: tuple[Any, ...] | None = None
+        """Arguments of ``draw`` that are shown; None before the first."""
         self._lines: list[Line] = []
         self._drawn_for: tuple[int, int] | None = None
         """Size for which the lines were rendered."""
         self._styles = role_styles.RoleStyles(self)
 
-    def show(self, snapshot: Snapshot) -> None:
-        """Show a snapshot, redrawing only the cells that differ from the previous one."""
-        if snapshot is self._snapshot:
+    def show(self, *content: Any) -> None:  # noqa: ANN401  (the arguments of ``draw``)
+        """Show content, redrawing only the cells that differ from before. Without any, draw again."""
+        if content and self.shown and all(map(is_, content, self.shown)):
             return
-        self._snapshot = snapshot
+        self.shown = content
         width, height = self.size
-        if self._needed and self._needed(snapshot, width, self.screen.size.height) != height:
+        if self._needed and self._needed(*content, width, self.screen.size.height) != height:
             self.refresh(layout=True)
         if self._drawn_for != self.size:
             self._drawn_for = None  # drawn in full once the panel has its size, even if it had that size before
@@ -69,26 +70,21 @@ class Panel(Widget, Generic[Snapshot]):
         if regions:
             self.refresh(*regions)
 
-    @property
-    def snapshot(self) -> Snapshot | None:
-        """Content that is shown; None before the first."""
-        return self._snapshot
-
     def lines(self) -> list[str]:
         """Return the panel's content as text."""
         return ["".join(text for text, _ in drawn).rstrip() for drawn in self._lines]
 
     def on_resize(self, event: events.Resize) -> None:
         """Redraw for the new size, unless ``render_line`` already has."""
-        if self._snapshot is not None and self._drawn_for != self.size:
+        if self.shown is not None and self._drawn_for != self.size:
             self._draw_all()
             self.refresh()
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """Return the height that the snapshot needs at this width."""
-        if self._needed is None or self._snapshot is None:
+        """Return the height that the content needs at this width."""
+        if self._needed is None or self.shown is None:
             return super().get_content_height(container, viewport, width)
-        return self._needed(self._snapshot, width, viewport.height)
+        return self._needed(*self.shown, width, viewport.height)
 
     def notify_style_update(self) -> None:
         """Drop the cached styles of the previous theme."""
@@ -111,7 +107,7 @@ class Panel(Widget, Generic[Snapshot]):
 
     def _drawn(self) -> list[Line]:
         width, height = self.size
-        drawn = () if self._snapshot is None else self._draw(self._snapshot, width, height, self._symbols)
+        drawn = () if self.shown is None else self._draw(*self.shown, width, height, self._symbols)
         lines = list(drawn)[:height]
         return lines + [BLANK] * (height - len(lines))
 
@@ -128,20 +124,10 @@ class PanelScreen(Screen[ScreenResultType]):
         """Whether the screen is visible. While the app exits, its panels go first, so that it can't draw."""
         return self.app.is_running and super().is_current
 
-    def _panel(self, name: str) -> Panel[Any]:
+    def _panel(self, name: str) -> Panel:
         return self.query_one(f"#{name}", Panel)
 
 
 def given_lines(lines: Sequence[Line], width: int, height: int, symbols: Symbols) -> Sequence[Line]:
-    """Render a snapshot that already consists of lines."""
+    """Render what already consists of lines."""
     return lines
-
-
-Brief = Callable[[int, int], Sequence[Line]]
-"""Returns the most important lines of a page for a width and a height in cells."""
-
-
-def small_lines(brief: Brief, width: int, height: int, symbols: Symbols) -> list[Line]:
-    """Render the most important lines of a page, and below them the size from which all of it is shown."""
-    lines = [crop(drawn, width, symbols) for drawn in brief(width, height - 1)[: height - 1]] if height else []
-    return [*lines, crop([("60 by 20 shows all", "muted")], width, symbols)]

@@ -4,7 +4,6 @@ import pytest
 
 from benchtui.sessions.payloads import Compiling, Effective, Environment
 from benchtui.tui.case.screen import SECTIONS, CaseScreen
-from benchtui.tui.monitor.screen import Monitor
 
 
 async def press(seen: Any, *keys: str) -> None:
@@ -178,15 +177,6 @@ async def test_a_running_case_is_updated(story: Any, engine: Any, opened: Any) -
         seen.app.views.feed.poll()
         await settle(seen)
         assert "25, 1 sample each" in seen.text
-
-
-async def test_help_opens_and_back_returns(story: Any, engine: Any, opened: Any) -> None:
-    write_session(story)
-    async with opened(story.path, engine) as seen:
-        await press(seen, "enter", "question_mark")
-        assert "Next outlier: among the steps" in seen.text
-        await press(seen, "escape", "escape")
-        assert isinstance(seen.app.screen, Monitor)
 
 
 @pytest.mark.parametrize("size", [(60, 20), (80, 24), (200, 50)])

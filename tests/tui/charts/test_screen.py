@@ -7,7 +7,6 @@ from benchtui.tui.case.screen import CaseScreen
 from benchtui.tui.charts.line_chart import letter_of
 from benchtui.tui.charts.screen import Charts
 from benchtui.tui.monitor.screen import Monitor
-from benchtui.tui.pages.page import Page
 
 PRECISIONS = ("fp32", "fp16")
 
@@ -196,18 +195,6 @@ async def test_charts_update_while_the_sweep_is_running(story: Any, engine: Any,
         assert sum("a" in row for row in seen.panel("plot")[1:30]) >= 2
 
 
-async def test_help_opens_and_q_quits(story: Any, opened: Any) -> None:
-    record_sweep(story).end()
-    async with opened(story.path, None) as seen:
-        await press(seen, "3")
-        await seen.pilot.press("question_mark")
-        await seen.pilot.pause()
-        assert isinstance(seen.app.screen, Page) and "Pareto" in seen.text
-        await seen.pilot.press("escape", "q")
-        await seen.pilot.pause()
-        assert not seen.app.is_running or seen.app.return_value is not None
-
-
 @pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 40), (200, 50)])
 async def test_no_text_is_truncated(story: Any, engine: Any, opened: Any, size: tuple[int, int]) -> None:
     record_sweep(story)
@@ -215,15 +202,6 @@ async def test_no_text_is_truncated(story: Any, engine: Any, opened: Any, size: 
         await press(seen, "3", "tab", "right")
         for figure in ("samples/s", "fp32", "fp16", "▲ oom", "p Pareto"):
             assert figure in seen.text
-
-
-async def test_ascii_mode_uses_only_ascii(story: Any, engine: Any, opened: Any) -> None:
-    record_sweep(story)
-    async with opened(story.path, engine, ascii_only=True) as seen:
-        await press(seen, "3", "tab", "f", "right")
-        assert seen.text.isascii()
-        await press(seen, "p")
-        assert seen.text.isascii()
 
 
 async def test_heatmap_shows_the_whole_sweep(story: Any, engine: Any, opened: Any) -> None:

@@ -145,7 +145,9 @@ def test_every_command_that_prints_a_result_has_json_with_a_schema() -> None:
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_output_of_a_command_has_the_shape_of_its_schema(name: str, library: None) -> None:
+def test_output_of_a_command_names_its_schema_and_has_its_shape(
+    name: str, library: None, tmp_path: Path
+) -> None:
     schema = json.loads(invoke("schema", name).stdout)
     jsonschema.Draft202012Validator.check_schema(schema)
     done = invoke(*CALLS[name])
@@ -153,6 +155,13 @@ def test_output_of_a_command_has_the_shape_of_its_schema(name: str, library: Non
     assert documents
     for document in documents:
         jsonschema.validate(document, schema)
+        for entry in document if isinstance(document, list) else [document]:
+            if name not in ("attach", "replay", "steps"):  # recorded events, and steps by the million
+                assert (entry["$id"], str(entry["schema"])) == (schema["$id"], schema["$id"].rpartition(":")[2])
+    (tmp_path / "document.json").write_text(done.stdout)
+    named = ("steps",) if name == "steps" else ()
+    checked = invoke("schema", *named, "--check", str(tmp_path / "document.json"))
+    assert "matches the schema urn:benchtui:" in checked.stdout
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -165,25 +174,6 @@ def test_schema_describes_every_field(name: str) -> None:
     ]
     assert fields and [field for field in fields if not field[2]] == []
     assert re.fullmatch(r"urn:benchtui:[a-z-]+:\d+", schema["$id"])
-
-
-def test_every_document_names_its_schema(library: None, tmp_path: Path) -> None:
-    for name, words in CALLS.items():
-        done = invoke(*words)
-        documents = (
-            json.loads(f"[{','.join(done.stdout.splitlines())}]")
-            if name in LINES
-            else [json.loads(done.stdout)]
-        )
-        schema = document_schema(name)["$id"]
-        for document in documents:
-            for entry in document if isinstance(document, list) else [document]:
-                if name not in ("attach", "replay", "steps"):  # recorded events, and steps by the million
-                    assert (entry["$id"], str(entry["schema"])) == (schema, schema.rpartition(":")[2]), name
-        (tmp_path / "document.json").write_text(done.stdout)
-        named = () if name != "steps" else ("steps",)
-        checked = invoke("schema", *named, "--check", str(tmp_path / "document.json"))
-        assert "matches the schema urn:benchtui:" in checked.stdout
 
 
 VERDICTS = ["FASTER", "REPORTED", "SAME", "SLOWER", "UNSURE"]

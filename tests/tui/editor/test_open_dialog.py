@@ -6,8 +6,8 @@ from msgspec.structs import replace
 from benchtui.sessions.sweep import Config
 from benchtui.themes.symbols import UNICODE
 from benchtui.tui.drawing.listing import entry_at, grouped_rows
-from benchtui.tui.editor.open_dialog import MODELS, SweepFile, choice_lines, list_sweeps
-from benchtui.tui.pages.choice_screen import Choices
+from benchtui.tui.editor.open_dialog import MODELS, SweepFile, list_sweeps, offer_line
+from benchtui.tui.pages.choice_screen import choice_lines
 from benchtui.tui.shell.context import AppContext
 
 SWEEP = 'model = "tiny-bert"\n[axes]\nbatch_size = [1, 2]\n'
@@ -15,6 +15,11 @@ SWEEP = 'model = "tiny-bert"\n[axes]\nbatch_size = [1, 2]\n'
 
 def without_cuda(config: Config) -> str:
     return "no CUDA here: torch was built without it" if config.device != "cpu" else ""
+
+
+def drawn_choices(offers: tuple[SweepFile, ...], chosen: int, width: int, height: int) -> list[str]:
+    drawn = choice_lines(offers, chosen, offer_line, "", width, height, UNICODE)
+    return ["".join(text for text, _ in row) for row in drawn]
 
 
 def test_presets_are_listed_with_their_requirements(app_context: AppContext) -> None:
@@ -30,8 +35,7 @@ def test_presets_that_cannot_run_here_say_so(app_context: AppContext) -> None:
     here = replace(app_context, missing_device=lambda: without_cuda)
     found = {offer.name: offer for offer in list_sweeps(here)}
     assert found["gpt2-train"].problem == "no CUDA here" and found["quick"].problem == ""
-    choices = Choices((found["gpt2-train"], found["quick"]), 0)
-    drawn = ["".join(text for text, _ in row) for row in choice_lines(choices, 80, 5, UNICODE)]
+    drawn = drawn_choices((found["gpt2-train"], found["quick"]), 0, 80, 5)
     assert "○ no CUDA here   30 cases" in drawn[1] and "○" not in drawn[2]
 
 
@@ -66,14 +70,11 @@ def test_sweeps_in_the_folder_are_listed_with_their_errors(app_context: AppConte
 def test_each_line_of_the_list_gives_its_sweep() -> None:
     offers = tuple(SweepFile(f"group {at // 4}", f"sweep-{at}", "") for at in range(20))
     for chosen, height in ((0, 30), (0, 7), (11, 7), (19, 7)):
-        choices = Choices(offers, chosen)
-        drawn = ["".join(text for text, _ in line) for line in choice_lines(choices, 60, height, UNICODE)]
+        drawn = drawn_choices(offers, chosen, 60, height)
+        rows = grouped_rows([offer.group for offer in offers], chosen, height)
         for y, row in enumerate(drawn):
-            at = entry_at(grouped_rows([offer.group for offer in choices.items], choices.chosen, height), y)
+            at = entry_at(rows, y)
             assert (at is None) == ("sweep" not in row)
             assert at is None or offers[at].name in row
-        assert (
-            entry_at(grouped_rows([offer.group for offer in choices.items], choices.chosen, height), len(drawn))
-            is None
-        )
+        assert entry_at(rows, len(drawn)) is None
     assert entry_at(grouped_rows([], 0, 7), 0) is None

@@ -1,7 +1,5 @@
 """Starting a sweep whose file names code or variables: asked about, except for what was typed here."""
 
-import asyncio
-import time
 from pathlib import Path
 from typing import Any
 
@@ -55,14 +53,6 @@ def test_opening_undoing_and_saving_are_no_typing(tmp_path: Path) -> None:
     assert names(draft) == ["MINE"]
 
 
-async def until(seen: Any, happened: Any) -> None:
-    deadline = time.monotonic() + 30
-    while not happened():
-        assert time.monotonic() < deadline, seen.text
-        await asyncio.sleep(0.02)
-        await seen.pilot.pause()
-
-
 async def test_code_of_a_file_is_asked_about_and_typed_code_is_not(
     app_context: Any, opened: Any, story: Any, engine: Any
 ) -> None:
@@ -83,20 +73,20 @@ async def test_code_of_a_file_is_asked_about_and_typed_code_is_not(
         assert isinstance(screen, Editor)
         screen.edit(file)
         await seen.press("r")
-        await until(seen, lambda: isinstance(seen.app.screen, PermissionScreen))
+        await seen.until(lambda: isinstance(seen.app.screen, PermissionScreen))
         await seen.pilot.pause()
         assert "run function make of" in seen.text and "set LD_PRELOAD=/elsewhere/none.so" in seen.text
         await seen.press("escape")
-        await until(seen, lambda: "not started" in seen.text)
+        await seen.until(lambda: "not started" in seen.text)
         assert given == [frozenset()]
         await seen.press("r")
-        await until(seen, lambda: isinstance(seen.app.screen, PermissionScreen))
+        await seen.until(lambda: isinstance(seen.app.screen, PermissionScreen))
         await seen.press("y")
-        await until(seen, lambda: len(given) == 3)
+        await seen.until(lambda: len(given) == 3)
         assert len(given[2]) == 2
     async with opened(app_context=replace(app_context, start=start)) as seen:
         draft = seen.app.screen.state.draft
         draft.apply(draft.with_entry("env", '{ MINE = "1" }'))
         await seen.press("r")
-        await until(seen, lambda: len(given) == 4)
+        await seen.until(lambda: len(given) == 4)
         assert len(given[3]) == 1 and not isinstance(seen.app.screen, PermissionScreen)

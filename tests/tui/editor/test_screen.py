@@ -1,4 +1,3 @@
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,22 +21,12 @@ from benchtui.tui.editor.open_dialog import OpenDialog
 from benchtui.tui.editor.screen import Editor
 from benchtui.tui.monitor.screen import Monitor
 from benchtui.tui.pages.help import help_lines
-from benchtui.tui.pages.page import Page
 from benchtui.tui.pages.view_help import editor_help
 from benchtui.tui.replay.screen import ReplayMonitor
 from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.navigation import EditRequested, ExitReason
 
 FILE = '# mine\nmodel = "tiny-bert"\n[axes]\nprecision = ["fp32", "bf16"]\nbatch_size = [1, 2]\n'
-
-
-async def until(seen: Any, happened: Callable[[], bool]) -> None:
-    """Wait at most ten seconds for a condition that a thread will fulfill."""
-    for _ in range(500):
-        if happened():
-            return
-        await seen.pilot.pause(0.02)
-    raise AssertionError(seen.text)
 
 
 def sweep_of(seen: Any) -> Sweep:
@@ -89,7 +78,7 @@ async def test_first_screen_shows_a_sweep_that_r_starts(opened: Any) -> None:
     async with opened() as seen:
         assert seen.panel("title")[0] == " quick  preset quick"
         assert hint(seen).startswith("r starts this sweep.")
-        await until(seen, lambda: "16 of 16 cases" in seen.panel("totals")[0])
+        await seen.until(lambda: "16 of 16 cases" in seen.panel("totals")[0])
         assert line_of(seen, "batch_size").split() == ["batch_size", "1..8*2"]
         assert " q quit" in seen.panel("keys")[0]
         await seen.press("q")
@@ -99,36 +88,22 @@ async def test_first_screen_shows_a_sweep_that_r_starts(opened: Any) -> None:
 @pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 40), (200, 50)])
 async def test_essential_content_is_visible_at_every_size(opened: Any, size: tuple[int, int]) -> None:
     async with opened(size=size) as seen:
-        await until(seen, lambda: "16 of 16 cases" in seen.panel("totals")[0])
+        await seen.until(lambda: "16 of 16 cases" in seen.panel("totals")[0])
         for word in ("▸ device", "✓cpu", "seq", "time s", "r starts this sweep", "1 Sweep"):
             assert word in seen.text
         assert all(len(line) <= size[0] for line in seen.text.splitlines())
-
-
-async def test_cursor_moves_between_rows(opened: Any) -> None:
-    async with opened() as seen:
-        await seen.press("j")
-        assert line_of(seen, "sequence_length").startswith("▸")
-        await seen.press("k", "up")
-        assert line_of(seen, "dataset").startswith("▸")
-        await seen.press("G")
-        assert line_of(seen, "Environment").startswith("▸")
-        await seen.press("pageup", "home")
-        assert line_of(seen, "name").startswith("▸")
-        await seen.press("pagedown", "down")
-        assert not line_of(seen, "name").startswith("▸")
 
 
 async def test_typing_a_value_updates_the_cases_at_each_keystroke(opened: Any) -> None:
     async with opened() as seen:
         await go_to(seen, "batch_size")
         await type_value(seen, "1..4")
-        await until(seen, lambda: "16 of 16 cases" in seen.panel("totals")[0])
+        await seen.until(lambda: "16 of 16 cases" in seen.panel("totals")[0])
         assert "1..4" in seen.text and sweep_of(seen).axes.batch_size == (1, 2, 4, 8)
         await seen.press("*")
         assert "'1..4*' is not a whole number" in error(seen)
         await seen.press("2")
-        await until(seen, lambda: "12 of 12 cases" in seen.panel("totals")[0])
+        await seen.until(lambda: "12 of 12 cases" in seen.panel("totals")[0])
         assert not error(seen)
         await seen.press("enter")
         assert sweep_of(seen).axes.batch_size == (1, 2, 4)
@@ -254,7 +229,7 @@ async def test_single_cases_can_be_disabled_and_enabled(opened: Any) -> None:
         off = Exclusion(device="cpu", sequence_length=32, batch_size=2)
         assert sweep_of(seen).exclude == (off,)
         assert seen.panel("matrix")[2].split() == ["▸○", "cpu", "32", "2", "off"]
-        await until(seen, lambda: "15 of 16 cases · 1 off" in seen.panel("totals")[0])
+        await seen.until(lambda: "15 of 16 cases · 1 off" in seen.panel("totals")[0])
         assert "off; space turns it on" in hint(seen)
         await seen.press("enter")
         assert sweep_of(seen).exclude == ()
@@ -296,7 +271,7 @@ async def test_cursor_stays_visible_among_many_cases(opened: Any) -> None:
             "cuda:0",
             "25",
         ]
-        await until(seen, lambda: "5,000 of 5,000 cases" in seen.panel("totals")[0])
+        await seen.until(lambda: "5,000 of 5,000 cases" in seen.panel("totals")[0])
         await seen.press("g")
         assert seen.panel("matrix")[1].split()[:4] == ["▸✓", "cpu", "1", "1"]
 
@@ -309,8 +284,8 @@ async def test_predictions_are_learned_from_earlier_sessions(
     here = replace(app_context, recorded=lambda: [known], hostname="box")
     async with opened(app_context=here) as seen:
         editor(seen).edit(story.path)
-        await until(seen, lambda: "based on 1 earlier session" in seen.panel("totals")[1])
-        await until(seen, lambda: "3 of 3 cases · 4 s" in seen.panel("totals")[0])
+        await seen.until(lambda: "based on 1 earlier session" in seen.panel("totals")[1])
+        await seen.until(lambda: "3 of 3 cases · 4 s" in seen.panel("totals")[0])
         assert seen.panel("matrix")[1].split()[-2:] == ["1.2", "700"]
         await seen.press("tab")
         assert "measured in an earlier session" in hint(seen)
@@ -318,7 +293,7 @@ async def test_predictions_are_learned_from_earlier_sessions(
 
 async def test_unreadable_library_leaves_guessed_predictions(app_context: AppContext, opened: Any) -> None:
     async with opened(app_context=replace(app_context, recorded=failing_library)) as seen:
-        await until(seen, lambda: "? = rough estimate" in seen.panel("totals")[1])
+        await seen.until(lambda: "? = rough estimate" in seen.panel("totals")[1])
 
 
 def failing_library() -> list[Any]:
@@ -338,7 +313,7 @@ async def test_s_starts_the_sweep_and_opens_the_monitor(
     async with opened(app_context=replace(app_context, start=start)) as seen:
         await go_to(seen, "precision")
         await seen.press("right", "space", "r")
-        await until(seen, lambda: isinstance(seen.app.screen, Monitor))
+        await seen.until(lambda: isinstance(seen.app.screen, Monitor))
         await seen.look()
         assert started[0].axes.precision == ("fp32", "tf32")
         assert "0/3 cases" in seen.panel("heading")[0]
@@ -351,7 +326,7 @@ async def test_s_starts_the_sweep_and_opens_the_monitor(
 async def test_failed_engine_start_shows_an_error(opened: Any) -> None:
     async with opened() as seen:
         await seen.press("r")
-        await until(seen, lambda: hint(seen) == "no engine in this test")
+        await seen.until(lambda: hint(seen) == "no engine in this test")
         await seen.press("down")
         assert "no engine" not in hint(seen)
 
@@ -362,7 +337,7 @@ async def test_sweep_with_only_skipped_cases_is_not_started(opened: Any) -> None
         await seen.press("right", "space", "left", "space")
         await go_to(seen, "device")
         await seen.press("right", "space")
-        await until(seen, lambda: "0 of 8 cases" in seen.panel("totals")[0])
+        await seen.until(lambda: "0 of 8 cases" in seen.panel("totals")[0])
         await seen.press("r")
         assert hint(seen).startswith("nothing to measure")
 
@@ -382,17 +357,17 @@ async def test_starting_a_second_sweep_asks_first(
 
     running = [engine]
     async with opened(app_context=replace(app_context, start=start, running=lambda: running)) as seen:
-        await until(seen, lambda: "trial is running on this machine: 2 opens it" in seen.panel("title")[0])
+        await seen.until(lambda: "trial is running on this machine: 2 opens it" in seen.panel("title")[0])
         await seen.press("r")
-        await until(seen, lambda: "running both slows each down" in seen.text)
+        await seen.until(lambda: "running both slows each down" in seen.text)
         assert "w: wait, then start" in seen.text and "y: start anyway" in seen.text
         await seen.press("j", "space", "escape")
         assert not started and sweep_of(seen) == load_sweep("quick")
         assert "starting" not in hint(seen)
         await seen.press("r")
-        await until(seen, lambda: "running both slows each down" in seen.text)
+        await seen.until(lambda: "running both slows each down" in seen.text)
         await seen.press(answer) if answer else running.clear()
-        await until(seen, lambda: isinstance(seen.app.screen, Monitor))
+        await seen.until(lambda: isinstance(seen.app.screen, Monitor))
         assert (len(started), waits) == (1, [answer == "w"])
 
 
@@ -444,7 +419,7 @@ async def test_opening_another_sweep_can_be_undone(app_context: AppContext, open
     async with opened() as seen:
         await go_to(seen, "precision")
         await seen.press("right", "space", "o")
-        await until(seen, lambda: "mine.toml" in seen.text)
+        await seen.until(lambda: "mine.toml" in seen.text)
         await seen.press(*"broken")
         assert "not valid TOML" in hint(seen)
         await seen.press(*["backspace"] * 6, *"ne.t", "enter")
@@ -457,7 +432,7 @@ async def test_opening_another_sweep_can_be_undone(app_context: AppContext, open
 async def test_open_dialog_can_be_navigated_and_closed(opened: Any) -> None:
     async with opened() as seen:
         await seen.press("o")
-        await until(seen, lambda: "gpt2-train" in seen.text)
+        await seen.until(lambda: "gpt2-train" in seen.text)
         await seen.press("pagedown", *["up"] * 4, "enter")
         assert sweep_of(seen).name == "gpt2-train"
         await seen.press("o", "escape")
@@ -500,25 +475,6 @@ async def test_quit_asks_if_changes_would_be_lost(opened: Any) -> None:
         assert isinstance(seen.app.screen, Editor) and "neither saved nor started" in hint(seen)
         await seen.press("y")
     assert seen.exit_reason == ExitReason("closed", None)
-
-
-async def test_help_lists_every_key(opened: Any) -> None:
-    async with opened() as seen:
-        await seen.press("question_mark")
-        assert isinstance(seen.app.screen, Page)
-        text = seen.text
-        await seen.press("G")
-        text += seen.text
-        assert all(word in text for word in ("Toggle all similar cases", "[[exclude]]", "a rough estimate"))
-        await seen.press("escape")
-        assert isinstance(seen.app.screen, Editor)
-
-
-async def test_ascii_mode_draws_only_ascii(opened: Any) -> None:
-    async with opened(ascii_only=True) as seen:
-        await until(seen, lambda: "16 of 16 cases" in seen.panel("totals")[0])
-        await seen.press("tab", "space")
-        assert seen.text.isascii()
 
 
 def test_help_fits_a_narrow_terminal() -> None:
@@ -590,13 +546,13 @@ async def test_value_that_is_listed_twice_is_kept_once(opened: Any) -> None:
 async def test_cases_without_their_device_are_not_counted(app_context: AppContext, opened: Any) -> None:
     none = CudaPresence(0, "no NVIDIA driver")
     async with opened(app_context=replace(app_context, missing_device=lambda: none.missing_reason)) as seen:
-        await until(seen, lambda: "8 of 16 cases can run" in seen.panel("totals")[0])
+        await seen.until(lambda: "8 of 16 cases can run" in seen.panel("totals")[0])
         assert "no CUDA here: no NVIDIA driver" in seen.panel("totals")[1]
         row = next(row for row in seen.panel("matrix") if "cuda:0" in row)
         assert row.split()[0] == "○" and row.endswith("no CUDA here")
         await go_to(seen, "device")
         await seen.press("space")
-        await until(seen, lambda: "0 of 8 cases can run" in seen.panel("totals")[0])
+        await seen.until(lambda: "0 of 8 cases can run" in seen.panel("totals")[0])
         await seen.press("r")
         assert hint(seen) == "nothing to measure: no CUDA here: no NVIDIA driver"
 
@@ -605,9 +561,9 @@ async def test_first_screen_names_the_demo_and_o_replays_it(opened: Any) -> None
     async with opened() as seen:
         assert "the demo" in hint(seen)
         await seen.press("o")
-        await until(seen, lambda: "gpt2-train" in seen.text)
+        await seen.until(lambda: "gpt2-train" in seen.text)
         await seen.press(*"demo", "enter")
-        await until(seen, lambda: isinstance(seen.app.screen, ReplayMonitor))
+        await seen.until(lambda: isinstance(seen.app.screen, ReplayMonitor))
 
 
 async def test_recent_sweeps_are_listed_once(app_context: AppContext, opened: Any, story: Any) -> None:
@@ -615,7 +571,7 @@ async def test_recent_sweeps_are_listed_once(app_context: AppContext, opened: An
     known = SessionFile(story.path, Session.load(story.path).start, finished=True)
     async with opened(app_context=replace(app_context, recorded=lambda: [known, known])) as seen:
         await seen.press("o")
-        await until(seen, lambda: "Recent sweeps" in seen.text)
+        await seen.until(lambda: "Recent sweeps" in seen.text)
         assert sum(row.startswith("  trial") for row in seen.panel("choices")) == 1
         await seen.press(*"trial", "enter")
         assert seen.panel("title")[0] == " trial  sweep of trial"
@@ -626,7 +582,7 @@ async def test_saved_sweep_gets_an_extension_so_that_it_is_listed(app_context: A
         await seen.press("w", "ctrl+u", *"night", "enter")
         assert (app_context.folder / "night.toml").exists()
         await seen.press("o")
-        await until(seen, lambda: "night.toml" in seen.text)
+        await seen.until(lambda: "night.toml" in seen.text)
 
 
 async def test_refused_path_stays_in_the_prompt_with_the_error_under_it(
@@ -763,7 +719,7 @@ async def test_f_turns_the_sweep_into_a_search_of_its_model(opened: Any, app_con
     async with opened(app_context=replace(app_context, device_support=lambda: support)) as seen:
         before = sweep_of(seen)
         await seen.press("f")
-        await until(seen, lambda: sweep_of(seen) != before)
+        await seen.until(lambda: sweep_of(seen) != before)
         search = sweep_of(seen)
         assert search.find == Find() and search.measure.rounds_auto and search.run.budget_s == 900
         assert (search.model, search.weights, search.task) == (before.model, before.weights, before.task)

@@ -193,11 +193,7 @@ async def test_remedies_are_tried_and_join_the_session(
         await seen.press(*FIRST_CASE)
         await why(seen)
         await press(seen, "T")
-        for _ in range(500):
-            await seen.pilot.pause(0.02)
-            seen.app.screen.draw()
-            if "tried threads=2" in seen.text:
-                break
+        await seen.until(lambda: seen.app.screen.draw() or "tried threads=2" in seen.text)
         assert "tried threads=2: out of memory (no room), predicted at most" in " ".join(seen.text.split())
         assert [path for path, _ in joined] == [story.path]
         assert [config.threads for config in included_configs(fake.started[0])] == [0, 2]
@@ -220,12 +216,9 @@ async def test_why_asks_and_profiles_only_after_yes(story: Any, opened: Any, pro
     profiling.needed = (Permission(kind="code", name="/elsewhere/evil.py", value="make"),)
 
     async def asked(seen: Any) -> str:
-        for _ in range(500):
-            await seen.pilot.pause(0.02)
-            if isinstance(seen.app.screen, PermissionScreen):
-                await seen.pilot.pause()
-                return str(seen.text)
-        raise AssertionError(seen.text)
+        await seen.until(lambda: isinstance(seen.app.screen, PermissionScreen))
+        await seen.pilot.pause()
+        return str(seen.text)
 
     async with opened(story.path) as seen:
         await seen.press(*FIRST_CASE, "W")
@@ -238,11 +231,7 @@ async def test_why_asks_and_profiles_only_after_yes(story: Any, opened: Any, pro
         await seen.press("r")
         await asked(seen)
         await seen.press("y")
-        for _ in range(500):
-            await seen.pilot.pause(0.02)
-            if "matrix products" in seen.text:
-                break
-        assert "matrix products" in seen.text
+        await seen.until(lambda: "matrix products" in seen.text)
         assert profiling.asked == [0, 0, 0] and profiling.consent == keys(profiling.needed)
 
 

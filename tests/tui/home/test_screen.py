@@ -202,7 +202,7 @@ async def test_missing_model_is_said_in_red_before_anything_starts(
         seen.app.post_message(events.Paste(text))
         await seen.settle()
         assert reason in " ".join(seen.text.split())
-        assert seen.app.screen.query_one("#log").snapshot.role == "bad"
+        assert seen.app.screen.query_one("#log").shown[0].role == "bad"
         await seen.settle("enter")
         assert "no model selected" in seen.text
     assert started == []

@@ -1,6 +1,5 @@
 """Library view: every key, and how running, cut-off and unreadable sessions are shown."""
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from benchtui.sessions.library import operations, paths
 from benchtui.sessions.permissions.needed import Consent, Permission, PermissionNeededError, keys
 from benchtui.tui.library.import_dialog import ImportDialog
 from benchtui.tui.library.screen import Library
-from benchtui.tui.pages.page import Page
 from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.navigation import ComparisonRequested, EditRequested, Opened
 from benchtui.tui.shell.preferences import Preferences
@@ -62,7 +60,7 @@ class LibraryPilot:
 
     async def begin(self) -> "LibraryPilot":
         await self.press("4")
-        await self.until(lambda: "reading" not in self.text)
+        await self.seen.until(lambda: "reading" not in self.text)
         return self
 
     async def press(self, *keys: str) -> None:
@@ -71,13 +69,6 @@ class LibraryPilot:
 
     async def type(self, text: str) -> None:
         await self.press(*("space" if letter == " " else letter for letter in text))
-
-    async def until(self, happened: Callable[[], bool]) -> None:
-        for _ in range(500):
-            await self.seen.pilot.pause(0.02)
-            if happened():
-                return
-        raise AssertionError(self.text)
 
     @property
     def text(self) -> str:
@@ -122,7 +113,7 @@ async def test_the_answer_of_the_selected_session_stands_on_its_preview(
         for _ in range(2):
             name = listed.chosen
             figure = "99.8 samples/s" if name == "good" else "nothing was measured"
-            await listed.until(partial(shown_on_card, seen, figure))
+            await seen.until(partial(shown_on_card, seen, figure))
             assert shown_on_card(seen, "change and run again") == (name == "bad")
             assert shown_on_card(seen, "r continue") == (name == "good")
             await listed.press("j")
@@ -213,14 +204,6 @@ async def test_filter_applies_while_typing(three_sessions: AppContext, opened: A
         assert isinstance(seen.app.screen, Library)
 
 
-async def test_s_cycles_through_the_sort_orders(three_sessions: AppContext, opened: Any) -> None:
-    async with opened(app_context=three_sessions) as seen:
-        listed = await LibraryPilot(seen).begin()
-        await listed.press("s")
-        assert "by name" in listed.text
-        assert "alpha" in listed.rows[0]
-
-
 @pytest.mark.parametrize("key", ["m", "f2"])
 async def test_session_can_be_renamed(three_sessions: AppContext, opened: Any, key: str) -> None:
     async with opened(app_context=three_sessions) as seen:
@@ -228,8 +211,8 @@ async def test_session_can_be_renamed(three_sessions: AppContext, opened: Any, k
         await listed.press("s", "g", key)
         await listed.type("-1")
         await listed.press("enter")
-        await listed.until(lambda: "renamed alpha to alpha-1" in listed.word)
-        await listed.until(lambda: listed.chosen == "alpha-1")
+        await seen.until(lambda: "renamed alpha to alpha-1" in listed.word)
+        await seen.until(lambda: listed.chosen == "alpha-1")
         assert (paths.folder() / "alpha-1.json").exists()
 
 
@@ -239,14 +222,14 @@ async def test_renaming_to_an_existing_name_shows_an_error(three_sessions: AppCo
         await listed.press("m", *["backspace"] * 5)
         await listed.type("beta")
         await listed.press("enter")
-        await listed.until(lambda: "a session with this name already exists" in listed.word)
+        await seen.until(lambda: "a session with this name already exists" in listed.word)
         assert len(listed.rows) == 3
         assert seen.app.focused.value == "beta" and "new name:" in listed.text
         bar = seen.app.screen.query_one(ActionBar)
         assert bar.query_one("#log").region.y == bar.query_one("#typing").region.y + 1
         await listed.type("-2")
         await listed.press("enter")
-        await listed.until(lambda: listed.chosen == "beta-2")
+        await seen.until(lambda: listed.chosen == "beta-2")
         assert seen.app.focused is None
 
 
@@ -256,10 +239,10 @@ async def test_note_is_saved_shown_and_searchable(three_sessions: AppContext, op
         await listed.press("w")
         await listed.type("new driver")
         await listed.press("enter")
-        await listed.until(lambda: "note      new driver" in listed.text)
+        await seen.until(lambda: "note      new driver" in listed.text)
         assert operations.note_of(paths.folder() / "gamma.json") == "new driver"
         await listed.press("w", *["backspace"] * 10, "enter")
-        await listed.until(lambda: "note removed" in listed.word)
+        await seen.until(lambda: "note removed" in listed.word)
 
 
 @pytest.mark.parametrize("key", ["X", "delete"])
@@ -274,7 +257,7 @@ async def test_delete_asks_for_confirmation_once(three_sessions: AppContext, ope
         await listed.press(key, "j", key)
         assert "Delete beta" in listed.word
         await listed.press(key)
-        await listed.until(lambda: len(listed.rows) == 2)
+        await seen.until(lambda: len(listed.rows) == 2)
         assert listed.word == "deleted beta"
         assert listed.chosen == "alpha"
 
@@ -286,17 +269,17 @@ async def test_export_asks_before_overwriting_a_file(three_sessions: AppContext,
         assert seen.app.screen.query_one(ActionBar).purpose == "export"
         await listed.press("enter")
         path = three_sessions.folder / "gamma.md"
-        await listed.until(lambda: "wrote " in listed.word)
+        await seen.until(lambda: "wrote " in listed.word)
         assert path.read_text().startswith("# Benchmark report: tiny-bert")
         path.write_text("mine")
         await listed.press("E", "enter")
-        await listed.until(lambda: "already exists" in listed.word)
+        await seen.until(lambda: "already exists" in listed.word)
         assert "E overwrite  esc keep" in listed.text
         await listed.press("escape", "E", "enter")
-        await listed.until(lambda: "already exists" in listed.word)
+        await seen.until(lambda: "already exists" in listed.word)
         assert path.read_text() == "mine"
         await listed.press("E")
-        await listed.until(lambda: "wrote " in listed.word)
+        await seen.until(lambda: "wrote " in listed.word)
         assert path.read_text() != "mine"
 
 
@@ -310,14 +293,14 @@ async def test_session_file_can_be_imported(three_sessions: AppContext, opened: 
         await listed.press("i")
         await listed.type("none.json")
         await listed.press("enter")
-        await listed.until(lambda: "can't be read" in listed.word)
+        await seen.until(lambda: "can't be read" in listed.word)
         assert "can't be read" in listed.text
         await listed.press("enter")
-        await listed.until(lambda: "can't be read" in listed.text)
+        await seen.until(lambda: "can't be read" in listed.text)
         await listed.press("ctrl+u")
         await listed.type("delta.json")
         await listed.press("enter")
-        await listed.until(lambda: "imported delta" in listed.word and len(listed.rows) == 4)
+        await seen.until(lambda: "imported delta" in listed.word and len(listed.rows) == 4)
         assert listed.chosen == "delta"
 
 
@@ -333,7 +316,7 @@ async def test_running_session_is_listed_first_and_cannot_be_deleted(
         await listed.press("m")
         await listed.type("2")
         await listed.press("enter")
-        await listed.until(lambda: "a running sweep can't be renamed" in listed.word)
+        await seen.until(lambda: "a running sweep can't be renamed" in listed.word)
         await listed.press("escape", "enter")
         assert listed.messages[0].engine is engine
 
@@ -368,14 +351,6 @@ async def test_truncated_session_file_shows_why_it_ended(three_sessions: AppCont
         assert "invalid steps event" in listed.text
 
 
-async def test_refresh_finds_new_sessions(three_sessions: AppContext, opened: Any, make_story: Any) -> None:
-    async with opened(app_context=three_sessions) as seen:
-        listed = await LibraryPilot(seen).begin()
-        make_story(paths.folder() / "new.json").begin().case(0).end().close()
-        await listed.press("f5")
-        await listed.until(lambda: len(listed.rows) == 4)
-
-
 async def test_r_resumes_the_remaining_cases(
     three_sessions: AppContext, opened: Any, engine: Any, make_story: Any
 ) -> None:
@@ -393,7 +368,7 @@ async def test_r_resumes_the_remaining_cases(
         assert "1 to run: r, or benchtui run --resume omega" in listed.text
         assert "r resume" in listed.text
         await listed.press("r")
-        await listed.until(lambda: bool(resumed))
+        await seen.until(lambda: bool(resumed))
         assert resumed == [path]
 
 
@@ -417,14 +392,14 @@ async def test_resume_asks_first_while_another_sweep_is_running(
         await listed.press("j")
         assert listed.chosen == "omega"
         await listed.press("r")
-        await listed.until(lambda: "Another sweep is running on this machine" in listed.text)
+        await seen.until(lambda: "Another sweep is running on this machine" in listed.text)
         assert resumed == []
         await listed.press("escape")
         assert listed.word == "" and resumed == []
         await listed.press("r")
-        await listed.until(lambda: "Another sweep is running on this machine" in listed.text)
+        await seen.until(lambda: "Another sweep is running on this machine" in listed.text)
         await listed.press("w")
-        await listed.until(lambda: bool(resumed))
+        await seen.until(lambda: bool(resumed))
         assert resumed == [(path, True)]
 
 
@@ -445,14 +420,14 @@ async def test_resuming_asks_and_starts_only_after_yes(
     async with opened(app_context=replace(three_sessions, resume=resume)) as seen:
         listed = await LibraryPilot(seen).begin()
         await listed.press("r")
-        await listed.until(lambda: "set LD_PRELOAD=/elsewhere/none.so" in listed.text)
+        await seen.until(lambda: "set LD_PRELOAD=/elsewhere/none.so" in listed.text)
         await listed.press("escape")
-        await listed.until(lambda: "not started: its code or variables" in listed.word)
+        await seen.until(lambda: "not started: its code or variables" in listed.word)
         assert given == [frozenset()]
         await listed.press("r")
-        await listed.until(lambda: "set LD_PRELOAD=/elsewhere/none.so" in listed.text)
+        await seen.until(lambda: "set LD_PRELOAD=/elsewhere/none.so" in listed.text)
         await listed.press("y")
-        await listed.until(lambda: len(given) == 3)
+        await seen.until(lambda: len(given) == 3)
         assert given[1:] == [frozenset(), keys(needed)]
 
 
@@ -464,7 +439,7 @@ async def test_failed_resume_shows_the_reason(three_sessions: AppContext, opened
         listed = await LibraryPilot(seen).begin()
         assert "u resume" not in listed.text
         await listed.press("r")
-        await listed.until(lambda: "no cases left to run" in listed.word)
+        await seen.until(lambda: "no cases left to run" in listed.word)
         assert listed.messages == []
 
 
@@ -486,29 +461,12 @@ async def test_questions_and_hints_name_mapped_keys(
         await listed.press("f5")
         assert "f5: delete.  esc: keep." in listed.word and "f5 delete  esc keep" in listed.text
         await listed.press("escape", "f7")
-        await listed.until(lambda: "w: wait, then start" in listed.text)
+        await seen.until(lambda: "w: wait, then start" in listed.text)
         (mapped.folder / "omega.md").write_text("mine")
         await listed.press("escape", "f6", "enter")
-        await listed.until(lambda: "f6: overwrite." in listed.word and "esc: keep." in listed.word)
+        await seen.until(lambda: "f6: overwrite." in listed.word and "esc: keep." in listed.word)
         await listed.press("f6")
-        await listed.until(lambda: "wrote " in listed.word)
-
-
-async def test_help_lists_the_keys_and_closes(three_sessions: AppContext, opened: Any) -> None:
-    async with opened(app_context=three_sessions) as seen:
-        listed = await LibraryPilot(seen).begin()
-        await listed.press("question_mark")
-        assert isinstance(seen.app.screen, Page)
-        assert "Mark for comparison: the first" in listed.text and "moves to the next" in listed.text
-        await listed.press("escape")
-        assert isinstance(seen.app.screen, Library)
-
-
-async def test_q_quits(three_sessions: AppContext, opened: Any) -> None:
-    async with opened(app_context=three_sessions) as seen:
-        listed = await LibraryPilot(seen).begin()
-        await listed.press("q")
-    assert seen.app.return_value.how == "closed"
+        await seen.until(lambda: "wrote " in listed.word)
 
 
 async def test_results_of_another_tool_can_be_imported(three_sessions: AppContext, opened: Any) -> None:
@@ -518,7 +476,7 @@ async def test_results_of_another_tool_can_be_imported(three_sessions: AppContex
         await listed.press("i")
         await listed.type(str(fixture))
         await listed.press("enter")
-        await listed.until(lambda: "imported optimum-benchmark" in listed.word and len(listed.rows) == 4)
+        await seen.until(lambda: "imported optimum-benchmark" in listed.word and len(listed.rows) == 4)
 
 
 async def test_table_of_no_known_tool_is_imported_by_a_map(
@@ -530,18 +488,18 @@ async def test_table_of_no_known_tool_is_imported_by_a_map(
         await listed.press("i")
         await listed.type(str(tmp_path / "t.csv"))
         await listed.press("enter")
-        await listed.until(lambda: isinstance(seen.app.screen, ImportDialog))
+        await seen.until(lambda: isinstance(seen.app.screen, ImportDialog))
         await listed.press("escape")
-        await listed.until(lambda: not isinstance(seen.app.screen, ImportDialog))
+        await seen.until(lambda: not isinstance(seen.app.screen, ImportDialog))
         await listed.press("i")
         await listed.type(str(tmp_path / "t.csv"))
         await listed.press("enter")
-        await listed.until(lambda: isinstance(seen.app.screen, ImportDialog))
+        await seen.until(lambda: isinstance(seen.app.screen, ImportDialog))
         dialog = seen.app.screen
         await listed.type("batch=batch_size,latency=step_ms")
-        await listed.until(lambda: len(dialog._mapped.cases) == 2)
+        await seen.until(lambda: len(dialog._mapped.cases) == 2)
         await listed.press("enter")
-        await listed.until(lambda: "imported t, results of table" in listed.word and len(listed.rows) == 4)
+        await seen.until(lambda: "imported t, results of table" in listed.word and len(listed.rows) == 4)
 
 
 async def test_click_selects_a_session_sorts_and_a_double_click_opens(

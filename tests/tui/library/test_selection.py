@@ -90,13 +90,13 @@ def test_filter_matches_name_host_model_and_note(words: str, expected: list[str]
     assert names(shown(THREE, words, "date")) == expected
 
 
-def test_move_stops_at_the_ends_and_move_wrapping_wraps_around() -> None:
+def test_move_stops_at_the_ends_or_wraps_around() -> None:
     made = selection()
     made.move(-1)
     assert made.at == 0
-    made.move_wrapping(-1)
+    made.move(-1, wrap=True)
     assert made.at == 2
-    made.move_wrapping(1)
+    made.move(1, wrap=True)
     assert made.at == 0
     made.move(100)
     assert made.at == 2
@@ -165,7 +165,7 @@ def test_number_of_marks_is_limited_to_the_number_of_letters() -> None:
 def test_empty_library_has_no_selection() -> None:
     made = selection([])
     made.move(1)
-    made.move_wrapping(1)
+    made.move(1, wrap=True)
     assert made.toggle_mark()
     assert made.chosen is None and made.to_compare == []
 

@@ -20,8 +20,6 @@ from benchtui.tui.shell.settings import Settings
 from benchtui.tui.shell.terminal import TerminalHandle
 from benchtui.tui.widgets.frame import Frame
 
-SIZES = [(80, 24), (120, 40), (200, 50)]
-
 
 async def test_a_starting_session_shows_its_plan(story: Any, engine: Any, opened: Any) -> None:
     story.begin()
@@ -169,17 +167,6 @@ async def test_one_gpu_has_all_readings_in_one_row(story: Any, engine: Any, open
         assert "host CPU" in host and "110% of 16 cores" in host and "11/60GiB" in host
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 50)])
-async def test_four_gpus_have_a_row_with_bars_each_on_every_terminal(
-    size: tuple[int, int], story: Any, engine: Any, opened: Any
-) -> None:
-    story.begin(gpus=4).start(0).prepare(0).telemetry(4)
-    async with opened(story.path, engine, size=size) as seen:
-        rows = [row for row in seen.panel("gauges") if "330/400W" in row]
-        assert [row[:2] for row in rows] == ["▸0", "⚑1", "⚑2", "⚑3"]
-        assert all(row.count("▕") == 3 for row in rows)
-
-
 async def test_selected_case_marks_its_own_gpu(story: Any, engine: Any, opened: Any) -> None:
     story.begin(gpus=2, device="cuda:0").start(0).prepare(0, gpu_uuid="GPU-1").telemetry(2).finish(0)
     story.start(1).prepare(1).telemetry(2)
@@ -205,15 +192,6 @@ async def test_heading_names_every_kind_of_gpu(
     story.begin(gpus=4)
     async with opened(story.path, engine) as seen:
         assert "2 x A, 2 x B" in seen.panel("heading")[0]
-
-
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_a_throttled_gpu_is_highlighted(
-    size: tuple[int, int], story: Any, engine: Any, opened: Any
-) -> None:
-    story.begin().telemetry(throttle="sw_thermal")
-    async with opened(story.path, engine, size=size) as seen:
-        assert "THROTTLED" in " ".join(seen.panel("gauges"))
 
 
 async def test_gauges_of_an_ended_session_are_marked_as_old(story: Any, engine: Any, opened: Any) -> None:
@@ -295,21 +273,6 @@ async def test_an_invalid_line_in_the_file_is_reported_without_a_crash(
         await seen.look()
         assert "line 8: not a session event" in " ".join(seen.panel("log"))
         assert "✓ ok" in seen.table[0]
-
-
-@pytest.mark.parametrize("size", SIZES)
-async def test_no_panel_is_cut_off_at_the_edges(
-    story: Any, engine: Any, opened: Any, size: tuple[int, int]
-) -> None:
-    story.begin().telemetry().case(0, 1234.5, 20, "random weights").start(1).prepare(1, "random weights")
-    story.steps(1, [1300.0] * 3)
-    async with opened(story.path, engine, size=size) as seen:
-        rows = seen.text.split("\n")
-        assert len(rows) == size[1]
-        assert all(len(row) <= size[0] for row in rows)
-        assert rows[0].endswith("left")
-        assert "samples/s" in seen.panel("current")[2]
-        assert "1,230" in seen.table[0]
 
 
 @pytest.mark.parametrize("size", [(55, 20), (50, 15), (40, 3)])
@@ -507,57 +470,12 @@ async def test_the_selected_case_is_shown_in_the_upper_panels(story: Any, engine
         assert not any(row.startswith("▸") for row in seen.table)
 
 
-async def test_help_and_case_details_open_as_screens(story: Any, engine: Any, opened: Any) -> None:
-    story.begin().case(0, 10.0, 120, "random weights").start(1)
-    async with opened(story.path, engine) as seen:
-        await seen.press("question_mark")
-        assert isinstance(seen.app.screen, Page)
-        assert "detach" in seen.text
-        await seen.press("escape", "g", "enter")
-        assert isinstance(seen.app.screen, CaseScreen)
-        assert "random weights" in seen.text
-        await seen.press("q")
-        assert isinstance(seen.app.screen, Monitor)
-
-
-async def test_pages_scroll(story: Any, engine: Any, opened: Any) -> None:
-    story.begin().case(0)
-    async with opened(story.path, engine, size=(80, 24)) as seen:
-        await seen.press("f1")
-        top = seen.panel("page")[0]
-        await seen.press("down", "down")
-        assert seen.panel("page")[0] != top
-        await seen.press("end", "pagedown")
-        assert "interrupted" in seen.panel("page")[-1]
-        await seen.press("home")
-        assert seen.panel("page")[0] == top
-
-
 async def test_quiet_mode_is_the_default_on_two_processors(story: Any, engine: Any, opened: Any) -> None:
     story.begin(cpu_count=2).start(0)
     async with opened(story.path, engine) as seen:
         assert seen.panel("heading")[1].endswith("quiet, 1 Hz")
         await seen.press("Q")
         assert "quiet, 1 Hz" not in seen.panel("heading")[1]
-
-
-async def test_the_overhead_is_shown_on_request(story: Any, engine: Any, opened: Any) -> None:
-    story.begin().telemetry()
-    async with opened(story.path, engine) as seen:
-        await seen.press("D")
-        assert "measuring the UI" in seen.panel("log")[-1]
-        await seen.press("D")
-        assert "measuring" not in seen.panel("log")[-1]
-
-
-async def test_a_key_switches_themes(story: Any, engine: Any, opened: Any) -> None:
-    story.begin()
-    async with opened(story.path, engine) as seen:
-        seen_themes = {seen.app.theme}
-        for _ in range(4):
-            await seen.press("t")
-            seen_themes.add(seen.app.theme)
-        assert len(seen_themes) == 5
 
 
 async def test_the_command_palette_lists_every_action(story: Any, engine: Any, opened: Any) -> None:
@@ -580,14 +498,6 @@ async def test_the_command_palette_lists_every_action(story: Any, engine: Any, o
         assert "✓ ok" in seen.table[1]
 
 
-async def test_ascii_mode_uses_only_ascii(story: Any, engine: Any, opened: Any) -> None:
-    story.begin().telemetry().case(0, 10.0, 20, "random weights").start(1).finish(1, "oom", reason="full")
-    async with opened(story.path, engine, ascii_only=True) as seen:
-        assert seen.text.isascii()
-        await seen.press("question_mark")
-        assert seen.text.isascii()
-
-
 async def test_a_full_plan_can_be_shown_and_scrolled(story: Any, engine: Any, opened: Any) -> None:
     story.begin(batch_sizes=tuple(range(1, 5_001))).case(0)
     async with opened(story.path, engine) as seen:
@@ -596,24 +506,6 @@ async def test_a_full_plan_can_be_shown_and_scrolled(story: Any, engine: Any, op
         assert "bs 5000" in seen.table[-1] and seen.table[-1].startswith("▸")
         await seen.press("g")
         assert "bs    1" in seen.table[0]
-
-
-async def test_no_color_is_respected(
-    story: Any, engine: Any, opened: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("NO_COLOR", "1")
-    story.begin().case(0)
-    async with opened(story.path, engine) as seen:
-        styles = {
-            segment.style
-            for strip in seen.app.screen._compositor.render_strips()
-            for segment in strip
-            if segment.style
-        }
-        colors = {color for style in styles for color in (style.color, style.bgcolor) if color is not None}
-        assert all(color.is_default for color in colors)
-        assert "✓ ok" in seen.table[0]
-        assert seen.app._symbols.fills == "█▓▒░"
 
 
 @pytest.mark.parametrize("ms", [0.0, 5e-324, 1e9])

@@ -275,12 +275,6 @@ async def test_the_selected_case_stays_selected_after_seeking(recorded: Path, op
         assert isinstance(seen.app.screen, CaseScreen)
 
 
-async def test_help_describes_the_replay(recorded: Path, opened: Any) -> None:
-    async with opened(recorded, start=Start()) as seen:
-        await seen.press("question_mark")
-        assert "Play faster: up to 64x" in seen.text and "0 to 9" in seen.text
-
-
 async def test_the_palette_lists_transport_actions_and_no_live_ones(recorded: Path, opened: Any) -> None:
     async with opened(recorded, start=Start()) as seen:
         names = {command.title for command in seen.app.palette_commands.of(seen.app.screen)}

@@ -13,7 +13,7 @@ def _line(word: str, width: int, height: int, symbols: Symbols) -> list[Line]:
 
 class OnePanel(PanelScreen[None]):
     def compose(self) -> ComposeResult:
-        yield Panel[str](_line, UNICODE, id="panel")
+        yield Panel(_line, UNICODE, id="panel")
 
 
 class Shown(App[None]):

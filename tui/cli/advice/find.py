@@ -1,7 +1,7 @@
 """``benchtui find``: the best configuration of a model on this machine, within a time limit."""
 
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Unpack
 
 import click
 
@@ -17,7 +17,7 @@ from benchtui.sessions.advice.objectives import OBJECTIVES
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import TASKS, Answers, Find, Need, Sweep, toml_writer
 from benchtui.sessions.sweep.ranges import seconds
-from benchtui.tui.cli.advice.optimal import need_named, parse_power, parse_size, parse_time
+from benchtui.tui.cli.advice.optimal import LimitOptions, limit_options, need_named
 from benchtui.tui.cli.consent.permissions import trust_option
 from benchtui.tui.cli.options import complete_model, json_option, session_option, set_option
 from benchtui.tui.cli.run import run_to_end
@@ -42,16 +42,12 @@ def _varied(_context: click.Context, _parameter: click.Parameter, text: str | No
         raise click.BadParameter(str(error)) from error
 
 
-class FindOptions(TypedDict):
+class FindOptions(LimitOptions):
     """Objective and constraints, as options."""
 
     objective: Need
     steps: int | None
     answers: Answers
-    max_vram_mb: float | None
-    max_p99_ms: float | None
-    max_latency_ms: float | None
-    max_power_w: float | None
     min_samples_per_s: float | None
 
 
@@ -81,34 +77,7 @@ class FindOptions(TypedDict):
     help="Options to try, separated by commas.  [default: those that the device and the task support, of"
     f" {', '.join(VARIED)}]",
 )
-@click.option(
-    "--max-vram",
-    "max_vram_mb",
-    callback=parse_size,
-    metavar="SIZE",
-    help="Maximum peak memory on the device, such as 8GB.",
-)
-@click.option(
-    "--max-p99",
-    "max_p99_ms",
-    callback=parse_time,
-    metavar="TIME",
-    help="Maximum p99 of the step time, such as 50ms.",
-)
-@click.option(
-    "--max-latency",
-    "max_latency_ms",
-    callback=parse_time,
-    metavar="TIME",
-    help="Maximum typical step, such as 50ms.",
-)
-@click.option(
-    "--max-power",
-    "max_power_w",
-    callback=parse_power,
-    metavar="POWER",
-    help="Maximum mean power, such as 300W.",
-)
+@limit_options
 @click.option(
     "--min-throughput",
     "min_samples_per_s",

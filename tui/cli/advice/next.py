@@ -16,11 +16,11 @@ from benchtui.tui.cli.consent.permissions import trust_option
 from benchtui.tui.cli.exit_status import FAILED
 from benchtui.tui.cli.options import (
     JudgingOptions,
-    baseline_option,
     complete_session,
     json_option,
+    judging_options,
+    output_option,
     printable,
-    same_within_option,
     verdict_settings,
 )
 from benchtui.tui.cli.run import run_to_end, target_of
@@ -31,18 +31,11 @@ from benchtui.tui.cli.watch import start_engine
 
 @click.command("next")
 @click.argument("sources", metavar="SESSION...", nargs=-1, required=True, shell_complete=complete_session)
-@click.option(
-    "-o",
-    "--output",
-    "path",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Sweep file to write; no existing file is overwritten.",
-)
+@output_option("Sweep file to write; no existing file is overwritten.", "path")
 @click.option("--toml", is_flag=True, help="Print the sweep instead of the questions, which go to stderr.")
 @click.option("--run", "run_now", is_flag=True, help="Run the sweep now, and append its rounds to the session.")
 @trust_option
-@baseline_option
-@same_within_option
+@judging_options
 @json_option("Print questions and sweep as JSON.")
 def decide_next(
     sources: tuple[str, ...],

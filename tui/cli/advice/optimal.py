@@ -27,11 +27,11 @@ from benchtui.sessions.sweep.toml_reader import parse_sweep
 from benchtui.sessions.text.formatting import listed
 from benchtui.tui.cli.exit_status import FAILED
 from benchtui.tui.cli.options import (
-    baseline_option,
     complete_session,
     json_option,
+    judging_options,
     printable,
-    same_within_option,
+    together,
     verdict_settings,
 )
 from benchtui.tui.cli.text import optimal as output
@@ -76,9 +76,33 @@ objective_option = click.option(
     " and joules, or the cost per sample, which is lowest at the highest throughput.  [default:"
     " throughput, or that of the search if it is one]",
 )
-parse_size = _quantity("size", _SIZES_MB, "8GB")
-parse_time = _quantity("time", _TIMES_MS, "50ms")
-parse_power = _quantity("power", _POWERS_W, "300W")
+_SIZE = _quantity("size", _SIZES_MB, "8GB")
+_TIME = _quantity("time", _TIMES_MS, "50ms")
+_POWER = _quantity("power", _POWERS_W, "300W")
+_LIMITS = (
+    ("--max-vram", "max_vram_mb", _SIZE, "SIZE", "Maximum peak memory on the device, such as 8GB."),
+    ("--max-p99", "max_p99_ms", _TIME, "TIME", "Maximum p99 of the step time, such as 50ms."),
+    ("--max-latency", "max_latency_ms", _TIME, "TIME", "Maximum typical step, such as 50ms."),
+    ("--max-power", "max_power_w", _POWER, "POWER", "Maximum mean power, such as 300W."),
+)
+
+
+class LimitOptions(TypedDict):
+    """Limits of a case, as options."""
+
+    max_vram_mb: float | None
+    max_p99_ms: float | None
+    max_latency_ms: float | None
+    max_power_w: float | None
+
+
+limit_options = together(
+    *(
+        click.option(flag, name, callback=parse, metavar=metavar, help=text)
+        for flag, name, parse, metavar, text in _LIMITS
+    )
+)
+"""Options of ``LimitOptions``."""
 
 
 def _divergence(_context: click.Context, _parameter: click.Parameter, text: str | None) -> float | None:
@@ -94,13 +118,9 @@ def _divergence(_context: click.Context, _parameter: click.Parameter, text: str 
     return value
 
 
-class _Limits(TypedDict):
+class ConstraintOptions(LimitOptions):
     """Constraints, as options."""
 
-    vram_mb: float | None
-    p99_ms: float | None
-    latency_ms: float | None
-    power_w: float | None
     kl: float | None
     answer: AnswerVerdict | Literal["any"] | None
 
@@ -108,12 +128,7 @@ class _Limits(TypedDict):
 @click.command()
 @click.argument("sources", metavar="SESSION...", nargs=-1, required=True, shell_complete=complete_session)
 @objective_option
-@click.option(
-    "--max-vram", "vram_mb", callback=parse_size, help="Maximum peak memory on the device, such as 8GB."
-)
-@click.option("--max-p99", "p99_ms", callback=parse_time, help="Maximum p99 of the step time, such as 50ms.")
-@click.option("--max-latency", "latency_ms", callback=parse_time, help="Maximum typical step, such as 50ms.")
-@click.option("--max-power", "power_w", callback=parse_power, help="Maximum mean power, such as 300W.")
+@limit_options
 @click.option(
     "--max-kl",
     "kl",
@@ -133,8 +148,7 @@ class _Limits(TypedDict):
 )
 @click.option("--sequence-length", "length", type=click.IntRange(1), help="Consider only cases of this length.")
 @click.option("--model", help="Consider only cases of this model, in a session of several.")
-@baseline_option
-@same_within_option
+@judging_options
 @json_option("Print the decision as JSON.")
 @click.option(
     "--toml", "toml_path", metavar="FILE", help="Write a sweep with only the recommended case; - is stdout."
@@ -156,7 +170,7 @@ def optimal(
     as_snippet: bool,
     baseline: tuple[str, ...],
     same_within: float | None,
-    **limits: Unpack[_Limits],
+    **limits: Unpack[ConstraintOptions],
 ) -> None:
     """Recommend which of the measured cases to run, and how certain that is.
 
@@ -187,12 +201,12 @@ def optimal(
     sys.exit(0 if all(decision.best for decision in decisions) else FAILED)
 
 
-def _constraints(limits: _Limits) -> Constraints:
+def _constraints(limits: ConstraintOptions) -> Constraints:
     return Constraints(
-        vram_mb=limits["vram_mb"],
-        p99_ms=limits["p99_ms"],
-        latency_ms=limits["latency_ms"],
-        power_w=limits["power_w"],
+        vram_mb=limits["max_vram_mb"],
+        p99_ms=limits["max_p99_ms"],
+        latency_ms=limits["max_latency_ms"],
+        power_w=limits["max_power_w"],
         kl=limits["kl"],
         answer=None if limits["answer"] == "any" else limits["answer"],
     )

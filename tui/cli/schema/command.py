@@ -10,37 +10,6 @@ import msgspec
 from benchtui.sessions.export.json_document import PREFIX, SCHEMA, describe
 from benchtui.tui.cli.options import printable
 
-NAMES = (
-    "anonymize",
-    "attach",
-    "compare",
-    "continue",
-    "doctor",
-    "event",
-    "explain",
-    "export",
-    "find",
-    "import",
-    "keys",
-    "next",
-    "optimal",
-    "pause",
-    "plan",
-    "replay",
-    "reproduce",
-    "results",
-    "run",
-    "session",
-    "sessions",
-    "sessions-add",
-    "sessions-rename",
-    "slurm",
-    "steps",
-    "stop",
-    "sweep",
-    "themes",
-)
-"""Commands with ``--json``; rows of exports and of a session; files."""
 ALIASES = {
     "attach": "event",
     "continue": "stop",
@@ -52,6 +21,32 @@ ALIASES = {
     "sessions-rename": "sessions-add",
 }
 """Commands that print the document of another name."""
+NAMES = sorted(
+    (
+        *ALIASES,
+        "anonymize",
+        "compare",
+        "doctor",
+        "event",
+        "explain",
+        "import",
+        "keys",
+        "next",
+        "optimal",
+        "plan",
+        "results",
+        "run",
+        "session",
+        "sessions",
+        "sessions-add",
+        "slurm",
+        "steps",
+        "stop",
+        "sweep",
+        "themes",
+    )
+)
+"""Commands with ``--json``; rows of exports and of a session; files."""
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from benchtui.tui.cli.options import Command
+from benchtui.tui.cli.options import together
 from benchtui.tui.cli.text.output import print_json
 
 if TYPE_CHECKING:
@@ -19,16 +19,13 @@ Display = Literal["paged", "unpaged", "source"]
 """Rendered, in a pager if it is long, or without one; or as the content that is rendered, in JSON."""
 
 
-def display_options(command: Command) -> Command:
-    """Add the options for reports on a terminal."""
-    for option in (
-        # the page Report of the app renders the content itself
-        click.option("--source", is_flag=True, hidden=True),
-        click.option("--no-pager", is_flag=True, help="On a terminal: print a long report without a pager."),
-        click.option("--plain", is_flag=True, help="On a terminal: print what a pipe gets."),
-    ):
-        command = option(command)
-    return command
+display_options = together(
+    click.option("--plain", is_flag=True, help="On a terminal: print what a pipe gets."),
+    click.option("--no-pager", is_flag=True, help="On a terminal: print a long report without a pager."),
+    # the page Report of the app renders the content itself
+    click.option("--source", is_flag=True, hidden=True),
+)
+"""Options for reports on a terminal."""
 
 
 def display(form: str, output: Path | None, *, plain: bool, no_pager: bool) -> Display | None:

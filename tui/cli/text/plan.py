@@ -35,7 +35,7 @@ def plan_lines(
     yield f"{'':{digits}}  {'time s':>10} {'memory MB':>11}  case"
     for index in range(matrix.count):
         yield f"{index + 1:>{digits},}  {_case(matrix.cell(index))}"
-    *_, totals = matrix.survey()
+    totals = matrix.totals()
     yield totals_text(totals, sweep, SIGNS)
     if basis := basis_text(totals):
         yield basis
@@ -46,7 +46,7 @@ def planned(
 ) -> PlanJson:
     """Return the plan as a JSON record. ``missing`` is as in ``plan_lines``."""
     matrix = CaseGrid(sweep, estimator, missing)
-    *_, totals = matrix.survey()
+    totals = matrix.totals()
     return PlanJson(
         name=sweep.name,
         model=sweep.model,
