@@ -51,6 +51,7 @@ KEYS = keymap.table(
     ("shift+tab", "panel_before", "Previous panel", "", "view('previous')"),
     ("space", "freeze", "Freeze the display", "the sweep continues"),
     ("Q", "quiet", "Toggle quiet mode", "draw once per second while a case is measured"),
+    ("D", "cost", "Show the overhead of the UI"),
     ("y", "copy_row", "Copy the row as markdown", "to the clipboard, over SSH too", "open('row')"),
     ("Y", "copy_report", "Copy the report as markdown", "", "open('report')"),
     ("E", "export", "Export the report", "to a markdown file", "ask('export')"),

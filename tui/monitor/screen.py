@@ -38,7 +38,7 @@ from benchtui.tui.shell.navigation import (
     Opened,
 )
 from benchtui.tui.shell.preferences import Preferences
-from benchtui.tui.shell.refresh_rate import HZ, QUIET_HZ, RefreshRate
+from benchtui.tui.shell.refresh_rate import HZ, QUIET_HZ, Meter, RefreshRate
 from benchtui.tui.shell.terminal import TerminalHandle
 from benchtui.tui.widgets.frame import Frame
 from benchtui.tui.widgets.key_bar import KeyBar
@@ -88,6 +88,7 @@ class Monitor(PanelScreen[None]):
         self._clock = clock
         self._announcer = Announcer(link, self.preferences.settings.notify)
         self._drew_s = clock()
+        self._meter = Meter(symbols)
         self._stop_requested = self._leaving = False
 
     def compose(self) -> ComposeResult:
@@ -252,6 +253,12 @@ class Monitor(PanelScreen[None]):
         self._refresh_rate.toggle(self.feed.processors)
         self.tick()
 
+    def action_cost(self) -> None:
+        """Toggle the display of the UI's own overhead."""
+        self._meter.toggle(self._link.bytes_written)
+        self.status_line.aside = self._meter.words
+        self.draw()
+
     def action_ask(self, what: str) -> None:
         """Open a prompt: ``filter``, ``add`` a case, or ``export`` a report."""
         from benchtui.tui.monitor.prompts import open_prompt  # lazy import: not needed for the first paint
@@ -299,6 +306,8 @@ class Monitor(PanelScreen[None]):
             if self._leaving:
                 self._leave()
         self._adjust_timer()
+        self._meter.update(self._link.bytes_written, self.feed.session.host.latest("engine_cpu_percent"))
+        self.status_line.aside = self._meter.words
         due = self._complete or self._clock() - self._drew_s >= self._period_s + READING_S
         drawn = due and self.draw()
         if self._complete and not drawn and self.view is not None and not self._link.congested:

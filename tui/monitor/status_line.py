@@ -40,6 +40,8 @@ class StatusLine:
         """Question waiting for an answer."""
         self.prompt: str | None = None
         """Text of the open prompt; None if there is none."""
+        self.aside = ""
+        """Text shown when there is nothing else to show."""
         self._feed = feed
         self._name = name
         """Name of the session on the command line."""
@@ -66,7 +68,7 @@ class StatusLine:
             session = self._feed.session
             resume = RESUME_HINT.format(name=self._feed.command_word(self._name))
             return Log(messages, resume if session.done < len(session.cases) else CUT_OFF, "bad")
-        return Log(messages, self.waiting(), "plain")
+        return Log(messages, self.waiting() or self.aside, "plain")
 
     def keys(self, frozen: bool, zoomed: bool) -> Keys:
         """Return the keys available now, at most seven."""

@@ -21,6 +21,7 @@ MEANINGS: dict[str, Meaning] = {
     "c": Meaning("compare the session, or the marked ones", ("compare",)),
     "C": Meaning("columns", ("columns", "done")),
     "d": Meaning("detach: leave, and let the sweep run; on Home, the demo", ("detach", "demo")),
+    "D": Meaning("overhead of the UI", ("cost",)),
     "e": Meaning("edit the value or the sweep", ("edit", "type")),
     "E": Meaning("export", ("export",)),
     "f": Meaning("next figure (metric); in a sweep, find the best case", ("figure", "search")),

@@ -132,8 +132,9 @@ def _is_sound(message: Message) -> bool:
 
 
 class Terminal(LinuxDriver):
-    """Textual's driver, dropping output once the terminal is closed."""
+    """Textual's driver, counting bytes written and dropping output once the terminal is closed."""
 
+    bytes_written = 0
     lost = False
     """Whether the terminal is closed; all further output is dropped."""
 
@@ -197,6 +198,7 @@ class Terminal(LinuxDriver):
     def write(self, data: str) -> None:
         """Write to the terminal, unless it is closed."""
         if not self.lost:
+            self.bytes_written += len(data.encode())
             super().write(data)
 
     def run_input_thread(self) -> None:
@@ -254,3 +256,8 @@ class TerminalHandle:
     def congested(self) -> bool:
         """Whether drawing now would only add to the output queue."""
         return self.terminal is not None and self.terminal.congested
+
+    @property
+    def bytes_written(self) -> int | None:
+        """Bytes sent so far; None if not counted."""
+        return None if self.terminal is None else self.terminal.bytes_written

@@ -94,7 +94,7 @@ async def test_mapped_key_works_and_is_shown_in_the_help(
     story: Any, engine: Any, opened: Any, app_context: Any
 ) -> None:
     story.begin().start(0)
-    keys = {"monitor.skip": "f5", "monitor.help": "f2", "monitor.quit": "f10", "monitor.quiet": "ctrl+c"}
+    keys = {"monitor.skip": "f5", "monitor.help": "f2", "monitor.quit": "f10", "monitor.cost": "ctrl+c"}
     mine = replace(app_context, preferences=Preferences(Settings(keys=keys)))
     async with opened(story.path, engine, app_context=mine) as seen:
         await seen.press("x")
