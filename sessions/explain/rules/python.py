@@ -21,6 +21,8 @@ MANY_OPERATORS = 200
 """Minimum number of operators per step whose calls are worth counting."""
 CALL_US = 3.0
 """Time to call an operator of torch from Python, whatever it computes."""
+WITHIN_US = 0.7
+"""Time to call an operator from another one."""
 ITEMS = ("aten::item", "aten::_local_scalar_dense", "aten::is_nonzero", "aten::equal")
 """Operators that give Python a number: ``.item()``, ``float(x)``, ``if x:``."""
 
@@ -48,21 +50,24 @@ def items(case: ExplainedCase) -> Finding | None:
 def many_operators(case: ExplainedCase) -> Finding | None:
     """Find a CPU step whose operators are so short that calling them takes most of it, by plain steps alone."""
     profile = case.profile
-    if profile.busy_ms is not None or profile.launches < MANY_OPERATORS:
+    within = max(0.0, sum(kernel.count for kernel in profile.kernels) - profile.launches)
+    if profile.busy_ms is not None or profile.launches + within < MANY_OPERATORS or not profile.plain_ms:
         return None
     if items(case):
         return None
-    each_us = 1000 * profile.plain_ms / profile.launches
-    share = min(1.0, CALL_US / each_us) if each_us else 0.0
+    calls_ms = (profile.launches * CALL_US + within * WITHIN_US) / 1000
+    share = min(1.0, calls_ms / profile.plain_ms)
     if share < SHARE:
         return None
     most = max(profile.kernels, key=lambda kernel: kernel.ms)
     shape = f" on {most.shape}" if most.shape else ""
+    others = f", which call {ceil(within):,} others" if within > profile.launches else ""
+    each_us = 1000 * profile.plain_ms / max(profile.launches, 1.0)
     sentence = (
         f"{ceil(profile.launches):,} operators are called from Python per step of {ms_text(profile.plain_ms)}"
         f" without the profiler, such as {most.name}{shape} ({most.count:,.0f} times): {number(each_us)} µs"
-        " each. A call alone takes 1 to 3 µs, whatever it computes: a batched call in place of a loop, fewer"
-        " calls on larger tensors, or compile=default, save most of that."
+        f" each{others}. A call alone takes 1 to 3 µs, whatever it computes: a batched call in place of a loop,"
+        " fewer calls on larger tensors, or compile=default, save most of that."
     )
     return timed(
         case, "many operators", sentence, "medium", share * profile.step_ms, remedy={"compile": "default"}
@@ -70,7 +75,7 @@ def many_operators(case: ExplainedCase) -> Finding | None:
 
 
 def diagnosing(case: ExplainedCase) -> Finding | None:
-    """Find modes for debugging that are on. What they cost is within the time of Python and its calls."""
+    """Find modes that slow a step: Python and its calls, or what would run in faster code."""
     modes = case.profile.diagnostics
     if not modes:
         return None
@@ -80,7 +85,8 @@ def diagnosing(case: ExplainedCase) -> Finding | None:
     )
     if case.differs:
         return Finding("diagnostics", sentence, "high")
-    return timed(case, "diagnostics", sentence, "high", case.ms("python", "other"))
+    slower = ("matmul",) if any(mode.startswith("oneDNN") for mode in modes) else ()
+    return timed(case, "diagnostics", sentence, "high", case.ms("python", "other", *slower))
 
 
 def collecting(case: ExplainedCase) -> Finding | None:
@@ -143,8 +149,10 @@ def unexplained_gaps_ms(case: ExplainedCase) -> float:
 def _plain_gaps_ms(case: ExplainedCase) -> float:
     """Return the time without an operator that a plain step can have.
 
-    Operators leave no more of it, and its thread doesn't run longer than its CPU time.
+    Operators leave no more of it, apart from waits for a processor that come and go, and its thread doesn't run
+    longer than its CPU time.
     """
     profile, gaps_ms = case.profile, case.ms("python")
     ran_ms = in_profile(case, profile.host.cpu_ms) if profile.host else gaps_ms
-    return max(0.0, min(gaps_ms, profile.plain_ms - (profile.step_ms - gaps_ms), ran_ms))
+    left_ms = profile.plain_ms + case.lost_ms - (profile.step_ms - gaps_ms)
+    return max(0.0, min(gaps_ms, left_ms, ran_ms))

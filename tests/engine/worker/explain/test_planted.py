@@ -87,6 +87,12 @@ def test_copies_are_found(own: Callable[..., Sweep], profile: Profile) -> None:
     assert copied.name == "aten::copy_" and copied.count == 5.0 and copied.bytes == 5 * 8_000_000
 
 
+def test_step_that_cannot_be_intercepted_has_a_profile(own: Callable[..., Sweep], profile: Profile) -> None:
+    """Printing a large tensor fails while operators are intercepted."""
+    found = profile(own("x = torch.ones(200, 200)\nreturn Step(lambda: repr(x))", "iterations=3"))
+    assert found.kernels and "Error" in found.absent["denormals"]
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("body", "rule"),
