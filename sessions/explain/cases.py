@@ -177,7 +177,8 @@ class ExplainedCase(msgspec.Struct, frozen=True):
 
     @property
     def _undelayed_share(self) -> float:
-        return self._undelayed_ms / self.profile.plain_ms if self.profile.plain_ms else 1.0
+        whole_ms = self.profile.host.step_ms if self.profile.host else 0.0
+        return max(0.0, 1 - self.lost_ms / whole_ms) if whole_ms else 1.0
 
     def takes(self, ms: float, least: float) -> bool:
         """Return whether a time is at least this share of the profiled step without waits for a processor."""

@@ -1,5 +1,6 @@
 """Rules about the host: what the main thread waits for, other threads and processes, the kernel, Python."""
 
+from collections import defaultdict
 from collections.abc import Iterable
 
 from benchtui.sessions.explain.cases import ExplainedCase
@@ -335,6 +336,11 @@ def mapped_mb(host: HostUse) -> float:
 
 
 def mostly(case: ExplainedCase) -> str:
-    """Return the place where Python code runs most, as the end of a sentence."""
+    """Return the line that runs Python code most, rather than operators, as the end of a sentence."""
+    lines = defaultdict[str, float](float)
+    for place in case.profile.places:
+        lines[place.where] += place.share * {"python": 1, "native": -1}.get(place.activity, 0)
     places = [place for place in case.profile.places if place.activity == "python"]
-    return f"; most of it{at_place(places)}" if places and places[0].share >= SHARE else ""
+    places.sort(key=lambda place: -lines[place.where])
+    share = sum(place.share for place in places if place.where == places[0].where)
+    return f"; most of it{at_place(places)}" if share >= SHARE else ""

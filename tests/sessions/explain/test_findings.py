@@ -573,6 +573,19 @@ def test_native_code_is_told_from_python(explain: Explain) -> None:
     assert "most of it at own.py:7, `json.loads(text)`" in python["Python gaps"] and "native code" not in python
 
 
+def test_line_that_runs_operators_is_no_native_code_outside_of_torch(explain: Explain) -> None:
+    """Recorded next to a neighbor, where products took 66% of the profiled steps, or 2%."""
+    lines = (
+        place("native", code="left @ right", share=0.44),
+        place("python", code="left @ right", share=0.18),
+        place("python", "own.py:9", code="sorted(rows)", share=0.17),
+        place("python", "own.py:9", code="sorted(rows)", share=0.12),
+    )
+    for families in ({"matmul": 66.0, "python": 34.0}, {"matmul": 2.0, "python": 98.0}):
+        sentences = found(explain(families, places=lines))
+        assert "`sorted(rows)`" in sentences["Python gaps"] and "native code" not in sentences
+
+
 def test_items_read_one_by_one(explain: Explain) -> None:
     item = kernel("aten::item", "other", 5.0, 500.0)
     case = explain({"other": 10.0, "python": 60.0, "matmul": 30.0}, kernels=(item,), launches=1000.0)
