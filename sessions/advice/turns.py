@@ -136,16 +136,11 @@ def _works_aside(case: CaseState) -> bool:
 
 def _aside(end: RoundFinished | CaseFinished, steps: int) -> float:
     """Return the use of processors by the children of a case, in a round without turns."""
-    used, span_s = end.environment, end.measured_s[1] - end.measured_s[0] if end.measured_s else 0.0
-    if (
-        end.turns
-        or not (steps and span_s > 0)
-        or used is None
-        or used.worker_cpu is None
-        or used.user_ms is None
-    ):
+    used = end.environment
+    if used is None or not (used.worker_cpu and used.user_ms and end.measured_s and steps) or end.turns:
         return 0.0
-    return used.worker_cpu - steps * (used.user_ms + (used.system_ms or 0.0)) / 1000 / span_s
+    own_s = steps * (used.user_ms + (used.system_ms or 0.0)) / 1000
+    return used.worker_cpu - own_s / max(end.measured_s[1] - end.measured_s[0], 1e-9)
 
 
 def _setting(question: OpenQuestion) -> tuple[Work, str]:

@@ -100,6 +100,12 @@ class _Stretch(msgspec.Struct, frozen=True):
         return self.others[1].children_s - self.others[0].children_s
 
     @property
+    def processors_s(self) -> float | None:
+        """CPU time of all processes on the processors of this one."""
+        before, after = (others.processors_s for others in self.others)
+        return None if before is None or after is None else after - before
+
+    @property
     def others_delay_s(self) -> float:
         """Time in which the other threads waited for a processor."""
         before, after = (others.delays_s for others in self.others)
@@ -169,16 +175,10 @@ class HostWatch:
 
     def _others_ms(self, own_ms: float) -> float | None:
         """Return the CPU time of other processes. The kernel counts processors in ticks of 10 ms."""
-        spans = [
-            (stretch.watched, *(others.processors_s for others in stretch.others)) for stretch in self._usual
-        ]
-        known_s = [
-            watched * (after - before)
-            for watched, before, after in spans
-            if before is not None and after is not None
-        ]
-        children_ms = self._each_ms(lambda stretch: stretch.children_s)
-        return max(0.0, _ms(sum(known_s) / self._steps) - own_ms - children_ms) if known_s else None
+        if any(stretch.processors_s is None for stretch in self._usual):
+            return None
+        everything_ms = self._each_ms(lambda stretch: stretch.processors_s or 0.0)
+        return max(0.0, everything_ms - own_ms - self._each_ms(lambda stretch: stretch.children_s))
 
     def _threads(self) -> Iterator[ThreadUse]:
         """Yield the Python threads besides this one that used a processor."""

@@ -181,17 +181,14 @@ def profile_step(
     diagnostics = diagnostic_modes()
     absent: dict[str, str] = {}
     name, kernels = str(device.torch_device), breakdown.kernels
-    if not on_gpu:
-        looked_at = result_or_reason(name, lambda: with_denormals(kernels, step))
-        if isinstance(looked_at, str):
-            absent["denormals"] = looked_at
-        else:
-            breakdown = breakdown._replace(kernels=looked_at)
+    looked_at = kernels if on_gpu else result_or_reason(name, lambda: with_denormals(kernels, step))
+    if isinstance(looked_at, str):
+        absent["denormals"], looked_at = looked_at, kernels
     memory = result_or_reason(name, lambda: memory_kinds(step, device.torch_device, workload.kv_cache_mb))
     if isinstance(memory, str):
         absent["memory"], memory = memory, MemoryKinds()
     return replace(
-        _profile(breakdown, turns, len(host.steps)),
+        _profile(breakdown._replace(kernels=looked_at), turns, len(host.steps)),
         places=places,
         filled_ms=round(host.filled_ms, 6),
         added_user_ms=round(turns.added_user_ms, 6),
