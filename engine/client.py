@@ -270,13 +270,11 @@ def explain(
     """Start profiling measured cases of a recorded session; the profiles are appended to its file.
 
     Without ``anyway``, machine and software must be the ones that measured the session. ``trace`` is the output
-    file for the profiler's trace of the first case. What the session runs and sets must have been allowed
+    file for the profiler's trace of the only case. What the session runs and sets must have been allowed
     before, or by ``consent``.
     """
-    traces = (str(trace.absolute()),) if trace else ()
-    return ExplainProcess(
-        path, ExplainOptions(cases=tuple(cases), anyway=anyway, traces=traces, consent=consent)
-    )
+    file = str(trace.absolute()) if trace else ""
+    return ExplainProcess(path, ExplainOptions(cases=tuple(cases), anyway=anyway, trace=file, consent=consent))
 
 
 def _environment() -> dict[str, str]:

@@ -89,8 +89,8 @@ class ExplainOptions(Record, frozen=True, kw_only=True):
     cases: tuple[int, ...]
     anyway: bool = False
     """Whether to explain them even if the machine, the software or files have changed."""
-    traces: tuple[str, ...] = ()
-    """Output files for the profiler's traces, in the order of ``cases``. Cases without a file get no trace."""
+    trace: str = ""
+    """Output file for the profiler's trace of the only case; empty for none."""
     consent: Consent = NO_CONSENT
     """What the user allows the session to run or set."""
 

@@ -142,11 +142,9 @@ class HostUse(Record, frozen=True, kw_only=True):
     """Time of a step."""
     cpu_ms: Milliseconds
     """CPU time of the main thread."""
-    asleep_ms: Milliseconds
-    """Time in which the main thread neither ran nor was ready to run; median."""
     delay_ms: Milliseconds | None = None
     """Time in which the main thread was ready to run but waited for a processor; median. Null if the kernel
-    doesn't count it; ``asleep_ms`` includes it then."""
+    doesn't count it."""
     user_ms: Milliseconds
     """CPU time of the process in its own code, on all processors."""
     kernel_ms: Milliseconds
@@ -157,8 +155,6 @@ class HostUse(Record, frozen=True, kw_only=True):
     """Page faults served without reading a disk."""
     huge_pages: Amount = 0.0
     """Huge pages that the kernel made for page faults of any process."""
-    disk_faults: Amount = 0.0
-    """Page faults that read a disk."""
     read_mb: Amount = 0.0
     """Bytes read from files, pipes and sockets, in units of 10**6."""
     written_mb: Amount = 0.0
@@ -171,8 +167,6 @@ class HostUse(Record, frozen=True, kw_only=True):
     """CPU time of other processes on the processors of this one; null if unknown."""
     threads: tuple[ThreadUse, ...] = ()
     """Other Python threads that used a processor."""
-    other_threads_ms: Milliseconds = 0.0
-    """CPU time of all threads that aren't Python's, such as those of operators."""
     other_delays_ms: Milliseconds = 0.0
     """Time in which threads other than the main one waited for a processor."""
 

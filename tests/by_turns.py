@@ -50,13 +50,13 @@ class HandMade:
         started = SessionStarted(t=0.0, id="a", created="", sweep=sweep, plan=plan, host=host, **more)
         self.session.apply(started)
 
-    def alone(self, *cases: int) -> "HandMade":
+    def alone(self, *cases: int, **environment: Any) -> "HandMade":
         """Add a round of each case, at one of the machine's paces."""
         for case in cases:
             self._start(case)
             times = self._times(case, [self.dice.choice(PACES)] * SLICES)
             self._t += ROUND_S
-            self._end(case, times, None)
+            self._end(case, times, None, environment)
         return self
 
     def by_turns(self, *cases: int, spread: float = 0.006, **environment: Any) -> "HandMade":

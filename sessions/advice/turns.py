@@ -10,6 +10,7 @@ from itertools import chain
 
 from benchtui.sessions.advice.open_questions import ROUNDS_WORTH, Obstacle, OpenQuestion
 from benchtui.sessions.estimates.stop_limits import TURNS_S
+from benchtui.sessions.events import CaseFinished, RoundFinished
 from benchtui.sessions.state.case import CaseState, peak_mb
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.noise import OWN_ROUNDS, pairs_by_turns
@@ -23,6 +24,8 @@ MOST_TRIES = 2
 """Pairs that are measured for each one that is wanted, because rounds next to a neighbor don't count."""
 MOST_MEMORY = 0.8
 """Share of the device's memory that the cases may need together."""
+MOST_ASIDE = 0.2
+"""Largest use of processors by the children of a case that takes turns; 1 is a full processor."""
 MOST_TOGETHER = 4
 """Maximum number of cases that take turns. The more there are, the further apart are their turns."""
 _UNDECIDABLE: tuple[Obstacle | None, ...] = ("files", "no interval")
@@ -103,6 +106,8 @@ class Turns:
         going_on = all(case.state == "queued" and case.index in self._results for case in question.cases)
         if not going_on or len({config.device for config in configs}) != 1:
             return False
+        if any(map(_works_aside, question.cases)):
+            return False
         short = max(row.typical_ms for row in self._rows(question)) <= MOST_STEP_MS
         return short and self._fit(question.cases)
 
@@ -122,6 +127,20 @@ class Turns:
 
     def _rows(self, question: OpenQuestion) -> Iterator[Result]:
         return (self._results[case.index] for case in question.cases)
+
+
+def _works_aside(case: CaseState) -> bool:
+    """Return whether the children of a case, such as a DataLoader's, would go on in the turns of others."""
+    return any(_aside(end, case.measured.of_round(number)) > MOST_ASIDE for number, end in enumerate(case.ends))
+
+
+def _aside(end: RoundFinished | CaseFinished, steps: int) -> float:
+    """Return the use of processors by the children of a case, in a round without turns."""
+    used = end.environment
+    if used is None or not (used.worker_cpu and used.user_ms and end.measured_s and steps) or end.turns:
+        return 0.0
+    own_s = steps * (used.user_ms + (used.system_ms or 0.0)) / 1000
+    return used.worker_cpu - own_s / max(end.measured_s[1] - end.measured_s[0], 1e-9)
 
 
 def _setting(question: OpenQuestion) -> tuple[Work, str]:

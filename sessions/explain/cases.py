@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from math import log
-from statistics import median
+from statistics import fmean, median
 
 import msgspec
 from msgspec.structs import replace
@@ -43,6 +43,8 @@ LEAST_UNDELAYED = 0.2
 """Smallest share of a step that is taken as its own, however long its threads waited for a processor."""
 MOSTLY_UNDELAYED = 0.9
 """Smallest such share of a step whose findings may have high confidence."""
+FAULT_MS = 0.0025
+"""Longest time in which the kernel maps and clears a page of memory."""
 OVER_PEAK = 1.05
 """Largest share of a measured peak that its error explains."""
 SLOWED = 0.15
@@ -109,16 +111,40 @@ class ExplainedCase(msgspec.Struct, frozen=True):
         usual = _usual_ms(self.case) or (self.measured_ms, self.measured_ms)
         longer = self._undelayed_ms > (1 + DIFFERS) * usual[1]
         longer = longer or self.profile.plain_ms > (1 + MOST_WAITING) * usual[1]
-        return longer or self.profile.plain_ms < (1 - DIFFERS) * (usual[0] - _measured_delay_ms(self.case))
+        shortest_ms = usual[0] - _measured_delay_ms(self.case) - _mapping_ms(*self.recorded_faults)
+        return longer or self.profile.plain_ms < (1 - DIFFERS) * shortest_ms
+
+    @property
+    def recorded_faults(self) -> tuple[float, float]:
+        """Page faults of a measured step, and the time of all threads in the kernel in milliseconds."""
+        used = [end.environment for end in self.case.ends if end.environment]
+        faults = [one.minor_faults_per_step or 0.0 for one in used]
+        return (fmean(faults), fmean(one.system_ms or 0.0 for one in used)) if used else (0.0, 0.0)
+
+    @property
+    def unprofiled_mapping_ms(self) -> float:
+        """Time, at most, in which the kernel mapped memory in a measured step that those of this run reused."""
+        host, whole_ms = self.profile.host, self.measured_ms
+        if host is None or not whole_ms:
+            return 0.0
+        faults, in_kernel_ms = self.recorded_faults
+        in_kernel_ms = _mapping_ms(faults - host.page_faults, in_kernel_ms - host.kernel_ms)
+        return max(0.0, min(in_kernel_ms, whole_ms - self.profile.plain_ms))
+
+    @property
+    def lost_ms(self) -> float:
+        """Time in which a plain step waited for processors that others used: operators wait for all threads."""
+        host = self.profile.host
+        if host is None:
+            return 0.0
+        operators_ms = host.step_ms * (1 - self.share("python", "wait", "input", "tokenizer", "compile"))
+        return min((host.delay_ms or 0.0) + min(host.other_delays_ms, operators_ms), host.others_ms or 0.0)
 
     @property
     def _undelayed_ms(self) -> float:
         """Plain step without the time in which a thread of it waited for a processor that others used."""
-        host = self.profile.host
-        if host is None:
-            return self.profile.plain_ms
-        delay_ms = (host.delay_ms or 0.0) + host.other_delays_ms
-        return max(0.0, self.profile.plain_ms - min(delay_ms, host.others_ms or 0.0))
+        host, plain_ms = self.profile.host, self.profile.plain_ms
+        return min(plain_ms, max(0.0, host.step_ms - self.lost_ms)) if host else plain_ms
 
     @property
     def explained_share(self) -> float:
@@ -151,7 +177,8 @@ class ExplainedCase(msgspec.Struct, frozen=True):
 
     @property
     def _undelayed_share(self) -> float:
-        return self._undelayed_ms / self.profile.plain_ms if self.profile.plain_ms else 1.0
+        whole_ms = self.profile.host.step_ms if self.profile.host else 0.0
+        return max(0.0, 1 - self.lost_ms / whole_ms) if whole_ms else 1.0
 
     def takes(self, ms: float, least: float) -> bool:
         """Return whether a time is at least this share of the profiled step without waits for a processor."""
@@ -223,10 +250,15 @@ def explained_cases(session: Session) -> tuple[ExplainedCase, ...]:
     return tuple(one_case for one_case in explained if one_case)
 
 
+def _mapping_ms(page_faults: float, in_kernel_ms: float) -> float:
+    """Return the time of so many page faults, at most that in the kernel."""
+    return max(0.0, min(in_kernel_ms, page_faults * FAULT_MS))
+
+
 def _measured_delay_ms(case: CaseState) -> float:
     """Return the time per recorded step in which threads waited for a processor; 0 if that wasn't counted."""
     delays_s = (end.environment.run_delay_s or 0.0 for end in case.ends if end.environment)
-    return 1000 * sum(delays_s) / len(case.measured) if len(case.measured) else 0.0
+    return 1000 * sum(delays_s) / case.steps_measured if case.steps_measured else 0.0
 
 
 def _usual_ms(case: CaseState) -> tuple[float, float] | None:

@@ -6,7 +6,7 @@ one differ from the measured ones, others are profiled, and the one that differs
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from operator import itemgetter
+from math import inf
 
 from msgspec.structs import replace
 
@@ -27,13 +27,17 @@ Launch = Callable[[CaseState], Execution]
 class Explanations:
     """Queue of cases to explain."""
 
-    def __init__(self, launch: Launch) -> None:
-        self._launch = launch
+    def __init__(self, launch: Launch, keep: Callable[[], None] = lambda: None) -> None:
+        """``keep`` is called when a process fits better than those before, to keep what it has written."""
+        self._launch, self._keep = launch, keep
         self._waiting: deque[CaseState] = deque()
         self._case: CaseState | None = None
         self._run: Execution | None = None
-        self._profiled: list[tuple[float, Explained]] = []
-        """Profiles of the case so far, each with its difference from the measured steps."""
+        self._processes = 0
+        """Processes that have profiled the case so far."""
+        self._nearest: Explained | None = None
+        """Profile of the one that fits best, with its difference from the measured steps."""
+        self._misfit = inf
         self._begun_s = 0.0
         """Time when the first process of the case was started."""
         self._changed: tuple[str, ...] = ()
@@ -67,7 +71,7 @@ class Explanations:
             if isinstance(event, CasePrepared):
                 self._changed = self._changes(event)
             elif isinstance(event, Explained):
-                self._profiled.append((_misfit(self._case, event), replace(event, changed=self._changed)))
+                self._compare(self._case, replace(event, changed=self._changed))
             elif isinstance(event, CaseFinished):
                 yield from self._end(self._case, event, now_s)
                 return
@@ -75,17 +79,23 @@ class Explanations:
     def _end(self, case: CaseState, ended: CaseFinished, now_s: float) -> Iterator[Explained]:
         """Yield the profile that fits the measured steps best, unless another process may fit better."""
         self._case = self._run = None
-        fits = not min((misfit for misfit, _ in self._profiled), default=0.0)
-        again = len(self._profiled) < MOST_PROCESSES and now_s - self._begun_s <= LONG_S
-        if not fits and again and ended.outcome == "ok":
+        again = 0 < self._processes < MOST_PROCESSES and now_s - self._begun_s <= LONG_S
+        if self._misfit and again and ended.outcome == "ok":
             self._waiting.appendleft(case)
         else:
-            yield self._nearest(case, now_s, ended.reason or "no profile was sent")
+            yield self._outcome(case, now_s, ended.reason or "no profile was sent")
 
-    def _nearest(self, case: CaseState, now_s: float, reason: str) -> Explained:
+    def _compare(self, case: CaseState, event: Explained) -> None:
+        """Keep a profile if it fits better than those before."""
+        self._processes += 1
+        misfit = _misfit(case, event)
+        if self._nearest is None or misfit < self._misfit:
+            self._nearest, self._misfit = event, misfit
+            self._keep()
+
+    def _outcome(self, case: CaseState, now_s: float, reason: str) -> Explained:
         """Return the profile that fits best, or the reason why there is none."""
-        _, profiled = min(self._profiled, key=itemgetter(0), default=(0.0, None))
-        self._profiled.clear()
+        profiled, self._nearest, self._misfit, self._processes = self._nearest, None, inf, 0
         return profiled or Explained(t=now_s, case=case.index, created=utc_now(), absent=reason)
 
     def start_next(self, now_s: float) -> Iterator[Explained]:
@@ -93,10 +103,10 @@ class Explanations:
         while self._waiting and self._run is None:
             self._case = self._waiting.popleft()
             try:
-                self._begun_s = self._begun_s if self._profiled else now_s
+                self._begun_s = self._begun_s if self._processes else now_s
                 self._run = self._launch(self._case)
             except BenchtuiError as error:
-                yield self._nearest(self._case, now_s, str(error))
+                yield self._outcome(self._case, now_s, str(error))
                 self._case = None
 
     def stop(self, reason: str, now_s: float) -> None:

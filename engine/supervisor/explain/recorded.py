@@ -55,7 +55,10 @@ class RecordedExplanations:
             raise
         self._sweep = self._secrets.revealed(self._session.start.sweep)
         self._zero_s = monotonic() - self._session.now_s
-        self._queue = Explanations(self._launch)
+        trace = Path(options.trace)
+        self._new_trace = str(trace.with_name(f".new-{trace.name}")) if options.trace else ""
+        """File for the trace of each process, until one fits better than those before."""
+        self._queue = Explanations(self._launch, self._keep_trace)
         self._queue.add(cases)
         self._stopped = False
 
@@ -70,6 +73,8 @@ class RecordedExplanations:
                 loop.wait(self._queue.sources, self._queue.left_s)
         finally:
             self._executor.close()
+            if self._new_trace:
+                Path(self._new_trace).unlink(missing_ok=True)
             self._journal.complete()
             self._journal.close()
 
@@ -89,8 +94,6 @@ class RecordedExplanations:
 
     def _launch(self, case: CaseState) -> Execution:
         self._emit(ExplainMessage(case=case.index))
-        place = self._options.cases.index(case.index)
-        traces = self._options.traces
         job = Job(
             case=case.index,
             config=self._secrets.revealed(case.config),
@@ -98,9 +101,14 @@ class RecordedExplanations:
             zero_s=self._zero_s,
             scratch=f"explain-{case.index}",
             explain=True,
-            trace=traces[place] if place < len(traces) else "",
+            trace=self._new_trace,
         )
         return self._executor.start(job, None)
+
+    def _keep_trace(self) -> None:
+        """Keep the trace of the process whose profile is shown."""
+        if self._new_trace:
+            Path(self._new_trace).replace(self._options.trace)
 
     def _stop(self, reason: str) -> None:
         self._stopped = True

@@ -1,4 +1,4 @@
-"""Diagnostic modes: what helps to find errors in a program, and slows it while it is on."""
+"""Diagnostic modes: what helps to find errors or switches fast code off, and slows a program while it is on."""
 
 import os
 import sys
@@ -21,5 +21,7 @@ def _modes() -> Iterator[str]:
         yield "a trace function that Python calls for each line (sys.settrace), of a debugger or of coverage"
     if sys.flags.dev_mode:
         yield "Python's development mode (-X dev)"
+    if torch.backends.mkldnn.is_available() and not torch.backends.mkldnn.enabled:
+        yield "oneDNN off (torch.backends.mkldnn.enabled), whose products and convolutions are faster"
     if os.environ.get("CUDA_LAUNCH_BLOCKING", "0") not in ("", "0"):
         yield "CUDA_LAUNCH_BLOCKING, with which the host waits for each kernel"

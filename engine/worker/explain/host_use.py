@@ -6,7 +6,7 @@ import resource
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from statistics import median
 
@@ -21,6 +21,9 @@ from benchtui.sessions.profiles import HostUse, ThreadUse
 IO, VMSTAT = Path("/proc/self/io"), Path("/proc/vmstat")
 _PER_PROCESS, _PER_THREAD = 2, 6
 """Low bits of the number of another process's or thread's CPU clock: clock_getcpuclockid(3)."""
+LOOK_S, LEAST_NEIGHBOR = 0.1, 0.5
+"""Seconds of looking for busy processes, since the kernel counts processors in ticks of 10 ms, and the use of a
+processor from which they are neighbors."""
 LEAST_THREAD_SHARE = 0.01
 """Smallest CPU time of a thread, as a share of a step, that is recorded."""
 
@@ -49,6 +52,7 @@ class _Clocks(msgspec.Struct, frozen=True):
 class _Others(msgspec.Struct, frozen=True):
     """Readings of everything but this thread, which take milliseconds."""
 
+    at_s: float
     threads_s: Mapping[int, float]
     """CPU time of each thread."""
     delays_s: Mapping[int, float]
@@ -74,16 +78,16 @@ class _Stretch(msgspec.Struct, frozen=True):
         return self.total(lambda clocks: clocks.at_s) / self.steps
 
     @property
+    def watched(self) -> float:
+        """Share of the steps in the time between the slow readings, which may wait for Python's lock."""
+        before, after = self.others
+        return self.total(lambda clocks: clocks.at_s) / max(after.at_s - before.at_s, 1e-9)
+
+    @property
     def delay_s(self) -> float | None:
         """Time per step in which this thread waited for a processor."""
         before, after = (clocks.delay_s for clocks in self.clocks)
         return None if before is None or after is None else (after - before) / self.steps
-
-    @property
-    def asleep_s(self) -> float:
-        """Time per step in which this thread neither ran nor was ready to run."""
-        ran_s = self.total(lambda clocks: clocks.main_s) / self.steps
-        return max(0.0, self.step_s - ran_s - (self.delay_s or 0.0))
 
     def thread_s(self, number: int) -> float:
         """Return the CPU time of a thread."""
@@ -94,6 +98,12 @@ class _Stretch(msgspec.Struct, frozen=True):
     def children_s(self) -> float:
         """CPU time of children."""
         return self.others[1].children_s - self.others[0].children_s
+
+    @property
+    def processors_s(self) -> float | None:
+        """CPU time of all processes on the processors of this one."""
+        before, after = (others.processors_s for others in self.others)
+        return None if before is None or after is None else after - before
 
     @property
     def others_delay_s(self) -> float:
@@ -125,28 +135,21 @@ class HostWatch:
     def use(self) -> HostUse:
         """Return means per step over the usual stretches; of waits, the median over these."""
         delays_s = [stretch.delay_s for stretch in self._usual if stretch.delay_s is not None]
-        threads = tuple(self._threads())
-        busy_ms = self._mean_ms(lambda clocks: clocks.busy_s)
-        main_ms = self._mean_ms(lambda clocks: clocks.main_s)
-        python_ms = sum(thread.cpu_ms for thread in threads)
         return HostUse(
             step_ms=self._mean_ms(lambda clocks: clocks.at_s),
-            cpu_ms=main_ms,
-            asleep_ms=_ms(median(stretch.asleep_s for stretch in self._usual)),
+            cpu_ms=self._mean_ms(lambda clocks: clocks.main_s),
             delay_ms=_ms(median(delays_s)) if delays_s else None,
             user_ms=self._mean_ms(lambda clocks: clocks.usage.ru_utime),
             kernel_ms=self._mean_ms(lambda clocks: clocks.usage.ru_stime),
             main_kernel_ms=self._mean_ms(lambda clocks: clocks.main_kernel_s),
             huge_pages=round(self._mean(lambda clocks: clocks.huge_pages), 3),
             page_faults=round(self._mean(lambda clocks: clocks.usage.ru_minflt), 1),
-            disk_faults=round(self._mean(lambda clocks: clocks.usage.ru_majflt), 3),
             read_mb=round(self._mean(lambda clocks: clocks.io.get("rchar", 0)) / 1e6, 4),
             written_mb=round(self._mean(lambda clocks: clocks.io.get("wchar", 0)) / 1e6, 4),
             collecting_ms=self._mean_ms(lambda clocks: clocks.collecting_s),
             children_ms=self._each_ms(lambda stretch: stretch.children_s),
-            others_ms=self._others_ms(busy_ms),
-            threads=threads,
-            other_threads_ms=max(0.0, round(busy_ms - main_ms - python_ms, 6)),
+            others_ms=self._others_ms(self._mean_ms(lambda clocks: clocks.busy_s)),
+            threads=tuple(self._threads()),
             other_delays_ms=self._each_ms(lambda stretch: stretch.others_delay_s),
         )
 
@@ -168,14 +171,14 @@ class HostWatch:
         return _ms(self._mean(value))
 
     def _each_ms(self, total_s: Callable[[_Stretch], float]) -> float:
-        return _ms(max(0.0, sum(map(total_s, self._usual)) / self._steps))
+        return _ms(max(0.0, sum(total_s(stretch) * stretch.watched for stretch in self._usual) / self._steps))
 
     def _others_ms(self, own_ms: float) -> float | None:
         """Return the CPU time of other processes. The kernel counts processors in ticks of 10 ms."""
-        spans = [[others.processors_s for others in stretch.others] for stretch in self._usual]
-        known_s = [after - before for before, after in spans if before is not None and after is not None]
-        children_ms = self._each_ms(lambda stretch: stretch.children_s)
-        return max(0.0, _ms(sum(known_s) / self._steps) - own_ms - children_ms) if known_s else None
+        if any(stretch.processors_s is None for stretch in self._usual):
+            return None
+        everything_ms = self._each_ms(lambda stretch: stretch.processors_s or 0.0)
+        return max(0.0, everything_ms - own_ms - self._each_ms(lambda stretch: stretch.children_s))
 
     def _threads(self) -> Iterator[ThreadUse]:
         """Yield the Python threads besides this one that used a processor."""
@@ -204,6 +207,7 @@ class HostWatch:
         children_s, threads = _children_s(), _thread_numbers()
         delays_s = {number: _delay_s(number) for number in threads if number != self._thread}
         return _Others(
+            at_s=time.perf_counter(),
             threads_s={
                 number: cpu_s for number in threads if (cpu_s := _cpu_s(number, _PER_THREAD)) is not None
             },
@@ -218,6 +222,39 @@ class HostWatch:
             self._begin_s = time.perf_counter()
         else:
             self._collecting_s += time.perf_counter() - self._begin_s
+
+
+def has_neighbor(step: Callable[[], object]) -> bool:
+    """Run steps for a moment. Return whether other processes use much of the processors meanwhile."""
+    watch, end_s = HostWatch(), time.perf_counter() + LOOK_S
+    with watch.stretch(1):
+        while time.perf_counter() < end_s:
+            step()
+    use = watch.use()
+    return (use.others_ms or 0.0) >= LEAST_NEIGHBOR * use.step_ms
+
+
+@contextmanager
+def spread_threads(*, wanted: bool) -> Iterator[None]:
+    """Keep this thread and those of its operators on a processor each, next to a process that uses one.
+
+    Threads of an operator that share a processor wait actively for each other, a time slice at each barrier:
+    four products of 0.3 ms took 64 ms on two processors, on one of which the scheduler left both threads.
+    """
+    usable = sorted(usable_processors() or ()) if wanted else []
+    native = set(_thread_numbers()) - {thread.native_id for thread in threading.enumerate()}
+    busiest = sorted(native, key=lambda number: -(_cpu_s(number, _PER_THREAD) or 0.0))
+    before = {}
+    for place, number in enumerate([0, *busiest] if usable else ()):
+        with suppress(OSError):  # it has ended
+            before[number] = os.sched_getaffinity(number)
+            os.sched_setaffinity(number, {usable[place % len(usable)]})
+    try:
+        yield
+    finally:
+        for number, processors in before.items():
+            with suppress(OSError):
+                os.sched_setaffinity(number, processors)
 
 
 def thread_kernel_s() -> float:

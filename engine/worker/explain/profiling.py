@@ -20,7 +20,7 @@ from benchtui.engine.worker.explain.compiler_log import CompilerLog
 from benchtui.engine.worker.explain.denormals import with_denormals
 from benchtui.engine.worker.explain.diagnostics import diagnostic_modes
 from benchtui.engine.worker.explain.host_timeline import HostTimeline
-from benchtui.engine.worker.explain.host_use import HostWatch, thread_kernel_s
+from benchtui.engine.worker.explain.host_use import HostWatch, has_neighbor, spread_threads, thread_kernel_s
 from benchtui.engine.worker.explain.memory_kinds import memory_kinds
 from benchtui.engine.worker.explain.recording import BLOCK, LAP, STEP, ProfiledEvent, read_events
 from benchtui.engine.worker.explain.sampling import Sampler
@@ -165,20 +165,30 @@ def profile_step(
     """
     workload.begin_measuring()
     turns = _Turns(workload, device, throughput=throughput)
-    turns.run()
-    host = HostTimeline(turns.events, turns.sleep.ms, turns.block_ns)
     on_gpu = device.torch_device.type != "cpu"
+
+    def step() -> None:
+        workload.step(no_lap)
+
+    with spread_threads(wanted=not on_gpu and has_neighbor(step)):
+        turns.run()
+        compiler = log.graph_breaks(), log.recompiles()  # those of the steps below aren't the case's
+        places = _places(workload, turns.plain_ms / 1000)
+    host = HostTimeline(turns.events, turns.sleep.ms, turns.block_ns)
     breakdown = break_down(turns.events, host, on_gpu=on_gpu)
     if trace:
         turns.export_trace(host, trace)
     diagnostics = diagnostic_modes()
-    compiler = log.graph_breaks(), log.recompiles()  # those of the steps below aren't the case's
-    places = _places(workload, turns.plain_ms / 1000)
-    if not on_gpu:
-        breakdown = breakdown._replace(kernels=with_denormals(breakdown.kernels, lambda: workload.step(no_lap)))
-    memory, reason = _memory(workload, device)
+    absent: dict[str, str] = {}
+    name, kernels = str(device.torch_device), breakdown.kernels
+    looked_at = kernels if on_gpu else result_or_reason(name, lambda: with_denormals(kernels, step))
+    if isinstance(looked_at, str):
+        absent["denormals"], looked_at = looked_at, kernels
+    memory = result_or_reason(name, lambda: memory_kinds(step, device.torch_device, workload.kv_cache_mb))
+    if isinstance(memory, str):
+        absent["memory"], memory = memory, MemoryKinds()
     return replace(
-        _profile(breakdown, turns, len(host.steps)),
+        _profile(breakdown._replace(kernels=looked_at), turns, len(host.steps)),
         places=places,
         filled_ms=round(host.filled_ms, 6),
         added_user_ms=round(turns.added_user_ms, 6),
@@ -186,7 +196,7 @@ def profile_step(
         graph_breaks=compiler[0],
         recompiles=compiler[1],
         memory=memory,
-        absent={"memory": reason} if reason else {},
+        absent=absent,
     )
 
 
@@ -262,15 +272,6 @@ def _places(workload: Workload, step_s: float) -> tuple[Place, ...]:
             if time.perf_counter() - begin_s > 2 * SAMPLED_S:
                 break
     return sampler.places()
-
-
-def _memory(workload: Workload, device: Device) -> tuple[MemoryKinds, str | None]:
-    """Return memory by kind, and the reason if it is missing."""
-    kinds = result_or_reason(
-        str(device.torch_device),
-        lambda: memory_kinds(lambda: workload.step(no_lap), device.torch_device, workload.kv_cache_mb),
-    )
-    return (MemoryKinds(), kinds) if isinstance(kinds, str) else (kinds, None)
 
 
 def _thread_user_s() -> float:

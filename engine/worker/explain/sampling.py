@@ -103,33 +103,36 @@ class Sampler:
         return tuple(_place(sample, time_s / whole_s) for sample, time_s in longest)
 
     def _run(self) -> None:
-        reached_s, state = time.perf_counter(), _State(self._number)
+        reached_s, state = time.perf_counter(), _KernelFile(THREADS / str(self._number) / "syscall")
+        own = _KernelFile(Path("/proc/thread-self/schedstat"))
         while not self._ended.is_set():
-            wanted_s = time.perf_counter() + INTERVAL_S
+            waited_s, wanted_s = _waited_s(own.read()), time.perf_counter() + INTERVAL_S
             time.sleep(INTERVAL_S)
             late_s = time.perf_counter() - wanted_s
             call = state.read()
+            late_s -= _waited_s(own.read()) - waited_s
             frame = sys._current_frames().get(self._thread)
             now_s = time.perf_counter()
             if frame and not self._ended.is_set():  # else it waits for this thread
                 self._seconds[_sample(frame, _activity(call, late_s))] += now_s - reached_s
             reached_s = now_s
         state.close()
+        own.close()
 
 
-class _State:
-    """System call of a thread, read without giving Python's lock away, which that thread may be waiting for."""
+class _KernelFile:
+    """State of a thread, read without giving Python's lock away, which another one may be waiting for."""
 
-    def __init__(self, thread: int) -> None:
+    def __init__(self, path: Path) -> None:
         try:
-            self._file: int | None = os.open(THREADS / str(thread) / "syscall", os.O_RDONLY)
+            self._file: int | None = os.open(path, os.O_RDONLY)
         except OSError:  # not Linux, or not allowed
             self._file = None
         self._text = ctypes.create_string_buffer(256)
         self._pread = ctypes.PyDLL(None).pread
 
     def read(self) -> list[str]:
-        """Return the number and the arguments of the call, or ``running``; empty if unknown."""
+        """Return the words, such as the number and the arguments of a system call; empty if unknown."""
         if self._file is None:
             return []
         size = self._pread(self._file, self._text, ctypes.c_size_t(255), ctypes.c_long(0))
@@ -139,6 +142,11 @@ class _State:
         """Close the file."""
         if self._file is not None:
             os.close(self._file)
+
+
+def _waited_s(words: list[str]) -> float:
+    """Return how long a thread has waited for a processor, from its ``schedstat``."""
+    return int(words[1]) / 1e9 if len(words) == 3 else 0.0
 
 
 def _activity(call: list[str], late_s: float) -> Activity:

@@ -1,11 +1,12 @@
 """Rules about the host: what the main thread waits for, other threads and processes, the kernel, Python."""
 
+from collections import defaultdict
 from collections.abc import Iterable
-from typing import TypedDict
 
 from benchtui.sessions.explain.cases import ExplainedCase
 from benchtui.sessions.explain.finding import (
     SHARE,
+    Confidence,
     Finding,
     Remedy,
     in_profile,
@@ -30,6 +31,10 @@ WORKERS = ("workers", "num_workers", "loader_workers")
 """Names of parameters of a step that set the number of a DataLoader's workers."""
 KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": "1073741824", "MALLOC_TRIM_THRESHOLD_": "8589934592"}
 """Variables with which glibc keeps freed memory (mallopt(3))."""
+REUSE = (
+    "Reuse buffers (out=), or let the allocator keep freed memory: MALLOC_MMAP_THRESHOLD_ and"
+    " MALLOC_TRIM_THRESHOLD_ in [env] for glibc."
+)
 PAGE_MB, HUGE_MB = 4096 / 1e6, 2**21 / 1e6
 MOST_MAPPED_SHARE = 0.9
 """Largest share of a step that memory which isn't mapped again is expected to save."""
@@ -56,29 +61,24 @@ _WAITS: dict[Activity, str] = {
 def input_data(case: ExplainedCase) -> Finding | None:
     """Find a step that waits for its DataLoader, or for a part of its own that loads data."""
     ms = case.ms("input")
-    part = next((name for name in case.part_shares if name.lower() in INPUT_PARTS), None)
+    sure: Confidence = "high"
+    shares = {name: share for name, share in case.part_shares.items() if name.lower() in INPUT_PARTS}
     if case.takes(ms, SHARE):
-        return timed(
-            case,
-            "input",
+        sentence = (
             f"The step waits {of_step(case, ms)} for its DataLoader{_ceiling(case, ms)}:"
-            " more workers, prefetching or cheaper preparation of samples hide it.",
-            "high",
-            ms,
-            **_more_workers(case, ms),
+            " more workers, prefetching or cheaper preparation of samples hide it."
         )
-    if part and case.part_shares[part] >= 3 * SHARE:
-        ms = case.part_shares[part] * case.profile.step_ms
-        return timed(
-            case,
-            "input",
+    elif shares and max(shares.values()) >= 3 * SHARE:
+        part, share = next(iter(shares.items()))
+        ms, sure = share * case.profile.step_ms, "medium"
+        sentence = (
             f"Part {part} takes {of_step(case, ms)}{_ceiling(case, ms)}{mostly(case)}: it can be prepared"
-            " ahead of the step, in another process.",
-            "medium",
-            ms,
-            **_more_workers(case, ms),
+            " ahead of the step, in another process."
         )
-    return None
+    else:
+        return None
+    saves_ms, remedy = _more_workers(case, ms)
+    return timed(case, "input", sentence, sure, ms, saves_ms=saves_ms, remedy=remedy)
 
 
 def _ceiling(case: ExplainedCase, ms: float) -> str:
@@ -88,24 +88,16 @@ def _ceiling(case: ExplainedCase, ms: float) -> str:
     return f" (without it at most {number(1000 * samples / rest_ms)} samples/s)" if samples and rest_ms else ""
 
 
-class _Gain(TypedDict, total=False):
-    """Upper bound of what a remedy saves, and its options."""
-
-    saves_ms: float
-    remedy: Remedy
-
-
-def _more_workers(case: ExplainedCase, waits_ms: float) -> _Gain:
-    """Return the remedy of twice as many workers. They still take their share of the time to load a batch."""
+def _more_workers(case: ExplainedCase, waits_ms: float) -> tuple[float | None, Remedy | None]:
+    """Return the most that twice as many workers save, which still load a batch in turns, and that remedy."""
     parameters = named_values.scalars(case.case.config.parameters)
     name = next((name for name in WORKERS if isinstance(parameters.get(name), int)), None)
     if name is None:
-        return {}
+        return None, None
     workers, step_ms = int(parameters[name]), case.profile.step_ms
     more = 2 * workers or min(case.profile.processors or 1, 4)
     loading_ms = step_ms * workers / more if workers else waits_ms / more
-    saves_ms = step_ms - max(step_ms - waits_ms, loading_ms)
-    return {"saves_ms": saves_ms, "remedy": with_parameter(case, name, more)}
+    return step_ms - max(step_ms - waits_ms, loading_ms), with_parameter(case, name, more)
 
 
 def waiting(case: ExplainedCase) -> Finding | None:
@@ -245,20 +237,35 @@ def _running_ms(case: ExplainedCase) -> float:
 def page_faults(case: ExplainedCase) -> Finding | None:
     """Find memory that each step gets from the kernel and returns to it."""
     host, ms = case.profile.host, kernel_ms(case)
-    if host is None or mapped_mb(host) < LEAST_MAPPED_MB or not case.takes(ms, SHARE) or _io_mb(host):
+    if host is None or _io_mb(host):
         return None
+    if mapped_mb(host) < LEAST_MAPPED_MB or not case.takes(ms, SHARE):
+        return _unprofiled_faults(case, host)
     if mapped_mb(host) * MOST_MAPPING_MS < host.main_kernel_ms / 2 or _is_kept(case, host):
         return None
     saved_ms = min(_mapping_ms(case, host), MOST_MAPPED_SHARE * case.profile.step_ms)
     others = f", with other threads at most {of_plain_step(case, saved_ms)}," if saved_ms > 1.1 * ms else ""
     sentence = (
         f"{host.page_faults:,.0f} page faults per step: the kernel takes {of_plain_step(case, ms)}{others} to"
-        f" map and clear memory ({memory(mapped_mb(host))}) that is freed and allocated again. Reuse buffers"
-        " (out=), or let the allocator keep freed memory: MALLOC_MMAP_THRESHOLD_ and MALLOC_TRIM_THRESHOLD_ in"
-        " [env] for glibc."
+        f" map and clear memory ({memory(mapped_mb(host))}) that is freed and allocated again. {REUSE}"
     )
     remedy = with_variables(case, KEEP_MEMORY)
     return timed(case, "page faults", sentence, "high", ms, saves_ms=saved_ms, remedy=remedy)
+
+
+def _unprofiled_faults(case: ExplainedCase, host: HostUse) -> Finding | None:
+    """Find page faults of the measured steps alone: here, memory of the profiler lies above freed memory."""
+    share = case.unprofiled_mapping_ms / case.measured_ms if case.measured_ms else 0.0
+    ms = share * case.profile.step_ms
+    if not case.takes(ms, SHARE):
+        return None
+    sentence = (
+        f"{case.recorded_faults[0]:,.0f} page faults per measured step, {host.page_faults:,.0f} in this run,"
+        f" next to the profiler: the kernel took at most {percent_text(share)} of the measured step"
+        f" ({ms_text(case.unprofiled_mapping_ms)}) to map and clear memory that is freed and allocated again."
+        f" {REUSE}"
+    )
+    return timed(case, "page faults", sentence, "medium", ms, remedy=with_variables(case, KEEP_MEMORY))
 
 
 def _mapping_ms(case: ExplainedCase, host: HostUse) -> float:
@@ -329,6 +336,11 @@ def mapped_mb(host: HostUse) -> float:
 
 
 def mostly(case: ExplainedCase) -> str:
-    """Return the place where Python code runs most, as the end of a sentence."""
+    """Return the line that runs Python code most, rather than operators, as the end of a sentence."""
+    lines = defaultdict[str, float](float)
+    for place in case.profile.places:
+        lines[place.where] += place.share * {"python": 1, "native": -1}.get(place.activity, 0)
     places = [place for place in case.profile.places if place.activity == "python"]
-    return f"; most of it{at_place(places)}" if places and places[0].share >= SHARE else ""
+    places.sort(key=lambda place: -lines[place.where])
+    share = sum(place.share for place in places if place.where == places[0].where)
+    return f"; most of it{at_place(places)}" if share >= SHARE else ""

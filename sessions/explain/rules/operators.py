@@ -107,10 +107,10 @@ def recomputing(case: ExplainedCase) -> Finding | None:
 
 
 def one_operator(case: ExplainedCase) -> Finding | None:
-    """Find one operator of no known family that takes much of a step."""
+    """Find one operator of no known family, or between processes, that takes much of a step."""
     times = defaultdict[str, float](float)
     for kernel in case.profile.kernels:
-        if kernel.family == "other":
+        if kernel.family in ("other", "collective"):
             times[kernel.operator or kernel.name] += kernel.ms
     if not times:
         return None
@@ -120,9 +120,12 @@ def one_operator(case: ExplainedCase) -> Finding | None:
     longest = next(kernel for kernel in case.profile.kernels if name in (kernel.operator, kernel.name))
     shape = f" on {longest.shape}" if longest.shape else ""
     native = [place for place in case.profile.places if place.activity == "native" and place.share >= SHARE]
+    advice = "call it less often or on less, or compute its result ahead of the step"
+    if longest.family == "collective":
+        advice = "in it, each process waits for the slowest one"
     sentence = (
         f"{name}{shape} alone takes {of_step(case, ms)}, {longest.count:,.0f} times per step{at_place(native)}:"
-        " call it less often or on less, or compute its result ahead of the step."
+        f" {advice}."
     )
     return timed(case, "one operator", sentence, "medium", ms)
 
@@ -222,12 +225,15 @@ def unfused(case: ExplainedCase) -> Finding | None:
         for kernel in case.profile.kernels
         if kernel.family == "elementwise" and (kernel.strided or (kernel.denormal_share or 0.0) >= 0.01)
     )
-    ms = (case.ms("elementwise") - known) * (1 - 1 / calls)
+    whole_ms = case.ms("elementwise")
+    ms = (whole_ms - known) * (1 - 1 / calls)
     if not case.takes(ms, 2 * SHARE):
         return None
+    longest = next((kernel for kernel in case.profile.kernels if kernel.family == "elementwise"), None)
+    most = _named(longest) if longest and longest.ms >= whole_ms / 2 else ""
     sentence = (
-        f"Normalization and elementwise operators take {of_step(case, case.ms('elementwise'))} without being"
-        " fused: compile=default could save up to that much."
+        f"Normalization and elementwise operators take {of_step(case, whole_ms)} without being fused{most}:"
+        " compile=default could save up to that much."
     )
     return timed(case, "unfused", sentence, "low", ms, remedy={"compile": "default"})
 

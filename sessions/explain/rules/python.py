@@ -2,6 +2,8 @@
 
 from math import ceil
 
+from msgspec.structs import replace
+
 from benchtui.sessions.explain.cases import ExplainedCase
 from benchtui.sessions.explain.finding import (
     SHARE,
@@ -13,6 +15,7 @@ from benchtui.sessions.explain.finding import (
     timed,
 )
 from benchtui.sessions.explain.rules.host import OPERATORS, at_place, kernel_ms, mostly, reading, system_calls
+from benchtui.sessions.profiles import Place
 from benchtui.sessions.text.formatting import count, listed, number
 
 MANY_CALLS = 50
@@ -21,6 +24,8 @@ MANY_OPERATORS = 200
 """Minimum number of operators per step whose calls are worth counting."""
 CALL_US = 3.0
 """Time to call an operator of torch from Python, whatever it computes."""
+WITHIN = 0.2
+"""That time of an operator that another one calls, as a share."""
 ITEMS = ("aten::item", "aten::_local_scalar_dense", "aten::is_nonzero", "aten::equal")
 """Operators that give Python a number: ``.item()``, ``float(x)``, ``if x:``."""
 
@@ -48,21 +53,25 @@ def items(case: ExplainedCase) -> Finding | None:
 def many_operators(case: ExplainedCase) -> Finding | None:
     """Find a CPU step whose operators are so short that calling them takes most of it, by plain steps alone."""
     profile = case.profile
-    if profile.busy_ms is not None or profile.launches < MANY_OPERATORS:
+    operators = sum(kernel.count for kernel in profile.kernels if "::" in kernel.name)
+    within = max(0.0, operators - profile.launches)
+    calls = profile.launches + WITHIN * within
+    if profile.busy_ms is not None or calls < MANY_OPERATORS or not profile.plain_ms:
         return None
     if items(case):
         return None
-    each_us = 1000 * profile.plain_ms / profile.launches
-    share = min(1.0, CALL_US / each_us) if each_us else 0.0
+    share = min(1.0, calls * CALL_US / 1000 / profile.plain_ms)
     if share < SHARE:
         return None
     most = max(profile.kernels, key=lambda kernel: kernel.ms)
     shape = f" on {most.shape}" if most.shape else ""
+    others = f", which call {ceil(within):,} others" if within > profile.launches else ""
+    each_us = 1000 * profile.plain_ms / max(profile.launches, 1.0)
     sentence = (
         f"{ceil(profile.launches):,} operators are called from Python per step of {ms_text(profile.plain_ms)}"
         f" without the profiler, such as {most.name}{shape} ({most.count:,.0f} times): {number(each_us)} µs"
-        " each. A call alone takes 1 to 3 µs, whatever it computes: a batched call in place of a loop, fewer"
-        " calls on larger tensors, or compile=default, save most of that."
+        f" each{others}. A call alone takes 1 to 3 µs, whatever it computes: a batched call in place of a loop,"
+        " fewer calls on larger tensors, or compile=default, save most of that."
     )
     return timed(
         case, "many operators", sentence, "medium", share * profile.step_ms, remedy={"compile": "default"}
@@ -70,7 +79,7 @@ def many_operators(case: ExplainedCase) -> Finding | None:
 
 
 def diagnosing(case: ExplainedCase) -> Finding | None:
-    """Find modes for debugging that are on. What they cost is within the time of Python and its calls."""
+    """Find modes that slow a step: Python and its calls, or what would run in faster code."""
     modes = case.profile.diagnostics
     if not modes:
         return None
@@ -80,7 +89,8 @@ def diagnosing(case: ExplainedCase) -> Finding | None:
     )
     if case.differs:
         return Finding("diagnostics", sentence, "high")
-    return timed(case, "diagnostics", sentence, "high", case.ms("python", "other"))
+    slower = ("matmul",) if any(mode.startswith("oneDNN") for mode in modes) else ()
+    return timed(case, "diagnostics", sentence, "high", case.ms("python", "other", *slower))
 
 
 def collecting(case: ExplainedCase) -> Finding | None:
@@ -98,10 +108,11 @@ def collecting(case: ExplainedCase) -> Finding | None:
 
 def native_code(case: ExplainedCase) -> Finding | None:
     """Find native code outside of torch: it runs without Python's lock while torch runs no operator."""
-    gaps_ms = unexplained_gaps_ms(case)
-    native = [place for place in case.profile.places if place.activity == "native"]
-    native_ms = sum(place.share for place in native) * case.profile.plain_ms
-    ms = min(gaps_ms, native_ms - case.ms(*OPERATORS))
+    gaps_ms, native = unexplained_gaps_ms(case), _outside_operators(case)
+    share = sum(place.share for place in native)
+    if share < sum(place.share for place in case.profile.places if place.activity == "python"):
+        return None
+    ms = min(gaps_ms, share * case.profile.step_ms)
     if case.profile.busy_ms is not None or not case.takes(ms, 2 * SHARE) or ms < gaps_ms / 2:
         return None
     calls = system_calls(case)
@@ -112,6 +123,16 @@ def native_code(case: ExplainedCase) -> Finding | None:
         f"Native code outside of torch, such as NumPy's, takes {of_step(case, ms)}{at_place(native)}{more}."
     )
     return timed(case, "native code", sentence, "medium", ms)
+
+
+def _outside_operators(case: ExplainedCase) -> list[Place]:
+    """Return the lines that run native code, without the share of operators: the longest lines have that."""
+    operators, outside = case.share(*OPERATORS), []
+    for place in case.profile.places:
+        if place.activity == "native":
+            outside.append(replace(place, share=max(0.0, place.share - operators)))
+            operators = max(0.0, operators - place.share)
+    return sorted(outside, key=lambda place: -place.share)
 
 
 def python_gaps(case: ExplainedCase) -> Finding | None:
@@ -143,8 +164,12 @@ def unexplained_gaps_ms(case: ExplainedCase) -> float:
 def _plain_gaps_ms(case: ExplainedCase) -> float:
     """Return the time without an operator that a plain step can have.
 
-    Operators leave no more of it, and its thread doesn't run longer than its CPU time.
+    Operators leave no more of it, apart from waits for a processor that come and go, and its thread doesn't run
+    longer than its CPU time. Next to a neighbor, it doesn't run all the time.
     """
-    profile, gaps_ms = case.profile, case.ms("python")
-    ran_ms = in_profile(case, profile.host.cpu_ms) if profile.host else gaps_ms
-    return max(0.0, min(gaps_ms, profile.plain_ms - (profile.step_ms - gaps_ms), ran_ms))
+    profile, gaps_ms, host = case.profile, case.ms("python"), case.profile.host
+    left_ms = profile.plain_ms + case.lost_ms - (profile.step_ms - gaps_ms)
+    if host is None:
+        return max(0.0, min(gaps_ms, left_ms))
+    running = host.cpu_ms / ((host.cpu_ms + (host.delay_ms or 0.0)) or 1.0) if case.delayed else 1.0
+    return max(0.0, min(running * gaps_ms, left_ms, in_profile(case, host.cpu_ms)))

@@ -4,7 +4,7 @@ from itertools import combinations, pairwise
 from typing import Any
 
 import pytest
-from by_turns import HandMade
+from by_turns import ROUND_S, SLICE_STEPS, SLICES, HandMade
 
 from benchtui.sessions.advice.deciding_sweep import deciding_sweep
 from benchtui.sessions.advice.objectives import Objective
@@ -129,6 +129,15 @@ def test_equal_cases_take_turns_until_they_are_the_same() -> None:
 def test_cases_that_cannot_share_a_device_get_ordinary_rounds(entries: dict[str, Any]) -> None:
     plan = plan_rounds(HandMade(10.0, 10.5, **entries).alone(0, 1).session)
     assert plan.rounds and not plan.by_turns
+
+
+@pytest.mark.parametrize(("worker_cpu", "by_turns"), [(1.05, True), (1.9, False)])
+def test_case_whose_data_loader_would_go_on_gets_ordinary_rounds(worker_cpu: float, by_turns: bool) -> None:
+    """The worker itself uses one processor, its children the rest."""
+    own_ms = 1000 * ROUND_S / (SLICES * SLICE_STEPS)
+    made = HandMade(10.0, 10.5).alone(0)
+    made.alone(1, worker_cpu=worker_cpu, user_ms=0.9 * own_ms, system_ms=0.1 * own_ms)
+    assert plan_rounds(made.session).by_turns is by_turns
 
 
 @pytest.mark.parametrize("steps_ms", [(5100.0, 5200.0), (10.0, 8000.0)])

@@ -10,7 +10,7 @@ from benchtui.sessions.events import CasePrepared, Peaks
 from benchtui.sessions.explain.cases import ExplainedCase
 from benchtui.sessions.explain.findings import RULES, findings
 from benchtui.sessions.explain.sentences import misfit_sentence, no_finding_sentence
-from benchtui.sessions.payloads import Effective, Model
+from benchtui.sessions.payloads import Effective, Environment, Model
 from benchtui.sessions.profiles import GraphBreak, HostUse, KernelTime, MemoryKinds, Place, Recompile, ThreadUse
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.evidence import summarize
@@ -37,7 +37,7 @@ def kernel(name: str, family: str, ms: float, count: float = 1.0, **fields: Any)
 
 def host(step_ms: float, **fields: Any) -> HostUse:
     """Make counters of a step that computes on two processors."""
-    usual = {"cpu_ms": step_ms, "asleep_ms": 0.0, "delay_ms": 0.0, "user_ms": 2 * step_ms, "kernel_ms": 0.0}
+    usual = {"cpu_ms": step_ms, "delay_ms": 0.0, "user_ms": 2 * step_ms, "kernel_ms": 0.0}
     return HostUse(step_ms=step_ms, **usual | {"page_faults": 0.0} | fields)
 
 
@@ -83,9 +83,16 @@ def test_loop_of_small_products(explain: Explain) -> None:
     sentence = found(case)["many operators"]
     assert "such as aten::mm on 8x8 float, 8x8 float (2,000 times): 10.0 µs each" in sentence
     assert "a batched call in place of a loop" in sentence
-    assert "many operators" not in found(
-        explain({"matmul": 8.0, "python": 1.0}, kernels=(loop,), launches=20.0)
-    )
+    few = kernel("aten::mm", "matmul", 8.0, 20.0)
+    assert "many operators" not in found(explain({"matmul": 8.0, "python": 1.0}, kernels=(few,), launches=20.0))
+
+
+def test_operators_that_call_many_others(explain: Explain) -> None:
+    """A recurrent cell for each of 120 positions, of which the profiler doubled the time."""
+    inner = (kernel("aten::lstm_cell", "other", 1.0, 120.0), kernel("aten::as_strided", "other", 2.0, 2900.0))
+    case = explain({"other": 3.0, "python": 3.1}, kernels=inner, launches=120.0, plain_ms=3.0)
+    assert "25.0 µs each, which call 2,900 others" in found(case)["many operators"]
+    assert "many operators" not in found(explain({"other": 90.0}, kernels=inner, launches=120.0))
 
 
 def test_gaps_of_python_without_a_loop(explain: Explain) -> None:
@@ -114,6 +121,13 @@ def test_operator_of_no_known_family_that_takes_most_of_a_step(explain: Explain)
     assert "at own.py:7, `torch.sort(x)`" in sentence
     small = explain({"other": 8.0}, kernels=tuple(kernel(f"aten::op{n}", "other", 1.0) for n in range(8)))
     assert "one operator" not in found(small)
+
+
+def test_wait_for_another_process_in_a_collective(explain: Explain) -> None:
+    waits = kernel("gloo:all_reduce", "collective", 9.0)
+    case = explain({"collective": 9.0, "matmul": 1.0}, kernels=(waits,))
+    assert "gloo:all_reduce alone takes 90% of the step (9.00 ms)" in found(case)["one operator"]
+    assert "waits for the slowest" in found(case)["one operator"]
 
 
 def test_forward_pass_that_is_computed_again(explain: Explain) -> None:
@@ -205,7 +219,9 @@ def test_weights_in_float32_and_the_kv_cache(explain: Explain) -> None:
 
 def test_unfused_operators_only_without_a_compiler(explain: Explain) -> None:
     families = {"matmul": 6.0, "elementwise": 4.0}
-    assert findings(explain(families))[0].confidence == "low"
+    dropped = kernel("aten::native_dropout", "elementwise", 3.0, 2.0, shape="900x900 float")
+    (finding,) = findings(explain(families, kernels=(dropped,)))
+    assert finding.confidence == "low" and "most of it is aten::native_dropout of 900x900" in finding.sentence
     assert found(explain(families, config=Config(device="cpu", compile="default"))) == {}
 
 
@@ -273,6 +289,17 @@ def test_step_that_mostly_waits_for_a_processor_is_another_one(explain: Explain)
     assert findings(case) == ()
     sentence = misfit_sentence(case) or ""
     assert "in this run (it waited for processors that other processes used), 8.00 ms when it was" in sentence
+
+
+def test_step_without_the_waits_of_the_measured_ones_is_the_same_step(explain: Explain, bench: Any) -> None:
+    """Recorded next to a neighbor: 22 steps of 17 ms, in which threads waited 23 ms each; 7.6 in this run."""
+    (measured,) = bench.session(bench.case(1, [17.0 + place / 10 for place in range(22)])).cases
+    case = replace(explain({"matmul": 2.0, "copy": 5.6}, plain_ms=7.6, measured_ms=18.0), case=measured)
+    assert findings(case) == ()
+    measured.finished = replace(measured.finished, environment=Environment(run_delay_s=0.504))
+    measured.metrics = summarize(measured)
+    measured.drop_steps()
+    assert [finding.rule for finding in findings(case)] == ["copies"]
 
 
 def test_step_like_the_usual_measured_ones_is_explained(explain: Explain) -> None:
@@ -371,7 +398,7 @@ def test_thread_that_competes_or_is_waited_for(explain: Explain) -> None:
     waited = found(explain({"matmul": 50.0, "wait": 50.0}, host=spinner, places=(place("lock"),)))
     assert "the main thread waits 50% of the step (50.0 ms) meanwhile" in waited["other threads"]
     assert "sleeping" not in waited
-    works = host(100.0, asleep_ms=95.0, threads=(ThreadUse(name="trainer", cpu_ms=95.0),))
+    works = host(100.0, threads=(ThreadUse(name="trainer", cpu_ms=95.0),))
     case = explain({"matmul": 95.0, "python": 5.0}, host=works, filled_ms=93.0)
     assert "other threads" not in found(case)
 
@@ -397,7 +424,7 @@ def test_preemption_is_no_sleep_and_comes_last(explain: Explain) -> None:
     assert "For about 45% of the step (45.0 ms)" in found(case)["preempted"]
     own = host(100.0, delay_ms=45.0, others_ms=2.0)
     assert "preempted" not in found(explain({"matmul": 70.0, "copy": 30.0}, host=own, threads=2))
-    assert "preempted" not in found(explain({"matmul": 70.0}, host=host(70.0, delay_ms=None, asleep_ms=30.0)))
+    assert "preempted" not in found(explain({"matmul": 70.0}, host=host(70.0, delay_ms=None)))
 
 
 def test_more_threads_than_processors(explain: Explain) -> None:
@@ -470,6 +497,21 @@ def test_huge_pages_count_as_memory_that_is_mapped(explain: Explain) -> None:
     assert "page faults" not in found(explain({"matmul": 30.0, "python": 70.0}, host=used))
 
 
+def test_page_faults_of_measured_steps_that_the_profiled_ones_lack(explain: Explain, bench: Any) -> None:
+    """Differences of all pairs: 16.7 ms measured, and 7.4 ms next to the profiler, whose blocks stay above."""
+    (measured,) = bench.session(bench.case(1, 16.7)).cases
+    faults = Environment(minor_faults_per_step=5600.0, system_ms=12.0)
+    measured.finished = replace(measured.finished, environment=faults)
+    used = host(7.4, page_faults=40.0)
+    families = {"elementwise": 7.2, "python": 0.2}
+    case = replace(explain(families, plain_ms=7.4, measured_ms=16.7, host=used), case=measured)
+    first = findings(case)[0]
+    assert first.rule == "page faults" and first.bound_s == pytest.approx(0.0093)
+    assert "5,600 page faults per measured step, 40 in this run, next to the profiler" in first.sentence
+    measured.finished = replace(measured.finished, environment=replace(faults, system_ms=1.0))
+    assert findings(case) == (), "the difference has another cause"
+
+
 def test_file_that_is_read_in_each_step(explain: Explain) -> None:
     used = host(100.0, main_kernel_ms=60.0, read_mb=64.0, page_faults=16_000.0)
     case = explain({"matmul": 30.0, "python": 70.0}, host=used, busy_cpus=1.0)
@@ -494,6 +536,13 @@ def test_gaps_are_no_longer_than_a_plain_step_leaves_or_its_thread_runs(explain:
     assert "30% of the step" in found(explain(families, host=host(80.0), plain_ms=80.0))["Python gaps"]
     assert "25% of the step" in found(explain(families, host=host(100.0, cpu_ms=25.0)))["Python gaps"]
     assert "Python gaps" not in found(explain(families, host=host(50.0), plain_ms=50.0))
+
+
+def test_gaps_of_python_next_to_a_neighbor_whose_waits_come_and_go(explain: Explain) -> None:
+    """Recorded: products of 0.6 ms took 66 in profiled steps, and with everything else 65 in plain ones."""
+    fields: dict[str, Any] = {"cpu_ms": 32.8, "delay_ms": 32.0, "other_delays_ms": 32.8, "others_ms": 82.2}
+    case = explain({"matmul": 66.2, "python": 8.6}, plain_ms=65.0, host=host(68.5, **fields))
+    assert [finding.rule for finding in findings(case)] == ["Python gaps", "preempted"]
 
 
 def test_time_with_evidence_comes_before_the_rest(explain: Explain) -> None:
@@ -522,6 +571,19 @@ def test_native_code_is_told_from_python(explain: Explain) -> None:
     assert "`a @ b`" in found(native)["native code"] and "Python gaps" not in found(native)
     python = found(explain(families, places=(place("python", code="json.loads(text)", share=0.9),)))
     assert "most of it at own.py:7, `json.loads(text)`" in python["Python gaps"] and "native code" not in python
+
+
+def test_line_that_runs_operators_is_no_native_code_outside_of_torch(explain: Explain) -> None:
+    """Recorded next to a neighbor, where products took 66% of the profiled steps, or 2%."""
+    lines = (
+        place("native", code="left @ right", share=0.44),
+        place("python", code="left @ right", share=0.18),
+        place("python", "own.py:9", code="sorted(rows)", share=0.17),
+        place("python", "own.py:9", code="sorted(rows)", share=0.12),
+    )
+    for families in ({"matmul": 66.0, "python": 34.0}, {"matmul": 2.0, "python": 98.0}):
+        sentences = found(explain(families, places=lines))
+        assert "`sorted(rows)`" in sentences["Python gaps"] and "native code" not in sentences
 
 
 def test_items_read_one_by_one(explain: Explain) -> None:

@@ -77,16 +77,16 @@ def test_cases_run_one_after_another() -> None:
 def test_steps_unlike_the_measured_ones_are_profiled_in_other_processes(
     plain_ms: tuple[float, ...], nearest: float
 ) -> None:
-    runs, measured = Runs(), case(0)
+    runs, measured, kept = Runs(), case(0), list[float]()
     measured.measured.wall_ms.extend([28.0] * 40)
-    queue = Explanations(runs.launch)
+    queue = Explanations(runs.launch, lambda: kept.append(plain_ms[len(runs.started) - 1]))
     queue.add([measured])
     profiled: list[Any] = []
     for time_ms in plain_ms:
         assert not profiled and list(queue.start_next(0.0)) == []
         runs.finish(0, plain_ms=time_ms)
         profiled += queue.collect(1.0)
-    assert [event.profile.plain_ms for event in profiled] == [nearest]
+    assert [event.profile.plain_ms for event in profiled] == [nearest] == kept[-1:]
     assert list(queue.start_next(1.0)) == [] and queue.running is None
 
 

@@ -42,6 +42,8 @@ class FakeExecutor:
 
     def start(self, job: Job, node: str | None) -> Any:
         self.jobs.append(job)
+        if job.trace:
+            Path(job.trace).write_text("trace")
         outcome = "ok" if job.case == 0 else "failed"
         found = [explained(0)] if job.case == 0 else []
         ended = CaseFinished(t=1.0, case=job.case, outcome=outcome, reason=None if found else "no such file")  # type: ignore[arg-type]
@@ -79,9 +81,11 @@ def explain(path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[E
     """Explain cases of the session, and return the messages."""
     monkeypatch.setattr(EventLoop, "catch_signals", lambda self, stop: None)
 
-    def run(*indices: int, host: Host = HOST, anyway: bool = False) -> list[ExplainMessage]:
+    def run(
+        *indices: int, host: Host = HOST, anyway: bool = False, trace: Path | str = ""
+    ) -> list[ExplainMessage]:
         sent: list[ExplainMessage] = []
-        options = ExplainOptions(cases=indices, anyway=anyway)
+        options = ExplainOptions(cases=indices, anyway=anyway, trace=str(trace))
         executor: Any = FakeExecutor(host)
         RecordedExplanations(path, options, executor, sent.append).run()
         assert executor.closed and all(job.explain for job in executor.jobs)
@@ -107,6 +111,14 @@ def test_case_that_fails_now_has_its_reason_and_others_go_on(path: Path, explain
     session = Session.load(path)
     assert session.cases[1].explained is not None and session.cases[1].explained.absent == "no such file"
     assert session.cases[0].explained is not None and session.cases[0].explained.profile is not None
+
+
+@pytest.mark.parametrize(("index", "files"), [(0, {"session.json", "step.json"}), (1, {"session.json"})])
+def test_only_the_trace_of_the_shown_profile_remains(
+    path: Path, explain: Callable[..., Any], index: int, files: set[str]
+) -> None:
+    explain(index, trace=path.with_name("step.json"))
+    assert {file.name for file in path.parent.iterdir()} == files
 
 
 def test_another_machine_is_refused_with_the_differences(path: Path, explain: Callable[..., Any]) -> None:

@@ -11,6 +11,7 @@ from benchtui.engine.worker.explain.diagnostics import diagnostic_modes
 def test_modes_are_named_while_they_are_on(monkeypatch: pytest.MonkeyPatch) -> None:
     before = set(diagnostic_modes())  # a test under coverage has a trace function
     monkeypatch.setenv("CUDA_LAUNCH_BLOCKING", "1")
+    monkeypatch.setattr(torch.backends.mkldnn, "enabled", False)
     profiling = sys.getprofile()
     sys.setprofile(lambda *_: None)
     try:
@@ -18,5 +19,5 @@ def test_modes_are_named_while_they_are_on(monkeypatch: pytest.MonkeyPatch) -> N
             modes = set(diagnostic_modes()) - before
     finally:
         sys.setprofile(profiling)
-    assert len(modes) == 3
+    assert len(modes) == 4
     assert any("set_detect_anomaly" in mode for mode in modes) and any("setprofile" in mode for mode in modes)

@@ -9,6 +9,7 @@ import torch._inductor.config as inductor
 
 from benchtui.engine.job import Job
 from benchtui.engine.worker import main
+from benchtui.engine.worker.explain import profiling
 from benchtui.sessions.events import CaseFinished, CasePrepared, Explained
 from benchtui.sessions.explain.cases import ExplainedCase
 from benchtui.sessions.explain.difference import difference
@@ -85,6 +86,19 @@ def test_copies_are_found(own: Callable[..., Sweep], profile: Profile) -> None:
     assert rules(found, sweep)[0] == "copies"
     copied = found.kernels[0]
     assert copied.name == "aten::copy_" and copied.count == 5.0 and copied.bytes == 5 * 8_000_000
+
+
+def test_step_that_cannot_be_intercepted_has_a_profile(
+    own: Callable[..., Sweep], profile: Profile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A step that fails while its operators are intercepted only lacks the search for denormal numbers."""
+
+    def refuse(*_: object) -> None:
+        raise RuntimeError("this step can't be intercepted")
+
+    monkeypatch.setattr(profiling, "with_denormals", refuse)
+    found = profile(own("x = torch.ones(64, 64)\nreturn Step(lambda: x @ x)", "iterations=3"))
+    assert found.kernels and "can't be intercepted" in found.absent["denormals"]
 
 
 @pytest.mark.long

@@ -41,6 +41,11 @@ def test_activity_of_a_system_call(
     assert sampling._activity(call, late_s) == activity
 
 
+def test_waits_of_the_sampler_for_a_processor_are_not_for_the_lock() -> None:
+    assert sampling._waited_s(["5000000", "2000000", "7"]) == 0.002
+    assert sampling._waited_s([]) == 0.0, "no schedstat"
+
+
 def test_descriptors_tell_files_from_pipes(tmp_path: Path) -> None:
     reading, writing = os.pipe()
     with (tmp_path / "data").open("w") as file:
