@@ -173,12 +173,12 @@ def profile_step(
         turns.export_trace(host, trace)
     diagnostics = diagnostic_modes()
     compiler = log.graph_breaks(), log.recompiles()  # those of the steps below aren't the case's
-    places = _places(workload, turns.plain_ms / 1000)
+    places = sampled_places(workload, turns.plain_ms / 1000)
     if not on_gpu:
         breakdown = breakdown._replace(kernels=with_denormals(breakdown.kernels, lambda: workload.step(no_lap)))
     memory, reason = _memory(workload, device)
     return replace(
-        _profile(breakdown, turns, len(host.steps)),
+        step_profile(breakdown, turns.plain, turns.watch, len(host.steps)),
         places=places,
         filled_ms=round(host.filled_ms, 6),
         added_user_ms=round(turns.added_user_ms, 6),
@@ -190,17 +190,18 @@ def profile_step(
     )
 
 
-def _profile(breakdown: Breakdown, turns: _Turns, steps: int) -> StepProfile:
+def step_profile(breakdown: Breakdown, plain: list[StepTime], watch: HostWatch, steps: int) -> StepProfile:
+    """Return a profile of so many steps, with what was watched during the plain ones."""
     parts: dict[str, list[float]] = defaultdict(list)
-    for step_time in turns.plain:
+    for step_time in plain:
         for part, time_ms in step_time.parts_ms.items():
             parts[part].append(time_ms)
-    processors, use = usable_processors(), turns.watch.use()
+    processors, use = usable_processors(), watch.use()
     return StepProfile(
         **breakdown._asdict(),
         steps=steps,
-        plain_steps=len(turns.plain),
-        plain_ms=round(turns.plain_ms, 6),
+        plain_steps=len(plain),
+        plain_ms=round(median(step_time.wall_ms for step_time in plain), 6),
         parts_ms={part: round(fmean(times_ms), 6) for part, times_ms in parts.items()},
         threads=torch.get_num_threads(),
         processors=len(processors) if processors else None,
@@ -252,7 +253,7 @@ def _synchronizer(device: Device) -> Callable[[], object]:
     return lambda: None
 
 
-def _places(workload: Workload, step_s: float) -> tuple[Place, ...]:
+def sampled_places(workload: Workload, step_s: float) -> tuple[Place, ...]:
     """Return where the main thread is, sampled over steps."""
     sampler = Sampler()
     begin_s = time.perf_counter()

@@ -207,6 +207,7 @@ def test_unfused_operators_only_without_a_compiler(explain: Explain) -> None:
     families = {"matmul": 6.0, "elementwise": 4.0}
     assert findings(explain(families))[0].confidence == "low"
     assert found(explain(families, config=Config(device="cpu", compile="default"))) == {}
+    assert found(explain(families, config=Config(device="cpu", backend="openvino"))) == {}
 
 
 def test_optimizer_of_a_small_batch(explain: Explain) -> None:

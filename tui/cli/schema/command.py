@@ -13,6 +13,7 @@ from benchtui.tui.cli.options import printable
 NAMES = (
     "anonymize",
     "attach",
+    "cache",
     "compare",
     "continue",
     "doctor",
@@ -130,6 +131,7 @@ def document_type(name: str) -> Any:  # noqa: ANN401  (a type)
         "results": Results,
         "sessions-add": records.LibraryJson,
         "anonymize": records.AnonymizedJson,
+        "cache": records.CacheJson,
         "compare": ComparisonJson,
         "doctor": list[records.FindingJson],
         "explain": ExplainedJson,

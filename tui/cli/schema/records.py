@@ -33,6 +33,30 @@ class AnonymizedJson(Document, frozen=True, kw_only=True):
     """Path of the anonymized session."""
 
 
+class ArtifactJson(Record, frozen=True, kw_only=True):
+    """Model that was converted for a runtime; what a killed build left has neither model nor runtime."""
+
+    path: str
+    model: str | None
+    backend: str | None
+    precision: str | None
+    size_mb: float
+    unused_days: float
+    """Days since its last use."""
+
+
+class CacheJson(Document, frozen=True, kw_only=True):
+    """Output of ``cache``."""
+
+    id_: str = document_id("cache")
+    folder: str
+    artifacts: tuple[ArtifactJson, ...]
+    """The last used first; with ``--remove``, those that were removed."""
+    size_mb: float
+    most_mb: float
+    """Size above which those that weren't used for the longest time are removed."""
+
+
 class FindingJson(Document, frozen=True, kw_only=True):
     """Check of ``doctor``."""
 
