@@ -47,8 +47,6 @@ class Loaded(msgspec.Struct, frozen=True):
     """Whether products of float32 are rounded to TF32. None on a processor."""
     kernels: Callable[[], list[Kernel]] | None = None
     """Everything that ran after the first call, for a request with a profile. None if the backend has none."""
-    step_ended: Callable[[], object] | None = None
-    """Called after each profiled step, if the backend forgets what ran before it."""
 
 
 class Backend(Protocol):

@@ -37,11 +37,13 @@ class OpenVino:
         model = core.read_model(str(folder / _FILE))
         compiled = core.compile_model(model, "CPU", options(request))
         inference = compiled.create_infer_request()
-        kernels: list[Kernel] = []
+        counters = Counters(inference)
 
         def run(inputs: Inputs) -> torch.Tensor:
             given = {place: tensor.numpy() for place, tensor in enumerate(inputs)}
             inference.infer(given, share_inputs=True)
+            if request.profile:
+                counters.count()
             return torch.from_numpy(inference.get_output_tensor(0).data.copy())
 
         computed = compiled.get_property("INFERENCE_PRECISION_HINT").get_type_name()
@@ -56,18 +58,39 @@ class OpenVino:
                 "streams": str(compiled.get_property("NUM_STREAMS")),
                 "pinning": "on" if compiled.get_property("ENABLE_CPU_PINNING") else "off",
             },
-            kernels=(lambda: kernels) if request.profile else None,
-            step_ended=lambda: kernels.extend(_kernels(inference)),
+            kernels=counters.kernels if request.profile else None,
         )
 
 
-def _kernels(inference: Any) -> list[Kernel]:  # noqa: ANN401
-    """Return the operations that ran in the last inference."""
-    return [
-        Kernel(kind=node.node_type, ms=1000 * node.real_time.total_seconds())
-        for node in inference.get_profiling_info()
-        if str(node.status).endswith(".EXECUTED")
-    ]
+class Counters:
+    """Performance counters of a request: the mean time of each operation over all inferences."""
+
+    def __init__(self, inference: Any) -> None:  # noqa: ANN401
+        self._inference = inference
+        self._inferences = 0
+        self._first: dict[tuple[str, str], float] = {}
+
+    def count(self) -> None:
+        """Count an inference, and keep the times of the first one."""
+        self._inferences += 1
+        if self._inferences == 1:
+            self._first = self._means_ms()
+
+    def kernels(self) -> list[Kernel]:
+        """Return the operations of all inferences but the first."""
+        later, count = self._inferences - 1, self._inferences
+        mean_ms = {
+            key: max(0.0, mean_ms * count - self._first.get(key, 0.0)) / later
+            for key, mean_ms in self._means_ms().items()
+        }
+        return [Kernel(kind, ms) for (_, kind), ms in mean_ms.items() for _ in range(later)]
+
+    def _means_ms(self) -> dict[tuple[str, str], float]:
+        return {
+            (node.node_name, node.node_type): 1000 * node.real_time.total_seconds()
+            for node in self._inference.get_profiling_info()
+            if str(node.status).endswith(".EXECUTED")
+        }
 
 
 def options(request: Request) -> dict[str, Any]:
