@@ -38,6 +38,7 @@ RUNTIMES = {
     "torch": "run = lambda inputs: model(**inputs).logits.cpu()",
     "aoti": CONVERT
     + """
+import torch._inductor
 compiled = torch._inductor.aoti_load_package(torch._inductor.aoti_compile_and_package(program))
 run = lambda inputs: compiled(*(inputs[name] for name in names))
 """,
@@ -70,8 +71,8 @@ def command(backend: str, batch: int, length: int) -> list[str]:
     python, flag, loop, *arguments = loop_command(
         sys.executable, bundled_models()[ARCHITECTURE], batch, length, 0
     )
-    opened = loop.replace('print("ready"', RUNTIMES[backend] + '\nprint("ready"')
-    return [python, flag, opened.replace("model(**inputs).logits.cpu()\n", "run(inputs)\n"), *arguments]
+    loop = loop.replace("model(**inputs).logits.cpu()", "run(inputs)")
+    return [python, flag, loop.replace('print("ready"', f'{RUNTIMES[backend]}\nprint("ready"'), *arguments]
 
 
 def run(backend: str, batch: int, length: int, steps: int) -> tuple[float, str]:
