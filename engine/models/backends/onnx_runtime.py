@@ -61,7 +61,7 @@ class OnnxRuntime:
         if request.profile:
             options.enable_profiling = True
             options.profile_file_prefix = str(request.profile / "onnxruntime")
-        providers = [(provider, {})] if provider == CPU else gpu_providers(provider, request)
+        providers = [CPU] if provider == CPU else gpu_providers(provider, request)
         session = package.InferenceSession(str(folder / _FILE), options, providers=providers)
         if provider not in session.get_providers():
             raise BenchtuiError(f"onnxruntime can't use {provider} here; does its CUDA fit torch's?")

@@ -1,6 +1,6 @@
 """Profile of a step in a backend, by the backend's own counters: plain steps and counted ones in turns."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
@@ -24,6 +24,9 @@ from benchtui.engine.worker.explain.profiling import (
 from benchtui.engine.workloads.base import Workload
 from benchtui.sessions.errors import CaseSkippedError
 from benchtui.sessions.profiles import FamilyName, FamilyTime, KernelTime, StepProfile
+
+_Key = tuple[str, str | None]
+"""Type of an operation, and shapes of its inputs."""
 
 
 def profile_backend(workload: Workload, opened: Opened, device: Device, folder: Path) -> StepProfile:
@@ -61,33 +64,32 @@ def profile_backend(workload: Workload, opened: Opened, device: Device, folder: 
 
 def break_down(steps: Sequence[StepTime], kernels: Sequence[Kernel]) -> Breakdown:
     """Return the time of the steps by family. Time outside of operations is the tokenizer's or Python's."""
-    step_ms = fmean(step.wall_ms for step in steps)
-    spent, counts = Counter[FamilyName](), Counter[FamilyName]()
-    kernels_ms, runs = Counter[tuple[str, str | None]](), Counter[tuple[str, str | None]]()
+    step_ms, count = fmean(step.wall_ms for step in steps), len(steps)
+    spent, by_kernel = defaultdict[FamilyName, float](float), defaultdict[_Key, list[float]](list)
+    calls = Counter[FamilyName](family_of_operation(kernel.kind) for kernel in kernels)
     for kernel in kernels:
-        family, key = family_of_operation(kernel.kind), (kernel.kind, kernel.shape)
-        spent[family] += kernel.ms / len(steps)
-        counts[family] += 1
-        kernels_ms[key] += kernel.ms / len(steps)
-        runs[key] += 1
+        spent[family_of_operation(kernel.kind)] += kernel.ms / count
+        by_kernel[kernel.kind, kernel.shape].append(kernel.ms)
     spent["tokenizer"] += fmean(step.parts_ms.get(TOKENIZER_PART, 0.0) for step in steps)
-    spent["python"] += max(0.0, step_ms - spent.total())
+    spent["python"] += max(0.0, step_ms - sum(spent.values()))
+    families = (
+        FamilyTime(family=family, ms=round(ms, 6), launches=round(calls[family] / count, 3))
+        for family, ms in spent.items()
+        if ms > 0
+    )
+    longest = sorted(by_kernel.items(), key=lambda times: sum(times[1]), reverse=True)
     return Breakdown(
         step_ms=round(step_ms, 6),
-        families=tuple(
-            FamilyTime(family=family, ms=round(ms, 6), launches=round(counts[family] / len(steps), 3))
-            for family, ms in spent.most_common()
-            if ms > 0
-        ),
+        families=tuple(sorted(families, key=lambda family: family.ms, reverse=True)),
         kernels=tuple(
             KernelTime(
                 name=kind,
                 family=family_of_operation(kind),
-                count=round(runs[kind, shape] / len(steps), 3),
-                ms=round(ms, 6),
+                count=round(len(times) / count, 3),
+                ms=round(sum(times) / count, 6),
                 shape=shape,
             )
-            for (kind, shape), ms in kernels_ms.most_common(MOST_KERNELS)
+            for (kind, shape), times in longest[:MOST_KERNELS]
         ),
-        launches=round(len(kernels) / len(steps), 3),
+        launches=round(len(kernels) / count, 3),
     )

@@ -15,7 +15,7 @@ OWN_SHARE = 0.9
 
 def backends(findings: Findings) -> None:
     """Record the same network in each backend. One whose package isn't installed is skipped."""
-    names = ("torch", "aoti", "onnxruntime", "onnxruntime-tensorrt")
+    names: tuple[str, ...] = ("torch", "aoti", "onnxruntime", "onnxruntime-tensorrt")
     if findings.brief:
         names = tuple(name for name in names if name not in COMPILED)
     model = f"model={distilbert(findings)}"

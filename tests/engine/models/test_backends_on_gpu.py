@@ -101,14 +101,14 @@ class Session:
 
 @pytest.fixture
 def package(monkeypatch: pytest.MonkeyPatch) -> Any:
-    found = SimpleNamespace(
+    found: Any = SimpleNamespace(
         __version__="1.99",
         SessionOptions=Options,
         RunOptions=Options,
         InferenceSession=Session,
         get_available_providers=lambda: [TENSORRT, CUDA, CPU],
     )
-    monkeypatch.setitem(sys.modules, "onnxruntime", found)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "onnxruntime", found)
     monkeypatch.setattr(onnx_runtime, "_stream", lambda device: 4711)
     monkeypatch.setattr(onnx_runtime, "_weights_dtype", lambda path: "float32")
     return found

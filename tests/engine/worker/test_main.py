@@ -37,7 +37,8 @@ def test_peaks_of_torch_are_absent_for_another_backend() -> None:
     config = Config(device="cuda:0", backend="onnxruntime")
     job: Any = SimpleNamespace(config=config, turns=None)
     device: Any = SimpleNamespace(memory_peaks=lambda: Memory(peak_allocated_mb=9.0, peak_rss_mb=20.0))
-    found = main._Case(job, lambda event: None)._memory(device, SimpleNamespace(kv_cache_mb=None), None)  # type: ignore[arg-type]
+    workload: Any = SimpleNamespace(kv_cache_mb=None)
+    found = main._Case(job, lambda event: None)._memory(device, workload, None)
     assert (found.peak_allocated_mb, found.peak_reserved_mb, found.peak_rss_mb) == (None, None, 20.0)
 
 
