@@ -22,7 +22,7 @@ MOST_MB = 5000.0
 
 
 class About(msgspec.Struct, frozen=True):
-    """What an artifact was built from."""
+    """Origin of an artifact."""
 
     model: str = ""
     backend: str = ""

@@ -11,7 +11,7 @@ Inputs = tuple[torch.Tensor, ...]
 
 
 class Request(msgspec.Struct, frozen=True):
-    """How a network is to run."""
+    """Conditions under which a network runs."""
 
     precision: str
     threads: int

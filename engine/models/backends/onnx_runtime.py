@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy
 import torch
+from torch.utils.dlpack import from_dlpack
 
 from benchtui.engine.models.backends.base import Inputs, Kernel, Loaded, Request
 from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
@@ -135,7 +136,7 @@ def on_gpu(package: Any, session: Any, device: torch.device) -> Any:  # noqa: AN
             binding.bind_input(name, *place, kind, tuple(tensor.shape), tensor.data_ptr())
         binding.bind_output(output, *place)
         session.run_with_iobinding(binding, options)
-        return torch.from_dlpack(binding.get_outputs()[0])
+        return from_dlpack(binding.get_outputs()[0])
 
     return run
 

@@ -1,8 +1,10 @@
 """Profiling of a case's step: plain steps and steps under torch's profiler in turns, then memory by kind."""
 
+import os
+import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
@@ -18,7 +20,6 @@ from benchtui.engine.telemetry.processors import usable_processors
 from benchtui.engine.worker.explain.breakdown import TOKENIZER_PART, Breakdown, break_down
 from benchtui.engine.worker.explain.compiler_log import CompilerLog
 from benchtui.engine.worker.explain.denormals import with_denormals
-from benchtui.engine.worker.explain.diagnostics import diagnostic_modes
 from benchtui.engine.worker.explain.host_timeline import HostTimeline
 from benchtui.engine.worker.explain.host_use import HostWatch, thread_kernel_s
 from benchtui.engine.worker.explain.memory_kinds import memory_kinds
@@ -272,6 +273,24 @@ def _memory(workload: Workload, device: Device) -> tuple[MemoryKinds, str | None
         lambda: memory_kinds(lambda: workload.step(no_lap), device.torch_device, workload.kv_cache_mb),
     )
     return (MemoryKinds(), kinds) if isinstance(kinds, str) else (kinds, None)
+
+
+def diagnostic_modes() -> tuple[str, ...]:
+    """Return the modes that are on in this thread, as a user would search for them."""
+    return tuple(_modes())
+
+
+def _modes() -> Iterator[str]:
+    if torch.is_anomaly_enabled():
+        yield "autograd's anomaly detection (torch.autograd.set_detect_anomaly)"
+    if sys.getprofile() is not None:
+        yield "a profile function that Python calls for each call (sys.setprofile)"
+    if sys.gettrace() is not None:
+        yield "a trace function that Python calls for each line (sys.settrace), of a debugger or of coverage"
+    if sys.flags.dev_mode:
+        yield "Python's development mode (-X dev)"
+    if os.environ.get("CUDA_LAUNCH_BLOCKING", "0") not in ("", "0"):
+        yield "CUDA_LAUNCH_BLOCKING, with which the host waits for each kernel"
 
 
 def _thread_user_s() -> float:
