@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Connection
+from pathlib import Path
 from statistics import median_low
 from time import monotonic
 from typing import NoReturn, TypeVar
@@ -23,10 +24,12 @@ from benchtui.engine.files.digests import used_files
 from benchtui.engine.job import Job, LeftThreads, StepCostReport
 from benchtui.engine.line_protocol import send
 from benchtui.engine.models import attention, precision
+from benchtui.engine.models.backends.opening import Opened
 from benchtui.engine.models.compilation import CompileWatch, applied_cuda_graphs
 from benchtui.engine.process_tree import kill_descendants
 from benchtui.engine.worker import answers, isolation
 from benchtui.engine.worker.environment import missing_preloads
+from benchtui.engine.worker.explain.backend_profile import profile_backend
 from benchtui.engine.worker.explain.compiler_log import CompilerLog, show_fused_kernels
 from benchtui.engine.worker.explain.profiling import profile_step
 from benchtui.engine.worker.step_cost import TypicalStep, count_waits, measure_step_cost, stored_or
@@ -37,6 +40,7 @@ from benchtui.engine.workloads.own import task as own
 from benchtui.sessions.analysis.applied_options import unapplied_options
 from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
 from benchtui.sessions.events import CaseFinished, CasePrepared, Explained, Outcome, Phase, Steps
+from benchtui.sessions.library import artifacts
 from benchtui.sessions.payloads import Compiling, Effective, Memory, StepCost
 from benchtui.sessions.sweep import custom_task, named_values
 from benchtui.sessions.text.formatting import count
@@ -115,8 +119,6 @@ class _Case:
 
     def _explain(self) -> None:
         """Prepare, warm up and profile the step. Nothing else is reported for the case."""
-        if (backend := self._job.config.backend) != "torch":
-            raise CaseSkippedError(f"{backend} runs a step in one call, which torch's profiler can't see into")
         log = CompilerLog()
         log.attach()
         show_fused_kernels()
@@ -124,9 +126,25 @@ class _Case:
         rules = self._job.sweep.measure.for_device(self._job.config.device)
         warm_up(workload, device, rules, msgspec.structs.replace(self._recorder("warmup"), emit=_discard))
         throughput = rules.mode == "throughput"
-        profile = profile_step(workload, device, log, throughput=throughput, trace=self._job.trace)
+        if opened := self._opaque(workload):
+            profile = profile_backend(workload, opened, device, Path(self._job.scratch))
+        else:
+            profile = profile_step(workload, device, log, throughput=throughput, trace=self._job.trace)
         self._emit(Explained(t=self._now_s(), case=self._job.case, created=utc_now(), profile=profile))
         self._emit(CaseFinished(t=self._now_s(), case=self._job.case, outcome="ok"))
+
+    def _opaque(self, workload: Workload) -> Opened | None:
+        """Return the network in a backend whose operations torch's profiler doesn't see: those on a processor.
+
+        Raises CaseSkippedError for a trace, which only torch's profiler writes.
+        """
+        config = self._job.config
+        opened: Opened | None = getattr(workload, "opened", None)
+        if opened is None or config.device != "cpu":
+            return None
+        if self._job.trace:
+            raise CaseSkippedError(f"only torch's profiler writes traces, and {config.backend} is opaque to it")
+        return opened
 
     def _prepare(self) -> tuple[Device, Workload]:
         """Apply the options, load model and data, and send ``CasePrepared``."""
@@ -144,7 +162,7 @@ class _Case:
                 effective=effective,
                 marks=(*workload.marks, *self._unapplied(effective)),
                 load_s=monotonic() - begin_s,
-                artifact=getattr(workload, "artifact", None),
+                artifact=opened.artifact if (opened := getattr(workload, "opened", None)) else None,
                 files=used_files(job.sweep, job.config, workload.data),
                 samples_per_step=workload.samples,
                 task=None if custom_task(job.sweep.task) else job.sweep.task,
@@ -175,6 +193,8 @@ class _Case:
             raise CaseSkippedError(f"LD_PRELOAD: {', '.join(missing)} can't be loaded; is it installed?")
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = f"{self._job.scratch}/inductor"
         os.environ["TRITON_CACHE_DIR"] = f"{self._job.scratch}/triton"
+        if os.environ.get(artifacts.VARIABLE) == artifacts.OFF:
+            os.environ[artifacts.VARIABLE] = f"{self._job.scratch}/artifacts-{self._job.round}"
         precision.set_tf32(self._job.config.precision)
         if self._job.config.threads:
             torch.set_num_threads(self._job.config.threads)
@@ -248,9 +268,12 @@ class _Case:
     def _memory(self, device: Device, workload: Workload, compiling: Compiling | None) -> Memory:
         """Return memory peaks, without the allocated peak if CUDA graphs were recorded.
 
-        A replay allocates no tensors. If torch doesn't count recordings, the requested mode decides.
+        A replay allocates no tensors. If torch doesn't count recordings, the requested mode decides. A backend
+        has allocators that torch's counters don't see.
         """
         memory = msgspec.structs.replace(device.memory_peaks(), kv_cache_mb=workload.kv_cache_mb)
+        if self._job.config.backend != "torch":
+            return msgspec.structs.replace(memory, peak_allocated_mb=None, peak_reserved_mb=None)
         recorded = compiling.cuda_graphs if compiling else None
         if recorded or (recorded is None and self._job.config.uses_cuda_graphs):
             return msgspec.structs.replace(memory, peak_allocated_mb=None)

@@ -101,9 +101,12 @@ def count_waits(work: StepCost, workload: Workload, device: Device, step_s: floa
     A long step that accumulates batches is extrapolated, as in ``measure_step_cost``.
     """
     runs = _runs(workload, step_s)
-    waits = result_or_reason(
-        str(device.torch_device), lambda: _whole([_waits(*run, device) for run in runs], workload.accumulated)
-    )
+
+    def waits_of_runs() -> float | None:
+        _require_torch(workload.effective)
+        return _whole([_waits(*run, device) for run in runs], workload.accumulated)
+
+    waits = result_or_reason(str(device.torch_device), waits_of_runs)
     if isinstance(waits, str):
         return replace(work, absent=work.absent | {"waits": waits})
     return replace(work, waits=None if waits is None else round(waits))
@@ -186,8 +189,7 @@ def count(step: Step, step_s: float, effective: Effective) -> StepCost:
     """Count operations and bytes of one uncompiled step. Raises BenchtuiError if it takes too long."""
     if step_s > LONGEST_STEP_S:
         raise BenchtuiError(f"a step takes {step_s:.0f} s; only steps up to {LONGEST_STEP_S:g} s are counted")
-    if (backend := effective.others.get("backend", "torch")) != "torch":
-        raise BenchtuiError(f"{backend} runs a step in one call, whose operations torch doesn't see")
+    _require_torch(effective)
     formulas = attention.flop_formulas()
     byte_counter, flop_counter = ByteCounter(), FlopCounterMode(display=False, custom_mapping=formulas)
     # torch's counter decomposes composite operators, so it is the inner one of the two
@@ -212,6 +214,12 @@ def count(step: Step, step_s: float, effective: Effective) -> StepCost:
         attention=kernels,
         absent=absent,
     )
+
+
+def _require_torch(effective: Effective) -> None:
+    """Raise BenchtuiError for a backend other than torch, which runs a step in one call."""
+    if (backend := effective.others.get("backend", "torch")) != "torch":
+        raise BenchtuiError(f"{backend} runs a step in one call, whose operations torch doesn't see")
 
 
 class ByteCounter(TorchDispatchMode):

@@ -19,7 +19,7 @@ from benchtui.engine.models.network import Architecture, load_network
 from benchtui.engine.workloads.base import Output, StepCounts
 from benchtui.engine.workloads.inputs.batches import Batches, Side, SyntheticBatches, TextBatches, find_step
 from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
-from benchtui.sessions.payloads import Artifact, Data, Effective
+from benchtui.sessions.payloads import Data, Effective
 from benchtui.sessions.sweep import SYNTHETIC, Config, Sweep, task_named
 from benchtui.sessions.sweep.options import BY_NAME
 
@@ -68,9 +68,8 @@ class NetworkTask:
     """Number of rows at the start of the data set that form the probe."""
     output = "logits"
     """Name of the network's output that the task reads."""
-    artifact: Artifact | None = None
-    """Artifact of a backend other than torch."""
-    _opened: Opened | None = None
+    opened: Opened | None = None
+    """Network in a backend other than torch."""
     _shortened: str | None = None
     """What the probe consists of if there isn't time for all of it."""
     _splits = False
@@ -113,8 +112,13 @@ class NetworkTask:
 
     def read_back(self) -> Effective:
         """Read the applied options back from network, torch and batches, or from the backend."""
-        if self._opened:
-            return replace(self._opened.effective, padding=self._padding(), others=self._others())
+        if self.opened:
+            return replace(
+                self.opened.read_back(),
+                attention=attention.read_back(self._network),
+                padding=self._padding(),
+                others=self._others(),
+            )
         computed = precision.computed_dtype(self._network, self._config.precision, self._device)
         autocast = self._config.precision.startswith("amp-")
         return Effective(
@@ -226,11 +230,12 @@ class NetworkTask:
         """Return the network in the case's backend. Torch's weights are freed."""
         inputs = {name: self._to_device(tensor) for name, tensor in self._draw(no_lap).inputs.items()}
         self._batches.rewind()
-        self._opened = opened = open_backend(self._network, self._config, inputs, self.output)
-        self.artifact, self.marks = opened.artifact, (*self.marks, *opened.marks)
-        opened.effective = replace(opened.effective, attention=attention.read_back(self._network))
+        self.opened = open_backend(self._network, self._config, inputs, self.output)
+        self.marks = (*self.marks, *self.opened.marks)
         self._network.to("meta")
-        return opened
+        if self._device.type == "cuda":
+            torch.cuda.empty_cache()
+        return self.opened
 
     def _extend(self, network: Any) -> Any:  # noqa: ANN401  (a model of transformers)
         """Return the network with the layers that the task adds before compilation."""
@@ -294,7 +299,7 @@ class NetworkTask:
         threads = self._batches.tokenizer_threads
         others: dict[str, str | int] = {"quantization": quantization.read_back(self._network)}
         if self._task in BY_NAME["backend"].tasks:
-            others["backend"] = self._config.backend if self._opened else "torch"
+            others["backend"] = self._config.backend if self.opened else "torch"
         return others if threads is None else others | {"tokenizer_threads": threads}
 
     def _compiled(self) -> bool | None:

@@ -60,6 +60,8 @@ _REST, _REST_WEIGHT = ("Python gaps", "native code"), 0.5
 """Rules about time that no other rule explains, and their weight against those with evidence of their own."""
 _WITH_FAULTS = ("optimizer", "gather", "one operator", "unfused attention")
 """Rules about operators whose time includes the page faults of their outputs."""
+_OF_TORCH = (python.many_operators, operators.idle_gpu, operators.unfused, operators.slow_attention)
+"""Rules whose remedies change how torch runs its operators, which a backend doesn't."""
 _NO_CAUSE = ("near the peak", "preempted")
 """Rules about the limits and the state of the machine, which come after those about the step."""
 
@@ -71,6 +73,8 @@ def findings(case: ExplainedCase) -> tuple[Finding, ...]:
     the measured step, and those of ``PLAIN_RULES`` if merely the profiler lengthened it.
     """
     rules = ALWAYS if case.differs else PLAIN_RULES if case.lengthened else RULES
+    if case.case.config.backend not in ("torch", ""):
+        rules = tuple(rule for rule in rules if rule not in _OF_TORCH)
     unsorted = [_with_confidence(case, finding) for rule in rules if (finding := rule(case))]
     ordered = sorted(unsorted, key=_weight, reverse=True)
     return tuple(_after_their_cause(ordered))

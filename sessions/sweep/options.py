@@ -44,7 +44,7 @@ GPU_QUANTIZATIONS = ("torchao-int4", "torchao-fp8")
 GPU_ATTENTIONS = ("sdpa-efficient", "sdpa-cudnn", "flash", "flash3")
 FLASH = ("flash", "flash3")
 """Values of ``attention`` that need the package flash-attn, or the package kernels to fetch a build."""
-BACKENDS = ("torch", "aoti", "onnxruntime", "openvino")
+BACKENDS = ("torch", "aoti", "onnxruntime", "onnxruntime-tensorrt", "openvino")
 COMPILE_MODES = ("off", "default", "reduce-overhead", "max-autotune")
 KV_CACHES = ("dynamic", "static")
 PADDINGS = ("max", "longest", "packed")

@@ -128,20 +128,25 @@ def unsupported_reason(config: Config) -> str | None:
 
 
 _BACKEND_PRECISIONS = {
-    "aoti": ("fp32", "bf16", "fp16"),
-    "onnxruntime": ("fp32", "int8"),
-    "openvino": ("fp32", "amp-bf16"),
+    ("aoti", "cpu"): ("fp32", "bf16", "fp16"),
+    ("aoti", "cuda"): ("fp32", "tf32", "bf16", "fp16"),
+    ("onnxruntime", "cpu"): ("fp32", "int8"),
+    ("onnxruntime", "cuda"): ("fp32", "tf32", "fp16"),
+    ("onnxruntime-tensorrt", "cuda"): ("tf32", "fp16"),
+    ("openvino", "cpu"): ("fp32", "amp-bf16"),
 }
-"""Precisions that each backend computes on a processor as requested."""
+"""Precisions that each backend computes as requested, by the kind of device. TensorRT rounds fp32 to TF32."""
 
 
 def _unsupported_backend(config: Config) -> str | None:
     """Return why a backend other than torch can't run a combination, or None."""
-    backend = config.backend
+    backend, kind = config.backend, config.device.partition(":")[0]
     if backend == "torch":
         return None
-    if config.device != "cpu":
-        return f"backend {backend} is measured on cpu only"
+    precisions = _BACKEND_PRECISIONS.get((backend, kind))
+    if precisions is None:
+        kinds = " or ".join(device for name, device in _BACKEND_PRECISIONS if name == backend)
+        return f"backend {backend} runs on {kinds}, not on {config.device}"
     if config.compile != "off":
         return (
             f"backend {backend} runs an exported network, which torch.compile doesn't change; use compile = off"
@@ -150,8 +155,8 @@ def _unsupported_backend(config: Config) -> str | None:
         return f"quantization {config.quantization} is for backend torch"
     if config.padding == "packed":
         return f"backend {backend} runs an exported network, which has no packed rows; use padding = longest"
-    if config.precision not in (precisions := _BACKEND_PRECISIONS[backend]):
-        return f"backend {backend} computes in {', '.join(precisions)} here, not in {config.precision}"
+    if config.precision not in precisions:
+        return f"backend {backend} computes in {', '.join(precisions)} on {kind}, not in {config.precision}"
     return None
 
 
@@ -237,6 +242,11 @@ def _untrainable_reason(config: Config) -> str | None:
 
 
 def _ungeneratable_reason(config: Config) -> str | None:
+    if config.backend != "torch":
+        return (
+            f"backend {config.backend} has a KV cache only through optimum-intel or optimum-onnx, which need"
+            " transformers before 5.6 and 4.58"
+        )
     if config.uses_cuda_graphs and config.cache != "static":
         return (
             f"{config.compile} uses CUDA graphs, which require fixed shapes, but a dynamic cache grows;"

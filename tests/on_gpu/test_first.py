@@ -18,7 +18,7 @@ CHECKS = {
     2: ["presets", "gpt2-train", "demo"],
     3: ["reference-reports", "tests"],
     4: ["clock-and-power", "peaks", "energy", "counters", "busy-time", "synchronization"],
-    5: ["attention-kernels", "cuda-graphs"],
+    5: ["attention-kernels", "cuda-graphs", "backends"],
     6: ["verdicts-host-bound", "verdicts-power-capped", "batch-size-search"],
 }
 FILES = {
@@ -36,7 +36,7 @@ FILES = {
         *("reference-imdb.json", "reference-imdb.md"),
     ],
     4: [],
-    5: [],
+    5: ["backends.json"],
     6: [],
 }
 """Files in the archive of each part, where no nvidia-smi runs."""

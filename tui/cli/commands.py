@@ -7,6 +7,7 @@ COMMANDS = {
         "Write a copy of a session without what tells where it was measured.",
     ),
     "attach": ("watch", "attach", "Watch a running sweep."),
+    "cache": ("setup", "cache", "List or remove the models that were converted for other runtimes."),
     "compare": ("compare", "compare", "Compare sessions case by case."),
     "completion": ("setup", "completion", "Print a shell completion script, or install it."),
     "continue": ("engine", "unpause", "Continue a paused sweep."),

@@ -21,7 +21,7 @@ from benchtui.sessions.estimates import history
 from benchtui.sessions.estimates.sweep_models import require_models
 from benchtui.sessions.events import CaseFinished, RoundsPlanned
 from benchtui.sessions.files.input_file import read_text
-from benchtui.sessions.library import file_kinds, paths
+from benchtui.sessions.library import artifacts, file_kinds, paths
 from benchtui.sessions.sanitize import shell_word
 from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.state.session import Session
@@ -75,6 +75,7 @@ class RunOptions(BestCaseOptions, ResumeOptions):
 @wait_option
 @trust_option
 @json_option("Print each case's result as a line of JSON, and the answer as the last one.")
+@click.option("--no-cache", is_flag=True, help="Convert models for other runtimes again in each case.")
 @click.option("--strict", is_flag=True, help="Exit with 3 if a case was skipped because its device is missing.")
 def run(
     sweep: str | None,
@@ -82,6 +83,7 @@ def run(
     session_path: Path | None,
     into: str | None,
     as_json: bool,
+    no_cache: bool,
     strict: bool,
     **options: Unpack[RunOptions],
 ) -> None:
@@ -93,6 +95,8 @@ def run(
     a case failed or none was measured, 2 for invalid usage or input, 3 with --strict if a device was missing,
     130 if interrupted.
     """
+    if no_cache:
+        os.environ[artifacts.VARIABLE] = artifacts.OFF  # the engine and its workers inherit it
     if into is None:
         run_to_end(lambda: _start_or_resume(sweep, overrides, session_path, options), as_json, strict=strict)
         return

@@ -1,8 +1,9 @@
-"""``benchtui doctor``, ``themes``, ``keys``, ``completion`` and ``init-step``: what is there to start from."""
+"""``benchtui doctor``, ``cache``, ``themes``, ``keys``, ``completion`` and ``init-step``: what is here."""
 
 import importlib.util
 import os
 import sys
+import time
 from importlib import resources
 from keyword import iskeyword
 from pathlib import Path
@@ -13,12 +14,22 @@ from click.shell_completion import get_completion_class
 from benchtui.engine import client
 from benchtui.sessions.errors import BenchtuiError, os_error_text
 from benchtui.sessions.files.output_file import write_text
+from benchtui.sessions.library import artifacts
 from benchtui.sessions.sanitize import quoted
+from benchtui.sessions.text.formatting import count
 from benchtui.themes import user_themes
 from benchtui.tui.cli import app
 from benchtui.tui.cli.exit_status import FAILED
 from benchtui.tui.cli.options import json_option, printable
-from benchtui.tui.cli.schema.records import FindingJson, KeyJson, KeysJson, ThemeJson, ThemesJson
+from benchtui.tui.cli.schema.records import (
+    ArtifactJson,
+    CacheJson,
+    FindingJson,
+    KeyJson,
+    KeysJson,
+    ThemeJson,
+    ThemesJson,
+)
 from benchtui.tui.cli.text.output import print_json
 
 
@@ -39,6 +50,46 @@ def doctor(as_json: bool) -> None:
 
 
 _STATES = {"ok": "ok     ", "missing": "missing", "broken": "BROKEN "}
+
+
+@click.command()
+@click.option("--remove", is_flag=True, help="Remove them, except those that are being built.")
+@click.option(
+    "--unused", metavar="DAYS", type=click.FloatRange(min=0), help="Only those not used for so many days."
+)
+@json_option("Print the list as JSON.")
+def cache(remove: bool, unused: float | None, as_json: bool) -> None:
+    """List or remove the models that were converted for other runtimes.
+
+    They are kept so that each is converted once. If all together exceed 5 GB, those that weren't used for the
+    longest time are removed. `benchtui run --no-cache` neither uses nor keeps any.
+    """
+    listed = artifacts.stored() if unused is None else artifacts.unused(unused)
+    listed = artifacts.remove(listed) if remove else listed
+    rows = tuple(_artifact(each) for each in listed)
+    size_mb = sum(row.size_mb for row in rows)
+    if as_json:
+        folder = str(artifacts.folder())
+        print_json(CacheJson(folder=folder, artifacts=rows, size_mb=size_mb, most_mb=artifacts.MOST_MB))
+        return
+    for row in rows:
+        about = f"{row.backend}  {row.precision}  {row.model}" if row.model else "what a killed build left"
+        click.echo(printable(f"{row.size_mb:8,.1f} MB  {row.unused_days:6.1f} days ago  {about}"))
+    done = "removed from" if remove else "in"
+    total = f"{count(len(rows), 'artifact')}, {size_mb:,.0f} MB {done} {artifacts.folder()}"
+    click.echo(printable(f"{total}, which keeps at most {artifacts.MOST_MB:,.0f} MB"), err=True)
+
+
+def _artifact(stored: artifacts.Stored) -> ArtifactJson:
+    about = stored.about
+    return ArtifactJson(
+        path=str(stored.path),
+        model=about.model if about else None,
+        backend=about.backend if about else None,
+        precision=about.precision if about else None,
+        size_mb=round(stored.size_mb, 3),
+        unused_days=round(max(0.0, time.time() - stored.used_s) / 86_400, 3),
+    )
 
 
 @click.command("themes")

@@ -1,37 +1,23 @@
-"""Artifacts of backends in the user's cache folder, each built once and only used whole."""
+"""Artifacts of backends, each built once and only used whole."""
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
-import platformdirs
 from msgspec.structs import replace
 
 from benchtui.engine.files.digests import file_digest
 from benchtui.sessions.errors import BenchtuiError, os_error_text
-from benchtui.sessions.files.locked_file import lock
+from benchtui.sessions.library.artifacts import RECORD, About, Record, beyond_limit, folder, locked, remove
 from benchtui.sessions.payloads import Artifact
 
-RECORD = "artifact.json"
-"""File of an artifact that is written last: how it was built, and the digests of its other files."""
 
-
-class Record(msgspec.Struct, frozen=True):
-    """Content of ``RECORD``."""
-
-    built: Artifact
-    files: dict[str, str]
-
-
-def folder() -> Path:
-    """Return the folder of all artifacts."""
-    return Path(platformdirs.user_cache_dir("benchtui")) / "artifacts"
-
-
-def stored_or_built(key: str, build: Callable[[Path], Artifact]) -> tuple[Path, Artifact]:
+def stored_or_built(
+    key: str, build: Callable[[Path], Artifact], about: About | None = None
+) -> tuple[Path, Artifact]:
     """Return the folder of an artifact and how it was built: the stored one if it is whole, or a new one.
 
     Others that want the same artifact wait. A build that is killed leaves a partial folder, which the next one
@@ -40,17 +26,19 @@ def stored_or_built(key: str, build: Callable[[Path], Artifact]) -> tuple[Path, 
     place = folder() / key
     try:
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with _locked(place.with_suffix(".lock")):
+        with locked(place, wait=True):
             if (built := _whole(place)) is not None:
+                os.utime(place / RECORD)
                 return place, replace(built, stored=True)
             corrupt = place.exists()
-            built = _build(place, build)
-            return place, replace(built, corrupt=corrupt)
+            built = _build(place, build, about or About())
+        remove(each for each in beyond_limit() if each.path != place)
+        return place, replace(built, corrupt=corrupt)
     except OSError as error:
         raise BenchtuiError(f"{place}: the artifact can't be stored: {os_error_text(error)}") from error
 
 
-def _build(place: Path, build: Callable[[Path], Artifact]) -> Artifact:
+def _build(place: Path, build: Callable[[Path], Artifact], about: About) -> Artifact:
     partial = place.with_suffix(".partial")
     shutil.rmtree(partial, ignore_errors=True)
     shutil.rmtree(place, ignore_errors=True)
@@ -60,7 +48,7 @@ def _build(place: Path, build: Callable[[Path], Artifact]) -> Artifact:
         files = {path.name: file_digest(path) or "" for path in partial.iterdir()}
         size_mb = sum(path.stat().st_size for path in partial.iterdir()) / 1e6
         built = replace(built, size_mb=round(size_mb, 3))
-        (partial / RECORD).write_bytes(msgspec.json.encode(Record(built, files)))
+        (partial / RECORD).write_bytes(msgspec.json.encode(Record(built, files, about)))
         partial.replace(place)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
@@ -74,13 +62,3 @@ def _whole(place: Path) -> Artifact | None:
         if all(file_digest(place / name) == digest for name, digest in record.files.items()):
             return record.built
     return None
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        lock(descriptor, wait=True)
-        yield
-    finally:
-        os.close(descriptor)

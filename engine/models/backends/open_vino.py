@@ -6,11 +6,12 @@ from typing import Any
 
 import torch
 
-from benchtui.engine.models.backends.base import Inputs, Loaded
+from benchtui.engine.models.backends.base import Inputs, Kernel, Loaded, Request
+from benchtui.sessions.sweep.library_names import AUTOCAST_DTYPES, WEIGHTS_DTYPES
 
 _FILE = "model.xml"
-_HINTS = {"fp32": "f32", "amp-bf16": "bf16"}
-_DTYPES = {"f32": "float32", "f16": "float16", "bf16": "bfloat16"}
+_TYPES = {"float32": "f32", "float16": "f16", "bfloat16": "bf16"}
+_DTYPES = {name: dtype for dtype, name in _TYPES.items()}
 
 
 class OpenVino:
@@ -29,18 +30,21 @@ class OpenVino:
         model = openvino.convert_model(program)
         openvino.save_model(model, str(folder / _FILE), compress_to_fp16=False)
 
-    def load(self, folder: Path, precision: str, threads: int) -> Loaded:
+    def load(self, folder: Path, request: Request) -> Loaded:
         """Compile the model for this processor, and read back its threads and precision."""
         openvino: Any = import_module("openvino")
         core = openvino.Core()
         model = core.read_model(str(folder / _FILE))
-        compiled = core.compile_model(model, "CPU", options(precision, threads))
-        request = compiled.create_infer_request()
+        compiled = core.compile_model(model, "CPU", options(request))
+        inference = compiled.create_infer_request()
+        counters = Counters(inference)
 
         def run(inputs: Inputs) -> torch.Tensor:
             given = {place: tensor.numpy() for place, tensor in enumerate(inputs)}
-            request.infer(given, share_inputs=True)
-            return torch.from_numpy(request.get_output_tensor(0).data.copy())
+            inference.infer(given, share_inputs=True)
+            if request.profile:
+                counters.count()
+            return torch.from_numpy(inference.get_output_tensor(0).data.copy())
 
         computed = compiled.get_property("INFERENCE_PRECISION_HINT").get_type_name()
         return Loaded(
@@ -52,19 +56,53 @@ class OpenVino:
                 "version": f"openvino {openvino.__version__.partition('-')[0]}",
                 "devices": ", ".join(compiled.get_property("EXECUTION_DEVICES")),
                 "streams": str(compiled.get_property("NUM_STREAMS")),
-                "affinity": "pinned" if compiled.get_property("ENABLE_CPU_PINNING") else "not set",
+                "pinning": "on" if compiled.get_property("ENABLE_CPU_PINNING") else "off",
             },
+            kernels=counters.kernels if request.profile else None,
         )
 
 
-def options(precision: str, threads: int) -> dict[str, Any]:
+class Counters:
+    """Performance counters of a request: the mean time of each operation over all inferences."""
+
+    def __init__(self, inference: Any) -> None:  # noqa: ANN401
+        self._inference = inference
+        self._inferences = 0
+        self._first: dict[tuple[str, str], float] = {}
+
+    def count(self) -> None:
+        """Count an inference, and keep the times of the first one."""
+        self._inferences += 1
+        if self._inferences == 1:
+            self._first = self._means_ms()
+
+    def kernels(self) -> list[Kernel]:
+        """Return the operations of all inferences but the first."""
+        later, count = self._inferences - 1, self._inferences
+        mean_ms = {
+            key: max(0.0, mean_ms * count - self._first.get(key, 0.0)) / later
+            for key, mean_ms in self._means_ms().items()
+        }
+        return [Kernel(kind, ms) for (_, kind), ms in mean_ms.items() for _ in range(later)]
+
+    def _means_ms(self) -> dict[tuple[str, str], float]:
+        return {
+            (node.node_name, node.node_type): 1000 * node.real_time.total_seconds()
+            for node in self._inference.get_profiling_info()
+            if str(node.status).endswith(".EXECUTED")
+        }
+
+
+def options(request: Request) -> dict[str, Any]:
     """Return the properties of a compiled model: one stream, with the threads and precision of the case."""
+    computed = AUTOCAST_DTYPES.get(request.precision) or WEIGHTS_DTYPES.get(request.precision, "float32")
     return {
-        "INFERENCE_NUM_THREADS": threads,
+        "INFERENCE_NUM_THREADS": request.threads,
         "NUM_STREAMS": 1,
         "PERFORMANCE_HINT": "LATENCY",
         "ENABLE_CPU_PINNING": False,
-        "INFERENCE_PRECISION_HINT": _HINTS[precision],
+        "INFERENCE_PRECISION_HINT": _TYPES[computed],
+        "PERF_COUNT": request.profile is not None,
     }
 
 

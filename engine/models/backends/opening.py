@@ -4,7 +4,9 @@ import inspect
 import os
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from functools import partial
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -20,19 +22,21 @@ from msgspec.structs import replace
 from benchtui.engine.devices import process_memory
 from benchtui.engine.models.backends import artifacts
 from benchtui.engine.models.backends.aot_inductor import AotInductor
-from benchtui.engine.models.backends.base import Backend, Loaded
-from benchtui.engine.models.backends.onnx_runtime import OnnxRuntime
+from benchtui.engine.models.backends.base import Backend, Loaded, Request
+from benchtui.engine.models.backends.onnx_runtime import TENSORRT, OnnxRuntime
 from benchtui.engine.models.backends.open_vino import OpenVino
 from benchtui.sessions.errors import CaseSkippedError
+from benchtui.sessions.library import artifacts as stored
 from benchtui.sessions.payloads import Artifact, Effective
 from benchtui.sessions.sweep import Config
 
-_BACKENDS: dict[str, type[Backend]] = {
+_BACKENDS: dict[str, Callable[[], Backend]] = {
     "aoti": AotInductor,
     "onnxruntime": OnnxRuntime,
+    "onnxruntime-tensorrt": partial(OnnxRuntime, TENSORRT),
     "openvino": OpenVino,
 }
-_FORMAT = 1
+_FORMAT = 2
 """Version of the artifacts. Another one isn't used."""
 
 
@@ -40,10 +44,20 @@ class Opened:
     """Network in a backend, called like that of transformers."""
 
     def __init__(
-        self, backend: str, output: str, names: tuple[str, ...], loaded: Loaded, artifact: Artifact
+        self,
+        backend: str,
+        output: str,
+        names: tuple[str, ...],
+        load: Callable[[Path | None], Loaded],
+        artifact: Artifact,
     ) -> None:
-        self._output, self._names, self._loaded = output, names, loaded
-        self.artifact = artifact
+        """Load the artifact. ``load`` takes the folder for a profile, or None."""
+        begin_s = monotonic()
+        self.backend, self.load = backend, load
+        self.loaded = loaded = load(None)
+        self.run = loaded.run
+        self.artifact = replace(artifact, load_s=monotonic() - begin_s)
+        self._output, self._names = output, names
         torch_threads = torch.get_num_threads()
         unequal = f"{backend} ran with {loaded.threads} threads, torch would with {torch_threads}"
         corrupt = "the stored artifact was corrupt and was built again"
@@ -52,21 +66,37 @@ class Opened:
             *((unequal,) if loaded.threads != torch_threads else ()),
             *((corrupt,) if artifact.corrupt else ()),
         )
-        self.effective = Effective(
+
+    def read_back(self) -> Effective:
+        """Return what the backend states, and the affinity that the threads of this process have now."""
+        loaded = self.loaded
+        separate = loaded.weights_dtype not in ("qint8", loaded.computed_dtype)
+        return Effective(
             weights_dtype=loaded.weights_dtype,
-            autocast_dtype=None
-            if loaded.weights_dtype in ("qint8", loaded.computed_dtype)
-            else loaded.computed_dtype,
+            autocast_dtype=loaded.computed_dtype if separate else None,
             output_dtype=loaded.computed_dtype,
+            tf32=loaded.tf32,
             compiled=False,
             threads=loaded.threads,
-            runtime=loaded.runtime,
+            runtime=loaded.runtime | _affinity(),
         )
 
     def __call__(self, **inputs: object) -> SimpleNamespace:
         """Run the network. Options of transformers' call were applied when it was exported."""
-        result = self._loaded.run(tuple(inputs[name] for name in self._names))  # type: ignore[misc]
+        result = self.run(tuple(inputs[name] for name in self._names))  # type: ignore[misc]
         return SimpleNamespace(**{self._output: result})
+
+
+def _affinity() -> dict[str, str]:
+    """Return how many threads of this process are pinned to other processors than the calling one may use."""
+    if not sys.platform.startswith("linux"):
+        return {}
+    own, allowed = os.sched_getaffinity(0), list[set[int]]()
+    for path in Path("/proc/self/task").iterdir():
+        with suppress(OSError):  # it has just ended
+            allowed.append(os.sched_getaffinity(int(path.name)))
+    pinned = sum(processors != own for processors in allowed)
+    return {"affinity": f"{pinned} of {len(allowed)} threads pinned" if pinned else "not set"}
 
 
 def open_backend(network: Any, config: Config, inputs: dict[str, torch.Tensor], output: str) -> Opened:  # noqa: ANN401
@@ -75,13 +105,14 @@ def open_backend(network: Any, config: Config, inputs: dict[str, torch.Tensor], 
     Raises:
         CaseSkippedError: if a package of the backend isn't installed.
     """
-    backend = _BACKENDS[config.backend]()
+    backend, device = _BACKENDS[config.backend](), torch.device(config.device)
     if missing := [name for name in backend.packages if find_spec(name) is None]:
+        extra = backend.extra if device.type == "cpu" else f"{backend.extra}-gpu"
         raise CaseSkippedError(
-            f"backend {config.backend} needs the package {missing[0]}: pip install 'benchtui[{backend.extra}]'"
+            f"backend {config.backend} needs the package {missing[0]}: pip install 'benchtui[{extra}]'"
         )
     _send_nothing()
-    threads = torch.get_num_threads()
+    request = Request(config.precision, torch.get_num_threads(), device)
 
     def build(folder: Path) -> Artifact:
         process_memory.reset_peak()
@@ -95,12 +126,14 @@ def open_backend(network: Any, config: Config, inputs: dict[str, torch.Tensor], 
             export_s=exported_s - begin_s, convert_s=monotonic() - exported_s, peak_mb=process_memory.peak_mb()
         )
 
-    key = _key(network, config, (*inputs, output), backend, threads)
-    folder, artifact = artifacts.stored_or_built(key, build)
-    begin_s = monotonic()
-    loaded = backend.load(folder, config.precision, threads)
-    artifact = replace(artifact, load_s=monotonic() - begin_s)
-    return Opened(config.backend, output, tuple(inputs), loaded, artifact)
+    about = stored.About(model=config.model, backend=config.backend, precision=config.precision)
+    key = _key(network, config, (*inputs, output), backend, request)
+    folder, artifact = artifacts.stored_or_built(key, build, about)
+
+    def load(profile: Path | None) -> Loaded:
+        return backend.load(folder, replace(request, profile=profile))
+
+    return Opened(config.backend, output, tuple(inputs), load, artifact)
 
 
 def _send_nothing() -> None:
@@ -139,14 +172,21 @@ def _exported(network: Any, inputs: dict[str, torch.Tensor], output: str) -> Any
         )
 
 
-def _key(network: Any, config: Config, names: tuple[str, ...], backend: Backend, threads: int) -> str:  # noqa: ANN401
+def _key(
+    network: Any,  # noqa: ANN401
+    config: Config,
+    names: tuple[str, ...],
+    backend: Backend,
+    request: Request,
+) -> str:
     """Return a digest of everything that decides an artifact: weights, configuration, versions and options."""
     packages: tuple[str, ...] = ("benchtui", "torch", "transformers", *backend.packages)
     stated = (
         _FORMAT,
         config.backend,
         config.precision,
-        threads if backend.fixed_threads else 0,
+        request.device.type,
+        _fixed(request) if backend.fixed_threads else "",
         names,
         {name: _version(name) for name in packages},
         type(network).__name__,
@@ -158,6 +198,14 @@ def _key(network: Any, config: Config, names: tuple[str, ...], backend: Backend,
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
         digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
     return digest.hexdigest()[:32]
+
+
+def _fixed(request: Request) -> str:
+    """Return what compiled code is for: a number of threads, or a kind of GPU."""
+    if request.device.type == "cpu":
+        return str(request.threads)
+    gpu = torch.cuda.get_device_properties(request.device)
+    return f"{gpu.name} {gpu.major}.{gpu.minor}"
 
 
 def _version(package: str) -> str:

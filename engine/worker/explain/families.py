@@ -109,6 +109,25 @@ def family_of(name: str, around: Iterable[str] = ()) -> FamilyName:
     return "elementwise" if _ELEMENTWISE.fullmatch(name) else "other"
 
 
+_OPERATIONS: tuple[tuple[str, FamilyName], ...] = (
+    (r"Attention|^SDPA$", "attention"),
+    (r"MatMul|Gemm|FullyConnected|Conv(?!ert)", "matmul"),
+    (r"Gather|Embed|Scatter", "gather"),
+    (
+        r"^(Reorder|Transpose|Concat\w*|Cast|Convert|Reshape|Split|Slice|Expand|Broadcast|Tile|Pad)$|^Memcpy",
+        "copy",
+    ),
+    (r"^(Shape\w*|Range|ConstantOfShape|Unsqueeze|Squeeze|Identity|Constant|Loop|If)$", "other"),
+    (r"", "elementwise"),
+)
+"""Families by the types of operations of ONNX Runtime and OpenVINO; most are elementwise or reductions."""
+
+
+def family_of_operation(kind: str) -> FamilyName:
+    """Return the family of an operation of a backend's graph, by its type."""
+    return next(family for pattern, family in _OPERATIONS if re.search(pattern, kind))
+
+
 def family_of_work(name: str, around: Sequence[str]) -> FamilyName:
     """Return the family of a kernel or copy of a GPU, by its name or else by the operators that launched it."""
     of_launchers = (family_of(family) for family in around)

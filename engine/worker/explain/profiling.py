@@ -1,8 +1,10 @@
 """Profiling of a case's step: plain steps and steps under torch's profiler in turns, then memory by kind."""
 
+import os
+import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
@@ -18,7 +20,6 @@ from benchtui.engine.telemetry.processors import usable_processors
 from benchtui.engine.worker.explain.breakdown import TOKENIZER_PART, Breakdown, break_down
 from benchtui.engine.worker.explain.compiler_log import CompilerLog
 from benchtui.engine.worker.explain.denormals import with_denormals
-from benchtui.engine.worker.explain.diagnostics import diagnostic_modes
 from benchtui.engine.worker.explain.host_timeline import HostTimeline
 from benchtui.engine.worker.explain.host_use import HostWatch, has_neighbor, spread_threads, thread_kernel_s
 from benchtui.engine.worker.explain.memory_kinds import memory_kinds
@@ -173,7 +174,7 @@ def profile_step(
     with spread_threads(wanted=not on_gpu and has_neighbor(step)):
         turns.run()
         compiler = log.graph_breaks(), log.recompiles()  # those of the steps below aren't the case's
-        places = _places(workload, turns.plain_ms / 1000)
+        places = sampled_places(workload, turns.plain_ms / 1000)
     host = HostTimeline(turns.events, turns.sleep.ms, turns.block_ns)
     breakdown = break_down(turns.events, host, on_gpu=on_gpu)
     if trace:
@@ -188,7 +189,7 @@ def profile_step(
     if isinstance(memory, str):
         absent["memory"], memory = memory, MemoryKinds()
     return replace(
-        _profile(breakdown._replace(kernels=looked_at), turns, len(host.steps)),
+        step_profile(breakdown._replace(kernels=looked_at), turns.plain, turns.watch, len(host.steps)),
         places=places,
         filled_ms=round(host.filled_ms, 6),
         added_user_ms=round(turns.added_user_ms, 6),
@@ -200,17 +201,18 @@ def profile_step(
     )
 
 
-def _profile(breakdown: Breakdown, turns: _Turns, steps: int) -> StepProfile:
+def step_profile(breakdown: Breakdown, plain: list[StepTime], watch: HostWatch, steps: int) -> StepProfile:
+    """Return a profile of so many steps, with what was watched during the plain ones."""
     parts: dict[str, list[float]] = defaultdict(list)
-    for step_time in turns.plain:
+    for step_time in plain:
         for part, time_ms in step_time.parts_ms.items():
             parts[part].append(time_ms)
-    processors, use = usable_processors(), turns.watch.use()
+    processors, use = usable_processors(), watch.use()
     return StepProfile(
         **breakdown._asdict(),
         steps=steps,
-        plain_steps=len(turns.plain),
-        plain_ms=round(turns.plain_ms, 6),
+        plain_steps=len(plain),
+        plain_ms=round(median(step_time.wall_ms for step_time in plain), 6),
         parts_ms={part: round(fmean(times_ms), 6) for part, times_ms in parts.items()},
         threads=torch.get_num_threads(),
         processors=len(processors) if processors else None,
@@ -262,7 +264,7 @@ def _synchronizer(device: Device) -> Callable[[], object]:
     return lambda: None
 
 
-def _places(workload: Workload, step_s: float) -> tuple[Place, ...]:
+def sampled_places(workload: Workload, step_s: float) -> tuple[Place, ...]:
     """Return where the main thread is, sampled over steps."""
     sampler = Sampler()
     begin_s = time.perf_counter()
@@ -272,6 +274,26 @@ def _places(workload: Workload, step_s: float) -> tuple[Place, ...]:
             if time.perf_counter() - begin_s > 2 * SAMPLED_S:
                 break
     return sampler.places()
+
+
+def diagnostic_modes() -> tuple[str, ...]:
+    """Return the modes that are on in this thread, as a user would search for them."""
+    return tuple(_modes())
+
+
+def _modes() -> Iterator[str]:
+    if torch.is_anomaly_enabled():
+        yield "autograd's anomaly detection (torch.autograd.set_detect_anomaly)"
+    if sys.getprofile() is not None:
+        yield "a profile function that Python calls for each call (sys.setprofile)"
+    if sys.gettrace() is not None:
+        yield "a trace function that Python calls for each line (sys.settrace), of a debugger or of coverage"
+    if sys.flags.dev_mode:
+        yield "Python's development mode (-X dev)"
+    if torch.backends.mkldnn.is_available() and not torch.backends.mkldnn.enabled:
+        yield "oneDNN off (torch.backends.mkldnn.enabled), whose products and convolutions are faster"
+    if os.environ.get("CUDA_LAUNCH_BLOCKING", "0") not in ("", "0"):
+        yield "CUDA_LAUNCH_BLOCKING, with which the host waits for each kernel"
 
 
 def _thread_user_s() -> float:

@@ -27,6 +27,7 @@ A figure is a ratio against something in the same run where it can be one; a mac
 """
 SCRIPTS: dict[str, tuple[str, ...]] = {
     "plain_loop": (),
+    "backend_loops": (),
     "optimum": ("--environment", ".venv-optimum"),
     "train_loop": (),
     "own_steps": (),

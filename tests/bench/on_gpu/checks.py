@@ -185,6 +185,17 @@ CHECKS = (
         "counters of CUDA graphs (models/compilation.py), the cold cost (sessions/stats/case_metrics.py)",
     ),
     Check(
+        "backends",
+        5,
+        110,
+        "backends:backends",
+        "ONNX Runtime, its TensorRT provider and AOTInductor run on the GPU: answers within the limits of those"
+        " of torch, most operations in the requested provider, device memory by the driver, and a step no"
+        " shorter than the GPU was busy",
+        "the session, its stream and its providers (models/backends/onnx_runtime.py), the package"
+        " (models/backends/aot_inductor.py)",
+    ),
+    Check(
         "verdicts-host-bound",
         6,
         160,

@@ -3,23 +3,25 @@
 import errno
 import os
 import signal
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from msgspec.structs import replace
 
 from benchtui.engine.device_support import has_instructions
 from benchtui.engine.devices.registry import open_device
 from benchtui.engine.models.backends import artifacts, open_vino, opening
-from benchtui.engine.models.backends.base import Loaded
 from benchtui.engine.models.backends.onnx_runtime import OnnxRuntime, fallback_marks
 from benchtui.engine.worker import step_cost
 from benchtui.engine.workloads.registry import make_workload
+from benchtui.sessions.analysis.answers import EXACT, compare
 from benchtui.sessions.analysis.applied_options import unapplied_options
 from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
+from benchtui.sessions.library.artifacts import VARIABLE
 from benchtui.sessions.payloads import Artifact
 from benchtui.sessions.sweep import cases
 from benchtui.sessions.sweep.toml_reader import parse_sweep
@@ -30,8 +32,12 @@ OPTIONS = ("batch_size=2", "sequence_length=16", "dataset=synthetic")
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Folder of the artifacts."""
-    monkeypatch.setattr(artifacts, "folder", lambda: tmp_path / "artifacts")
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "artifacts"))
     return tmp_path / "artifacts"
+
+
+def answers(workload: Any) -> Any:
+    return workload.answer(0.0).values.numpy()
 
 
 def made(model: Path, *overrides: str, task: str = "embed") -> Any:
@@ -53,12 +59,35 @@ def test_backend_answers_as_torch_and_its_artifact_is_used_again(
     assert first.effective.others["backend"] == backend
     assert first.effective.threads == torch.get_num_threads()
     assert first.effective.weights_dtype == first.effective.output_dtype == "float32"
-    assert first.artifact.size_mb > 0
-    assert not first.artifact.stored
+    assert first.effective.runtime["affinity"] == "not set"
+    assert first.opened.artifact.size_mb > 0
+    assert not first.opened.artifact.stored
     longer = made(tiny_model, f"backend={backend}", "batch_size=1", "sequence_length=9", task=task)
-    assert longer.artifact.stored
-    assert longer.artifact.convert_s == first.artifact.convert_s
+    assert longer.opened.artifact.stored
+    assert longer.opened.artifact.convert_s == first.opened.artifact.convert_s
     longer.step(lambda part: None)
+
+
+@pytest.mark.long
+def test_network_compiled_ahead_of_time_answers_as_torch(tiny_model: Path) -> None:
+    expected, workload = answers(made(tiny_model)), made(tiny_model, "backend=aoti")
+    assert compare("embeddings", expected, answers(workload), EXACT)["verdict"] in ("identical", "close")
+    assert workload.effective.weights_dtype == "float32"
+
+
+def test_export_that_changes_the_answer_is_broken(tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = opening._exported
+
+    def changed(network: Any, inputs: dict[str, torch.Tensor], output: str) -> Any:
+        other = deepcopy(network)
+        for weights in other.parameters():
+            torch.nn.init.normal_(weights)
+        return plain(other, inputs, output)
+
+    expected = answers(made(tiny_model))
+    monkeypatch.setattr(opening, "_exported", changed)
+    found = answers(made(tiny_model, "backend=onnxruntime"))
+    assert compare("embeddings", expected, found, EXACT)["verdict"] == "broken"
 
 
 def test_a_language_model_of_onnx_runtime_has_torchs_logits(tiny_gpt2: Path) -> None:
@@ -76,9 +105,10 @@ def test_int8_of_onnx_runtime_has_quantized_weights(tiny_model: Path) -> None:
 
 
 @pytest.mark.skipif(has_instructions("bf16") is not True, reason="the processor has no bf16")
-def test_bf16_that_openvino_takes_by_default_is_marked(
+def test_bf16_that_openvino_takes_by_default_is_marked_and_not_identical(
     tiny_model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    expected = answers(made(tiny_model))
     plain = open_vino.options
     monkeypatch.setattr(
         open_vino,
@@ -89,6 +119,20 @@ def test_bf16_that_openvino_takes_by_default_is_marked(
     assert workload.effective.autocast_dtype == "bfloat16"
     assert "precision fp32 was requested but not applied" in unapplied_options(
         workload._config, workload.effective
+    )
+    assert compare("embeddings", expected, answers(workload), EXACT)["verdict"] == "close"
+
+
+def test_bf16_that_a_backend_states_is_marked(tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = open_vino.OpenVino.load
+    monkeypatch.setattr(
+        open_vino.OpenVino,
+        "load",
+        lambda self, at, request: replace(plain(self, at, request), computed_dtype="bfloat16"),
+    )
+    workload = made(tiny_model, "backend=openvino")
+    assert unapplied_options(workload._config, workload.effective) == (
+        "precision fp32 was requested but not applied",
     )
 
 
@@ -101,9 +145,11 @@ def test_operations_in_another_provider_are_named() -> None:
 
 
 def test_unequal_threads_are_marked(tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plain: Callable[..., Loaded] = OnnxRuntime.load
+    plain = OnnxRuntime.load
     monkeypatch.setattr(
-        OnnxRuntime, "load", lambda self, at, precision, threads: plain(self, at, precision, threads + 1)
+        OnnxRuntime,
+        "load",
+        lambda self, at, request: plain(self, at, replace(request, threads=request.threads + 1)),
     )
     workload = made(tiny_model, "backend=onnxruntime")
     threads = torch.get_num_threads()
@@ -142,14 +188,32 @@ def test_full_disk_leaves_nothing_and_is_one_line(folder: Path) -> None:
     assert [path.name for path in folder.iterdir()] == ["a.lock"]
 
 
-def test_artifact_of_a_killed_build_is_built_by_the_next(folder: Path) -> None:
-    def die(partial: Path) -> Artifact:
-        (partial / "model").write_bytes(b"mod")
-        os.kill(os.getpid(), signal.SIGKILL)
-        raise AssertionError
+def die(*_: object) -> Any:
+    os.kill(os.getpid(), signal.SIGKILL)
 
+
+def half(partial: Path) -> Any:
+    (partial / "model").write_bytes(b"mod")
+    die()
+
+
+@pytest.mark.parametrize(
+    ("dying", "place", "name"),
+    [
+        (die, artifacts, "replace"),  # during the export
+        (half, artifacts, "replace"),  # during the conversion
+        (build, artifacts, "file_digest"),
+        (build, artifacts, "Record"),
+        (build, Path, "replace"),
+    ],
+)
+def test_artifact_of_a_build_killed_in_any_phase_is_built_by_the_next(
+    dying: Any, place: Any, name: str, folder: Path
+) -> None:
     if not (child := os.fork()):
-        artifacts.stored_or_built("a", die)
+        setattr(place, name, die)
+        artifacts.stored_or_built("a", dying)
+        os._exit(0)
     assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
     assert (folder / "a.partial").exists()
     place, built = artifacts.stored_or_built("a", build)
@@ -170,10 +234,13 @@ def test_of_two_at_once_one_builds(folder: Path) -> None:
     ("options", "reason"),
     [
         (("backend=onnxruntime", "compile=default"), "which torch.compile doesn't change"),
-        (("backend=openvino", "precision=bf16"), "computes in fp32, amp-bf16 here, not in bf16"),
-        (("backend=openvino", "device=cuda:0"), "is measured on cpu only"),
+        (("backend=openvino", "precision=bf16"), "computes in fp32, amp-bf16 on cpu, not in bf16"),
+        (("backend=openvino", "device=cuda:0"), "openvino runs on cpu, not on cuda:0"),
+        (("backend=onnxruntime-tensorrt",), "onnxruntime-tensorrt runs on cuda, not on cpu"),
+        (("backend=onnxruntime", "device=cuda:0", "precision=int8"), "computes in fp32, tf32, fp16 on cuda"),
         (("backend=aoti", "quantization=bnb-int8"), "is for backend torch"),
-        (("backend=aoti", "task=generate"), "backend is for tasks"),
+        (("backend=aoti", "task=generate"), "which need transformers before 5.6"),
+        (("backend=aoti", "task=lm-train"), "backend is for tasks"),
     ],
 )
 def test_combinations_that_make_no_sense_are_skipped_in_the_plan(options: tuple[str, ...], reason: str) -> None:

@@ -33,6 +33,15 @@ def test_allocated_peak_is_absent_if_cuda_graphs_were_recorded(
     assert (found.peak_allocated_mb, found.peak_reserved_mb) == (allocated_mb, 20.0)
 
 
+def test_peaks_of_torch_are_absent_for_another_backend() -> None:
+    config = Config(device="cuda:0", backend="onnxruntime")
+    job: Any = SimpleNamespace(config=config, turns=None)
+    device: Any = SimpleNamespace(memory_peaks=lambda: Memory(peak_allocated_mb=9.0, peak_rss_mb=20.0))
+    workload: Any = SimpleNamespace(kv_cache_mb=None)
+    found = main._Case(job, lambda event: None)._memory(device, workload, None)
+    assert (found.peak_allocated_mb, found.peak_reserved_mb, found.peak_rss_mb) == (None, None, 20.0)
+
+
 def test_case_whose_preloaded_library_is_missing_is_skipped(own: Callable[..., Sweep]) -> None:
     """Without it, the case would measure glibc's allocator under the name of another one."""
     sweep, sent = own("raise AssertionError"), list[Any]()

@@ -93,3 +93,13 @@ def test_number_of_attention_heads_per_stage_is_not_recorded(made: Callable[...,
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "segformer", "image_size": 32}))
     model = made("image", tmp_path, "batch_size=2").model
     assert (model.architecture, model.attention_heads) == ("SegformerForImageClassification", None)
+
+
+@pytest.mark.parametrize("backend", ["onnxruntime", "openvino"])
+def test_backend_classifies_images_as_torch(
+    made: Callable[..., Any], tiny_vit: Path, backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BENCHTUI_ARTIFACTS", str(tmp_path / "artifacts"))
+    workload = made("image", tiny_vit, "batch_size=3", f"backend={backend}")
+    expected = made("image", tiny_vit, "batch_size=3").answer(0.0).values
+    assert torch.allclose(workload.answer(0.0).values, expected, atol=1e-5)

@@ -223,6 +223,7 @@ def test_unfused_operators_only_without_a_compiler(explain: Explain) -> None:
     (finding,) = findings(explain(families, kernels=(dropped,)))
     assert finding.confidence == "low" and "most of it is aten::native_dropout of 900x900" in finding.sentence
     assert found(explain(families, config=Config(device="cpu", compile="default"))) == {}
+    assert found(explain(families, config=Config(device="cpu", backend="openvino"))) == {}
 
 
 def test_optimizer_of_a_small_batch(explain: Explain) -> None:

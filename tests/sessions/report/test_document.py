@@ -369,6 +369,13 @@ def test_marks_are_noted_at_the_top(bench: Any, read: Read) -> None:
     assert document["Every case"].columns("Marks") == [["sample text"], ["–"]]
 
 
+def test_unequal_threads_of_a_backend_are_in_the_report(bench: Any, read: Read) -> None:
+    mark = "onnxruntime ran with 3 threads, torch would with 2"
+    document = read(full_report(bench.session(bench.case(1, 10.0), bench.case(2, 10.0, marks=(mark,)))))
+    assert document["Every case"].columns("Marks") == [["–"], [mark]]
+    assert any("threads" in text for text in document["Caveats"].paragraphs)
+
+
 @pytest.mark.parametrize(
     ("steps_ms", "pace"), [([10.0] * 29 + [300.0], "slow"), ([10.0] * 16 + [2.0] * 14, "slow or fast")]
 )

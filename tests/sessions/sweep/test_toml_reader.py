@@ -448,6 +448,7 @@ PRESETS = [
     "allocators",
     "attention-kernels",
     "backends",
+    "backends-gpu",
     "distilbert-sst2",
     "embeddings",
     "generate-cache",

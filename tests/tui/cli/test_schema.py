@@ -36,6 +36,7 @@ LINES = ("attach", "find", "replay", "run")
 CALLS: dict[str, tuple[str, ...]] = {
     "anonymize": ("anonymize", "old", "-o", os.devnull, "--json"),
     "attach": ("attach", "old", "--json"),
+    "cache": ("cache", "--json"),
     "compare": ("compare", "old", "new", "--json"),
     "continue": ("continue", "--json"),
     "doctor": ("doctor", "--json"),

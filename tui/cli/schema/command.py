@@ -25,6 +25,7 @@ NAMES = sorted(
     (
         *ALIASES,
         "anonymize",
+        "cache",
         "compare",
         "doctor",
         "event",
@@ -125,6 +126,7 @@ def document_type(name: str) -> Any:  # noqa: ANN401  (a type)
         "results": Results,
         "sessions-add": records.LibraryJson,
         "anonymize": records.AnonymizedJson,
+        "cache": records.CacheJson,
         "compare": ComparisonJson,
         "doctor": list[records.FindingJson],
         "explain": ExplainedJson,

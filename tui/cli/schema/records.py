@@ -33,6 +33,37 @@ class AnonymizedJson(Document, frozen=True, kw_only=True):
     """Path of the anonymized session."""
 
 
+class ArtifactJson(Record, frozen=True, kw_only=True):
+    """Model that was converted for a runtime; what a killed build left has neither model nor runtime."""
+
+    path: str
+    """Its folder."""
+    model: str | None
+    """Model that was converted."""
+    backend: str | None
+    """Runtime that it is for."""
+    precision: str | None
+    """Precision of the cases that use it."""
+    size_mb: float
+    """Size on disk, in units of 10**6 bytes."""
+    unused_days: float
+    """Days since its last use."""
+
+
+class CacheJson(Document, frozen=True, kw_only=True):
+    """Output of ``cache``."""
+
+    id_: str = document_id("cache")
+    folder: str
+    """Folder of all of them."""
+    artifacts: tuple[ArtifactJson, ...]
+    """The last used first; with ``--remove``, those that were removed."""
+    size_mb: float
+    """Size of the listed ones, in units of 10**6 bytes."""
+    most_mb: float
+    """Size of all above which those that weren't used for the longest time are removed."""
+
+
 class FindingJson(Document, frozen=True, kw_only=True):
     """Check of ``doctor``."""
 

@@ -283,6 +283,8 @@ def _metrics_text(step: str, case: CaseState, case_metrics: Metrics) -> str:
         parts.append(f"VRAM {memory(peaks.peak_allocated_mb)}")
     elif peaks and peaks.peak_reserved_mb is not None:
         parts.append(f"VRAM {memory(peaks.peak_reserved_mb)} reserved")
+    elif peaks and peaks.peak_device_mb is not None:
+        parts.append(f"VRAM {memory(peaks.peak_device_mb)}")
     elif peaks and peaks.peak_rss_mb is not None:
         parts.append(f"RSS {memory(peaks.peak_rss_mb)}")
     if case_metrics.mean_power_w is not None:

@@ -1,0 +1,114 @@
+"""Artifacts of backends in the user's cache folder: what is there, and which are removed."""
+
+import os
+import shutil
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import msgspec
+import platformdirs
+
+from benchtui.sessions.files.locked_file import lock
+from benchtui.sessions.payloads import Artifact
+
+VARIABLE, OFF = "BENCHTUI_ARTIFACTS", "off"
+"""Environment variable that names another folder, or ``off`` to store nothing."""
+RECORD = "artifact.json"
+"""File of an artifact that is written last. Its time is that of the last use."""
+MOST_MB = 5000.0
+"""Size of all artifacts above which those that weren't used for the longest time are removed."""
+
+
+class About(msgspec.Struct, frozen=True):
+    """Origin of an artifact."""
+
+    model: str = ""
+    backend: str = ""
+    precision: str = ""
+
+
+class Record(msgspec.Struct, frozen=True):
+    """Content of ``RECORD``."""
+
+    built: Artifact
+    files: dict[str, str]
+    """Digests of the other files."""
+    about: About = About()
+
+
+class Stored(msgspec.Struct, frozen=True):
+    """Artifact on the disk."""
+
+    path: Path
+    about: About | None
+    """None for what a build left that was killed."""
+    size_mb: float
+    used_s: float
+    """Time of the last use, in seconds since the epoch."""
+
+
+def folder() -> Path:
+    """Return the folder of all artifacts."""
+    named = os.environ.get(VARIABLE, "")
+    return Path(named) if named else Path(platformdirs.user_cache_dir("benchtui")) / "artifacts"
+
+
+def stored() -> list[Stored]:
+    """Return the artifacts, the last used first."""
+    try:
+        paths = [path for path in folder().iterdir() if path.is_dir()]
+    except OSError:
+        return []
+    return sorted(filter(None, map(_stored, paths)), key=lambda each: each.used_s, reverse=True)
+
+
+def _stored(path: Path) -> Stored | None:
+    about = None
+    with suppress(OSError, msgspec.MsgspecError):
+        about = msgspec.json.decode((path / RECORD).read_bytes(), type=Record).about
+    with suppress(OSError):
+        size_mb = sum(file.stat().st_size for file in path.iterdir()) / 1e6
+        used_s = (path / RECORD if about else path).stat().st_mtime
+        return Stored(path, about, size_mb, used_s)
+    return None  # removed meanwhile
+
+
+def remove(artifacts: Iterable[Stored]) -> list[Stored]:
+    """Remove artifacts, and return those that were removed. One that is being built or checked stays."""
+    return [each for each in artifacts if _remove(each.path)]
+
+
+def _remove(path: Path) -> bool:
+    with suppress(OSError), locked(path, wait=False):
+        shutil.rmtree(path)
+        return True
+    return False
+
+
+def beyond_limit() -> list[Stored]:
+    """Return the artifacts that weren't used for the longest time and don't fit into ``MOST_MB``."""
+    total_mb, beyond = 0.0, list[Stored]()
+    for each in stored():
+        total_mb += each.size_mb
+        if total_mb > MOST_MB:
+            beyond.append(each)
+    return beyond
+
+
+def unused(days: float) -> list[Stored]:
+    """Return the artifacts that weren't used for this many days."""
+    until_s = time.time() - days * 86_400
+    return [each for each in stored() if each.used_s <= until_s]
+
+
+@contextmanager
+def locked(path: Path, *, wait: bool) -> Iterator[None]:
+    """Lock an artifact. Raises BlockingIOError if another process has it locked, unless ``wait``."""
+    descriptor = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        lock(descriptor, wait=wait)
+        yield
+    finally:
+        os.close(descriptor)
