@@ -9,6 +9,10 @@ from benchtui.sessions.sanitize import replace_unprintable
 from benchtui.sessions.text import formatting
 from benchtui.themes.symbols import Symbols
 
+_ASCII = str.maketrans(
+    {"×": "x", "–": "-", "±": "+-", "µ": "u", "μ": "u", "…": "...", "≈": "~", "≤": "<=", "≥": ">=", "°": ""}
+)
+
 
 def clean(text: str) -> str:
     """Remove characters that could control the terminal from external text."""
@@ -87,3 +91,8 @@ def half_width(value: float | None, symbols: Symbols) -> str:
 def half_width_number(value: float | None, symbols: Symbols) -> str:
     """Format half the width of an interval in percent, without the signs."""
     return formatting.half_width(value, over=">") or symbols.absent
+
+
+def ascii_text(text: str) -> str:
+    """Replace the signs of a report. Other text, such as names, is kept."""
+    return text.translate(_ASCII)

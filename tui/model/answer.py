@@ -12,7 +12,6 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
 from benchtui.tui.model.row_cells import VERDICT_ROLES, ratio_cell
 from benchtui.tui.panels.answer_card import Answer, Fact, Rival, WorkAnswer
-from benchtui.tui.report.words import ascii_text
 from benchtui.tui.shell.keymap import key
 from benchtui.tui.table.case_names import CaseNames, config_name
 
@@ -172,7 +171,7 @@ class AnswerText:
     def _plain(self, text: str) -> str:
         """Return a text without control characters; on a terminal limited to ASCII, without other signs."""
         written = format.clean(text).replace(" ×", "x")
-        return ascii_text(written) if self._symbols.about.isascii() else written
+        return format.ascii_text(written) if self._symbols.about.isascii() else written
 
 
 def _settled(session: Session) -> str:

@@ -9,10 +9,11 @@ from benchtui.sessions.report.content import Code, Content, Items, Note, Section
 from benchtui.sessions.text.markdown import in_one_line
 from benchtui.sessions.text.tables import Table
 from benchtui.themes.symbols import Symbols
+from benchtui.tui.drawing import format
 from benchtui.tui.drawing.styled_text import BLANK, Line, Span, line, wrap_spans
 from benchtui.tui.report.speedup_bars import bar_lines
 from benchtui.tui.report.table_lines import table_lines
-from benchtui.tui.report.words import ascii_text, verdict_spans
+from benchtui.tui.report.words import verdict_spans
 
 WIDEST_TEXT = 110
 """Maximum width of a paragraph in cells; longer lines are hard to read."""
@@ -40,7 +41,7 @@ def report_lines(report: Section, width: int, symbols: Symbols) -> RenderedRepor
             sections.append(len(lines))
         lines += _part(part, level, max(width, 1), symbols)
     if symbols.about.isascii():
-        lines = [tuple((ascii_text(text), role) for text, role in drawn) for drawn in lines]
+        lines = [tuple((format.ascii_text(text), role) for text, role in drawn) for drawn in lines]
     return RenderedReport(lines, sections)
 
 

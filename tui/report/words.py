@@ -1,4 +1,4 @@
-"""Colors of verdicts in a report's text, and its signs in ASCII."""
+"""Colors of verdicts in a report's text."""
 
 import re
 from collections.abc import Iterator
@@ -10,17 +10,9 @@ _ROLES = {verdict.name: role for verdict, role in VERDICT_ROLES.items()} | {
     answer.upper(): role for answer, role in ANSWER_ROLES.items()
 }
 _VERDICT = re.compile(rf"\b({'|'.join(_ROLES)})\b")
-_ASCII = str.maketrans(
-    {"×": "x", "–": "-", "±": "+-", "µ": "u", "μ": "u", "…": "...", "≈": "~", "≤": "<=", "≥": ">=", "°": ""}
-)
 
 
 def verdict_spans(text: str, role: str = "plain") -> Iterator[Span]:
     """Split a text at its verdicts, which get the colors that they have on screen."""
     for place, part in enumerate(_VERDICT.split(text)):
         yield part, _ROLES[part] if place % 2 else role
-
-
-def ascii_text(text: str) -> str:
-    """Replace the signs of a report. Other text, such as names, is kept."""
-    return text.translate(_ASCII)
