@@ -1,6 +1,7 @@
 """Artifacts of backends in the user's cache folder: what is there, and which are removed."""
 
 import os
+import re
 import shutil
 import time
 from collections.abc import Iterable, Iterator
@@ -10,11 +11,14 @@ from pathlib import Path
 import msgspec
 import platformdirs
 
+from benchtui.sessions.files.input_file import read_plain
 from benchtui.sessions.files.locked_file import lock
 from benchtui.sessions.payloads import Artifact
 
 VARIABLE, OFF = "BENCHTUI_ARTIFACTS", "off"
 """Environment variable that names another folder, or ``off`` to store nothing."""
+KEY = re.compile(r"[0-9a-f]{32}(\.partial)?")
+"""Name of an artifact's folder, also while it is built."""
 RECORD = "artifact.json"
 """File of an artifact that is written last. Its time is that of the last use."""
 MOST_MB = 5000.0
@@ -67,7 +71,9 @@ def stored() -> list[Stored]:
 def _stored(path: Path) -> Stored | None:
     about = None
     with suppress(OSError, msgspec.MsgspecError):
-        about = msgspec.json.decode((path / RECORD).read_bytes(), type=Record).about
+        about = msgspec.json.decode(read_plain(path / RECORD), type=Record).about
+    if about is None and not KEY.fullmatch(path.name):
+        return None  # a folder of the user's, who named another place
     with suppress(OSError):
         size_mb = sum(file.stat().st_size for file in path.iterdir()) / 1e6
         used_s = (path / RECORD if about else path).stat().st_mtime

@@ -433,7 +433,7 @@ async def test_open_dialog_can_be_navigated_and_closed(opened: Any) -> None:
     async with opened() as seen:
         await seen.press("o")
         await seen.until(lambda: "gpt2-train" in seen.text)
-        await seen.press("pagedown", *["up"] * 4, "enter")
+        await seen.press("pagedown", *["up"] * 3, "enter")
         assert sweep_of(seen).name == "gpt2-train"
         await seen.press("o", "escape")
         assert isinstance(seen.app.screen, Editor) and sweep_of(seen).name == "gpt2-train"
