@@ -13,6 +13,7 @@ from benchtui.sessions.explain.rules import host, memory, operators, python
 ALWAYS: tuple[Rule, ...] = (python.diagnosing,)
 """Rules about the state of the program, whatever the steps took."""
 PLAIN_RULES: tuple[Rule, ...] = (
+    operators.recompiles,
     operators.graph_breaks,
     host.page_faults,
     host.reading,
@@ -31,7 +32,6 @@ PLAIN_RULES: tuple[Rule, ...] = (
 """Rules that need no time of a profiled step, so that a profiler that lengthens steps doesn't matter."""
 RULES: tuple[Rule, ...] = (
     host.input_data,
-    operators.recompiles,
     *PLAIN_RULES,
     host.waiting,
     operators.idle_gpu,

@@ -187,6 +187,7 @@ def test_recompile_at_each_length(explain: Explain) -> None:
     sentence = found(explain({"matmul": 1.0}, recompiles=again))["recompiles"]
     assert sentence.startswith("forward in model.py:7 was recompiled (4 recompiles in total).")
     assert guard in sentence and "padding=max" in sentence
+    assert list(found(explain({"matmul": 9.0}, plain_ms=2.0, recompiles=again))) == ["recompiles"], "by its log"
 
 
 def test_kept_activation(explain: Explain) -> None:
