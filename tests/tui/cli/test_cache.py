@@ -23,7 +23,7 @@ def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     record = artifacts.Record(Artifact(export_s=1.0, convert_s=1.0), {}, about)
     (path / artifacts.RECORD).write_bytes(msgspec.json.encode(record))
     (path / "model").write_bytes(bytes(2_000_000))
-    (tmp_path / "two.partial").mkdir()
+    (tmp_path / f"{16 * 'ab'}.partial").mkdir()
     return tmp_path
 
 
