@@ -28,14 +28,16 @@ quick: $(READY)  ## ruff, and the tests that open no app and start no engine, in
 	$(BIN)/ruff check .
 	$(BIN)/pytest -q -n 4 -m "not long" $(QUICK:%=tests/%)
 
-# long tests come first in the second part, and those of a group, which share a sweep, stay in one process
+# long tests come first in the second part, and those of a group, which share a sweep, stay in one process; a
+# process with several runtimes beside torch crashes later, in tests of torch's own models
 check: $(READY)  ## ruff, mypy, import-linter and the tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest -q -n 4 -m "not long" tests/sessions tests/themes tests/tui tests/test_*.py
-	$(BIN)/pytest -q -n 4 --dist loadgroup -m "not long" tests/docs tests/end_to_end tests/faults tests/engine
+	$(BIN)/pytest -q -n 4 --dist loadgroup -m "not long and not runtimes" tests/docs tests/end_to_end tests/faults tests/engine
+	$(BIN)/pytest -q -m "runtimes and not long" tests/engine
 
 long: $(READY) .venv-ray/ready lowest  ## tests that CI has no time for, those with Ray and the oldest versions among them
 	$(BIN)/pytest -q -n 3 --dist worksteal -m long tests --ignore tests/on_gpu

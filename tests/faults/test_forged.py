@@ -46,7 +46,7 @@ def make(case):
     return Step()
 """
 SESSION, COPY = "forged.json", "copy.json"
-WITHOUT_SESSION = {"completion", "demo", "doctor", "find", "init-step", "keys", "schema", "themes"}
+WITHOUT_SESSION = {"cache", "completion", "demo", "doctor", "find", "init-step", "keys", "schema", "themes"}
 USES: dict[str, tuple[tuple[str, ...], ...]] = {
     "anonymize": ((SESSION, "-o", "anonymized.json"),),
     "next": ((SESSION, "--output", "next.toml"), (SESSION, "--json")),

@@ -77,8 +77,10 @@ def test_wall_time_is_used_only_for_names_and_dates() -> None:
     }
     assert readers == {
         "engine/client.py",  # how long ago a file was written on another machine
+        "sessions/library/artifacts.py",  # how long ago a converted model was used
         "sessions/timestamps.py",
         "tui/api/running.py",
+        "tui/cli/setup.py",
         "tui/cli/watch.py",
         "tui/home/screen.py",  # how long ago a model was measured
         "tui/live/remedies.py",

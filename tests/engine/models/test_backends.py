@@ -26,6 +26,7 @@ from benchtui.sessions.payloads import Artifact
 from benchtui.sessions.sweep import cases
 from benchtui.sessions.sweep.toml_reader import parse_sweep
 
+pytestmark = pytest.mark.runtimes
 OPTIONS = ("batch_size=2", "sequence_length=16", "dataset=synthetic")
 
 

@@ -95,6 +95,7 @@ def test_number_of_attention_heads_per_stage_is_not_recorded(made: Callable[...,
     assert (model.architecture, model.attention_heads) == ("SegformerForImageClassification", None)
 
 
+@pytest.mark.runtimes
 @pytest.mark.parametrize("backend", ["onnxruntime", "openvino"])
 def test_backend_classifies_images_as_torch(
     made: Callable[..., Any], tiny_vit: Path, backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

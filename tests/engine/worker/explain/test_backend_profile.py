@@ -20,6 +20,8 @@ from benchtui.sessions.library.artifacts import VARIABLE
 from benchtui.sessions.sweep import cases
 from benchtui.sessions.sweep.toml_reader import parse_sweep
 
+pytestmark = pytest.mark.runtimes
+
 
 @pytest.mark.parametrize(
     ("backend", "product", "shape"),
