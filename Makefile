@@ -37,7 +37,7 @@ check: $(READY)  ## ruff, mypy, import-linter and the tests
 	$(BIN)/lint-imports
 	$(BIN)/pytest -q -n 4 -m "not long" tests/sessions tests/themes tests/tui tests/test_*.py
 	$(BIN)/pytest -q -n 4 --dist loadgroup -m "not long and not runtimes" tests/docs tests/end_to_end tests/faults tests/engine
-	$(BIN)/pytest -q -m "runtimes and not long" tests/engine
+	$(BIN)/pytest -q -n 2 -m "runtimes and not long" tests/engine
 
 long: $(READY) .venv-ray/ready lowest  ## tests that CI has no time for, those with Ray and the oldest versions among them
 	$(BIN)/pytest -q -n 3 --dist worksteal -m long tests --ignore tests/on_gpu
