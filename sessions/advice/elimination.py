@@ -1,8 +1,8 @@
 """Elimination: cases that can't be the best for an objective anymore, measured or not.
 
 A measured case leaves once it is surely worse than the best, or if its answer or a constraint excludes it. A
-case without a round leaves if its options make it too slow. The effect of each option is that on the baseline;
-effects multiply, up to an allowance per option for their interaction. Only a large difference is enough.
+case without a round leaves if the cost expected from its options is too high, with an allowance per option
+for their interaction. Only a large difference is enough.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -71,13 +71,12 @@ def expected_of(decisions: Iterable[Decision]) -> dict[int, Expected]:
 
 def promising(decisions: Iterable[Decision], looks: Iterable[int]) -> list[int]:
     """Return the unmeasured cases that are expected to be better than the best one of their work."""
-    return [
-        index
-        for choice in decisions
-        if choice.best
-        for index in looks
-        if choice.expected.get(index, UNPREDICTED).cost < choice.expected[choice.best.case.index].cost
-    ]
+
+    def cost(choice: Decision, index: int) -> float:
+        return choice.expected.get(index, UNPREDICTED).cost
+
+    best = [(choice, cost(choice, choice.best.case.index)) for choice in decisions if choice.best]
+    return [index for choice, least in best for index in looks if cost(choice, index) < least]
 
 
 def worth_rounds(questions: Sequence[OpenQuestion]) -> list[OpenQuestion]:

@@ -37,7 +37,12 @@ UNPREDICTED = Expected(inf, inf)
 def expected_costs(
     costs: Sequence[tuple[float, Result]], unmeasured: Sequence[CaseState] = ()
 ) -> dict[int, Expected]:
-    """Return the expected cost of each case by its index, from those of the measured cases, lowest first."""
+    """Return the expected cost of each case by its index, from those of the measured cases, lowest first.
+
+    Only the ``MOST`` best of these count, and have one.
+    """
+    if not costs:
+        return {}
     import numpy as np  # takes 0.1 s
 
     rows = [row for _, row in costs[:MOST]]

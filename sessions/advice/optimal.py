@@ -191,7 +191,7 @@ def _with_other_answers(able: Iterable[Result], fit: Iterable[Result]) -> Iterat
 def _expected(session: Session, rows: Sequence[Result], metrics: Sequence[CostMetric]) -> dict[int, Expected]:
     """Return the expected costs of cases, from those of all of them that have one."""
     works = {row.config.work for row in rows}
-    unmeasured = [case for case in session.pending if not case.ends and case.config.work in works]
+    unmeasured = [case for case in session.unmeasured if case.config.work in works]
     return expected_costs([each for each in _by_cost(rows, metrics) if each[0] > 0], unmeasured)
 
 

@@ -36,7 +36,6 @@ from benchtui.sessions.advice.open_questions import (
 )
 from benchtui.sessions.advice.optimal import Decision
 from benchtui.sessions.advice.turns import Turns
-from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baselines
 from benchtui.sessions.stats.noise import LEAST_KNOWN, kind_of
@@ -100,7 +99,7 @@ def plan_rounds(session: Session) -> RacePlan:
 
 def _plan(session: Session) -> RacePlan:
     """Plan the rounds that decide the comparisons of all cases."""
-    looks = [case.index for case in _unmeasured(session)]
+    looks = [case.index for case in session.unmeasured]
     if looks and seconds_left(session) > 0:
         return RacePlan(_affordable(session, looks))
     results = measured(session)
@@ -138,7 +137,7 @@ def _search(session: Session, find: Find) -> RacePlan:
     objective = find_objective(session, find)
     decisions = best_cases(session, objective, results)
     pairs = search_questions(session, decisions, results)
-    unmeasured = Unmeasured(session, _unmeasured(session), results)
+    unmeasured = Unmeasured(session, session.unmeasured, results)
     dropped = unmeasured.dropped(objective, decisions)
     looks = unmeasured.ordered(dropped, decisions)
     turns, contenders = Turns(session, results), worth_rounds(pairs)
@@ -216,10 +215,6 @@ def cost(question: OpenQuestion) -> Cost | None:
     return Cost(
         sum(rounds for _, rounds in missing), sum(rounds * case.newest_round_s for case, rounds in missing)
     )
-
-
-def _unmeasured(session: Session) -> list[CaseState]:
-    return [case for case in session.pending if not case.ends]
 
 
 def _by_importance(questions: Iterable[OpenQuestion], decisions: Iterable[Decision]) -> list[OpenQuestion]:
@@ -356,7 +351,7 @@ def _end(
     asked = worth_rounds(pairs) if session.start.sweep.find else pairs
     by_turns = any(turns.suit(question) and turns.pairs(question) for question in asked)
     alone = any(_most_rounds(session, question) for question in asked if not turns.suit(question))
-    short = seconds_left(session) <= 0 and (looks or _unmeasured(session) or alone)
+    short = seconds_left(session) <= 0 and (looks or session.unmeasured or alone)
     if short or by_turns:  # turns that are asked for are left out only if they would take too long
         return OUT_OF_BUDGET
     return "more rounds wouldn't decide the open questions" if pairs else "every question is decided"

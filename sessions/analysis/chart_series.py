@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # importing numpy would delay the first frame
 
 AXES = tuple(reversed(NUMERIC))
 """Numeric options, the batch size first."""
+_TYPICAL = "latency_typical_ms"
 
 
 class Value(msgspec.Struct, frozen=True):
@@ -67,7 +68,6 @@ def _value(row: Quantity, case: CaseState, metrics: Metrics) -> Value | None:
     return None if middle is None else Value(middle)
 
 
-_TYPICAL = "latency_typical_ms"
 BY_QUANTITY = {
     row.key: _plot_metric(row)
     for row in sorted((row for row in CATALOGUE if row.charted), key=lambda row: row.better != "higher")

@@ -43,8 +43,9 @@ LEAST_UNDELAYED = 0.2
 """Smallest share of a step that is taken as its own, however long its threads waited for a processor."""
 MOSTLY_UNDELAYED = 0.9
 """Smallest such share of a step whose findings may have high confidence."""
-FAULT_MS = 0.0025
-"""Longest time in which the kernel maps and clears a page of memory."""
+PAGE_MB = 4096 / 1e6
+MOST_MAPPING_MS = 0.6
+"""Longest time in which the kernel maps and clears 10**6 bytes of memory: 2.5 microseconds per page fault."""
 OVER_PEAK = 1.05
 """Largest share of a measured peak that its error explains."""
 SLOWED = 0.15
@@ -128,8 +129,8 @@ class ExplainedCase(msgspec.Struct, frozen=True):
         if host is None or not whole_ms:
             return 0.0
         faults, in_kernel_ms = self.recorded_faults
-        in_kernel_ms = _mapping_ms(faults - host.page_faults, in_kernel_ms - host.kernel_ms)
-        return max(0.0, min(in_kernel_ms, whole_ms - self.profile.plain_ms))
+        mapping_ms = _mapping_ms(faults - host.page_faults, in_kernel_ms - host.kernel_ms)
+        return max(0.0, min(mapping_ms, whole_ms - self.profile.plain_ms))
 
     @property
     def lost_ms(self) -> float:
@@ -252,7 +253,7 @@ def explained_cases(session: Session) -> tuple[ExplainedCase, ...]:
 
 def _mapping_ms(page_faults: float, in_kernel_ms: float) -> float:
     """Return the time of so many page faults, at most that in the kernel."""
-    return max(0.0, min(in_kernel_ms, page_faults * FAULT_MS))
+    return max(0.0, min(in_kernel_ms, page_faults * PAGE_MB * MOST_MAPPING_MS))
 
 
 def _measured_delay_ms(case: CaseState) -> float:

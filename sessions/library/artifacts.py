@@ -56,7 +56,9 @@ class Stored(msgspec.Struct, frozen=True):
 def folder() -> Path:
     """Return the folder of all artifacts."""
     named = os.environ.get(VARIABLE, "")
-    return Path(named) if named else Path(platformdirs.user_cache_dir("benchtui")) / "artifacts"
+    if named in ("", OFF):
+        return Path(platformdirs.user_cache_dir("benchtui")) / "artifacts"
+    return Path(named)
 
 
 def stored() -> list[Stored]:

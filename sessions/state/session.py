@@ -237,6 +237,11 @@ class Session:
         return [self.cases[index] for index in self._order.starting(waiting, self._rounds_done)]
 
     @property
+    def unmeasured(self) -> list[CaseState]:
+        """Pending cases without a finished round."""
+        return [case for case in self.pending if not case.ends]
+
+    @property
     def budget_spent_s(self) -> float:
         """Part of the budget that is spent, in seconds: time of further rounds, or of all with ``find``.
 

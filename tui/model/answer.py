@@ -11,7 +11,7 @@ from benchtui.sessions.text.formatting import count, ratio_span
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
 from benchtui.tui.model.row_cells import VERDICT_ROLES, ratio_cell
-from benchtui.tui.panels.answer_card import Answer, Fact, Rival, WorkAnswer
+from benchtui.tui.panels.answer_card import PENDING, Answer, Fact, Rival, WorkAnswer
 from benchtui.tui.shell.keymap import key
 from benchtui.tui.table.case_names import CaseNames, config_name
 
@@ -109,7 +109,7 @@ class AnswerText:
         from benchtui.sessions.text.wording import figure
 
         ratio = work.against_baseline
-        pending = ["base pending"] if work.no_baseline.endswith(NOT_MEASURED["queued"]) else []
+        pending = [PENDING] if work.no_baseline.endswith(NOT_MEASURED["queued"]) else []
         against = [self._against_base(ratio)] if ratio else pending
         texts = (figure(work.best, work.choice.objective.need), *against, *costs_per_step(work.best))
         return tuple(map(self._plain, texts))

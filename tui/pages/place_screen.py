@@ -78,7 +78,7 @@ class PlaceScreen(ViewScreen, Generic[Item]):
         self._action_bar.show_message()
 
     def _show_rows(self, draw: DrawRow[Item], placeholder: Callable[[], Sequence[Line]]) -> None:
-        """Show the list, or what stands in place of an empty one."""
+        """Show the list, or a placeholder if it is empty."""
         rows, at, sign = self._selection.rows, self._selection.at, self._symbols.chosen
 
         def row(index: int, width: int) -> Line:

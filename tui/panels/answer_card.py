@@ -31,6 +31,8 @@ RIVAL_BAR, RIVAL_SPAN = 25, 1.5
 """Width of a rival's bar, and the ratio at its right end."""
 MOST_LINES = {True: {USUAL_HEIGHT: 12, HIGH: 16, 0: 8}, False: {USUAL_HEIGHT: 5, HIGH: 9, 0: 0}}
 """Maximum number of lines by terminal height: of a session that is over, and of a running one."""
+PENDING = "base pending"
+"""Stands in place of the ratio to a baseline that has no result yet."""
 
 Fact = tuple[str, str]
 
@@ -91,7 +93,7 @@ def answer_title(answer: Answer, height: int) -> tuple[list[Span], list[Span]]:
         (first.name, "strong"),
         (f"  {first.figures[0]}", "plain"),
         (f"  {first.certainty.partition(',')[0]}", "good" if first.decided else "warning"),
-        *[(f"  {text}", "muted") for text in first.figures[1:2] if text.endswith("pending")],
+        *[(f"  {text}", "muted") for text in first.figures[1:2] if text == PENDING],
     ], right
 
 

@@ -26,7 +26,7 @@ from benchtui.engine.models.backends.base import Backend, Loaded, Request
 from benchtui.engine.models.backends.onnx_runtime import TENSORRT, OnnxRuntime
 from benchtui.engine.models.backends.open_vino import OpenVino
 from benchtui.sessions.errors import CaseSkippedError
-from benchtui.sessions.library import artifacts as stored
+from benchtui.sessions.library.artifacts import About
 from benchtui.sessions.payloads import Artifact, Effective
 from benchtui.sessions.sweep import Config
 
@@ -126,7 +126,7 @@ def open_backend(network: Any, config: Config, inputs: dict[str, torch.Tensor], 
             export_s=exported_s - begin_s, convert_s=monotonic() - exported_s, peak_mb=process_memory.peak_mb()
         )
 
-    about = stored.About(model=config.model, backend=config.backend, precision=config.precision)
+    about = About(model=config.model, backend=config.backend, precision=config.precision)
     key = _key(network, config, (*inputs, output), backend, request)
     folder, artifact = artifacts.stored_or_built(key, build, about)
 

@@ -179,7 +179,7 @@ def profile_step(
     breakdown = break_down(turns.events, host, on_gpu=on_gpu)
     if trace:
         turns.export_trace(host, trace)
-    diagnostics = diagnostic_modes()
+    diagnostics = tuple(diagnostic_modes())
     absent: dict[str, str] = {}
     name, kernels = str(device.torch_device), breakdown.kernels
     looked_at = kernels if on_gpu else result_or_reason(name, lambda: with_denormals(kernels, step))
@@ -276,12 +276,8 @@ def sampled_places(workload: Workload, step_s: float) -> tuple[Place, ...]:
     return sampler.places()
 
 
-def diagnostic_modes() -> tuple[str, ...]:
-    """Return the modes that are on in this thread, as a user would search for them."""
-    return tuple(_modes())
-
-
-def _modes() -> Iterator[str]:
+def diagnostic_modes() -> Iterator[str]:
+    """Yield the modes that are on in this thread, as a user would search for them."""
     if torch.is_anomaly_enabled():
         yield "autograd's anomaly detection (torch.autograd.set_detect_anomaly)"
     if sys.getprofile() is not None:

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable
 
-from benchtui.sessions.explain.cases import ExplainedCase
+from benchtui.sessions.explain.cases import MOST_MAPPING_MS, PAGE_MB, ExplainedCase
 from benchtui.sessions.explain.finding import (
     SHARE,
     Confidence,
@@ -35,13 +35,11 @@ REUSE = (
     "Reuse buffers (out=), or let the allocator keep freed memory: MALLOC_MMAP_THRESHOLD_ and"
     " MALLOC_TRIM_THRESHOLD_ in [env] for glibc."
 )
-PAGE_MB, HUGE_MB = 4096 / 1e6, 2**21 / 1e6
+HUGE_MB = 2**21 / 1e6
 MOST_MAPPED_SHARE = 0.9
 """Largest share of a step that memory which isn't mapped again is expected to save."""
 LEAST_MAPPED_MB = 0.8
 """Minimum memory mapped per step that is worth a sentence, in units of 10**6 bytes."""
-MOST_MAPPING_MS = 0.6
-"""Longest time in which the kernel maps and clears that much memory: 2.5 microseconds per page fault."""
 LEAST_IO_MB = 1.0
 """Minimum bytes per step of reading or writing that is worth a sentence, in units of 10**6."""
 

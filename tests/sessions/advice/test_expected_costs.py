@@ -78,6 +78,10 @@ def test_unmeasured_case_is_expected_to_have_the_effects_of_its_options(bench: A
     assert max(each.error for each in expected_costs(every).values()) < own.error < found[99].error
 
 
+def test_nothing_is_expected_without_costs() -> None:
+    assert expected_costs([], [CaseState(0, Config(device="cpu"))]) == {}
+
+
 def test_cost_of_thousands_of_cases_is_not_computed(bench: Any) -> None:
     (one,) = costs(bench.session(bench.case(4, 10.0)))
     assert len(expected_costs([one] * (MOST + 1))) == 1

@@ -50,6 +50,13 @@ def test_artifacts_are_listed_by_their_last_use(folder: Path) -> None:
     assert names(artifacts.unused(1)) == ["new", "old"]
 
 
+def test_without_stored_artifacts_the_usual_folder_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(artifacts.VARIABLE)
+    usual = artifacts.folder()
+    monkeypatch.setenv(artifacts.VARIABLE, artifacts.OFF)
+    assert artifacts.folder() == usual
+
+
 def test_what_was_not_used_for_the_longest_time_is_beyond_the_limit(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
