@@ -87,7 +87,9 @@ def nothing_measured(session: Session) -> str:
 
 
 def headline(conclusion: Conclusion, name: NameOf, where: str = "") -> str:
-    """Name the case to run with its figures, or say that it isn't decided which one is best.
+    """Name the case to run with its figures, or say first that it isn't decided which one is best.
+
+    A case that is surely better than its baseline is worth running, even if another one may be the best.
 
     ``where`` names the work if there are several.
     """
@@ -95,8 +97,9 @@ def headline(conclusion: Conclusion, name: NameOf, where: str = "") -> str:
     rate = figure(best, "throughput") if best.metrics.samples_per_s else None
     run = f"{name(best.config)}: {', '.join(part for part in (rate, *costs_per_step(best)) if part)}"
     place = f" at {where}" if where else ""
-    if conclusion.decided:
-        return f"run{place} {run}"
+    if conclusion.decided or conclusion.better_than_baseline:
+        lead = Phrase.RUN if conclusion.decided else Phrase.RUN_FOR_NOW
+        return f"{lead.lower()}{place} {run}"
     return f"not decided{place}: {certainty_so_far(conclusion)}; so far {run}"
 
 

@@ -400,10 +400,13 @@ def test_the_starred_rows_are_the_cases_that_the_report_says_to_run(path: Path) 
     for conclusion in conclusions.works[:MOST_NAMES]:
         name = case_label(conclusion.best.config, [option for option in varying if option not in works])
         run = [answer for answer in answers if str(conclusion.best.config.work) in answer[0] or not works]
-        said = any(lead.startswith("Run") and text.startswith(f"{name}, ") for lead, text in run)
-        assert conclusion.decided is said
+        said = [lead for lead, text in run if lead.startswith("Run") and text.startswith(f"{name}, ")]
+        for_now = conclusion.better_than_baseline and not conclusion.decided
+        assert bool(said) is (conclusion.decided or for_now)
+        assert all(lead.startswith("Run for now") is for_now for lead in said)
         assert conclusion.decided or conclusion.rivals
-        assert headline(conclusion, str).startswith("run " if conclusion.decided else "not decided: ")
+        start = "run " if conclusion.decided else "run for now " if for_now else "not decided: "
+        assert headline(conclusion, str).startswith(start)
     chosen = [work for work in conclusions.works if work.decided and work.choice.runner_up]
     assert {case.index for case in starred(session)} == {work.best.case.index for work in chosen}
 
