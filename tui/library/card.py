@@ -1,24 +1,22 @@
 """Session card: facts about one session, most important first. Independent of Textual."""
 
 from collections.abc import Iterator
-from textwrap import wrap
 
 from benchtui.sessions.sanitize import shell_word
 from benchtui.sessions.sweep import UNKNOWN, Axes
 from benchtui.sessions.sweep.options import AXES
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.format import clean, counted, duration, significant
-from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, justify, line
+from benchtui.tui.drawing.format import clean, counted, duration
+from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, hanging, justify
 from benchtui.tui.library.rows import ROLES, Item
 from benchtui.tui.panels.answer_card import Answer, answer_lines
 from benchtui.tui.shell.keymap import key
-from benchtui.tui.table.case_names import config_name
 
 Fact = tuple[str, str, str]
 """Label, text, and the text's color role."""
 
 LABEL = 10
-IN_ANSWER = ("left", "best", "why")
+IN_ANSWER = ("left", "why")
 """Facts that the answer says, too."""
 LEAST_FACTS = 2
 """Lines kept for facts below the answer."""
@@ -44,9 +42,8 @@ def card_lines(item: Item | None, said: Answer | None, width: int, height: int, 
 
 def _wrapped(fact: Fact, width: int) -> list[Line]:
     """Wrap a fact to as many lines as it needs."""
-    label, text, role = fact
-    parts = wrap(text, max(width - LABEL, 10), break_on_hyphens=False)
-    return [line(*_labeled(label if place == 0 else "", part, role)) for place, part in enumerate(parts)]
+    head, (text, role) = _labeled(*fact)
+    return hanging(head, text, width, role)
 
 
 def _labeled(label: str, text: str, role: str) -> tuple[Span, Span]:
@@ -58,7 +55,6 @@ def _facts(item: Item, symbols: Symbols) -> Iterator[Fact]:
     for label, text, role in (
         ("cases", _cases(item), "plain"),
         ("left", _left(item), "accent"),
-        ("best", _best(item, symbols), "bright"),
         ("note", item.note, "plain"),
         ("why", clean(item.summary.reason or "") if item.summary else "", "warning"),
         ("marks", _marks(item, symbols), "warning"),
@@ -66,7 +62,7 @@ def _facts(item: Item, symbols: Symbols) -> Iterator[Fact]:
         ("sweep", _sweep(item, symbols), "plain"),
         ("axes", _axes(item.entry.started.sweep.axes, symbols), "plain"),
         ("software", _software(item, symbols), "plain"),
-        ("file", _file(item), "muted"),
+        ("file", clean(str(item.path)), "muted"),
     ):
         if text:
             yield label, text, role
@@ -87,13 +83,6 @@ def _left(item: Item) -> str:
         if item.left
         else ""
     )
-
-
-def _best(item: Item, symbols: Symbols) -> str:
-    best = item.summary.best if item.summary else None
-    if best is None:
-        return ""
-    return f"{significant(best.rate, symbols)} {best.unit}: {clean(config_name(best.config))}"
 
 
 def _marks(item: Item, symbols: Symbols) -> str:
@@ -136,10 +125,6 @@ def _software(item: Item, symbols: Symbols) -> str:
     host, torch = item.entry.started.host, item.summary.torch if item.summary else None
     driver = f"driver {host.driver}" if host.driver else ""
     return _joined(symbols, f"torch {torch}" if torch else "", driver, host.platform or "")
-
-
-def _file(item: Item) -> str:
-    return clean(str(item.path))
 
 
 def _joined(symbols: Symbols, *words: str) -> str:

@@ -116,7 +116,7 @@ class AnswerText:
 
     def _against_base(self, ratio: Ratio) -> str:
         """Format the ratio to the baseline as the table does, with its interval."""
-        shown, _ = ratio_cell(ratio.value, ratio.verdict, self._symbols)
+        shown, _ = ratio_cell(ratio.shown, ratio.verdict, self._symbols)
         interval = ratio_span(ratio.low, ratio.high, ratio.value)
         return f"{shown} base ({interval})" if interval else f"{shown} base"
 
