@@ -146,8 +146,8 @@ def test_the_last_frame_says_what_exports_say(seed: int, tmp_path: Path) -> None
         assert row["latency_typical_ms"] is None or cells["p50"] == number(row["latency_typical_ms"])
         if row["speedup"] is not None and row["baseline"] != index:
             next_to_a_neighbor = row["verdict_doubt"] == "outside" and row["speedup_low"] is None
-            shown = "" if next_to_a_neighbor else f"{ratio_text(row['speedup'])}x"
-            assert cells["base"].strip("≈?*") == shown
+            ratio = "" if next_to_a_neighbor else f"{ratio_text(row['speedup'])}x"
+            assert cells["base"].strip("≈?*") == ratio
     decisions = [decision for decision in choices(path) if decision["best"]]
     assert shown.best == [decision["best"]["case"] for decision in decisions]
     assert shown.starred == conclude(session).starred

@@ -204,7 +204,7 @@ def _figures(metrics: Metrics | None, step_ms: Bounds | None, symbols: Symbols) 
     interval = _interval(latency, latency.interval_percent, "p50", symbols)
     if step_ms is not None:
         times.insert(0, ("step", f"{format.significant(step_ms.value, symbols)} ms"))
-        interval = _interval(step_ms, step_ms.half_width_percent, "the step, with fresh processes", symbols)
+        interval = _interval(step_ms, step_ms.half_width_percent, "the step", symbols)
     return [
         *times[:1],
         *_rates(metrics, symbols),

@@ -119,7 +119,7 @@ def _status(side: CaseStatus, width: int) -> Iterator[Line]:
 
 
 def _wrapped(text: str, width: int, sign: Span, role: str = "plain") -> Iterator[Line]:
-    yield from hanging(sign, clean(text), width, role)
+    yield from hanging(sign, clean(text), width, role) if text else ()
 
 
 def _bars(sides: Sequence[CaseStatus], width: int, symbols: Symbols, *, labeled: bool) -> list[Line]:

@@ -134,7 +134,7 @@ class CaseVerdicts:
         return bounds.half_width_percent if bounds else None
 
     def is_unsteady(self, case: CaseState, stats: Distribution) -> bool:
-        """Return whether a rate holds only roughly: a wide interval, or a few steps that take much of the time."""
+        """Return whether a rate holds only roughly: a wide interval, or a few steps take much of the time."""
         if not case.has_result:
             return False
         several = len(self.rounds(case)) > 1

@@ -137,8 +137,8 @@ async def test_a_missing_file_is_reported_once_and_not_retried(story: Any, read:
 async def test_a_very_long_case_shows_metrics_once_computed(
     story: Any, read: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(step_cache, "THREAD_STEPS", 40)
-    monkeypatch.setattr("benchtui.tui.live.step_statistics.THREAD_STEPS", 40)
+    for module in ("step_cache", "step_statistics", "case_verdicts"):
+        monkeypatch.setattr(f"benchtui.tui.live.{module}.THREAD_STEPS", 40)
     five(story)
     feed = read()
     case_rows = CaseRows(feed.session, UNICODE)
