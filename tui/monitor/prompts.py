@@ -11,7 +11,6 @@ import msgspec
 from textual.widgets import Input
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.tui.library.actions import write_document
 from benchtui.tui.monitor.requests import EngineRequests, Request
 from benchtui.tui.report.generated import report_markdown
 from benchtui.tui.widgets.completion import Completer, path_completer
@@ -204,6 +203,8 @@ def _add(requests: EngineRequests, monitor: Monitor) -> TextPrompt:
 
 def _export(monitor: Monitor) -> TextPrompt:
     def write(path: Path) -> None:
+        from benchtui.tui.library.actions import write_document  # imports the formats of other tools
+
         monitor.show_message("generating the report")
         session = monitor.feed.path
         make = partial(report_markdown, session, monitor.feed.judging)
