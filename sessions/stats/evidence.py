@@ -341,9 +341,8 @@ def typical_ms(case: CaseState, metrics: Metrics) -> float:
     mean if a source that kept no steps reports no median.
     """
     latency = metrics.latency_ms
-    return typical_of_rounds(case, metrics.rounds_ms) or (
-        latency.mean if latency.median is None else latency.median
-    )
+    whole = latency.mean if latency.median is None else latency.median
+    return typical_of_rounds(case, metrics.rounds_ms) or whole
 
 
 def typical_of_rounds(case: CaseState, medians: Sequence[float]) -> float | None:

@@ -187,8 +187,8 @@ def _table(rows: Sequence[SessionRow], room: int | None = None) -> list[str]:
 
 def _cells(row: SessionRow) -> tuple[str, ...]:
     measured = f"{'–' if row.measured is None else row.measured}/{'–' if row.cases is None else row.cases}"
-    decided = bool(row.best_decided)
-    rate = "–" if row.best_rate is None else best_rate(row.best_rate, row.unit, UNICODE, decided=decided)
+    best, decided = row.best_rate, bool(row.best_decided)
+    rate = "–" if best is None else best_rate(best, row.unit, UNICODE, decided)
     texts = (row.created or "–", measured, str(row.left or "–"), rate, row.model or "–", row.hostname or "–")
     state = f"{row.state}, {SIMULATED}" if row.simulated else row.state
     return (printable(row.name), state, *map(printable, texts), printable(row.best_case or "–"))

@@ -45,7 +45,7 @@ def compact(value: float) -> str:
     return significant(value)
 
 
-def best_rate(rate: float, unit: str, symbols: Symbols, *, decided: bool) -> str:
+def best_rate(rate: float, unit: str, symbols: Symbols, decided: bool) -> str:
     """Format the rate of a session's best case, marked as approximate unless it surely is the best."""
     return f"{'' if decided else symbols.about}{compact(rate)} {unit}"
 

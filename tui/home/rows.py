@@ -154,4 +154,4 @@ def best_cell(entry: ModelEntry, symbols: Symbols) -> Span:
 
 def rate_text(known: Known, symbols: Symbols) -> str:
     """Format a best rate with its unit."""
-    return best_rate(known.best.rate, known.best.unit, symbols, decided=known.best.decided)
+    return best_rate(known.best.rate, known.best.unit, symbols, known.best.decided)

@@ -7,7 +7,7 @@ from benchtui.sessions.sweep import UNKNOWN, Axes
 from benchtui.sessions.sweep.options import AXES
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean, counted, duration
-from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, hanging, justify
+from benchtui.tui.drawing.styled_text import BLANK, Line, crop, hanging, justify
 from benchtui.tui.library.rows import ROLES, Item
 from benchtui.tui.panels.answer_card import Answer, answer_lines
 from benchtui.tui.shell.keymap import key
@@ -33,21 +33,13 @@ def card_lines(item: Item | None, said: Answer | None, width: int, height: int, 
     room = max(height - 1 - LEAST_FACTS, 1)
     answer = answer_lines(said, width, room, symbols) if said else []
     facts = [fact for fact in _facts(item, symbols) if not (answer and fact[0] in IN_ANSWER)]
-    lines = [made for fact in facts for made in _wrapped(fact, width)]
+    heads = [(f"{label:<{LABEL}}", "muted") for label, _, _ in facts]
+    rows = list(zip(heads, facts, strict=True))
+    lines = [made for head, (_, text, role) in rows for made in hanging(head, text, width, role)]
     if len(answer) + len(lines) >= height:
-        lines = [crop(_labeled(*fact), width, symbols) for fact in facts]
+        lines = [crop((head, fact[1:]), width, symbols) for head, fact in rows]
     blank = [BLANK] if height > len(answer) + len(lines) + 1 else []
     return [head, *answer, *blank, *lines][:height]
-
-
-def _wrapped(fact: Fact, width: int) -> list[Line]:
-    """Wrap a fact to as many lines as it needs."""
-    head, (text, role) = _labeled(*fact)
-    return hanging(head, text, width, role)
-
-
-def _labeled(label: str, text: str, role: str) -> tuple[Span, Span]:
-    return (f"{label:<{LABEL}}", "muted"), (text, role)
 
 
 def _facts(item: Item, symbols: Symbols) -> Iterator[Fact]:

@@ -145,7 +145,7 @@ def row(item: Item, letter: str, symbols: Symbols) -> TableRow:
 def _rate(item: Item, symbols: Symbols) -> str:
     if item.summary is None or (best := item.summary.best) is None:
         return symbols.absent
-    return best_rate(best.rate, best.unit, symbols, decided=best.decided)
+    return best_rate(best.rate, best.unit, symbols, best.decided)
 
 
 def _measured(item: Item) -> Span:

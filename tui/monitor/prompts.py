@@ -12,7 +12,6 @@ from textual.widgets import Input
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.tui.monitor.requests import EngineRequests, Request
-from benchtui.tui.report.generated import report_markdown
 from benchtui.tui.widgets.completion import Completer, path_completer
 from benchtui.tui.widgets.input_field import LineInput
 
@@ -203,7 +202,8 @@ def _add(requests: EngineRequests, monitor: Monitor) -> TextPrompt:
 
 def _export(monitor: Monitor) -> TextPrompt:
     def write(path: Path) -> None:
-        from benchtui.tui.library.actions import write_document  # imports the formats of other tools
+        # imports the formats of other tools
+        from benchtui.tui.library.actions import report_markdown, write_document
 
         monitor.show_message("generating the report")
         session = monitor.feed.path

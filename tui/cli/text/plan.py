@@ -12,7 +12,6 @@ from benchtui.tui.drawing.format import clean
 from benchtui.tui.editor.case_grid import (
     CaseGrid,
     GridCase,
-    Status,
     basis_text,
     further_s,
     memory_cell,
@@ -21,7 +20,6 @@ from benchtui.tui.editor.case_grid import (
 )
 
 SIGNS = symbols.UNICODE
-LEFT_OUT: dict[Status, str] = {"missing": "without a device"}
 
 
 def plan_lines(
@@ -45,7 +43,7 @@ def plan_lines(
         if cell.status == "on":
             yield f"{index + 1:>{digits},}  {_case(cell)}"
             continue
-        why = LEFT_OUT.get(cell.status, cell.status), cell.reason
+        why = "without a device" if cell.status == "missing" else cell.status, cell.reason
         amount, first = left_out.get(why, (0, f"{index + 1:,} {cell.config.name}"))
         left_out[why] = amount + 1, first
     for (word, reason), (amount, first) in left_out.items():
