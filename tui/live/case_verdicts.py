@@ -121,7 +121,7 @@ class CaseVerdicts:
         """Return a measured case's typical step; None while its steps are left to the worker thread."""
         result = self._measured.get(case.index)
         medians = [round_.median.ms for round_ in self.rounds(result)] if result else []
-        return result and (typical_of_rounds(result, medians) or next(iter(medians), None))
+        return (typical_of_rounds(result, medians) or medians[0]) if result and medians else None
 
     def step_bounds(self, case: CaseState) -> Bounds | None:
         """Return the bounds of a measured case's typical step in milliseconds; None if nothing bounds it."""

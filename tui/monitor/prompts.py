@@ -202,8 +202,9 @@ def _add(requests: EngineRequests, monitor: Monitor) -> TextPrompt:
 
 def _export(monitor: Monitor) -> TextPrompt:
     def write(path: Path) -> None:
-        # imports the formats of other tools
-        from benchtui.tui.library.actions import report_markdown, write_document
+        # not needed for the first paint: imports the formats of other tools
+        from benchtui.tui.library.actions import write_document
+        from benchtui.tui.report.generated import report_markdown
 
         monitor.show_message("generating the report")
         session = monitor.feed.path
