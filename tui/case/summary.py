@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from benchtui.sessions.metrics.quantity import CaseData, Quantity
@@ -20,25 +19,29 @@ from benchtui.tui.case.actual_options import actual_options
 from benchtui.tui.case.distribution import percentiles
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.markdown_table import heading, pipe_table
-from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, line
-from benchtui.tui.panels.case_panel import Part, part_table
+from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, hanging, line
+from benchtui.tui.model.case_rows import parts_of
+from benchtui.tui.panels.case_panel import part_table
 from benchtui.tui.table.case_names import case_name
 
 if TYPE_CHECKING:
     from benchtui.sessions.analysis.roofline import Limit
     from benchtui.sessions.stats.case_metrics import Metrics
     from benchtui.sessions.stats.distribution import Distribution
+    from benchtui.sessions.stats.sampling import Bounds
 
 Facts = list[tuple[str, str]]
 Sections = Sequence[tuple[str, list[Line]]]
 
 
-def detail_lines(case: CaseState, metrics: Metrics | None, width: int, symbols: Symbols) -> list[Line]:
+def detail_lines(
+    case: CaseState, metrics: Metrics | None, width: int, symbols: Symbols, step_ms: Bounds | None = None
+) -> list[Line]:
     """Render metrics, step parts, outcome, requested and actual options, rounds, model, and dataset."""
     return _join_sections(
         [
-            ("Figures", _table(_figures(metrics, symbols), width)),
-            ("Step breakdown, ms", _indented(part_table(_parts(metrics), width - 4, symbols))),
+            ("Figures", _table(_figures(metrics, step_ms, symbols), width)),
+            ("Step breakdown, ms", _indented(part_table(parts_of(metrics), width - 4, symbols))),
             ("End", _table(_outcome(case), width)),
             ("Options", _options(case, width, symbols)),
             ("Rounds", _table(_rounds(case), width)),
@@ -78,13 +81,19 @@ def _why_unmeasured(case: CaseState) -> str:
     return format.clean(": ".join(filter(None, (case.state, reason))))
 
 
-def case_markdown(case: CaseState, metrics: Metrics | None, reached: Limit | None, symbols: Symbols) -> str:
+def case_markdown(
+    case: CaseState,
+    metrics: Metrics | None,
+    reached: Limit | None,
+    symbols: Symbols,
+    step_ms: Bounds | None = None,
+) -> str:
     """Return the same facts as Markdown tables."""
     options = [(option.name, option.requested, option.actual, option.word) for option in actual_options(case)]
     tables = [heading(f"{case_name(case)}: {case.state}")]
     tables += [pipe_table(("option", "requested", "actual", "applied"), options)] if options else []
-    parts = [(part.name, format.significant(part.mean_ms)) for part in _parts(metrics)]
-    facts = {"figures": _figures(metrics, symbols), "step breakdown, ms": parts, "end": _outcome(case)}
+    parts = [(part.name, format.significant(part.mean_ms)) for part in parts_of(metrics)]
+    facts = {"figures": _figures(metrics, step_ms, symbols), "step breakdown, ms": parts, "end": _outcome(case)}
     facts |= {
         **_machine(CaseData(case, metrics), reached, symbols),
         "error": _error(case),
@@ -106,13 +115,11 @@ def _join_sections(sections: Sections) -> list[Line]:
 def _table(facts: Facts, width: int) -> list[Line]:
     """Render labels and values, one per row. Long values are wrapped, never truncated."""
     size = max((len(label) for label, _ in facts), default=0)
-    lines: list[Line] = []
-    for label, value in facts:
-        rows = wrap(format.clean(value), max(width - size - 5, 20), break_on_hyphens=False) or [""]
-        for place, row in enumerate(rows):
-            name = format.clean(label) if place == 0 else ""
-            lines.append(line((f"  {name:<{size}}   ", "muted"), (row, "plain")))
-    return lines
+    return [
+        drawn
+        for label, value in facts
+        for drawn in hanging((f"  {format.clean(label):<{size}}   ", "muted"), format.clean(value), width)
+    ]
 
 
 def _indented(lines: list[Line]) -> list[Line]:
@@ -187,17 +194,21 @@ def _rounds(case: CaseState) -> Facts:
     ]
 
 
-def _figures(metrics: Metrics | None, symbols: Symbols) -> Facts:
+def _figures(metrics: Metrics | None, step_ms: Bounds | None, symbols: Symbols) -> Facts:
     if metrics is None:
         return []
     latency, amount = metrics.latency_ms, metrics.samples_per_step
     sample = metrics.task.one_sample if amount == 1 else metrics.task.sample
     samples = f", {amount:,} {sample} each" if amount else ""
     times = [(name, f"{format.significant(value, symbols)} ms") for name, value in percentiles(latency).items()]
+    interval = _interval(latency, latency.interval_percent, "p50", symbols)
+    if step_ms is not None:
+        times.insert(0, ("step", f"{format.significant(step_ms.value, symbols)} ms"))
+        interval = _interval(step_ms, step_ms.half_width_percent, "the step", symbols)
     return [
         *times[:1],
         *_rates(metrics, symbols),
-        ("interval", _interval(latency, symbols)),
+        ("interval", interval),
         *times[1:],
         ("steps", f"{latency.n:,}{samples}{_per_round(metrics)}"),
         *_spread("to first token", metrics.time_to_first_token_ms, symbols),
@@ -226,9 +237,9 @@ def _host(metrics: Metrics, symbols: Symbols) -> str | None:
     return host and f"{host} to launch a step, then waits {wait} (means)"
 
 
-def _interval(latency: Distribution, symbols: Symbols) -> str:
-    low, high = (format.significant(bound, symbols) for bound in (latency.low, latency.high))
-    return f"{low} to {high} ms, {format.half_width(latency.interval_percent, symbols)}: 95 % interval of p50"
+def _interval(ends: Bounds | Distribution, percent: float | None, of: str, symbols: Symbols) -> str:
+    low, high = (format.significant(bound, symbols) for bound in (ends.low, ends.high))
+    return f"{low} to {high} ms, {format.half_width(percent, symbols)}: 95 % interval of {of}"
 
 
 def _rates(metrics: Metrics, symbols: Symbols) -> Facts:
@@ -247,15 +258,6 @@ def _spread(name: str, spread: Distribution | None, symbols: Symbols) -> Facts:
 
 def _ms(value: float | None, symbols: Symbols) -> str | None:
     return None if value is None else f"{format.significant(value, symbols)} ms"
-
-
-def _parts(metrics: Metrics | None) -> tuple[Part, ...]:
-    whole = metrics.latency_ms.mean if metrics else 0.0
-    if metrics is None or not whole:
-        return ()
-    return tuple(
-        Part(format.clean(name), spread.mean, spread.mean / whole) for name, spread in metrics.parts_ms.items()
-    )
 
 
 def _machine(data: CaseData, reached: Limit | None, symbols: Symbols) -> dict[str, Facts]:

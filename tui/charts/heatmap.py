@@ -14,7 +14,6 @@ from benchtui.tui.charts.readout import (
     case_facts,
     option_word,
     option_words,
-    ratio_span,
     title,
     with_interval,
 )
@@ -24,6 +23,7 @@ from benchtui.tui.drawing.listing import Listing
 from benchtui.tui.drawing.markdown_table import titled_table
 from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.live.case_verdicts import CaseVerdicts
+from benchtui.tui.model.row_cells import base_cell
 from benchtui.tui.table.case_names import matches, short_names
 
 if TYPE_CHECKING:
@@ -260,7 +260,7 @@ class HeatmapChart:
             (self._symbols.best if best else "", "bright"),
             (format.clean(self._labels[case.index]), "plain"),
             (format.significant(value, self._symbols), "plain"),
-            ratio_span(case, self._judge, self._symbols) if near else ("", "muted"),
+            base_cell(case, self._judge, self._symbols) if near else ("", "muted"),
         )
 
 

@@ -321,8 +321,9 @@ def _session_of(source: str) -> Path:
 def plan(sweep: str, overrides: tuple[str, ...], as_json: bool) -> None:
     """Show what a sweep would measure, without starting it.
 
-    Lists every case with its predicted time in seconds and peak memory, based on earlier sessions on this
-    machine. Values marked with ? are rough estimates.
+    Lists the cases to measure with their predicted time in seconds and peak memory, based on earlier sessions
+    on this machine; values marked with ? are rough estimates. Cases that are left out are counted by reason;
+    --json lists each of them.
     """
     loaded = load_named(sweep, overrides)
     require_models(loaded)

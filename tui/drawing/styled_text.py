@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import zip_longest
+from textwrap import wrap
 
 from rich.cells import cell_len, chop_cells, split_graphemes
 
@@ -17,6 +18,8 @@ Line = tuple[Span, ...]
 BLANK: Line = ()
 GAP = "   "
 """Separator between the facts of a line."""
+LEAST_TEXT = 20
+"""Minimum width of a wrapped text in cells."""
 _PIECES = re.compile(r"\s+|\S+")
 MAX_REWRITTEN_GAP = 12
 """Longest unchanged run, in cells, that is rewritten because jumping over it could cost more bytes."""
@@ -67,6 +70,14 @@ def wrap_facts(facts: Sequence[Sequence[Span]], width: int) -> list[Line]:
         else:
             lines.append([*fact])
     return [line(*pieces) for pieces in lines]
+
+
+def hanging(head: Span, text: str, width: int, role: str = "plain") -> list[Line]:
+    """Render a text behind its head, and wrapped below itself."""
+    size = len(head[0])
+    parts = wrap(text, max(width - size, LEAST_TEXT), break_on_hyphens=False) or [""]
+    heads = (head, *[(" " * size, "plain")] * (len(parts) - 1))
+    return [line(front, (part, role)) for front, part in zip(heads, parts, strict=True)]
 
 
 def wrap_spans(spans: Iterable[Span], width: int) -> list[Line]:

@@ -1,7 +1,6 @@
 """Lines of the Why page: sentences, the step as one bar by family, and the most expensive operators."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from textwrap import wrap
 
 from rich.cells import cell_len
 
@@ -31,7 +30,7 @@ from benchtui.sessions.text.tables import Table
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.bars import bar
 from benchtui.tui.drawing.format import clean, fit
-from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, line, side_by_side
+from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, hanging, line, side_by_side
 from benchtui.tui.explain.view import CaseStatus, WhyView
 
 WIDE = 140
@@ -120,9 +119,7 @@ def _status(side: CaseStatus, width: int) -> Iterator[Line]:
 
 
 def _wrapped(text: str, width: int, sign: Span, role: str = "plain") -> Iterator[Line]:
-    rows = wrap(clean(text), max(width - len(sign[0]), 20), break_on_hyphens=False)
-    for place, row in enumerate(rows):
-        yield line(sign if place == 0 else (" " * len(sign[0]), "plain"), (row, role))
+    yield from hanging(sign, clean(text), width, role) if text else ()
 
 
 def _bars(sides: Sequence[CaseStatus], width: int, symbols: Symbols, *, labeled: bool) -> list[Line]:

@@ -1,24 +1,22 @@
 """Session card: facts about one session, most important first. Independent of Textual."""
 
 from collections.abc import Iterator
-from textwrap import wrap
 
 from benchtui.sessions.sanitize import shell_word
 from benchtui.sessions.sweep import UNKNOWN, Axes
 from benchtui.sessions.sweep.options import AXES
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.format import clean, counted, duration, significant
-from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, justify, line
+from benchtui.tui.drawing.format import clean, counted, duration
+from benchtui.tui.drawing.styled_text import BLANK, Line, crop, hanging, justify
 from benchtui.tui.library.rows import ROLES, Item
 from benchtui.tui.panels.answer_card import Answer, answer_lines
 from benchtui.tui.shell.keymap import key
-from benchtui.tui.table.case_names import config_name
 
 Fact = tuple[str, str, str]
 """Label, text, and the text's color role."""
 
 LABEL = 10
-IN_ANSWER = ("left", "best", "why")
+IN_ANSWER = ("left", "why")
 """Facts that the answer says, too."""
 LEAST_FACTS = 2
 """Lines kept for facts below the answer."""
@@ -35,22 +33,13 @@ def card_lines(item: Item | None, said: Answer | None, width: int, height: int, 
     room = max(height - 1 - LEAST_FACTS, 1)
     answer = answer_lines(said, width, room, symbols) if said else []
     facts = [fact for fact in _facts(item, symbols) if not (answer and fact[0] in IN_ANSWER)]
-    lines = [made for fact in facts for made in _wrapped(fact, width)]
+    heads = [(f"{label:<{LABEL}}", "muted") for label, _, _ in facts]
+    rows = list(zip(heads, facts, strict=True))
+    lines = [made for head, (_, text, role) in rows for made in hanging(head, text, width, role)]
     if len(answer) + len(lines) >= height:
-        lines = [crop(_labeled(*fact), width, symbols) for fact in facts]
+        lines = [crop((head, fact[1:]), width, symbols) for head, fact in rows]
     blank = [BLANK] if height > len(answer) + len(lines) + 1 else []
     return [head, *answer, *blank, *lines][:height]
-
-
-def _wrapped(fact: Fact, width: int) -> list[Line]:
-    """Wrap a fact to as many lines as it needs."""
-    label, text, role = fact
-    parts = wrap(text, max(width - LABEL, 10), break_on_hyphens=False)
-    return [line(*_labeled(label if place == 0 else "", part, role)) for place, part in enumerate(parts)]
-
-
-def _labeled(label: str, text: str, role: str) -> tuple[Span, Span]:
-    return (f"{label:<{LABEL}}", "muted"), (text, role)
 
 
 def _facts(item: Item, symbols: Symbols) -> Iterator[Fact]:
@@ -58,7 +47,6 @@ def _facts(item: Item, symbols: Symbols) -> Iterator[Fact]:
     for label, text, role in (
         ("cases", _cases(item), "plain"),
         ("left", _left(item), "accent"),
-        ("best", _best(item, symbols), "bright"),
         ("note", item.note, "plain"),
         ("why", clean(item.summary.reason or "") if item.summary else "", "warning"),
         ("marks", _marks(item, symbols), "warning"),
@@ -87,13 +75,6 @@ def _left(item: Item) -> str:
         if item.left
         else ""
     )
-
-
-def _best(item: Item, symbols: Symbols) -> str:
-    best = item.summary.best if item.summary else None
-    if best is None:
-        return ""
-    return f"{significant(best.rate, symbols)} {best.unit}: {clean(config_name(best.config))}"
 
 
 def _marks(item: Item, symbols: Symbols) -> str:

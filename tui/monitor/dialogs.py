@@ -6,9 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from benchtui.sessions.state.case import CaseState
 from benchtui.tui.case.screen import CaseScreen
-from benchtui.tui.drawing.styled_text import Span
+from benchtui.tui.live.case_verdicts import CaseVerdicts
 from benchtui.tui.monitor.clipboard import row_markdown
 from benchtui.tui.monitor.columns_dialog import ColumnsPage
 from benchtui.tui.report.generated import report_content, report_markdown
@@ -24,11 +23,10 @@ def show_detail(monitor: Monitor) -> None:
         monitor.show_message("no case to show yet")
         return
 
-    def ratio_of(case: CaseState) -> Span:
-        view = monitor.view
-        return view.case_rows.row(case.index).cells["base"] if view and case.has_result else ("", "plain")
+    def judge() -> CaseVerdicts | None:
+        return monitor.view.case_rows.verdicts if monitor.view else None
 
-    monitor.app.push_screen(CaseScreen(monitor.feed, case.index, monitor.symbols, ratio_of))
+    monitor.app.push_screen(CaseScreen(monitor.feed, case.index, monitor.symbols, judge))
 
 
 def show_why(monitor: Monitor) -> None:

@@ -11,7 +11,6 @@ import msgspec
 from textual.widgets import Input
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.tui.monitor.clipboard import write_report
 from benchtui.tui.monitor.requests import EngineRequests, Request
 from benchtui.tui.widgets.completion import Completer, path_completer
 from benchtui.tui.widgets.input_field import LineInput
@@ -38,7 +37,7 @@ class TextPrompt(msgspec.Struct):
     """Called on every change; returns a message on the text."""
     submitted: TextHandler = msgspec.field(default=_nothing)
     """Called on Enter; a message keeps the prompt open."""
-    canceled: Callable[[], None] = msgspec.field(default=lambda: None)
+    canceled: Callable[[], object] = msgspec.field(default=lambda: None)
     """Called when the user cancels."""
     completer: Completer | None = None
     """Completes the text at tab."""
@@ -178,14 +177,8 @@ def _filter(monitor: Monitor) -> TextPrompt:
         return ""
 
     before = table_order.filter if table_order else ""
-    return TextPrompt(
-        "Filter by words of a case, its state or its marks", before, apply, submit, lambda: _unfilter(monitor)
-    )
-
-
-def _unfilter(monitor: Monitor) -> None:
-    if monitor.table_order is not None:
-        monitor.table_order.filter = ""
+    words = "Filter by words of a case, its state or its marks"
+    return TextPrompt(words, before, apply, submit, partial(apply, ""))
 
 
 def _add(requests: EngineRequests, monitor: Monitor) -> TextPrompt:
@@ -209,8 +202,14 @@ def _add(requests: EngineRequests, monitor: Monitor) -> TextPrompt:
 
 def _export(monitor: Monitor) -> TextPrompt:
     def write(path: Path) -> None:
+        # not needed for the first paint: imports the formats of other tools
+        from benchtui.tui.library.actions import write_document
+        from benchtui.tui.report.generated import report_markdown
+
         monitor.show_message("generating the report")
-        call = partial(write_report, monitor.feed.path, path, monitor.feed.judging)
+        session = monitor.feed.path
+        make = partial(report_markdown, session, monitor.feed.judging)
+        call = partial(write_document, make, path, (session,), over=True)
         monitor.run_in_thread(call, f"report written to {path}")
 
     export = Export(write)

@@ -154,7 +154,7 @@ GRAPH_RANK = 6.5
 """Rank of the graphs: columns of a higher rank get space after them."""
 COLUMNS = (
     Column("state", "state", 13, 0, words=True),
-    Column("p50", "p50 ms", 7, 1),
+    Column("p50", "step ms", 7, 1),
     Column("p99", "p99 ms", 7, 5),
     Column("samples", SAMPLES_PER_S, 8, 2, graph_range=(5, 13)),
     Column("memory", "memory", 7, 3),

@@ -212,6 +212,6 @@ async def test_the_heading_has_the_verdict_and_the_page_begins_with_what_decides
             await press(seen, *keys)
             lines = [row.strip("│ ") for row in seen.text.splitlines()]
             assert "bs 2" in lines[0] and "1.82x base" in lines[0]
-            assert [row.split()[0] for row in lines[3:8]] == ["Figures", "p50", "samples/s", "interval", "p90"]
+            assert [row.split()[0] for row in lines[3:8]] == ["Figures", "step", "samples/s", "interval", "p50"]
             await press(seen, "N")
             assert seen.text.splitlines()[0].split("ok")[1].split()[:1] == ["base"]

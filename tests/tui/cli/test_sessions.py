@@ -10,10 +10,15 @@ from click.testing import CliRunner, Result
 from benchtui.engine import client
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.library import operations, paths
+from benchtui.sessions.library.summaries import SummaryCache
+from benchtui.themes.symbols import UNICODE
 from benchtui.tui.cli import app, watch
 from benchtui.tui.cli.options import complete_session
 from benchtui.tui.cli.sessions import SessionRow, _table
 from benchtui.tui.cli.watch import session_to_watch
+from benchtui.tui.drawing.format import compact
+from benchtui.tui.library.rows import Item
+from benchtui.tui.library.rows import row as library_row
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 
@@ -164,6 +169,17 @@ def test_session_list_is_printed_as_json(recorded: Any) -> None:
         ("new", "completed", 2, 2),
     ]
     assert found[0]["best_case"].startswith("cuda:0 fp32") and found[0]["path"].endswith("old.json")
+
+
+def test_rate_of_the_list_is_that_of_the_library(home: Path) -> None:
+    operations.import_session(FIXTURES / "recorded" / "generate.json")
+    (entry,) = paths.entries()
+    summary = SummaryCache().read(entry.path)
+    shown = library_row(Item(entry, "generate", "", summary=summary), "", UNICODE).cells["best"][0]
+    (row,) = json.loads(run("sessions", "--json").stdout)
+    assert shown.endswith("new tokens/s") and shown in run("sessions").stdout
+    assert (row["unit"], row["best_decided"]) == ("new tokens/s", "≈" not in shown)
+    assert compact(row["best_rate"]) in shown
 
 
 def test_unique_beginning_names_a_session_but_deletes_none(recorded: Any) -> None:

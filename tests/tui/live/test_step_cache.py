@@ -95,7 +95,7 @@ async def test_rows_are_unchanged_after_steps_are_evicted(story: Any, read: Any)
         cases = feed.session.cases[index], whole.cases[index]
         figures = [case_rows.metrics(case) for case_rows, case in zip(row_sets, cases, strict=True)]
         assert figures[0].n == figures[1].n
-        assert (figures[0].p50_ms, figures[0].p99_ms) == (figures[1].p50_ms, figures[1].p99_ms)
+        assert (figures[0].step_ms, figures[0].p99_ms) == (figures[1].step_ms, figures[1].p99_ms)
         assert figures[0].rate == pytest.approx(figures[1].rate)
         parts = [case_rows.parts(case) for case_rows, case in zip(row_sets, cases, strict=True)]
         assert [part.name for part in parts[0]] == [part.name for part in parts[1]]
@@ -137,8 +137,8 @@ async def test_a_missing_file_is_reported_once_and_not_retried(story: Any, read:
 async def test_a_very_long_case_shows_metrics_once_computed(
     story: Any, read: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(step_cache, "THREAD_STEPS", 40)
-    monkeypatch.setattr("benchtui.tui.live.step_statistics.THREAD_STEPS", 40)
+    for module in ("step_cache", "step_statistics", "case_verdicts"):
+        monkeypatch.setattr(f"benchtui.tui.live.{module}.THREAD_STEPS", 40)
     five(story)
     feed = read()
     case_rows = CaseRows(feed.session, UNICODE)

@@ -113,7 +113,7 @@ async def test_metrics_and_time_left_are_shown(story: Any, engine: Any, opened: 
     story.begin(iterations=2000).case(0, 10.0, 150).start(1).prepare(1).steps(1, [20.0] * 50)
     async with opened(story.path, engine) as seen:
         figures = seen.panel("current")[2]
-        assert figures == "p50 20.0 ms   ±0.00 %   n 50   100 samples/s"
+        assert figures == "step 20.0 ms   ±0.00 %   n 50   100 samples/s"
         assert "39 s left" in seen.panel("current")[1]
         assert "left" in seen.panel("heading")[0]
         assert seen.table[0].split().count("10.0") == 2
@@ -281,7 +281,7 @@ async def test_a_small_terminal_shows_the_most_important_facts(
 ) -> None:
     story.begin().telemetry().case(0).start(1).prepare(1).steps(1, [1300.0] * 7)
     async with opened(story.path, engine, size=size) as seen:
-        for fact in ("trial", "1/3", "measuring", "7/20", "p50 1,300 ms"):
+        for fact in ("trial", "1/3", "measuring", "7/20", "step 1,300 ms"):
             assert fact in seen.text
         await seen.press("q")
         assert "The sweep is running." in seen.text
@@ -463,7 +463,7 @@ async def test_the_selected_case_is_shown_in_the_upper_panels(story: Any, engine
         assert seen.table[1].startswith("▸")
         await seen.press("g")
         assert "bs 1" in seen.panel("current")[0]
-        assert "p50 10.0 ms" in seen.panel("current")[2]
+        assert "step 10.0 ms" in seen.panel("current")[2]
         await seen.press("G")
         assert seen.table[2].startswith("▸")
         await seen.press("escape")
@@ -528,7 +528,7 @@ async def test_a_case_cut_short_keeps_its_metrics(story: Any, opened: Any) -> No
     async with opened(story.path) as seen:
         await seen.press("g")
         assert seen.panel("current")[1].startswith("incomplete")
-        assert "p50 10.0 ms" in seen.panel("current")[2]
+        assert "step 10.0 ms" in seen.panel("current")[2]
 
 
 async def test_columns_without_any_value_appear_with_the_first_one(
@@ -537,7 +537,7 @@ async def test_columns_without_any_value_appear_with_the_first_one(
     story.begin(iterations=200).start(0).prepare(0).steps(0, [10.0] * 99)
     async with opened(story.path, engine) as seen:
         titles = seen.panel("header")[0].split()
-        assert "p50" in titles and not {"p99", "W", "memory"} & {*titles}
+        assert "step" in titles and not {"p99", "W", "memory"} & {*titles}
         story.steps(0, [10.0])
         await seen.look()
         assert "p99" in seen.panel("header")[0] and " W " not in seen.panel("header")[0]
@@ -688,7 +688,7 @@ async def test_click_selects_a_case_sorts_and_a_double_click_opens_it(
     async with opened(story.path, engine) as seen:
         await seen.pilot.click("#table", offset=(5, 1))
         assert seen.app.screen.table_order.chosen == 1
-        at = seen.panel("header")[0].index("p50")
+        at = seen.panel("header")[0].index("step")
         await seen.pilot.click("#header", offset=(at, 0))
         assert seen.app.screen.table_order.sorting.key == "p50"
         await seen.pilot.click("#header", offset=(at, 0))

@@ -48,12 +48,12 @@ def test_steps_that_a_round_still_needs_are_shown_with_what_they_are_for(needed:
 
 def test_metrics_are_one_line_with_what_is_still_needed() -> None:
     assert text(current_lines(current(), 120, 3, UNICODE))[2] == (
-        "p50 27.9 ms   p99 28.6   ±0.30 %   n 212   574 samples/s   about 40 more steps to estimate the noise"
+        "step 27.9 ms   p99 28.6   ±0.30 %   n 212   574 samples/s   about 40 more steps to estimate the noise"
     )
 
 
 def test_whole_metrics_are_left_out_of_a_narrow_panel() -> None:
-    assert text(current_lines(current(), 50, 3, UNICODE))[2] == "p50 27.9 ms   p99 28.6   ±0.30 %   n 212"
+    assert text(current_lines(current(), 50, 3, UNICODE))[2] == "step 27.9 ms   p99 28.6   ±0.30 %   n 212"
 
 
 def test_an_interval_wider_than_the_median_has_no_number() -> None:

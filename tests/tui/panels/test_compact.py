@@ -38,7 +38,7 @@ def text(width: int, height: int, *, gpus: int = 8, word: str = "", symbols: Sym
 
 def test_a_single_line_tells_the_progress_and_the_figures() -> None:
     (line,) = text(90, 1)
-    assert line.startswith("sweep   9/16  56 %   measuring   7/20   p50 314 ms   25.5 samples/s   659/700W")
+    assert line.startswith("sweep   9/16  56 %   measuring   7/20   step 314 ms   25.5 samples/s   659/700W")
 
 
 def test_the_best_case_so_far_follows_the_progress() -> None:

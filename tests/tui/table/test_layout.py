@@ -112,7 +112,7 @@ def test_numbers_are_aligned_with_their_titles() -> None:
         "".join(text for text, _ in made)
         for made in (arrangement.header(100, UNICODE), arrangement.line(row, 100, UNICODE))
     )
-    assert header.index("p50 ms") + len("p50 ms") == line.index("1.84") + len("1.84")
+    assert header.index("step ms") + len("step ms") == line.index("1.84") + len("1.84")
 
 
 def test_a_row_without_metrics_shows_why_in_their_place() -> None:

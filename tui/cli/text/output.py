@@ -1,14 +1,17 @@
 """Output of commands: a document on standard output or in a file, one line of JSON, or labeled lines."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from textwrap import wrap
 
 import click
+from rich.cells import cell_len
 
 from benchtui.sessions.files import visible_json
 from benchtui.sessions.files.output_file import write_text
 
+GAP = "  "
+"""Between two columns."""
 WIDTH = 100
 LABEL_CELLS = 14
 """Width of what a line is about, with the indent before it."""
@@ -37,3 +40,12 @@ def aligned(about: str, text: str) -> Iterator[str]:
         break_long_words=False,
         break_on_hyphens=False,
     )
+
+
+def in_columns(rows: Sequence[Sequence[str]], right: Sequence[bool]) -> Iterator[str]:
+    """Yield rows as lines, each column as wide as its widest cell, and aligned ``right`` or left."""
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        blanks = [" " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)]
+        cells = zip(row, blanks, right, strict=True)
+        yield GAP.join(blank + cell if numeric else cell + blank for cell, blank, numeric in cells)
