@@ -79,9 +79,9 @@ def _gpus(reader: GpuReader) -> list[Check]:
 
 
 def _processor_energy(host: Host) -> Check:
-    if reason := host.absent.get("rapl"):
-        return Check("processor energy", "missing", reason)
-    return Check("processor energy", "ok", "RAPL, all processor packages together")
+    missing = host.absent.get("rapl")
+    text = missing or "RAPL, all processor packages together"
+    return Check("processor energy", "missing" if missing else "ok", text)
 
 
 def _query_torch() -> Runtime | Check:

@@ -71,7 +71,7 @@ _PRINTED = {
 """Options by their abbreviations in case names, such as ``bs``."""
 _ENTRIES = _PRINTED | _by_name(
     {
-        "model": "model_id model_name model_path model_name_or_path pretrained_model_name_or_path repo_id",
+        "model": "model_id model_name model_path model_name_or_path pretrained_model_name_or_path checkpoint",
         "dataset": "dataset_name dataset_path",
         "precision": "dtype torch_dtype",
         "quantization": "quantization_config quantize",
@@ -84,9 +84,9 @@ _ENTRIES = _PRINTED | _by_name(
         "pooling": "pooling_mode pooling_strategy",
         "optimizer": "optim",
         "learning_rate": "lr",
-        "activation_checkpointing": "gradient_checkpointing grad_checkpointing activation_checkpoint",
+        "activation_checkpointing": "gradient_checkpointing grad_checkpointing recompute",
         "accumulation": "gradient_accumulation_steps gradient_accumulation grad_accum_steps grad_accum",
-        "new_tokens": "max_new_tokens max_tokens output_length output_len osl",
+        "new_tokens": "max_new_tokens max_tokens output_length output_len gen_len osl",
         "batch_size": "batch bsz per_device_train_batch_size per_device_eval_batch_size per_gpu_batch_size "
         "train_batch_size eval_batch_size micro_batch_size",
         "sequence_length": "max_length max_seq_length max_seq_len seq_len seq_length sequence_len input_length "
@@ -108,15 +108,16 @@ _HINTS = _by_name(
         'write attention = "flash"': "use_flash_attention_2",
         'write draft = "lookup:N"': "prompt_lookup_num_tokens num_speculative_tokens",
         'write device = "cpu"': "cpu use_cpu no_cuda",
-        'write device = "cuda:0"': "device_map gpu gpu_id",
+        'write device = "cuda:0"': "device_map gpu gpu_id cuda_visible_devices",
         'write device = "cuda:*"': "gpus num_gpus gpu_ids",
-        "a case runs on one device": "tp tensor_parallel_size world_size",
+        "a case runs on one device; machine names nodes": "nodes tp tensor_parallel_size world_size",
         'write weights = "pretrained"': "pretrained",
-        'write weights = "random"': "random_weights",
-        'write lora = "r8"': "peft lora_r lora_rank",
+        'write weights = "random"': "random random_weights",
+        'write lora = "r8"': "peft lora_r lora_rank lora_alpha r rank",
         "the tokenizer is the model's": "tokenizer tokenizer_name",
+        "download it and name its folder": "revision hub_revision",
         "generation always uses a cache; cache sets its kind": "use_cache use_kv_cache",
-        "generation is greedy": "do_sample temperature top_p top_k num_beams",
+        "generation is greedy": "do_sample temperature top_p top_k num_beams beams greedy",
         "write a key of parameters, for your own step": "num_workers dataloader_num_workers",
         "write iterations, a number of steps": "epochs num_epochs num_train_epochs",
         "write iterations for steps, rounds for processes": "runs num_runs n_runs nruns trials",
@@ -137,23 +138,18 @@ _VALUES = {
     "bnb-nf4": "nf4 4bit",
     "torchao-fp8": "fp8",
     "torchao-int4": "int4",
-    "eager": "vanilla",
-    "sdpa-math": "math",
     "sdpa-efficient": "mem_efficient efficient",
-    "sdpa-cudnn": "cudnn",
     "flash": "flash2 flash_attention_2 flash_attention flash_attn fa2",
     "flash3": "flash_attention_3 fa3",
     "flex": "flex_attention",
     "default": "inductor",
     "torch": "pytorch",
-    "aoti": "aotinductor",
     "onnxruntime": "ort onnx",
     "onnxruntime-tensorrt": "tensorrt trt",
-    "openvino": "ov",
     "adamw": "adamw_torch",
     "adamw-fused": "fused adamw_torch_fused",
     "adamw-foreach": "foreach",
-    "adamw-8bit": "adamw_bnb_8bit adam8bit",
+    "adamw-8bit": "adamw_bnb_8bit",
     "max": "max_length",
     "longest": "dynamic",
     "packed": "packing pack",
@@ -189,22 +185,20 @@ TASK_HINTS = _by_name(
 )
 """What to write for tasks that aren't measured."""
 
-
-_VALUE_HINTS = {
-    ("quantization", "int8"): 'of the weights: bnb-int8 or torchao-int8; dynamic on a CPU: precision = "int8"',
-    ("quantization", "gptq"): "write checkpoint, with a model that is stored so",
-    ("quantization", "awq"): "write checkpoint, with a model that is stored so",
-    ("precision", "int4"): 'write quantization = "torchao-int4" or "bnb-nf4"',
-    ("precision", "16"): "fp16, or amp-fp16 for mixed precision",
-    ("precision", "32"): "fp32",
-    ("precision", "mixed"): "amp-bf16 or amp-fp16",
-    ("attention", "xformers"): "the kernel of torch that corresponds to it is sdpa-efficient",
-    ("compile", "eager"): "off runs it eagerly",
-    ("backend", "eager"): "torch runs it eagerly",
-    ("compile", "cudagraphs"): "reduce-overhead replays CUDA graphs",
-    ("draft", "ngram"): "write lookup:N",
-    ("draft", "prompt_lookup"): "write lookup:N",
-}
+_VALUE_HINTS = _by_name(
+    {
+        'of the weights: bnb-int8 or torchao-int8; dynamic on a CPU: precision = "int8"': "int8",
+        "write checkpoint, with a model that is stored so": "gptq awq",
+        'write quantization = "torchao-int4" or "bnb-nf4"': "int4",
+        "fp16, or amp-fp16 for mixed precision": "16",
+        "amp-bf16 or amp-fp16": "mixed",
+        "the kernel of torch that corresponds to it is sdpa-efficient": "xformers",
+        'write attention = "eager", or compile = "off"': "eager",
+        "reduce-overhead replays CUDA graphs": "cudagraphs",
+        "write lookup:N": "ngram prompt_lookup",
+    }
+)
+"""What to write for values that no option, or another one, has."""
 _FLAGS = {"compile": {False: "off", True: "default"}, "padding": {True: "longest"}}
 """Values that ``false`` and ``true`` stand for, other than ``off`` and ``on``."""
 
@@ -233,9 +227,8 @@ def entry_hint(key: str, entries: Iterable[str]) -> str:
 def value_names(option: Option) -> Words:
     """Return the values of an option, with their further names and hints for others."""
     words = {word: value for flag, value in flags(option).items() for word in _FLAG_NAMES[flag].split()}
-    hints = {value: hint for (name, value), hint in _VALUE_HINTS.items() if name == option.name}
     elsewhere = _values_elsewhere() if option.values[1:] else {}  # any other word may be a name
-    return Words(option.values, words | ALIASES[option.name], elsewhere | hints)
+    return Words(option.values, words | ALIASES[option.name], elsewhere | _VALUE_HINTS)
 
 
 @cache

@@ -137,25 +137,6 @@ def output_option(text: str, name: str = "output", *, required: bool = False) ->
 session_option = output_option("Session file to write; by default a new one in the library.", "session_path")
 
 
-def time_option(flag: str, name: str, text: str, default: str | None = None) -> Callable[[Command], Command]:
-    """Return an option that takes a time such as ``15m``, in seconds."""
-
-    def parse(_context: click.Context, _parameter: click.Parameter, typed: str | None) -> float | None:
-        from benchtui.sessions.sweep.ranges import seconds  # not needed for --help
-
-        value = seconds(typed)
-        if typed is not None and (not isinstance(value, int | float) or not 1 <= value <= 1e6):
-            raise click.BadParameter(f"{typed!r} is not a time of at least a second, such as 90s, 15m or 1h30m")
-        return value if isinstance(value, float) else None
-
-    return click.option(
-        flag, name, callback=parse, default=default, show_default=True, metavar="TIME", help=text
-    )
-
-
-budget_option = time_option("--budget", "budget_s", "Answer within this time, as a search does.")
-
-
 def percentage_option(
     flag: str, name: str, text: str, default: str | None = None
 ) -> Callable[[Command], Command]:

@@ -148,12 +148,7 @@ def totals_text(totals: Totals, sweep: Sweep, symbols: Symbols) -> str:
 
 def further_s(totals: Totals, sweep: Sweep) -> float | None:
     """Return the maximum time of further rounds in seconds; None if there are none, or if it is unknown."""
-    if (
-        not sweep.measure.rounds_auto
-        or sweep.find
-        or not totals.on
-        or (totals.unknown and sweep.run.budget_s is None)
-    ):
+    if not sweep.measure.rounds_auto or not totals.on or (totals.unknown and sweep.run.budget_s is None):
         return None
     return sweep.run.budget_after_s(totals.seconds)
 

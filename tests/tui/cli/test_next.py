@@ -75,7 +75,6 @@ def test_budget_makes_a_search_that_ends_in_time(session: Path, tmp_path: Path) 
     sweep = load_sweep(str(made))
     assert (sweep.measure.rounds_auto, sweep.run.budget_s) == (True, 300.0)
     assert sweep.find is not None
-    assert run("plan", made).stdout.splitlines()[-2].endswith(" at most 5 m 00 s")
     planned = run("plan", "quick", "--set", "device=cpu", "--budget", "90s").stdout.splitlines()
     assert planned[-2].endswith(" at most 1 m 30 s")
 

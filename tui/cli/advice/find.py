@@ -16,9 +16,9 @@ from benchtui.sessions.advice.find_sweep import (
 from benchtui.sessions.advice.objectives import OBJECTIVES
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import TASKS, Answers, Find, Need, toml_writer
-from benchtui.tui.cli.advice.optimal import LimitOptions, limit_options, need_named
+from benchtui.tui.cli.advice.optimal import SECONDS, LimitOptions, limit_options, need_named
 from benchtui.tui.cli.consent.permissions import trust_option
-from benchtui.tui.cli.options import complete_model, json_option, session_option, set_option, time_option
+from benchtui.tui.cli.options import complete_model, json_option, session_option, set_option
 from benchtui.tui.cli.run import run_to_end
 from benchtui.tui.cli.text.output import write_document
 from benchtui.tui.cli.watch import start_engine
@@ -52,7 +52,15 @@ class FindOptions(LimitOptions):
     show_default=True,
     help="What to optimize, as for `benchtui optimal`.",
 )
-@time_option("--within", "within_s", "Time limit of the search.", f"{DEFAULT_WITHIN_S / 60:g}m")
+@click.option(
+    "--within",
+    "within_s",
+    callback=SECONDS,
+    default=f"{DEFAULT_WITHIN_S / 60:g}m",
+    show_default=True,
+    metavar="TIME",
+    help="Time limit of the search.",
+)
 @click.option(
     "--vary",
     callback=_varied,
