@@ -19,4 +19,8 @@ def description() -> str:
     return re.sub(r"((?<!!)\[[^]\n]*\]\()(?!https?:)", rf"\1{address}/blob/v{version}/", text)
 
 
-setup(long_description=description(), long_description_content_type="text/markdown")
+setup(  # which leaves this script out of the package, by its name
+    script_name="setup.py",
+    long_description=description(),
+    long_description_content_type="text/markdown",
+)

@@ -95,7 +95,7 @@ class Words(NamedTuple):
 
     def named(self, word: str) -> str:
         """Return the allowed word that a word stands for, in any spelling; itself if there is none."""
-        meanings = self.aliases | {allowed: allowed for allowed in self.allowed}
+        meanings = {**self.aliases, **{allowed: allowed for allowed in self.allowed}}
         names = {plain(name): meaning for name, meaning in meanings.items()}
         return word if word in self.allowed else names.get(plain(word), word)
 
