@@ -43,13 +43,12 @@ def run_checks() -> list[Check]:
     gpus = open_gpus()
     host = describe_host(gpus)
     runtime = _query_torch()
-    gpu_findings = [_unread_gpus(host)] if isinstance(gpus, GpusUnavailable) else _gpus(gpus)
     return [
         _processor(host),
-        *gpu_findings,
+        *([_unread_gpus(host)] if isinstance(gpus, GpusUnavailable) else _gpus(gpus)),
         _processor_energy(host),
-        *_torch(runtime),
-        *_compilers(),
+        *([runtime] if isinstance(runtime, Check) else [_versions(runtime), _cuda(runtime)]),
+        *(_compiler(language, device) for language, device in (("C++", "cpu"), ("C", "cuda"))),
         *_extras(),
         *_folders(),
         _estimates(host.hostname or ""),
@@ -80,9 +79,9 @@ def _gpus(reader: GpuReader) -> list[Check]:
 
 
 def _processor_energy(host: Host) -> Check:
-    if reason := host.absent.get("rapl"):
-        return Check("processor energy", "missing", reason)
-    return Check("processor energy", "ok", "RAPL, all processor packages together")
+    missing = host.absent.get("rapl")
+    text = missing or "RAPL, all processor packages together"
+    return Check("processor energy", "missing" if missing else "ok", text)
 
 
 def _query_torch() -> Runtime | Check:
@@ -99,10 +98,6 @@ def _query_torch() -> Runtime | Check:
     if isinstance(answer, str):
         return Check("torch", "broken", f"{answer}; reinstall with `pip install torch`")
     return answer
-
-
-def _torch(runtime: Runtime | Check) -> list[Check]:
-    return [runtime] if isinstance(runtime, Check) else [_versions(runtime), _cuda(runtime)]
 
 
 def _extras() -> list[Check]:
@@ -129,22 +124,13 @@ def _cuda(runtime: Runtime) -> Check:
         return Check("ROCm", "ok" if names else "missing", f"HIP {runtime.hip}: {devices}")
     if runtime.cuda_devices:
         return Check("CUDA", "ok", f"CUDA {runtime.cuda}: {names}")
-    if runtime.cuda is None:
-        return Check("CUDA", "missing", "torch was built without CUDA; cases on cuda are skipped")
-    return Check(
-        "CUDA",
-        "missing",
-        f"torch was built with CUDA {runtime.cuda} but sees no device; cases on cuda are skipped",
-    )
+    built = "without CUDA" if runtime.cuda is None else f"with CUDA {runtime.cuda} but sees no device"
+    return Check("CUDA", "missing", f"torch was built {built}; cases on cuda are skipped")
 
 
-def _compilers() -> list[Check]:
-    """Find the compilers that torch.compile needs: for Inductor on cpu, for Triton's launcher on cuda."""
-    return [_compiler("C++", *COMPILERS["cpu"], "cpu"), _compiler("C", *COMPILERS["cuda"], "cuda")]
-
-
-def _compiler(language: str, variable: str, names: tuple[str, ...], device: str) -> Check:
-    what = f"torch.compile on {device}"
+def _compiler(language: str, device: str) -> Check:
+    """Find the compiler that torch.compile needs: for Inductor on cpu, for Triton's launcher on cuda."""
+    what, (variable, names) = f"torch.compile on {device}", COMPILERS[device]
     chosen = os.environ.get(variable)
     compiler = find_compiler(variable, names)
     if compiler:

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from math import inf
 
 from msgspec.structs import replace
 
@@ -58,8 +57,7 @@ class Scheduler:
         self._runs: dict[int, RoundRun] = {}
         self._launch = launch
         self._rounds = rounds
-        ends_s = sweep.run.budget_s if sweep.find else None
-        self._waits = Waits(sweep.run, nodes, loads, log.now_s(), inf if ends_s is None else ends_s)
+        self._waits = Waits(sweep.run, nodes, loads, log.now_s(), sweep.ends_s)
         self._between_turns = WaitBetweenTurns(self._waits)
         self.answer_baselines = AnswerBaselines(sweep)
         self.files = FileVersions(sweep)

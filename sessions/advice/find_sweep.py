@@ -56,6 +56,19 @@ class FindRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Entries of the sweep that the user sets, as ``key=value``."""
 
 
+def within(sweep: Sweep, budget_s: float | None) -> Sweep:
+    """Return the search among a sweep's cases that ends within a time; the sweep itself if it is None."""
+    if budget_s is None:
+        return sweep
+    wait_s = min(sweep.run.wait_for_quiet_s or 0.0, _longest_wait_s(budget_s))
+    return replace(
+        sweep,
+        find=sweep.find or Find(),
+        measure=replace(sweep.measure, rounds=1, rounds_auto=True),
+        run=replace(sweep.run, budget_s=budget_s, wait_for_quiet_s=wait_s),
+    )
+
+
 def search_of(sweep: Sweep, support: DeviceSupport) -> Sweep:
     """Return a search for the best case of a sweep's model, with its task, texts and lengths.
 

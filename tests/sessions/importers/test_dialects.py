@@ -135,6 +135,7 @@ def test_kind_of_table_is_read(imported: Any, tmp_path: Path, kind: str) -> None
         ('{"times": [0.5, 0.6]}', "the unit of 'times' isn't stated"),
         ("name,latency_min,latency_max\na,1,3\nb,2,4\n", "may be minutes or the minimum"),
         ("model,bs=1,bs=2\na,5,7\n", "are values of an option, and nothing says what their cells are"),
+        ("model,bs1_ms,bs2_ms\na,5,7\n", "--map 'bs[0-9]*_ms=batch_size:step_ms'"),
         ("- batch: 1\n  latency_ms: 5.5\n", "YAML; write it as JSON"),
         ("{'batch': 1, 'latency_ms': 5.5}\n", "Python's repr of a dict; write it with json.dump"),
         ("<table><tr><td>1</td></tr></table>", "HTML or XML; copy its table into a CSV file"),

@@ -259,7 +259,7 @@ def test_calls_without_a_rate_have_unknown_samples(imported: Any) -> None:
 
 
 BROKEN = [
-    ("", "neither JSON nor a table with a header and rows of numbers"),
+    ("", "the file is empty"),
     ("{", "not valid JSON: line 1, column 2: unexpected end of file"),
     ('{"report": {\n "forward": {"latency"', "not valid JSON: line 2, column 23: unexpected end of file"),
     ('{\n "ä": 1,\n 2}', "not valid JSON: line 3, column 2: Expecting property name"),

@@ -125,9 +125,10 @@ def test_an_unknown_word_is_answered_with_the_nearest_and_the_known() -> None:
     check = one_of(Words(("fp32", "amp-fp16")))
     assert check("fp32", "precision") == "fp32"
     with pytest.raises(BenchtuiError) as caught:
-        check("amp_fp16", "precision")
+        check("amp-fp61", "precision")
+    assert check("AMP_FP16", "precision") == "amp-fp16"
     assert str(caught.value) == (
-        "precision: 'amp_fp16' is not recognized (did you mean 'amp-fp16'?); allowed: fp32, amp-fp16"
+        "precision: 'amp-fp61' is not recognized (did you mean 'amp-fp16'?); allowed: fp32, amp-fp16"
     )
 
 

@@ -706,7 +706,7 @@ def test_the_options_of_one_case_are_held_to_what_a_sweep_may_name() -> None:
         ({"device": "cuda:*"}, "device: 'cuda:\\*' is not a device"),
         ({"device": "cpu,cuda:0"}, "device: 'cpu,cuda:0' is not a single value"),
         ({"precision": "fp23"}, "precision: 'fp23' is not recognized"),
-        ({"compile": "on"}, "compile: 'on' is not recognized"),
+        ({"compile": "slow"}, "compile: 'slow' is not recognized"),
         ({"padding": "least"}, "padding: 'least' is not recognized"),
     ],
 )

@@ -70,7 +70,7 @@ def planned(
         rounds=sweep.measure.rounds,
         cases=tuple(_planned_case(matrix.cell(index), index + 1) for index in range(matrix.count)),
         to_measure=totals.on,
-        seconds=None if totals.on and totals.unknown == totals.on else totals.seconds,
+        seconds=None if totals.on and totals.unknown == totals.on else min(totals.seconds, sweep.ends_s),
         further_s=further_s(totals, sweep),
         unknown=totals.unknown,
         sessions=totals.sessions,
