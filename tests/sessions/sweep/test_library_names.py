@@ -20,10 +20,6 @@ def value_at(sweep: Sweep, entry: str) -> object:
     return value
 
 
-def test_there_are_sixty_habits() -> None:
-    assert len(ACCEPTED) + len(OF_SWEEP) + len(ANSWERED) >= 60
-
-
 @pytest.mark.parametrize(("habit", "axis", "values"), ACCEPTED)
 def test_names_that_people_know_set_an_axis(habit: str, axis: str, values: tuple[object, ...]) -> None:
     assert getattr(load_sweep("quick", [habit]).axes, axis) == values

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from habits import ANSWERED, OF_SWEEP, SETTINGS, parts
+from habits import OF_SWEEP, SETTINGS, parts
 
 from benchtui.tui.editor import screen as _keys  # noqa: F401  (its keys are named in the first message)
 from benchtui.tui.editor.state import EditorState
@@ -36,9 +36,3 @@ def test_names_that_people_know_set_an_entry(habit: str, entry: str, value: obje
         task = "generate"
     state = typed(habit, task)
     assert value_at(state.sweep, entry) == value, state.error
-
-
-@pytest.mark.parametrize(("habit", "answer"), [pair for pair in ANSWERED if not parts(pair[0])[0]])
-def test_other_names_are_answered_with_the_right_word(habit: str, answer: str) -> None:
-    state = typed(habit)
-    assert answer in state.message or answer in state.error
