@@ -175,14 +175,6 @@ def test_copies_among_many_rows_are_found_at_once(tmp_path: Path) -> None:
     assert len(registry.read(path).measurements) == len(lines)
 
 
-def test_a_fact_on_which_rows_differ_has_one_note(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text("batch,latency_ms,card,memory,torch\n1,5.5,A100,40000,2.4\n2,7.5,H100,80000,2.4\n")
-    quantities = "batch=batch_size,latency_ms=step_ms,card=gpu,memory=gpu_memory,torch=torch"
-    found = registry.read(path, map_text=quantities)
-    assert [note for note in found.notes if "differs" in note] == ["gpu differs between rows: not recorded"]
-
-
 def test_figures_of_a_wide_table_are_those_of_the_same_option(imported: Any) -> None:
     columns = [f"{of}_{what}" for what in ("latency_ms", "throughput", "gpu_mem_mb") for of in ("fp16", "int8")]
     session = imported(

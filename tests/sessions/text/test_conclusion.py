@@ -7,7 +7,6 @@ import pytest
 from benchtui.sessions.advice.conclusion import Conclusion, conclude
 from benchtui.sessions.advice.constraints import Constraints
 from benchtui.sessions.advice.objectives import Objective
-from benchtui.sessions.payloads import Reported
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Axes, Baseline, Config, Measure, Sweep
 from benchtui.sessions.text.conclusion import (
@@ -94,15 +93,6 @@ def test_missing_baseline_is_named_with_its_reason(bench: Any) -> None:
     work = only(session)
     said = dict(facts(work, name))
     assert said["baseline"].startswith("none (the baseline") and said["confidence"] == "the only case"
-
-
-def test_imported_session_is_as_reported(bench: Any) -> None:
-    made = [
-        bench.case(size, outcome="ok", end={"reported": Reported(latency_mean_ms=ms, samples_per_s=rate)})
-        for size, ms, rate in ((1, 10.0, 100.0), (2, 10.0, 200.0))
-    ]
-    work = only(bench.session(*made))
-    assert dict(facts(work, name))["confidence"] == "as reported"
 
 
 def test_constraint_that_excludes_all_leaves_no_conclusion(bench: Any) -> None:

@@ -320,25 +320,6 @@ async def test_a_new_round_shows_its_warm_up_first(story: Any, engine: Any, open
         assert any("round 2" in row for row in seen.panel("band"))
 
 
-async def test_help_lists_every_key(story: Any, engine: Any, opened: Any) -> None:
-    from benchtui.tui.monitor.screen import Monitor
-    from benchtui.tui.shell.keymap import bound, shown
-
-    story.begin()
-    async with opened(story.path, engine, size=(120, 90)) as seen:
-        await seen.press("question_mark")
-        for each in bound(Monitor):
-            assert f"{shown(each.keys)} " in seen.text and each.does in seen.text
-
-
-async def test_editing_the_sweep_opens_the_editor(story: Any, opened: Any) -> None:
-    story.begin().case(0).end()
-    async with opened(story.path) as seen:
-        await seen.press("e")
-        assert seen.app.current_mode == "sweep"
-        assert seen.app.views.source == story.path
-
-
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 50), (60, 20)])
 async def test_every_panel_stays_within_the_screen(
     story: Any, engine: Any, opened: Any, size: tuple[int, int]
