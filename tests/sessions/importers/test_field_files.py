@@ -130,6 +130,15 @@ def test_time_of_zero_is_below_resolution_and_has_no_ratio(imported: Any) -> Non
     assert [row.speedup for row, _ in rows(session)][1] is None
 
 
+def test_failed_runs_are_in_no_figure(imported: Any) -> None:
+    session = imported({"results": [command("a", 1.0, 1.1), command("b", 0.1, 3.0, 0.2, codes=(2, 0, 2))]})
+    first, second = measured(session)
+    assert (second.metrics.latency_ms.n, second.metrics.latency_ms.mean) == (1, 3000.0)
+    assert second.case.marks == ("2 of 3 runs failed",)
+    decision = decide(session, Objective("latency"))
+    assert decision.best is not None and decision.best.name == first.name
+
+
 def test_log_lines_before_json_are_skipped(imported: Any) -> None:
     session = imported(
         "[INFO] starting\nloading model: 3 shards\n" + json.dumps({"results": [command("a", 1.0)]})
@@ -167,6 +176,14 @@ def test_commit_is_a_difference(tmp_path: Path) -> None:
         sessions.append(Session.load(path))
     differences = {item.what: item.values for item in compared(*sessions).differences}
     assert differences["commit"] == ("abc1, with uncommitted changes", "abc2")
+
+
+def test_rows_written_twice_are_copies(imported: Any) -> None:
+    once, twice = TRAINING, TRAINING + "".join(TRAINING.splitlines(keepends=True)[2:])
+    session = imported(twice)
+    assert "2 rows equal earlier ones to the last digit: dropped as copies" in texts(session)
+    assert not any(row.metrics.rounds_ms for row in measured(session))
+    assert len(twice) > len(once)
 
 
 def test_rows_of_two_times_or_seeds_are_no_copies(imported: Any) -> None:
