@@ -57,7 +57,7 @@ class FindRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def within(sweep: Sweep, budget_s: float | None) -> Sweep:
-    """Return the search among a sweep's cases that ends within a time; the sweep itself if it is None."""
+    """Return a search of a sweep's cases with this time limit; without a limit, the sweep as it is."""
     if budget_s is None:
         return sweep
     wait_s = min(sweep.run.wait_for_quiet_s or 0.0, _longest_wait_s(budget_s))

@@ -244,7 +244,7 @@ def _words(check: Check) -> Parser:
 
 
 def _or(word: str, entry: Entry, meaning: object, *others: object) -> Entry:
-    """Return an entry that may be a word as well, or one of the others, and what it then is in the sweep."""
+    """Return an entry that also accepts a word or the other values; ``meaning`` is what the sweep then has."""
 
     def parse(value: object, where: str) -> object:
         try:

@@ -17,6 +17,7 @@ from benchtui.sessions.sweep.options import OPTIONS
 from benchtui.sessions.text.answers import answer_note
 from benchtui.sessions.text.conclusion import (
     ChoiceRow,
+    advice,
     certainty_so_far,
     choice_row,
     cost_text,
@@ -107,15 +108,14 @@ def _nothing(session: Session) -> Items | None:
 def _answers(session: Session, first: dict[Work, Conclusion], named: Sequence[str]) -> Iterator[Remark]:
     """Yield what to run, a sentence each for the first works. What isn't decided comes with what would."""
     undecided = [work for work in first.values() if not work.decided]
-    blank = len(first) > 1 and not any(work.decided or work.better_than_baseline for work in first.values())
+    blank = len(first) > 1 and not any(map(advice, first.values()))
     if blank:
         yield Remark("Nothing is decided", sentences(_to_decide(session, undecided)))
     for work, conclusion in list(first.items())[:MOST_ANSWERS]:
         where = f" at {work}" if len(first) > 1 else ""
         row = choice_row(conclusion, partial(case_label, varied=named))
         more = None if blank or conclusion.decided else _to_decide(session, [conclusion])
-        if conclusion.decided or conclusion.better_than_baseline:
-            lead = Phrase.RUN if conclusion.decided else Phrase.RUN_FOR_NOW
+        if lead := advice(conclusion):
             answer = f"{_case_text(row, conclusion)}{_certainty(row)}"
             yield Remark(f"{lead}{where}", sentences(answer, more and capitalized(more)))
         else:
