@@ -11,7 +11,7 @@ import msgspec
 
 from benchtui.engine.control import runtime_folder
 from benchtui.engine.device_support import COMPILERS, find_compiler
-from benchtui.engine.node.worker_processes import TorchQuery
+from benchtui.engine.node.worker_processes import query_torch
 from benchtui.engine.telemetry.gpu.open import open_gpus
 from benchtui.engine.telemetry.gpu.reader import GpuReader, GpusUnavailable
 from benchtui.engine.telemetry.host_info import describe_host
@@ -43,13 +43,14 @@ def run_checks() -> list[Check]:
     gpus = open_gpus()
     host = describe_host(gpus)
     runtime = _query_torch()
-    gpu_findings = [_unread_gpus(host)] if isinstance(gpus, GpusUnavailable) else _gpus(gpus)
+    unread = [Check("GPU readings", "missing", host.absent.get("gpu", ""))]
     return [
         _processor(host),
-        *gpu_findings,
+        *(unread if isinstance(gpus, GpusUnavailable) else _gpus(gpus)),
         _processor_energy(host),
-        *_torch(runtime),
-        *_compilers(),
+        *([runtime] if isinstance(runtime, Check) else [_versions(runtime), _cuda(runtime)]),
+        _compiler("C++", "cpu"),
+        _compiler("C", "cuda"),
         *_extras(),
         *_folders(),
         _estimates(host.hostname or ""),
@@ -59,10 +60,6 @@ def run_checks() -> list[Check]:
 def _processor(host: Host) -> Check:
     memory_gb = (host.memory_mb or 0) / 1000
     return Check("processor", "ok", f"{host.processor}, {host.cpu_count} usable, {memory_gb:.1f} GB memory")
-
-
-def _unread_gpus(host: Host) -> Check:
-    return Check("GPU readings", "missing", host.absent["gpu"])
 
 
 def _gpus(reader: GpuReader) -> list[Check]:
@@ -93,16 +90,12 @@ def _query_torch() -> Runtime | Check:
         return Check("torch", "missing", f"{error}; sessions can be read without it")
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["benchtui.engine.worker.preload"])
-    probe = TorchQuery(context)
+    probe = query_torch(context)
     wait([probe.source], timeout=_TORCH_S)
-    answer = probe.result(0.0)
+    answer = probe.result()
     if isinstance(answer, str):
         return Check("torch", "broken", f"{answer}; reinstall with `pip install torch`")
     return answer
-
-
-def _torch(runtime: Runtime | Check) -> list[Check]:
-    return [runtime] if isinstance(runtime, Check) else [_versions(runtime), _cuda(runtime)]
 
 
 def _extras() -> list[Check]:
@@ -138,13 +131,9 @@ def _cuda(runtime: Runtime) -> Check:
     )
 
 
-def _compilers() -> list[Check]:
-    """Find the compilers that torch.compile needs: for Inductor on cpu, for Triton's launcher on cuda."""
-    return [_compiler("C++", *COMPILERS["cpu"], "cpu"), _compiler("C", *COMPILERS["cuda"], "cuda")]
-
-
-def _compiler(language: str, variable: str, names: tuple[str, ...], device: str) -> Check:
-    what = f"torch.compile on {device}"
+def _compiler(language: str, device: str) -> Check:
+    """Find the compiler that torch.compile needs on a kind of device."""
+    what, (variable, names) = f"torch.compile on {device}", COMPILERS[device]
     chosen = os.environ.get(variable)
     compiler = find_compiler(variable, names)
     if compiler:
