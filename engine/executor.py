@@ -45,7 +45,7 @@ class Node(msgspec.Struct, frozen=True):
 
 
 class ExecutorContext(msgspec.Struct, frozen=True):
-    """What an executor needs to run cases."""
+    """Settings and loop that an executor needs to run cases."""
 
     settings: OpenNode
     """Settings for a node on this machine."""

@@ -24,7 +24,7 @@ PROBE_S = 300.0
 
 
 class Wait(NamedTuple):
-    """What a task waits for: the answer to a query, or only a time."""
+    """Wait of a task for the answer to a query, or only for a time."""
 
     query: Query[Runtime] | Query[PeaksReport] | None
     due_s: float
