@@ -309,7 +309,7 @@ class _Device:
             name: self.read(reading.read) for name, reading in vars(self.readings).items()
         }
         used_mb, total_mb = values.pop("memory_used_mb") or (None, None)
-        activity = self.read(self.activity.read) or {}
+        values |= self.read(self.activity.read) or {}
         averaged = self.readings.power_w.answered_by is pynvml.nvmlDeviceGetPowerUsage
         return GpuSample(
             index=self.gpu.index,
@@ -318,5 +318,4 @@ class _Device:
             memory_total_mb=total_mb,
             absent=self.readings.absent() | self.activity.absent if self._loss is None else {"gpu": self._loss},
             **values,
-            **activity,
         )
