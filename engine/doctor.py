@@ -11,7 +11,7 @@ import msgspec
 
 from benchtui.engine.control import runtime_folder
 from benchtui.engine.device_support import COMPILERS, find_compiler
-from benchtui.engine.node.worker_processes import TorchQuery
+from benchtui.engine.node.worker_processes import query_torch
 from benchtui.engine.telemetry.gpu.open import open_gpus
 from benchtui.engine.telemetry.gpu.reader import GpuReader, GpusUnavailable
 from benchtui.engine.telemetry.host_info import describe_host
@@ -43,9 +43,10 @@ def run_checks() -> list[Check]:
     gpus = open_gpus()
     host = describe_host(gpus)
     runtime = _query_torch()
+    unread = [Check("GPU readings", "missing", host.absent.get("gpu", ""))]
     return [
         _processor(host),
-        *([_unread_gpus(host)] if isinstance(gpus, GpusUnavailable) else _gpus(gpus)),
+        *(unread if isinstance(gpus, GpusUnavailable) else _gpus(gpus)),
         _processor_energy(host),
         *([runtime] if isinstance(runtime, Check) else [_versions(runtime), _cuda(runtime)]),
         *(_compiler(language, device) for language, device in (("C++", "cpu"), ("C", "cuda"))),
@@ -58,10 +59,6 @@ def run_checks() -> list[Check]:
 def _processor(host: Host) -> Check:
     memory_gb = (host.memory_mb or 0) / 1000
     return Check("processor", "ok", f"{host.processor}, {host.cpu_count} usable, {memory_gb:.1f} GB memory")
-
-
-def _unread_gpus(host: Host) -> Check:
-    return Check("GPU readings", "missing", host.absent["gpu"])
 
 
 def _gpus(reader: GpuReader) -> list[Check]:
@@ -92,9 +89,9 @@ def _query_torch() -> Runtime | Check:
         return Check("torch", "missing", f"{error}; sessions can be read without it")
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["benchtui.engine.worker.preload"])
-    probe = TorchQuery(context)
+    probe = query_torch(context)
     wait([probe.source], timeout=_TORCH_S)
-    answer = probe.result(0.0)
+    answer = probe.result()
     if isinstance(answer, str):
         return Check("torch", "broken", f"{answer}; reinstall with `pip install torch`")
     return answer

@@ -8,16 +8,19 @@ from msgspec.structs import replace
 from benchtui.engine.executor import NODE_LOST_PREFIX, Node
 from benchtui.engine.files.versions import FileVersions
 from benchtui.engine.supervisor.answer_baselines import AnswerBaselines
-from benchtui.engine.supervisor.batch_size_search import NextSize, SearchResult
-from benchtui.engine.supervisor.batch_size_searches import ENDS_PREFIX, BatchSizeSearches, PendingSearchStep
+from benchtui.engine.supervisor.batch_size_search import (
+    ENDS_PREFIX,
+    BatchSizeSearches,
+    NextSize,
+    PendingSearchStep,
+    SearchResult,
+)
 from benchtui.engine.supervisor.case_queue import Queue
-from benchtui.engine.supervisor.rounds.between_turns import WaitBetweenTurns
 from benchtui.engine.supervisor.rounds.execution import Launch, RoundRun
 from benchtui.engine.supervisor.rounds.further import FurtherPlan, FurtherRounds
 from benchtui.engine.supervisor.rounds.policy import Retry, Rounds
 from benchtui.engine.supervisor.session_writer import SessionLog
-from benchtui.engine.supervisor.waits.machine_loads import MachineLoads
-from benchtui.engine.supervisor.waits.waits import Waits
+from benchtui.engine.supervisor.waits import MachineLoads, WaitBetweenTurns, Waits
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import (
     AnyEvent,

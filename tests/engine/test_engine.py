@@ -296,8 +296,8 @@ class Probe:
         self.probe = probe
     source = property(lambda self: self.probe.source)
     ended = property(lambda self: self.probe.ended)
-    def result(self, now_s):
-        return replace(self.probe.result(now_s), cuda="12", cuda_devices=("played", "played"))
+    def result(self):
+        return replace(self.probe.result(), cuda="12", cuda_devices=("played", "played"))
 
 class OnCpu(WorkerProcesses):
     def query_torch(self):

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from benchtui.engine.executor import Node
 from benchtui.engine.supervisor.rounds import further
-from benchtui.engine.supervisor.waits.waits import Waits
+from benchtui.engine.supervisor.waits import Waits
 from benchtui.sessions.advice.race import RacePlan
 from benchtui.sessions.events import CasePrepared, CaseRepeated, CaseStarted, Message, Telemetry, Waiting
 from benchtui.sessions.journal.reader import read
