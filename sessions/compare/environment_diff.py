@@ -30,33 +30,13 @@ MEMORY_SHARE = 0.01
 """Relative difference in memory size that is ignored: kernels reserve different amounts for themselves."""
 
 READABLE = (
-    "hostname",
-    "platform",
-    "python",
-    "processor",
-    "cpu_count",
-    "virtual",
-    "memory_mb",
-    "governor",
-    "core_types",
-    "numa_nodes",
-    "driver",
-    "environment",
+    *("hostname", "platform", "python", "processor", "cpu_count", "virtual", "memory_mb", "governor"),
+    *("core_types", "numa_nodes", "driver", "environment"),
 )
 """Fields of a host that are null only if they couldn't be read. A null container limit means no limit."""
 GPU_READABLE = (
-    "uuid",
-    "memory_mb",
-    "power_limit_w",
-    "mig",
-    "persistence",
-    "ecc",
-    "pcie",
-    "numa_node",
-    "graphics_clock_mhz",
-    "memory_clock_mhz",
-    "application_clock_mhz",
-    "application_memory_clock_mhz",
+    *("uuid", "memory_mb", "power_limit_w", "mig", "persistence", "ecc", "pcie", "numa_node"),
+    *("graphics_clock_mhz", "memory_clock_mhz", "application_clock_mhz", "application_memory_clock_mhz"),
 )
 """Fields of a GPU that are null only if they couldn't be read."""
 
@@ -180,10 +160,7 @@ def _facts(session: Session) -> Facts:
 
 def _clocks(session: Session) -> Iterator[Fact]:
     for gpu in session.start.host.gpus:
-        clocks = {
-            "clock": gpu.graphics_clock_mhz,
-            "memory clock": gpu.memory_clock_mhz,
-        }
+        clocks = {"clock": gpu.graphics_clock_mhz, "memory clock": gpu.memory_clock_mhz}
         for name, mhz in clocks.items():
             if mhz is not None:
                 yield f"GPU {gpu.index} {name}", f"{mhz:,.0f} MHz"

@@ -1,6 +1,6 @@
 """Names of torch, transformers and other libraries: for entries and values of a sweep, and what they load."""
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, Option
@@ -58,80 +58,64 @@ def lora_arguments(rank: str) -> dict[str, int | str]:
     return {"r": size, "lora_alpha": 2 * size, "target_modules": "all-linear", "task_type": "CAUSAL_LM"}
 
 
+def _by_name(names: Mapping[str, str]) -> dict[str, str]:
+    """Return what each name stands for. ``names`` has all names of each thing, separated by spaces."""
+    return {name: meant for meant, of_one in names.items() for name in of_one.split()}
+
+
 _PRINTED = {
     prefix: option.name for option in OPTIONS if (prefix := option.prefix[:-1]) not in ("", option.name)
 }
 """Options by their abbreviations in case names, such as ``bs``."""
-_ENTRIES = _PRINTED | {
-    "dtype": "precision",
-    "torch_dtype": "precision",
-    "attn_implementation": "attention",
-    "torch_compile": "compile",
-    "compile_mode": "compile",
-    "quantization_config": "quantization",
-    "cache_implementation": "cache",
-    "assistant_model": "draft",
-    "optim": "optimizer",
-    "lr": "learning_rate",
-    "gradient_checkpointing": "activation_checkpointing",
-    "gradient_accumulation_steps": "accumulation",
-    "max_new_tokens": "new_tokens",
-    "use_liger_kernel": "liger",
-    "batch": "batch_size",
-    "batchsize": "batch_size",
-    "per_device_train_batch_size": "batch_size",
-    "per_device_eval_batch_size": "batch_size",
-    "max_length": "sequence_length",
-    "max_seq_length": "sequence_length",
-    "max_seq_len": "sequence_length",
-    "seq_len": "sequence_length",
-    "seq_length": "sequence_length",
-    "seqlen": "sequence_length",
-    "num_threads": "threads",
-    "model_id": "model",
-    "model_name": "model",
-    "model_name_or_path": "model",
-    "pretrained_model_name_or_path": "model",
-    "dataset_name": "dataset",
-    "params": "parameters",
-    "environment": "env",
-    "iters": "iterations",
-    "num_iterations": "iterations",
-    "max_steps": "iterations",
-    "steps": "iterations",
-    "repeats": "rounds",
-    "repetitions": "rounds",
-    "warmup_steps": "warmup",
-}
+_ENTRIES = _PRINTED | _by_name(
+    {
+        "precision": "dtype torch_dtype",
+        "attention": "attn_implementation",
+        "compile": "torch_compile compile_mode",
+        "quantization": "quantization_config",
+        "cache": "cache_implementation",
+        "draft": "assistant_model",
+        "optimizer": "optim",
+        "learning_rate": "lr",
+        "activation_checkpointing": "gradient_checkpointing",
+        "accumulation": "gradient_accumulation_steps",
+        "new_tokens": "max_new_tokens",
+        "liger": "use_liger_kernel",
+        "batch_size": "batch batchsize per_device_train_batch_size per_device_eval_batch_size",
+        "sequence_length": "max_length max_seq_length max_seq_len seq_len seq_length seqlen",
+        "threads": "num_threads",
+        "model": "model_id model_name model_name_or_path pretrained_model_name_or_path",
+        "dataset": "dataset_name",
+        "parameters": "params",
+        "env": "environment",
+        "iterations": "iters num_iterations max_steps steps",
+        "rounds": "repeats repetitions",
+        "warmup": "warmup_steps",
+    }
+)
 """Entries of a sweep by the names that other libraries and tools have for them."""
-_HINTS = {
-    "fp16": 'write precision = "fp16"',
-    "bf16": 'write precision = "bf16"',
-    "tf32": 'write precision = "tf32"',
-    "int8": 'write precision = "int8" or quantization = "bnb-int8"',
-    "load_in_8bit": 'write quantization = "bnb-int8"',
-    "load_in_4bit": 'write quantization = "bnb-nf4"',
-    "prompt_lookup_num_tokens": 'write draft = "lookup:N"',
-    "device_map": 'write device = "cuda:0"',
-    "gpu": 'write device = "cuda:0"',
-    "gpus": 'write device = "cuda:*"',
-    "num_gpus": 'write device = "cuda:*"',
-    "pretrained": 'write weights = "pretrained"',
-    "random_weights": 'write weights = "random"',
-    "amp": 'write precision = "amp-bf16"',
-    "autocast": 'write precision = "amp-bf16"',
-    "use_cache": "generation always uses a cache; cache sets its kind",
-    "do_sample": "generation is greedy",
-    "temperature": "generation is greedy",
-    "num_beams": "generation is greedy",
-    "num_workers": "write a key of parameters, for your own step",
-    "dataloader_num_workers": "write a key of parameters, for your own step",
-    "lora_r": 'write lora = "r8"',
-    "peft": 'write lora = "r8"',
-    "epochs": "write iterations, a number of steps",
-    "num_train_epochs": "write iterations, a number of steps",
-    "seed": "inputs and random weights have a fixed seed",
-}
+_HINTS = _by_name(
+    {
+        'write precision = "fp16"': "fp16",
+        'write precision = "bf16"': "bf16",
+        'write precision = "tf32"': "tf32",
+        'write precision = "int8" or quantization = "bnb-int8"': "int8",
+        'write quantization = "bnb-int8"': "load_in_8bit",
+        'write quantization = "bnb-nf4"': "load_in_4bit",
+        'write draft = "lookup:N"': "prompt_lookup_num_tokens",
+        'write device = "cuda:0"': "device_map gpu",
+        'write device = "cuda:*"': "gpus num_gpus",
+        'write weights = "pretrained"': "pretrained",
+        'write weights = "random"': "random_weights",
+        'write precision = "amp-bf16"': "amp autocast",
+        "generation always uses a cache; cache sets its kind": "use_cache",
+        "generation is greedy": "do_sample temperature num_beams",
+        "write a key of parameters, for your own step": "num_workers dataloader_num_workers",
+        'write lora = "r8"': "lora_r peft",
+        "write iterations, a number of steps": "epochs num_train_epochs",
+        "inputs and random weights have a fixed seed": "seed",
+    }
+)
 """What to write for names that stand for a value of an entry, or for no entry at all."""
 
 ALIASES = {
@@ -169,23 +153,17 @@ ALIASES = {
     "pooling": {"cls_token": "cls", "lasttoken": "last", "mean_tokens": "mean"},
 }
 """Further names of the values of options, by option."""
-TASK_ALIASES = {
-    "text-classification": "classify",
-    "sentiment-analysis": "classify",
-    "classification": "classify",
-    "feature-extraction": "embed",
-    "sentence-similarity": "embed",
-    "embedding": "embed",
-    "embeddings": "embed",
-    "text-generation": "generate",
-    "generation": "generate",
-    "train": "lm-train",
-    "training": "lm-train",
-    "forward": "lm-forward",
-    "image-classification": "image",
-    "automatic-speech-recognition": "speech",
-    "asr": "speech",
-}
+TASK_ALIASES = _by_name(
+    {
+        "classify": "text-classification sentiment-analysis classification",
+        "embed": "feature-extraction sentence-similarity embedding embeddings",
+        "generate": "text-generation generation",
+        "lm-train": "train training",
+        "lm-forward": "forward",
+        "image": "image-classification",
+        "speech": "automatic-speech-recognition asr",
+    }
+)
 """Tasks by their names on the Hugging Face hub and by common ones."""
 
 

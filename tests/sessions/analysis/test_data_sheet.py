@@ -1,7 +1,6 @@
 import pytest
 
-from benchtui.sessions.analysis.data_sheet import DATA_SHEETS, data_sheet
-from benchtui.sessions.analysis.roofline import PEAK_PRECISIONS
+from benchtui.sessions.analysis.roofline import DATA_SHEETS, PEAK_PRECISIONS, data_sheet
 
 
 @pytest.mark.parametrize(

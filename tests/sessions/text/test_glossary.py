@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from benchtui.sessions.stats.verdicts import Verdict
-from benchtui.sessions.text.glossary import Phrase
+from benchtui.sessions.text.wording import Phrase
 
 PAGE = Path(__file__).parents[3] / "docs" / "reading-a-report.md"
 MOST_PHRASES = 40

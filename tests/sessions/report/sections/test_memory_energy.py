@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from benchtui.sessions.payloads import Environment
 from benchtui.sessions.report.document import markdown
-from benchtui.sessions.report.sections.memory_energy import energy
+from benchtui.sessions.report.sections.per_case import energy
 
 
 def test_full_report_has_the_counters_that_were_read(bench: Any, read: Any) -> None:
