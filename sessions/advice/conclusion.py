@@ -80,9 +80,7 @@ class Conclusion(msgspec.Struct, frozen=True, kw_only=True):
 
     def best_of(self, need: Need) -> Result | None:
         """Return the case to run for a need about speed; None if it isn't decided, or the only case."""
-        if need == self.choice.objective.need:
-            return self.best if self.starred else None
-        if self.alternative is None:
+        if need == self.choice.objective.need or self.alternative is None:
             return self.best if self.starred else None
         return self.alternative.best if self.alternative.recommended else None
 
@@ -140,9 +138,7 @@ def conclude(session: Session, objective: Objective | None = None) -> Conclusion
         if objective.work in (None, work)
     )
     return Conclusions(
-        works=tuple(work for work in works if work),
-        open=questions,
-        remaining=remaining(session, questions),
+        works=tuple(filter(None, works)), open=questions, remaining=remaining(session, questions)
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from benchtui.sessions.metrics.quantity import CaseData, Quantity
-from benchtui.sessions.metrics.view import REST, View, shown
+from benchtui.sessions.metrics.views import REST, View, shown
 from benchtui.sessions.payloads import Compiling, Environment
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import UNKNOWN

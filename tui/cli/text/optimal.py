@@ -9,7 +9,7 @@ import msgspec
 from benchtui.sessions.advice.conclusion import conclude_work
 from benchtui.sessions.advice.constraints import KINDS, NONE, VERDICTS, Constraints, Relaxation
 from benchtui.sessions.advice.objectives import Need, job_ms
-from benchtui.sessions.advice.optimal import Decision
+from benchtui.sessions.advice.optimal import Decision, Tail
 from benchtui.sessions.advice.snippet import no_snippet_reason, snippet
 from benchtui.sessions.export.case_rows import case_row
 from benchtui.sessions.export.case_schema import CaseRow
@@ -22,7 +22,7 @@ from benchtui.sessions.state.simulation import SIMULATED, simulation_note
 from benchtui.sessions.stats.baseline import baseline_of
 from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import Result, measured
-from benchtui.sessions.stats.verdicts import Ratio, Tail, VerdictName
+from benchtui.sessions.stats.verdicts import Ratio, VerdictName
 from benchtui.sessions.sweep import Work
 from benchtui.sessions.text.conclusion import choice_row, fields
 from benchtui.sessions.text.formatting import memory, number, time_ms
