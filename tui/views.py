@@ -158,10 +158,9 @@ def key_owners() -> list[type]:
     from benchtui.tui.library.screen import Library
     from benchtui.tui.monitor.columns_dialog import ColumnsPage
     from benchtui.tui.pages.empty import EmptyScreen
-    from benchtui.tui.pages.other_sweep import OtherSweepScreen
     from benchtui.tui.pages.page import Page
     from benchtui.tui.pages.palette import Palette
-    from benchtui.tui.pages.permission import PermissionScreen
+    from benchtui.tui.pages.questions import OtherSweepScreen, PermissionScreen
     from benchtui.tui.replay.screen import ReplayMonitor
     from benchtui.tui.report.screen import ReportScreen
 

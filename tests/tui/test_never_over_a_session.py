@@ -15,7 +15,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.tui.cli import app
 from benchtui.tui.editor.draft import Draft
 from benchtui.tui.library import actions
-from benchtui.tui.monitor.clipboard import write_report
+from benchtui.tui.monitor.prompts import write_report
 
 FORMS: tuple[tuple[str, ...], ...] = (
     (),

@@ -28,7 +28,7 @@ from benchtui.tui.case.telemetry import readings_in_memory, trace_lines
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.drawing.styled_text import Line, Span, crop, justify, line
 from benchtui.tui.live.feed import Feed
-from benchtui.tui.live.metrics_worker import CaseMetrics
+from benchtui.tui.live.step_statistics import CaseMetrics
 from benchtui.tui.model.case_rows import ROLES
 from benchtui.tui.model.session_view import READING
 from benchtui.tui.pages.view_screen import ViewScreen

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from benchtui.sessions.metrics.quantity import CaseData, Quantity
@@ -19,8 +18,8 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.case.actual_options import actual_options
 from benchtui.tui.case.distribution import percentiles
 from benchtui.tui.drawing import format
-from benchtui.tui.drawing.markdown_table import heading, pipe_table
-from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, line
+from benchtui.tui.drawing.listing import heading, pipe_table
+from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, hanging, line
 from benchtui.tui.panels.case_panel import Part, part_table
 from benchtui.tui.table.case_names import case_name
 
@@ -35,10 +34,14 @@ Sections = Sequence[tuple[str, list[Line]]]
 
 def detail_lines(case: CaseState, metrics: Metrics | None, width: int, symbols: Symbols) -> list[Line]:
     """Render metrics, step parts, outcome, requested and actual options, rounds, model, and dataset."""
+    parts = part_table(_parts(metrics), width - 4, symbols)
     return _join_sections(
         [
             ("Figures", _table(_figures(metrics, symbols), width)),
-            ("Step breakdown, ms", _indented(part_table(_parts(metrics), width - 4, symbols))),
+            (
+                "Step breakdown, ms",
+                [line(("  ", "plain"), *row) for row in parts],
+            ),
             ("End", _table(_outcome(case), width)),
             ("Options", _options(case, width, symbols)),
             ("Rounds", _table(_rounds(case), width)),
@@ -106,17 +109,11 @@ def _join_sections(sections: Sections) -> list[Line]:
 def _table(facts: Facts, width: int) -> list[Line]:
     """Render labels and values, one per row. Long values are wrapped, never truncated."""
     size = max((len(label) for label, _ in facts), default=0)
-    lines: list[Line] = []
-    for label, value in facts:
-        rows = wrap(format.clean(value), max(width - size - 5, 20), break_on_hyphens=False) or [""]
-        for place, row in enumerate(rows):
-            name = format.clean(label) if place == 0 else ""
-            lines.append(line((f"  {name:<{size}}   ", "muted"), (row, "plain")))
-    return lines
-
-
-def _indented(lines: list[Line]) -> list[Line]:
-    return [line(("  ", "plain"), *pieces) for pieces in lines]
+    return [
+        row
+        for label, value in facts
+        for row in hanging((f"  {format.clean(label):<{size}}   ", "muted"), format.clean(value), width)
+    ]
 
 
 def _non_empty(*facts: tuple[str, object]) -> Facts:
@@ -194,12 +191,14 @@ def _figures(metrics: Metrics | None, symbols: Symbols) -> Facts:
     sample = metrics.task.one_sample if amount == 1 else metrics.task.sample
     samples = f", {amount:,} {sample} each" if amount else ""
     times = [(name, f"{format.significant(value, symbols)} ms") for name, value in percentiles(latency).items()]
+    low, high = (format.significant(bound, symbols) for bound in (latency.low, latency.high))
+    half, rounds = format.half_width(latency.interval_percent, symbols), len(metrics.rounds_ms)
     return [
         *times[:1],
         *_rates(metrics, symbols),
-        ("interval", _interval(latency, symbols)),
+        ("interval", f"{low} to {high} ms, {half}: 95 % interval of p50"),
         *times[1:],
-        ("steps", f"{latency.n:,}{samples}{_per_round(metrics)}"),
+        ("steps", f"{latency.n:,}{samples}{f', in {rounds} rounds' if rounds > 1 else ''}"),
         *_spread("to first token", metrics.time_to_first_token_ms, symbols),
         *_spread("per output token", metrics.time_per_output_token_ms, symbols),
         *_spread("per request", metrics.request_ms, symbols),
@@ -212,11 +211,6 @@ def _figures(metrics: Metrics | None, symbols: Symbols) -> Facts:
     ]
 
 
-def _per_round(metrics: Metrics) -> str:
-    rounds = len(metrics.rounds_ms)
-    return f", in {rounds} rounds" if rounds > 1 else ""
-
-
 def _host(metrics: Metrics, symbols: Symbols) -> str | None:
     """Describe how long the host takes to enqueue a step, and how long it then waits for the device."""
     host, wait = (
@@ -224,11 +218,6 @@ def _host(metrics: Metrics, symbols: Symbols) -> str | None:
         _ms(metrics.wait_mean_ms, symbols),
     )
     return host and f"{host} to launch a step, then waits {wait} (means)"
-
-
-def _interval(latency: Distribution, symbols: Symbols) -> str:
-    low, high = (format.significant(bound, symbols) for bound in (latency.low, latency.high))
-    return f"{low} to {high} ms, {format.half_width(latency.interval_percent, symbols)}: 95 % interval of p50"
 
 
 def _rates(metrics: Metrics, symbols: Symbols) -> Facts:

@@ -30,8 +30,7 @@ from benchtui.tui.charts.readout import (
     with_interval,
 )
 from benchtui.tui.drawing import format
-from benchtui.tui.drawing.listing import Listing
-from benchtui.tui.drawing.markdown_table import titled_table
+from benchtui.tui.drawing.listing import Listing, titled_table
 from benchtui.tui.drawing.plot import Curve, Dot, OutcomeMarker, Plot
 from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.live.case_verdicts import CaseVerdicts

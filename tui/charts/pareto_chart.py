@@ -9,8 +9,7 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.charts.line_chart import letter_of
 from benchtui.tui.charts.readout import option_words, title
 from benchtui.tui.drawing import format
-from benchtui.tui.drawing.listing import Listing
-from benchtui.tui.drawing.markdown_table import titled_table
+from benchtui.tui.drawing.listing import Listing, titled_table
 from benchtui.tui.drawing.plot import Curve, Dot, Plot
 from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.shell.keymap import key

@@ -25,7 +25,7 @@ from benchtui.tui.drawing.plot import Plot, plot_case_at, plot_lines
 from benchtui.tui.drawing.styled_text import GAP, Line, crop, fitting_facts, justify
 from benchtui.tui.live.case_verdicts import CaseVerdicts
 from benchtui.tui.live.feed import Feed
-from benchtui.tui.live.metrics_worker import CaseMetrics
+from benchtui.tui.live.step_statistics import CaseMetrics
 from benchtui.tui.pages.view_screen import ViewScreen
 from benchtui.tui.shell import keymap
 from benchtui.tui.shell.key_queue import HOLDS_KEYS

@@ -30,8 +30,14 @@ from benchtui.tui.cli.options import (
     verdict_settings,
 )
 from benchtui.tui.cli.schema.records import AnonymizedJson
-from benchtui.tui.cli.text.display import Display, display, display_options, show_document
-from benchtui.tui.cli.text.output import print_json, write_document
+from benchtui.tui.cli.text.output import (
+    Display,
+    display,
+    display_options,
+    print_json,
+    show_document,
+    write_document,
+)
 
 if TYPE_CHECKING:
     from benchtui.sessions.plots.render import RenderedPlot

@@ -28,7 +28,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.sweep import Sweep
 from benchtui.tui.cli.advice.optimal import BestCaseOptions, objective_option, requested_sweep
-from benchtui.tui.cli.consent.permissions import trust_option
+from benchtui.tui.cli.consent import trust_option
 from benchtui.tui.cli.engine import resumed_engine
 from benchtui.tui.cli.exit_status import DONE, FAILED, INTERRUPTED, exit_status_of
 from benchtui.tui.cli.options import (

@@ -17,10 +17,10 @@ from benchtui.sessions.library.summaries import SummaryCache
 from benchtui.sessions.state.simulation import SIMULATED
 from benchtui.sessions.sweep import task_named
 from benchtui.sessions.text.formatting import number
-from benchtui.tui.cli.consent.confirm import require_yes
+from benchtui.tui.cli.consent import require_yes
 from benchtui.tui.cli.options import complete_session, json_option, printable
 from benchtui.tui.cli.schema.records import LibraryJson
-from benchtui.tui.cli.text.output import print_json
+from benchtui.tui.cli.text.output import aligned_rows, print_json
 
 if TYPE_CHECKING:
     from benchtui.sessions.journal.session_file import SessionFile
@@ -169,27 +169,15 @@ def _table(rows: Sequence[SessionRow], room: int | None = None) -> list[str]:
     Columns are left out until the lines without notes fit into ``room`` cells.
     """
     cells = [_HEADER, *(_cells(row) for row in rows)]
-    for title in _LEFT_OUT_FIRST:
-        if room is None or sum(_widths(cells)) + 2 * (len(cells[0]) - 1) <= room:
+    lines = list(aligned_rows(cells, [title in _RIGHT for title in _HEADER]))
+    for title in _LEFT_OUT_FIRST if room is not None else ():
+        if cell_len(lines[0]) <= (room or 0):
             break
         place = cells[0].index(title)
         cells = [(*line[:place], *line[place + 1 :]) for line in cells]
-    widths = _widths(cells)
+        lines = list(aligned_rows(cells, [title in _RIGHT for title in cells[0]]))
     notes = ["", *(f"  note: {row.note}" if row.note else "" for row in rows)]
-    return [
-        "  ".join(
-            f"{' ' * (width - cell_len(text))}{text}"
-            if title in _RIGHT
-            else text + " " * (width - cell_len(text))
-            for title, text, width in zip(cells[0], line, widths, strict=True)
-        ).rstrip()
-        + note
-        for line, note in zip(cells, notes, strict=True)
-    ]
-
-
-def _widths(cells: Sequence[tuple[str, ...]]) -> list[int]:
-    return [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
+    return [line.rstrip() + note for line, note in zip(lines, notes, strict=True)]
 
 
 def _cells(row: SessionRow) -> tuple[str, ...]:

@@ -25,9 +25,8 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.sweep import Config, Sweep
 from benchtui.sessions.sweep.ranges import nearest
-from benchtui.tui.cli.commands import COMMANDS
-from benchtui.tui.cli.consent.confirm import waits_for_others
-from benchtui.tui.cli.consent.permissions import trust_option, typed_consent, with_consent
+from benchtui.tui.cli import COMMANDS
+from benchtui.tui.cli.consent import trust_option, typed_consent, waits_for_others, with_consent
 from benchtui.tui.cli.exit_status import APP_FAILED, FAILED, USAGE, exit_status_of, fail
 from benchtui.tui.cli.options import (
     AppearanceOptions,

@@ -11,7 +11,6 @@ from benchtui.sessions.compare.align import LETTERS, ComparedSession, PairwiseCo
 from benchtui.sessions.compare.environment_diff import missing_groups
 from benchtui.sessions.report.compare_columns import own_marks
 from benchtui.sessions.report.comparison.systems import no_differences_text, pairing, unrecorded_text
-from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.text.formatting import ratio_text
@@ -69,7 +68,7 @@ def difference_lines(compared: SessionComparison, width: int, height: int, symbo
     """Render the differences between the sessions, machine first, as many as fit."""
     rows = compared.differences
     if not rows:
-        role = "plain" if any(map(missing_groups, _sessions(compared))) else "good"
+        role = "plain" if any(missing_groups(side.session) for side in compared.sides) else "good"
         return [crop([(no_differences_text(compared), role)], width, symbols)]
     if height == 1:
         names = ", ".join(clean(row.what) for row in rows)
@@ -250,10 +249,6 @@ def _together(against: PairwiseComparison) -> Iterator[Span]:
     if (whole := against.overall) and whole.cases > 1:
         word, role = VERDICTS[whole.ratio.verdict]
         yield (f"all {ratio_text(whole.ratio.value)}x {word[2:]}  ", role)
-
-
-def _sessions(compared: SessionComparison) -> list[Session]:
-    return [side.session for side in compared.sides]
 
 
 def _machine(side: ComparedSession, symbols: Symbols) -> str:

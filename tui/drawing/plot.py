@@ -123,8 +123,8 @@ def plot_lines(plot: Plot, width: int, height: int, symbols: Symbols) -> Sequenc
     for curve in plot.curves:
         _draw(frame, curve, symbols)
     _count_covered(frame, plot)
-    if plot.chosen is not None:
-        _highlight_chosen(frame, plot)
+    if (chosen := plot.chosen) is not None:
+        frame.canvas.sign(frame.column(chosen.x), frame.row(chosen.y), plot.curves[-1].letter, "chosen")
     title = crop([(" " * (room + 2), "plain"), (plot.title, "muted")], width, symbols)
     lines = [title, *_canvas_lines(frame, room, symbols), *_x_axis_lines(frame, plot, room, symbols)]
     titled = height >= MIN_TITLED_HEIGHT
@@ -229,13 +229,6 @@ def _count_covered(frame: _Frame, plot: Plot) -> None:
         ):
             for cell, character in zip(cells, more, strict=True):
                 frame.canvas.sign(cell, row, character, "muted")
-
-
-def _highlight_chosen(frame: _Frame, plot: Plot) -> None:
-    chosen = plot.chosen
-    if chosen is not None:
-        letter = plot.curves[-1].letter
-        frame.canvas.sign(frame.column(chosen.x), frame.row(chosen.y), letter, "chosen")
 
 
 def _canvas_lines(frame: _Frame, room: int, symbols: Symbols) -> Iterable[Line]:

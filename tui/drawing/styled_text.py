@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import zip_longest
+from textwrap import wrap
 
 from rich.cells import cell_len, chop_cells, split_graphemes
 
@@ -94,6 +95,13 @@ def _words(spans: Iterable[Span], width: int) -> Iterator[list[Span]]:
             yield from ([(part, role)] for part in whole)
             word += [(piece, role)] if piece else []
     yield from [word] if word else []
+
+
+def hanging(lead: Span, text: str, width: int, role: str = "plain", least: int = 20) -> list[Line]:
+    """Wrap a text behind a lead, such as a label, to at least ``least`` cells. Further lines hang below."""
+    parts = wrap(text, max(width - len(lead[0]), least), break_on_hyphens=False) or [""]
+    indent = (" " * len(lead[0]), "plain")
+    return [line(indent if place else lead, (part, role)) for place, part in enumerate(parts)]
 
 
 def fitting_facts(facts: Sequence[Sequence[Span]], width: int) -> Line:

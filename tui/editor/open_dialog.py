@@ -146,7 +146,7 @@ class OpenDialog(ChoiceScreen[str]):
         yield self.choices()
         yield Panel(log_lines, self._symbols, id="hint")
         yield KeyBar(self._symbols)
-        yield Field(id="field")
+        yield Field()
 
     async def on_mount(self) -> None:
         """Show the dialog, then load the list in a thread."""

@@ -134,7 +134,7 @@ class Home(PlaceScreen[ModelEntry]):
         titles = Panel(given_lines, signs, id="header")
         yield Frame(titles, LongList(id="list"), symbols=signs, id="models")
         yield Frame(Panel(card_lines, signs, id="card"), symbols=signs, id="about")
-        yield ActionBar(signs, id="actions")
+        yield ActionBar(signs)
 
     def on_mount(self) -> None:
         """Check for running engines now and then."""
@@ -175,10 +175,6 @@ class Home(PlaceScreen[ModelEntry]):
     def _apply(self, event: Read) -> None:
         self._machine.apply(event.reading)
         self.draw()
-
-    def action_look(self) -> None:
-        """Reload the list of models."""
-        self._reload()
 
     def action_zoom(self) -> None:
         """Show only the machine, or everything again."""
@@ -260,8 +256,8 @@ class Home(PlaceScreen[ModelEntry]):
         self._show_chosen()
 
     @work(group="look", exclusive=True, name=HOLDS_KEYS)
-    async def _reload(self) -> None:
-        """List the models, select the wanted one, then read what takes longer."""
+    async def action_look(self) -> None:
+        """Reload the list of models, select the wanted one, then read what takes longer."""
         listed = await asyncio.to_thread(self._reader.models)
         before = {entry.model: entry for entry in self._selection.all}
         typed = [entry for entry in self._selection.all if not entry.sessions and entry.model not in listed]
@@ -357,14 +353,7 @@ class Home(PlaceScreen[ModelEntry]):
     def _card(self) -> HomeCard:
         entry = self._selection.chosen
         own = self._offered if entry and entry.model == self._offered.model else Offered()
-        return HomeCard(
-            entry=entry,
-            offers=own.offers,
-            problem=own.problem,
-            room=self._room,
-            now=now_utc(),
-            hint=(f"{keymap.key('home.demo')} plays the demo: a sweep on four simulated GPUs",),
-        )
+        return HomeCard(entry, own, self._room, now_utc())
 
     @property
     def _room(self) -> Room | None:

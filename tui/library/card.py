@@ -1,14 +1,13 @@
 """Session card: facts about one session, most important first. Independent of Textual."""
 
 from collections.abc import Iterator
-from textwrap import wrap
 
 from benchtui.sessions.sanitize import shell_word
 from benchtui.sessions.sweep import UNKNOWN, Axes
 from benchtui.sessions.sweep.options import AXES
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean, counted, duration, significant
-from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, justify, line
+from benchtui.tui.drawing.styled_text import BLANK, Line, crop, hanging, justify
 from benchtui.tui.library.rows import ROLES, Item
 from benchtui.tui.panels.answer_card import Answer, answer_lines
 from benchtui.tui.shell.keymap import key
@@ -35,22 +34,17 @@ def card_lines(item: Item | None, said: Answer | None, width: int, height: int, 
     room = max(height - 1 - LEAST_FACTS, 1)
     answer = answer_lines(said, width, room, symbols) if said else []
     facts = [fact for fact in _facts(item, symbols) if not (answer and fact[0] in IN_ANSWER)]
-    lines = [made for fact in facts for made in _wrapped(fact, width)]
+    lines = [
+        row
+        for label, text, role in facts
+        for row in hanging((f"{label:<{LABEL}}", "muted"), text, width, role, least=10)
+    ]
     if len(answer) + len(lines) >= height:
-        lines = [crop(_labeled(*fact), width, symbols) for fact in facts]
+        lines = [
+            crop([(f"{label:<{LABEL}}", "muted"), (text, role)], width, symbols) for label, text, role in facts
+        ]
     blank = [BLANK] if height > len(answer) + len(lines) + 1 else []
     return [head, *answer, *blank, *lines][:height]
-
-
-def _wrapped(fact: Fact, width: int) -> list[Line]:
-    """Wrap a fact to as many lines as it needs."""
-    label, text, role = fact
-    parts = wrap(text, max(width - LABEL, 10), break_on_hyphens=False)
-    return [line(*_labeled(label if place == 0 else "", part, role)) for place, part in enumerate(parts)]
-
-
-def _labeled(label: str, text: str, role: str) -> tuple[Span, Span]:
-    return (f"{label:<{LABEL}}", "muted"), (text, role)
 
 
 def _facts(item: Item, symbols: Symbols) -> Iterator[Fact]:
@@ -66,7 +60,7 @@ def _facts(item: Item, symbols: Symbols) -> Iterator[Fact]:
         ("sweep", _sweep(item, symbols), "plain"),
         ("axes", _axes(item.entry.started.sweep.axes, symbols), "plain"),
         ("software", _software(item, symbols), "plain"),
-        ("file", _file(item), "muted"),
+        ("file", clean(str(item.path)), "muted"),
     ):
         if text:
             yield label, text, role
@@ -136,10 +130,6 @@ def _software(item: Item, symbols: Symbols) -> str:
     host, torch = item.entry.started.host, item.summary.torch if item.summary else None
     driver = f"driver {host.driver}" if host.driver else ""
     return _joined(symbols, f"torch {torch}" if torch else "", driver, host.platform or "")
-
-
-def _file(item: Item) -> str:
-    return clean(str(item.path))
 
 
 def _joined(symbols: Symbols, *words: str) -> str:

@@ -7,11 +7,9 @@ from benchtui.sessions.text.formatting import count
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.drawing.styled_text import BLANK, Line, Span, line
-from benchtui.tui.library.rows import COLUMNS, ORDERS
-from benchtui.tui.library.selection import LibrarySelection
+from benchtui.tui.library.rows import COLUMNS, ORDERS, LibrarySelection
 from benchtui.tui.shell.keymap import key
 from benchtui.tui.table.layout import Arrangement, TableRow
-from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.long_list import SCROLL_BAR
 
 NARROWEST, WIDEST = 18, 48
@@ -68,17 +66,6 @@ def order_at(cell: int, width: int, longest: int) -> str | None:
     key = columns.key_at(cell)
     title = next((column.title for column in columns.columns if column.key == key), "name")
     return next((order for order in ORDERS if order in (title.split(",")[0], title)), None)
-
-
-def keys_of(rows: int, marked: int, resumable: bool) -> Keys:
-    """Return the keys for a number of rows and marks. ``resumable`` refers to the selected session."""
-    if not rows and not marked:
-        return (("1", "start a sweep"), ("i", "import"), ("?", "help"), ("q", "quit"))
-    always = (("/", "filter"), ("?", "help"), ("q", "quit"))
-    if marked:
-        return (("c", "compare"), ("space", "mark"), ("esc", "unmark"), ("enter", "open"), *always)
-    last = ("r", "resume") if resumable else ("X", "delete")
-    return (("enter", "open"), ("R", "replay"), ("space", "mark"), last, *always)
 
 
 def empty_lines(folder: str) -> list[Line]:

@@ -112,7 +112,7 @@ class ImportDialog(PanelScreen[str | None]):
         yield Panel(table_lines, self._symbols, id="table")
         yield Panel(log_lines, self._symbols, id="hint")
         yield KeyBar(self._symbols)
-        yield Field(id="field")
+        yield Field()
 
     def on_mount(self) -> None:
         """Show the proposed map, and try it."""

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 
 from benchtui.sessions.state.case import CaseState
 from benchtui.tui.case.screen import CaseScreen
+from benchtui.tui.drawing.format import clean
 from benchtui.tui.drawing.styled_text import Span
-from benchtui.tui.monitor.clipboard import row_markdown
+from benchtui.tui.model.case_rows import CaseRows
 from benchtui.tui.monitor.columns_dialog import ColumnsPage
 from benchtui.tui.report.generated import report_content, report_markdown
+from benchtui.tui.table.case_names import case_name
+from benchtui.tui.table.columns import COLUMNS
 
 if TYPE_CHECKING:
     from benchtui.tui.monitor.screen import Monitor
@@ -55,9 +58,9 @@ def show_report(monitor: Monitor) -> None:
 
 def choose_columns(monitor: Monitor) -> None:
     """Open the column dialog; apply and save the result."""
-    table_order = monitor.table_order
-    if table_order is None:
+    if monitor.view is None:
         return
+    table_order = monitor.view.order
 
     def apply(keys: tuple[str, ...] | None) -> None:
         if keys and keys != table_order.columns:
@@ -71,10 +74,10 @@ def choose_columns(monitor: Monitor) -> None:
 def copy_row(monitor: Monitor) -> None:
     """Copy the row of the shown case to the clipboard."""
     case, view = monitor.shown_case, monitor.view
-    if case is None or view is None or monitor.table_order is None:
+    if case is None or view is None:
         monitor.show_message("no case to copy yet")
         return
-    monitor.app.copy_to_clipboard(row_markdown(case, view.case_rows, monitor.table_order.columns))
+    monitor.app.copy_to_clipboard(row_markdown(case, view.case_rows, view.order.columns))
     monitor.show_message(f"case {case.index + 1} copied as Markdown")
 
 
@@ -87,6 +90,21 @@ def copy_report(monitor: Monitor) -> None:
 def _copy_report(monitor: Monitor) -> None:
     report = report_markdown(monitor.feed.path, monitor.feed.judging)
     monitor.app.call_from_thread(monitor.app.copy_to_clipboard, report)
+
+
+def row_markdown(case: CaseState, case_rows: CaseRows, keys: tuple[str, ...]) -> str:
+    """Return a case as a one-row markdown table, with the visible columns."""
+    titles = {column.key: column.title.replace("+-", "±") for column in COLUMNS}
+    cells = case_rows.row(case.index).cells
+    keys = tuple(key for key in keys if key != "trace")
+    values = [case.state if key == "state" else cells.get(key, ("", ""))[0] for key in keys]
+    head = ["case", *(titles[key] for key in keys)]
+    rows = (head, ["---"] * len(head), [case_name(case), *values])
+    return "".join(f"| {' | '.join(map(_cell, row))} |\n" for row in rows)
+
+
+def _cell(text: str) -> str:
+    return clean(text).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
 
 
 OPEN: dict[str, Callable[[Monitor], None]] = {

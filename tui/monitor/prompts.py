@@ -11,12 +11,15 @@ import msgspec
 from textual.widgets import Input
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.tui.monitor.clipboard import write_report
+from benchtui.sessions.files.output_file import check_output, write_text
+from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 from benchtui.tui.monitor.requests import EngineRequests, Request
+from benchtui.tui.report.generated import report_markdown
 from benchtui.tui.widgets.completion import Completer, path_completer
 from benchtui.tui.widgets.input_field import LineInput
 
 if TYPE_CHECKING:
+    from benchtui.tui.model.table_order import TableOrder
     from benchtui.tui.monitor.screen import Monitor
 
 TextHandler = Callable[[str], str]
@@ -38,7 +41,7 @@ class TextPrompt(msgspec.Struct):
     """Called on every change; returns a message on the text."""
     submitted: TextHandler = msgspec.field(default=_nothing)
     """Called on Enter; a message keeps the prompt open."""
-    canceled: Callable[[], None] = msgspec.field(default=lambda: None)
+    canceled: Callable[[], object] = msgspec.field(default=lambda: None)
     """Called when the user cancels."""
     completer: Completer | None = None
     """Completes the text at tab."""
@@ -132,14 +135,13 @@ class PromptInput(LineInput):
 
 def open_prompt(monitor: Monitor, what: str, requests: EngineRequests) -> None:
     """Open one of the Monitor's prompts, once there is a session."""
-    if monitor.table_order is None:
-        return
-    make: dict[str, Callable[[Monitor], TextPrompt]] = {
-        "filter": _filter,
-        "add": partial(_add, requests),
-        "export": _export,
-    }
-    show_prompt(monitor, make[what](monitor))
+    if monitor.view is not None:
+        make: dict[str, Callable[[], TextPrompt]] = {
+            "filter": partial(_filter, monitor, monitor.view.order),
+            "add": partial(_add, monitor, requests),
+            "export": partial(_export, monitor),
+        }
+        show_prompt(monitor, make[what]())
 
 
 def show_prompt(monitor: Monitor, prompt: TextPrompt) -> None:
@@ -164,31 +166,20 @@ def _close(monitor: Monitor, line: PromptInput) -> None:
     monitor.draw()
 
 
-def _filter(monitor: Monitor) -> TextPrompt:
-    table_order = monitor.table_order
-
+def _filter(monitor: Monitor, table_order: TableOrder) -> TextPrompt:
     def apply(text: str) -> str:
-        if table_order is None:
-            return ""
         table_order.filter = text
         return f"{len(table_order.order):,} of {len(monitor.feed.session.cases):,}"
 
     def submit(text: str) -> str:
-        apply(text)
+        table_order.filter = text
         return ""
 
-    before = table_order.filter if table_order else ""
-    return TextPrompt(
-        "Filter by words of a case, its state or its marks", before, apply, submit, lambda: _unfilter(monitor)
-    )
+    about = "Filter by words of a case, its state or its marks"
+    return TextPrompt(about, table_order.filter, apply, submit, lambda: submit(""))
 
 
-def _unfilter(monitor: Monitor) -> None:
-    if monitor.table_order is not None:
-        monitor.table_order.filter = ""
-
-
-def _add(requests: EngineRequests, monitor: Monitor) -> TextPrompt:
+def _add(monitor: Monitor, requests: EngineRequests) -> TextPrompt:
     case = monitor.shown_case
     base = case.config if case else None
 
@@ -221,3 +212,13 @@ def _export(monitor: Monitor) -> TextPrompt:
         export.submitted,
         completer=path_completer(Path()),
     )
+
+
+def write_report(session: Path, target: Path, judging: VerdictSettings = SWEEP_DEFAULTS) -> None:
+    """Write the report of a session to a file.
+
+    Raises:
+        BenchtuiError: writing failed, or the target is a session file.
+    """
+    check_output(target, (session,))
+    write_text(target, report_markdown(session, judging), (session,))

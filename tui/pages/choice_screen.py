@@ -50,7 +50,7 @@ class ChoiceScreen(PanelScreen[ScreenResultType | None]):
         self._symbols = symbols
         self._chosen = 0
 
-    def choices(self) -> Panel:
+    def choices(self) -> Panel[()]:
         """Create the panel of the choices."""
         return Panel(self._choice_lines, self._symbols, id="choices")
 

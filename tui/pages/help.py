@@ -147,16 +147,9 @@ def key_rows(keys: Sequence[Bound]) -> Rows:
     return tuple(rows)
 
 
-def no_signs(symbols: Symbols) -> Sequence[Section]:
-    """Return no sections: only key bindings are shown."""
-    return ()
-
-
 def _is_tenth(binding: Bound) -> bool:
-    return (
-        binding.id.startswith(TENTHS)
-        and binding.keys.split(",")[0] == f"alt+{binding.id.removeprefix(TENTHS)[:1]}"
-    )
+    tenth = binding.id.removeprefix(TENTHS)
+    return tenth != binding.id and binding.keys.split(",")[0] == f"alt+{tenth[:1]}"
 
 
 def _table(rows: Rows, width: int) -> list[Line]:

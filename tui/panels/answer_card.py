@@ -1,7 +1,5 @@
 """Answer of a session: what to run so far, or at the end, and what stays open. Independent of Textual."""
 
-from textwrap import wrap
-
 import msgspec
 
 from benchtui.themes.symbols import UNICODE, Symbols
@@ -12,6 +10,7 @@ from benchtui.tui.drawing.styled_text import (
     Span,
     crop,
     fitting_facts,
+    hanging,
     line,
     side_by_side,
     width_of,
@@ -151,13 +150,9 @@ def _rival(rival: Rival, symbols: Symbols) -> Line:
     )
 
 
-def _wrapped(about: str, text: str, width: int, role: str = "plain") -> list[Line]:
-    """Render a fact with its label, wrapped below itself."""
-    room = max(width - LABEL_CELLS, 20)
-    head = f"   {about:<{LABEL_CELLS - 3}}"
-    parts = wrap(text, room, break_on_hyphens=False) or [""]
-    rest = [line((" " * LABEL_CELLS, "plain"), (part, role)) for part in parts[1:]]
-    return [line((head, "muted"), (parts[0], role)), *rest]
+def _wrapped(about: str, text: str, width: int, role: str) -> list[Line]:
+    """Render a fact with its label."""
+    return hanging((f"   {about:<{LABEL_CELLS - 3}}", "muted"), text, width, role)
 
 
 def _footer(answer: Answer, width: int, note_width: int) -> list[Line]:

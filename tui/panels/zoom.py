@@ -1,7 +1,6 @@
 """Zoomed panel: one panel over the whole screen. Independent of Textual."""
 
 from collections.abc import Callable, Sequence
-from textwrap import wrap
 from typing import Any, Literal, get_args
 
 import msgspec
@@ -9,7 +8,7 @@ import msgspec
 from benchtui.sessions.events import Message
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean
-from benchtui.tui.drawing.styled_text import BLANK, Line, Span, line
+from benchtui.tui.drawing.styled_text import BLANK, Line, Span, hanging, line
 from benchtui.tui.panels.case_panel import Current, current_lines, part_table
 from benchtui.tui.panels.gauges import gauge_lines, machine_title
 from benchtui.tui.panels.step_band import band_lines
@@ -74,9 +73,8 @@ def log_text(messages: Sequence[Message], width: int) -> list[Line]:
     for message in messages:
         role = ROLES[message.level]
         head = f"{message.t:>9.1f} s  {message.level:<8} "
-        parts = wrap(clean(message.text), max(width - len(head), 20), break_on_hyphens=False) or [""]
-        lines.append(line((head, role if message.level != "info" else "muted"), (parts[0], role)))
-        lines += [line((" " * len(head), "plain"), (part, role)) for part in parts[1:]]
+        lead = (head, role if message.level != "info" else "muted")
+        lines += hanging(lead, clean(message.text), width, role)
     return lines
 
 

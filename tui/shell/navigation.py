@@ -69,13 +69,12 @@ class EngineRequested(Message):
         started: Callable[[], None] = _nothing,
         name: str = "this sweep",
         into: Path | None = None,
-        wait: bool | None = None,
     ) -> None:
         super().__init__()
         self.start = start
         self.name = name
         """Name of the sweep or session in a question about permissions."""
-        self.wait = wait
+        self.wait: bool | None = None
         """Whether to wait for other sweeps; None until the user has been asked, if there are any."""
         self.into = into
         """Session to which that sweep is appended at its end; None if it stays one of its own."""

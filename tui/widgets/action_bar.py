@@ -94,8 +94,8 @@ class ActionBar(Vertical):
     class Changed(Message):
         """Posted when the available keys change, because a question opens or closes."""
 
-    def __init__(self, symbols: Symbols, *, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self, symbols: Symbols) -> None:
+        super().__init__(id="actions")
         self._symbols = symbols
         self.purpose = ""
         """Purpose of the input field; empty while it is hidden."""

@@ -54,8 +54,8 @@ class Field(TextInput):
     Field.-open { display: block; }
     """
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id, compact=True)
+    def __init__(self) -> None:
+        super().__init__(id="field", compact=True)
         self.cursor_blink = False
 
     def place(self, column: int, line: int, width: int) -> None:

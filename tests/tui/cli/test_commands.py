@@ -43,7 +43,6 @@ def test_listing_commands_imports_none_of_them() -> None:
         "benchtui.engine.workloads",
         "benchtui.engine.workloads.own",
         "benchtui.tui.cli",
-        "benchtui.tui.cli.commands",
         "benchtui.tui.cli.exit_status",
         "benchtui.tui.cli.options",
         "benchtui.tui.cli.text",

@@ -2,8 +2,7 @@ from benchtui.sessions.explain.cases import explained_case
 from benchtui.sessions.library.paths import demo_path
 from benchtui.sessions.state.session import Session
 from benchtui.themes.symbols import UNICODE
-from benchtui.tui.explain.lines import why_lines
-from benchtui.tui.explain.view import CaseStatus, WhyView
+from benchtui.tui.explain.lines import CaseStatus, WhyView, why_lines
 
 
 def test_columns_are_aligned_and_those_without_room_left_out() -> None:

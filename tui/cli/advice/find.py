@@ -18,7 +18,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import TASKS, Answers, Find, Need, Sweep, toml_writer
 from benchtui.sessions.sweep.ranges import seconds
 from benchtui.tui.cli.advice.optimal import LimitOptions, limit_options, need_named
-from benchtui.tui.cli.consent.permissions import trust_option
+from benchtui.tui.cli.consent import trust_option
 from benchtui.tui.cli.options import complete_model, json_option, session_option, set_option
 from benchtui.tui.cli.run import run_to_end
 from benchtui.tui.cli.text.output import write_document

@@ -3,17 +3,15 @@
 from collections.abc import Iterator
 from textwrap import wrap
 
-from rich.cells import cell_len
-
 from benchtui.sessions.compare.align import SessionComparison
 from benchtui.sessions.report.compare import report
 from benchtui.sessions.report.compare_columns import short_columns
 from benchtui.sessions.report.content import Items, Section
 from benchtui.sessions.text.markdown import MISSING
 from benchtui.sessions.text.tables import Table
+from benchtui.tui.cli.text.output import aligned_rows
 from benchtui.tui.drawing.format import clean
 
-GAP = "  "
 SHOWN = ("Decision", "Cases", "What differs", "Caveats")
 """Sections of the report that the text contains."""
 WIDTH = 120
@@ -48,13 +46,4 @@ def _lines(shown: Section) -> Iterator[str]:
 def table_lines(table: Table) -> Iterator[str]:
     """Yield a table's rows, each column as wide as its widest cell."""
     rows = [table.titles, *([clean(cell or MISSING) for cell in row] for row in table.rows)]
-    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        yield "  " + GAP.join(
-            _aligned(cell, width, right) for cell, width, right in zip(row, widths, table.right, strict=True)
-        )
-
-
-def _aligned(cell: str, width: int, right: bool) -> str:
-    blank = " " * (width - cell_len(cell))
-    return blank + cell if right else cell + blank
+    yield from (f"  {row}" for row in aligned_rows(rows, table.right))
