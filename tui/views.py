@@ -74,15 +74,8 @@ class Views:
 
     def screen(self, place: Place) -> Screen[None]:
         """Create the screen of a view."""
-        make = {
-            "home": self._home,
-            "sweep": self._sweep,
-            "monitor": self._monitor,
-            "charts": self._charts,
-            "library": self._library,
-            "compare": self._compare,
-        }
-        return make[place]()
+        screen: Screen[None] = getattr(self, f"_{place}")()
+        return screen
 
     def _home(self) -> Screen[None]:
         from benchtui.tui.home.screen import Home

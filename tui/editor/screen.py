@@ -422,8 +422,8 @@ class Editor(ViewScreen):
         self.draw()
         self.post_message(
             EngineRequested(
-                lambda context, consent, wait: context.start(sweep, consent, wait),
-                draft.typed,
+                start=lambda context, consent, wait: context.start(sweep, consent, wait),
+                consent=draft.typed,
                 refused=refused,
                 started=started,
                 name=draft.state.origin.title,

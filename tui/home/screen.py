@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import ClassVar
@@ -88,12 +89,11 @@ def now_utc() -> datetime:
     return datetime.now(UTC)
 
 
+@dataclass
 class Read(Message):
     """Posted by the thread that reads the machine."""
 
-    def __init__(self, reading: Reading) -> None:
-        super().__init__()
-        self.reading = reading
+    reading: Reading
 
 
 class Home(PlaceScreen[ModelEntry]):
@@ -194,7 +194,7 @@ class Home(PlaceScreen[ModelEntry]):
             self._show_message(f"starting {clean(sweep.name)}", "muted")
             self.post_message(
                 EngineRequested(
-                    lambda context, consent, wait: context.start(sweep, consent, wait),
+                    start=lambda context, consent, wait: context.start(sweep, consent, wait),
                     refused=self._show_message,
                     started=self._show_message,
                 )

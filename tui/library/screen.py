@@ -180,7 +180,7 @@ class Library(PlaceScreen[Item]):
             self._show_message("resuming")
             self.post_message(
                 EngineRequested(
-                    continued(item.path),
+                    start=continued(item.path),
                     refused=self._show_message,
                     started=self._show_message,
                     name=item.name,

@@ -186,7 +186,7 @@ class Monitor(PanelScreen[None]):
         """Send a request to the engine, usually about the shown case. ``again`` continues an ended sweep."""
         if what == "again" and not self.feed.running and self.feed.session.left:
             self.show_message("continuing the sweep")
-            self.post_message(EngineRequested(continued(self.feed.path), refused=self.show_message))
+            self.post_message(EngineRequested(start=continued(self.feed.path), refused=self.show_message))
             return
         try:
             self.request(self._requests.build(what, self.shown_case))
@@ -202,7 +202,7 @@ class Monitor(PanelScreen[None]):
             return
         self.show_message("starting to measure what is open")
         start = follow_up(self.feed.path, self.feed.session, conclusions.open)
-        self.post_message(EngineRequested(start, into=self.feed.path, refused=self.show_message))
+        self.post_message(EngineRequested(start=start, into=self.feed.path, refused=self.show_message))
 
     def action_freeze(self) -> None:
         """Freeze or resume drawing; reading continues."""

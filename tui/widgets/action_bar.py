@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -68,28 +69,25 @@ class ActionBar(Vertical):
     ActionBar #field { width: 1fr; background: $cursor; color: $bright; }
     """
 
+    @dataclass
     class Typed(Message):
         """Posted when the text in the input field changes."""
 
-        def __init__(self, purpose: str, text: str) -> None:
-            super().__init__()
-            self.purpose = purpose
-            self.text = text
+        purpose: str
+        text: str
 
+    @dataclass
     class Given(Typed):
         """Posted when the text in the input field is submitted."""
 
-        def __init__(self, purpose: str, text: str, label: str) -> None:
-            super().__init__(purpose, text)
-            self.label = label
-            """Label of the field. ``run`` reopens the field with it if the text is refused."""
+        label: str
+        """Label of the field. ``run`` reopens the field with it if the text is refused."""
 
+    @dataclass
     class Finished(Message):
         """Posted when an action has finished."""
 
-        def __init__(self, done: ActionResult) -> None:
-            super().__init__()
-            self.done = done
+        done: ActionResult
 
     class Changed(Message):
         """Posted when the available keys change, because a question opens or closes."""

@@ -1,5 +1,6 @@
 """Borderless text inputs: an overlay at any position, and one in the layout."""
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -19,12 +20,11 @@ class TextInput(Input):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("tab", "complete", show=False)]
     completer: Completer | None = None
 
+    @dataclass
     class Completed(Message):
         """Posted after tab, with the possible continuations if there are several."""
 
-        def __init__(self, options: tuple[str, ...]) -> None:
-            super().__init__()
-            self.options = options
+        options: tuple[str, ...]
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave tab to the screen if there is nothing to complete."""

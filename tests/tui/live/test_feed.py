@@ -12,7 +12,12 @@ def test_appended_events_are_read(story: Any, engine: Any, clock: Any) -> None:
     story.begin()
     feed = Feed(story.path, engine, clock)
     feed.poll()
-    assert (feed.session.started is not None, len(feed.ended), feed.caught_up, feed.running) == (True, 0, True, True)
+    assert (feed.session.started is not None, len(feed.ended), feed.caught_up, feed.running) == (
+        True,
+        0,
+        True,
+        True,
+    )
     story.case(0)
     feed.poll()
     assert len(feed.ended) == feed.session.done == 1
