@@ -149,7 +149,7 @@ def key_owners() -> list[type]:
     from benchtui.tui.home.screen import Home
     from benchtui.tui.library.import_dialog import ImportDialog
     from benchtui.tui.library.screen import Library
-    from benchtui.tui.monitor.columns_dialog import ColumnsPage
+    from benchtui.tui.monitor.dialogs import ColumnsPage
     from benchtui.tui.pages.empty import EmptyScreen
     from benchtui.tui.pages.page import Page
     from benchtui.tui.pages.palette import Palette

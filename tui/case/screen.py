@@ -17,13 +17,7 @@ from benchtui.sessions.stats.evidence import computed_metrics
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.case.distribution import bin_step_times, distribution_lines
 from benchtui.tui.case.steps import StepTable
-from benchtui.tui.case.summary import (
-    case_markdown,
-    detail_lines,
-    error_lines,
-    machine_lines,
-    without_steps,
-)
+from benchtui.tui.case.summary import case_markdown, detail_lines, error_lines, machine_lines, without_steps
 from benchtui.tui.case.telemetry import readings_in_memory, trace_lines
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.drawing.styled_text import Line, Span, crop, justify, line

@@ -12,14 +12,7 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.charts.line_chart import ChartSelection
-from benchtui.tui.charts.readout import (
-    case_facts,
-    option_word,
-    option_words,
-    ratio_span,
-    title,
-    with_interval,
-)
+from benchtui.tui.charts.readout import case_facts, option_word, option_words, ratio_span, title, with_interval
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.heat_grid import HEAT, HeatCell, HeatGrid, Heatmap
 from benchtui.tui.drawing.listing import Listing, titled_table

@@ -128,9 +128,7 @@ def entry_at(rows: Sequence[int | str], y: int) -> int | None:
 
 def pipe_table(titles: Sequence[str], rows: Iterable[Sequence[str]], words: int = 0) -> str:
     """Format a table with escaped cells. Column ``words`` is left-aligned, the others right-aligned."""
-    from benchtui.sessions.text.markdown import (
-        plain,  # needed only when something is copied
-    )
+    from benchtui.sessions.text.markdown import plain  # needed only when something is copied
 
     rule = "|".join(" :--- " if column == words else " ---: " for column in range(len(titles)))
     head, *body = (f"| {' | '.join(map(plain, row))} |" for row in (titles, *rows))

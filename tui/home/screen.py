@@ -24,24 +24,10 @@ from benchtui.tui.drawing.styled_text import Line, line
 from benchtui.tui.editor.title_bar import POLL_S, running_texts
 from benchtui.tui.home import models
 from benchtui.tui.home.card import HomeCard, card_lines, card_title
-from benchtui.tui.home.machine import (
-    Reading,
-    ThisMachine,
-    machine_height,
-    machine_lines,
-    machine_title,
-)
+from benchtui.tui.home.machine import Reading, ThisMachine, machine_height, machine_lines, machine_title
 from benchtui.tui.home.models import ModelEntry
 from benchtui.tui.home.reading import HomeReader, Offered
-from benchtui.tui.home.rows import (
-    ModelSelection,
-    Room,
-    arrangement,
-    header_line,
-    list_title,
-    placeholder,
-    row,
-)
+from benchtui.tui.home.rows import ModelSelection, Room, arrangement, header_line, list_title, placeholder, row
 from benchtui.tui.home.sweeps import Offers
 from benchtui.tui.pages.place_screen import PlaceScreen
 from benchtui.tui.shell import keymap

@@ -20,7 +20,9 @@ from benchtui.tui.drawing.format import clean
 from benchtui.tui.drawing.styled_text import Line, line
 from benchtui.tui.library import actions, rows
 from benchtui.tui.library.card import card_lines
-from benchtui.tui.library.header import (
+from benchtui.tui.library.rows import (
+    Item,
+    LibrarySelection,
     arrangement,
     empty_lines,
     header_lines,
@@ -29,7 +31,6 @@ from benchtui.tui.library.header import (
     order_at,
     unmatched_lines,
 )
-from benchtui.tui.library.rows import Item, LibrarySelection
 from benchtui.tui.pages.follow_up import continued
 from benchtui.tui.pages.place_screen import PlaceScreen
 from benchtui.tui.panels.answer_card import Answer

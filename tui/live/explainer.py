@@ -15,13 +15,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Explained
 from benchtui.sessions.explain.cases import ExplainedCase
 from benchtui.sessions.library import paths
-from benchtui.sessions.permissions.needed import (
-    NO_CONSENT,
-    Permission,
-    PermissionNeededError,
-    keys,
-    summary,
-)
+from benchtui.sessions.permissions.needed import NO_CONSENT, Permission, PermissionNeededError, keys, summary
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.sweep import Sweep

@@ -40,13 +40,7 @@ from benchtui.tui.panels.case_panel import PanelMetrics, Part, is_unsteady
 from benchtui.tui.panels.step_axis import Axis, Spread
 from benchtui.tui.panels.step_band import Band
 from benchtui.tui.table.case_names import CaseNames, case_name
-from benchtui.tui.table.columns import (
-    BY_KEY,
-    FORMATS,
-    HAS_VALUE,
-    VALUES,
-    columns_with_value,
-)
+from benchtui.tui.table.columns import BY_KEY, FORMATS, HAS_VALUE, VALUES, columns_with_value
 from benchtui.tui.table.layout import Cells, TableRow
 from benchtui.tui.table.mark_words import mark_word
 

@@ -11,15 +11,7 @@ from benchtui.themes import LINES
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.bars import gauge_bar, partial_cells
-from benchtui.tui.drawing.styled_text import (
-    GAP,
-    Line,
-    Span,
-    crop,
-    fitting_facts,
-    justify,
-    line,
-)
+from benchtui.tui.drawing.styled_text import GAP, Line, Span, crop, fitting_facts, justify, line
 from benchtui.tui.panels.header import time_left
 
 if TYPE_CHECKING:

@@ -9,16 +9,7 @@ from rich.cells import cell_len
 from benchtui.themes.gauges import SEVERE
 from benchtui.themes.symbols import UNICODE, Symbols
 from benchtui.tui.drawing.bars import history
-from benchtui.tui.drawing.styled_text import (
-    BLANK,
-    GAP,
-    Line,
-    Span,
-    crop,
-    line,
-    side_by_side,
-    wrap_facts,
-)
+from benchtui.tui.drawing.styled_text import BLANK, GAP, Line, Span, crop, line, side_by_side, wrap_facts
 from benchtui.tui.panels.machine_rows import (
     BAR_CELLS,
     SPAN_S,

@@ -6,13 +6,7 @@ from typing import Unpack
 import click
 
 from benchtui.engine import client
-from benchtui.sessions.advice.find_sweep import (
-    DEFAULT_WITHIN_S,
-    VARIED,
-    FindRequest,
-    find_sweep,
-    parse_vary,
-)
+from benchtui.sessions.advice.find_sweep import DEFAULT_WITHIN_S, VARIED, FindRequest, find_sweep, parse_vary
 from benchtui.sessions.advice.objectives import OBJECTIVES
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import TASKS, Answers, Find, Need, Sweep, toml_writer
