@@ -1,7 +1,6 @@
 """Monitor layout: what its panels show, their heights, and which of them fills the screen."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import msgspec
@@ -39,7 +38,7 @@ def panels(symbols: Symbols) -> dict[str, Widget]:
         Panel(compact_lines, symbols, id="small"),
         Panel(heading_lines, symbols, id="heading"),
         Panel(answer_lines, symbols, id="answer"),
-        Panel(partial(current_lines, titled=False), symbols, id="current"),
+        Panel(current_lines, symbols, id="current"),
         Panel(_step_lines, symbols, id="band"),
         Panel(_parts, symbols, id="parts"),
         Panel(_gauges, symbols, id="gauges"),

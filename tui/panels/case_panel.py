@@ -11,7 +11,7 @@ from benchtui.themes import LINES
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.bars import gauge_bar, partial_cells
-from benchtui.tui.drawing.styled_text import GAP, Line, Span, crop, fitting_facts, justify, line
+from benchtui.tui.drawing.styled_text import GAP, Line, Span, crop, fitting_facts, line
 from benchtui.tui.panels.header import time_left
 
 if TYPE_CHECKING:
@@ -77,12 +77,9 @@ def current_title(current: Current) -> tuple[list[Span], list[Span]]:
     return [(current.title, "strong")], [(current.position, "muted")]
 
 
-def current_lines(
-    current: Current, width: int, height: int, symbols: Symbols, *, titled: bool = True
-) -> list[Line]:
-    """Render the phase with its progress, and the metrics; if ``titled``, below the title."""
-    title = [justify(*current_title(current), width, symbols)] if titled else []
-    return [*title, _phase(current, width, symbols), _metrics_or_hint(current, width, symbols)][:height]
+def current_lines(current: Current, width: int, height: int, symbols: Symbols) -> list[Line]:
+    """Render the phase with its progress, and the metrics."""
+    return [_phase(current, width, symbols), _metrics_or_hint(current, width, symbols)][:height]
 
 
 def needs_words(needed: StepsLeft | None, symbols: Symbols) -> str:

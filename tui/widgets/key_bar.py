@@ -13,7 +13,7 @@ class KeyBar(Panel[Keys]):
         super().__init__(key_lines, symbols, id="keys")
         self._shown: Keys | None = None
 
-    def show(self, keys: Keys, fixed: bool = False) -> None:  # type: ignore[override]
+    def show(self, keys: Keys, fixed: bool = False) -> None:
         """Show the keys available now. Fixed ones, such as answers, are never remapped."""
         if keys != self._shown:
             self._shown = keys
