@@ -38,10 +38,7 @@ def detail_lines(case: CaseState, metrics: Metrics | None, width: int, symbols: 
     return _join_sections(
         [
             ("Figures", _table(_figures(metrics, symbols), width)),
-            (
-                "Step breakdown, ms",
-                [line(("  ", "plain"), *row) for row in parts],
-            ),
+            ("Step breakdown, ms", [line(("  ", "plain"), *row) for row in parts]),
             ("End", _table(_outcome(case), width)),
             ("Options", _options(case, width, symbols)),
             ("Rounds", _table(_rounds(case), width)),

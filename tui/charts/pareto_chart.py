@@ -69,8 +69,7 @@ class ParetoChart:
         at = next((place for place, cost in enumerate(available) if cost.name == self._cost.name), -1)
         others = [*available[at + 1 :], *available[:at]]
         following = next(
-            (cost for cost in others if pareto_points(self._session.cases, self._known, cost, self._gain)),
-            None,
+            (cost for cost in others if pareto_points(self._session.cases, self._known, cost, self._gain)), None
         )
         if following is None:
             return f"no cost other than {self._cost.name} has been measured"

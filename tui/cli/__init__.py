@@ -16,11 +16,7 @@ from benchtui.tui.cli.options import appearance_options, complete_model, complet
 from benchtui.tui.cli.text import streams
 
 COMMANDS = {
-    "anonymize": (
-        "export",
-        "anonymize",
-        "Write a copy of a session without what tells where it was measured.",
-    ),
+    "anonymize": ("export", "anonymize", "Write a copy of a session without what tells where it was measured."),
     "attach": ("watch", "attach", "Watch a running sweep."),
     "cache": ("setup", "cache", "List or remove the models that were converted for other runtimes."),
     "compare": ("compare", "compare", "Compare sessions case by case."),
@@ -59,11 +55,7 @@ COMMANDS = {
     "pause": ("engine", "pause", "Pause a running sweep once its current cases have finished."),
     "plan": ("run", "plan", "Show what a sweep would measure, without starting it."),
     "replay": ("watch", "replay", "Replay a recorded session."),
-    "reproduce": (
-        "run",
-        "reproduce",
-        "Run a session again, and compare the results.",
-    ),
+    "reproduce": ("run", "reproduce", "Run a session again, and compare the results."),
     "run": ("run", "run", "Run a sweep without the app, or resume one that was stopped or crashed."),
     "schema": (
         "schema.command",
@@ -216,9 +208,7 @@ def _usage_error_text(error: click.ClickException) -> str:
 
 
 @click.group(
-    cls=LazyGroup,
-    invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    cls=LazyGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
 )
 @click.version_option(VERSION, prog_name="benchtui")
 @appearance_options

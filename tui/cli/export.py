@@ -236,9 +236,7 @@ def _opened(output: Path | None, session: Path) -> Iterator[IO[bytes]]:
     help="Write the full report: every case, and all tables that the default report folds or leaves out.",
 )
 @click.option(
-    "--joined",
-    is_flag=True,
-    help="Read several sessions of the same work as one instead of comparing them.",
+    "--joined", is_flag=True, help="Read several sessions of the same work as one instead of comparing them."
 )
 @judging_options
 @display_options

@@ -113,9 +113,7 @@ resume_options = together(
 )
 """Options of ``ResumeOptions``."""
 wait_option = click.option(
-    "--wait",
-    is_flag=True,
-    help="Measure nothing until the sweeps that are running on this machine have ended.",
+    "--wait", is_flag=True, help="Measure nothing until the sweeps that are running on this machine have ended."
 )
 FILE = click.Path(path_type=Path, dir_okay=False)
 """Type of options and arguments that name a file."""

@@ -240,12 +240,7 @@ def _stop(engine: "Engine", number: int) -> None:
 @trust_option
 @json_option("Print the comparison of both sessions, as `benchtui compare --json` does.")
 def reproduce(
-    source: str,
-    session_path: Path | None,
-    same_within: float,
-    wait: bool,
-    trust: bool,
-    as_json: bool,
+    source: str, session_path: Path | None, same_within: float, wait: bool, trust: bool, as_json: bool
 ) -> None:
     """Run a session again, and compare the results.
 

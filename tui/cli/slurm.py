@@ -53,12 +53,7 @@ if TYPE_CHECKING:
     help="Number of nodes; with several, the job starts Ray and the cases run on it.",
 )
 @click.option("--shared", is_flag=True, help="Allow other jobs on the nodes, which may disturb measurements.")
-@click.option(
-    "--sbatch",
-    multiple=True,
-    metavar="OPTION",
-    help="Any other sbatch option: --sbatch --mem=64G.",
-)
+@click.option("--sbatch", multiple=True, metavar="OPTION", help="Any other sbatch option: --sbatch --mem=64G.")
 @output_option(
     "Session file; if it exists, the session is resumed. By default NAME-JOB.json in this folder.",
     "session_path",

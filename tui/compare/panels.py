@@ -159,10 +159,7 @@ def detail_lines(entry: CompareEntry | None, width: int, height: int, symbols: S
         (f" as fast ({bounds})  ", "muted"),
         verdict,
     ]
-    name: list[Span] = [
-        (entry.name, "strong"),
-        (f"   {letter}: {entry.other}" if entry.other else "", "muted"),
-    ]
+    name: list[Span] = [(entry.name, "strong"), (f"   {letter}: {entry.other}" if entry.other else "", "muted")]
     head = justify(name, text, width, symbols)
     both = (("A", pair.base, "soft"), (letter, pair.new, "accent"))
     lines = [head, *(_metrics_line(*side, width, symbols) for side in both)]

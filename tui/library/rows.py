@@ -140,10 +140,7 @@ def row(item: Item, letter: str, symbols: Symbols) -> TableRow:
         "model": (item.model, "plain"),
         "notes": (item.note, "muted"),
     }
-    name = (
-        f"{letter or ' '} {item.label}",
-        "bright" if letter or item.engine else "plain",
-    )
+    name = (f"{letter or ' '} {item.label}", "bright" if letter or item.engine else "plain")
     return TableRow(name, cells)
 
 

@@ -69,8 +69,7 @@ def _lines(names: Sequence[str]) -> list[Line]:
         *(line((f"  {clean(name)}", "plain")) for name in names),
         BLANK,
         line(
-            (f"{keymap.key('other_sweep.wait')}: {WAIT}", "accent"),
-            (", even if you quit meanwhile", "muted"),
+            (f"{keymap.key('other_sweep.wait')}: {WAIT}", "accent"), (", even if you quit meanwhile", "muted")
         ),
         line((f"{keymap.key('other_sweep.anyway')}: {START_ANYWAY}", "plain")),
     ]

@@ -165,10 +165,7 @@ def _columns(symbols: Symbols) -> Rows:
         ("p50", "median of the measured steps, including tokenizing"),
         ("p99", f"the slowest 1 %; {symbols.absent} below 100 steps"),
         (f"{symbols.plus_minus} %", "half the width of the typical step's 95 % interval"),
-        (
-            "vs base",
-            "rate relative to the baseline at typical steps; same verdict as in report and compare",
-        ),
+        ("vs base", "rate relative to the baseline at typical steps; same verdict as in report and compare"),
         (f"{symbols.about}1.000x", "the same: the whole 95 % interval lies within the margin (2 %)"),
         ("1.30x?", "unsure: the interval is too wide, or a caveat applies"),
         ("1.30x*", "as reported: the source kept no steps to test it with"),

@@ -150,8 +150,7 @@ class ReplayMonitor(Monitor):
     def action_ask_moment(self) -> None:
         """Open a prompt for a moment to seek to."""
         show_prompt(
-            self,
-            TextPrompt("Jump to a time, percentage or case: 90, 1:30, 50%, case 3", submitted=self._go_to),
+            self, TextPrompt("Jump to a time, percentage or case: 90, 1:30, 50%, case 3", submitted=self._go_to)
         )
 
     def action_back(self) -> None:
