@@ -62,12 +62,9 @@ def main() -> int:
         return _explain(arguments.path)
     try:
         supervisor = _supervisor(arguments.id, arguments.path, arguments.resume, arguments.numbered)
-    except (BenchtuiError, msgspec.MsgspecError) as error:
-        _send_answer(refusal(error))
-        discard_starting_log(arguments.id)
-        return 2
-    except MemoryError:
-        _send_answer(Answer(ok=False, error=f"{visible(str(arguments.path))}: {OUT_OF_MEMORY}"))
+    except (BenchtuiError, msgspec.MsgspecError, MemoryError) as error:
+        full = Answer(ok=False, error=f"{visible(str(arguments.path))}: {OUT_OF_MEMORY}")
+        _send_answer(full if isinstance(error, MemoryError) else refusal(error))
         discard_starting_log(arguments.id)
         return 2
     mark_started(arguments.id)
@@ -123,8 +120,8 @@ def _explain(path: Path) -> int:
     return 0
 
 
-def _print_line(message: ExplainMessage) -> None:
-    with suppress(BrokenPipeError):  # the reader has closed the pipe; the profile is recorded anyway
+def _print_line(message: Answer | ExplainMessage) -> None:
+    with suppress(BrokenPipeError):  # the client is gone; what it has started runs on
         sys.stdout.buffer.write(msgspec.json.encode(message) + b"\n")
         sys.stdout.buffer.flush()
 
@@ -163,13 +160,8 @@ def _executor(sweep: Sweep) -> Executor:
 
 
 def _send_answer(answer: Answer) -> None:
-    """Send the answer and close the pipes, so that the client doesn't wait for the engine to end.
-
-    A client that is gone changes nothing: what it has started runs on.
-    """
-    with suppress(BrokenPipeError):
-        sys.stdout.buffer.write(msgspec.json.encode(answer) + b"\n")
-        sys.stdout.flush()
+    """Send the answer and close the pipes, so that the client doesn't wait for the engine to end."""
+    _print_line(answer)
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
     os.dup2(null, 1)

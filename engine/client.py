@@ -44,7 +44,7 @@ from benchtui.sessions.events import SessionStarted
 from benchtui.sessions.journal.reader import Tail
 from benchtui.sessions.library import paths
 from benchtui.sessions.permissions.needed import NO_CONSENT, Consent, Permission, PermissionNeededError
-from benchtui.sessions.sweep import Config, Sweep
+from benchtui.sessions.sweep import Config, Record, Sweep
 from benchtui.sessions.sweep_secrets import to_send
 
 _ANSWER_S = 2.0
@@ -178,7 +178,7 @@ def start(
         BenchtuiError: if the session file can't be created or the engine doesn't start.
     """
     request = StartOptions(sweep=to_send(sweep), consent=consent, wait=wait)
-    engine = _start(path, msgspec.json.encode(request), *(["--numbered"] if numbered else []))
+    engine = _start(path, request, *(["--numbered"] if numbered else []))
     paths.remember(engine.path)
     return engine
 
@@ -203,7 +203,7 @@ def resume(
             case the file is unchanged.
     """
     how = ResumeOptions(retry_failed=retry_failed, anyway=anyway, consent=consent, wait=wait)
-    return _start(path, msgspec.json.encode(how), "--resume")
+    return _start(path, how, "--resume")
 
 
 class ExplainProcess:
@@ -211,25 +211,8 @@ class ExplainProcess:
 
     def __init__(self, path: Path, options: ExplainOptions) -> None:
         """Start the process."""
-        self._process = subprocess.Popen(
-            [
-                sys.executable,
-                "-P",
-                "-m",
-                "benchtui.engine",
-                "--id",
-                "explain",
-                "--explain",
-                str(path.absolute()),
-            ],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=_environment(),
-            start_new_session=True,  # ``stop`` forwards an interrupt from the terminal
-        )
-        with suppress(BrokenPipeError), _pipe(self._process.stdin):
-            _pipe(self._process.stdin).write(msgspec.json.encode(options))
+        self._process = _spawn(path, "--id", "explain", "--explain", stderr=subprocess.DEVNULL)
+        self._lines = _send_request(self._process, options)
 
     def messages(self) -> Iterator[ExplainMessage]:
         """Yield progress messages until the process ends. Blocks while there are none.
@@ -240,7 +223,7 @@ class ExplainProcess:
         """
         error: str | None = None
         needed: tuple[Permission, ...] = ()
-        with _pipe(self._process.stdout) as lines:
+        with self._lines as lines:
             for line in lines:
                 message = msgspec.json.decode(line, type=ExplainMessage)
                 error = error or message.error
@@ -289,32 +272,41 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
 
 
-def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
-    if pipe is None:
+def _spawn(path: Path, *options: str, stderr: int | IO[bytes]) -> subprocess.Popen[bytes]:
+    """Start a process of the engine, which outlives this one and its terminal."""
+    return subprocess.Popen(
+        # -P: files in the working directory must not shadow libraries
+        [sys.executable, "-P", "-m", "benchtui.engine", *options, str(path.absolute())],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        env=_environment(),
+        start_new_session=True,
+    )
+
+
+def _send_request(process: subprocess.Popen[bytes], request: Record) -> IO[bytes]:
+    """Send the only request of a process, and return the pipe of its answers."""
+    if process.stdin is None or process.stdout is None:
         raise AssertionError("the process is started with pipes")
-    return pipe
+    with suppress(BrokenPipeError), process.stdin:
+        process.stdin.write(msgspec.json.encode(request))
+    return process.stdout
 
 
-def _start(path: Path, request: bytes, *options: str) -> Engine:
+def _start(path: Path, request: Record, *options: str) -> Engine:
     session_id = uuid.uuid4().hex[:12]
-    path = path.absolute()
     with create_starting_log(session_id) as stderr:
-        process = subprocess.Popen(
-            # -P: files in the working directory must not shadow libraries
-            [sys.executable, "-P", "-m", "benchtui.engine", "--id", session_id, *options, str(path)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=stderr,
-            env=_environment(),
-            start_new_session=True,
-        )
-    answer = _exchange_startup(process, request)
-    if answer is None:
+        process = _spawn(path, "--id", session_id, *options, stderr=stderr)
+    with _send_request(process, request) as answers:
+        line = answers.readline()
+    if not line:
         process.wait()
         lines = read_starting_log(session_id).strip().splitlines()
         raise BenchtuiError(
             f"the engine failed to start: {lines[-1] if lines else f'exit status {process.returncode}'}"
         )
+    answer = msgspec.json.decode(line, type=Answer)
     if not answer.ok:
         process.wait()
         discard_starting_log(session_id)
@@ -323,7 +315,8 @@ def _start(path: Path, request: bytes, *options: str) -> Engine:
         refused = NothingToResumeError if answer.nothing_left else BenchtuiError
         raise refused(answer.error or "the engine failed to start")
     process.returncode = 0  # it outlives us on purpose; this silences Popen's warning about a running child
-    return Engine(session_id, Path(os.fsdecode(answer.path or path)), process.pid, answer.resumed_s)
+    written = Path(os.fsdecode(answer.path)) if answer.path else path.absolute()
+    return Engine(session_id, written, process.pid, answer.resumed_s)
 
 
 def running() -> list[Engine]:
@@ -397,16 +390,6 @@ def _is_growing(path: Path) -> bool:
         return time.time() - path.stat().st_mtime < _ABANDONED_AFTER_S
     except OSError:
         return False
-
-
-def _exchange_startup(process: subprocess.Popen[bytes], request: bytes) -> Answer | None:
-    if process.stdin is None or process.stdout is None:
-        raise AssertionError("the engine is started with pipes")
-    with suppress(BrokenPipeError), process.stdin:
-        process.stdin.write(request)
-    with process.stdout:
-        line = process.stdout.readline()
-    return msgspec.json.decode(line, type=Answer) if line else None
 
 
 def _responding_engine(path: Path) -> Engine | None:

@@ -5,10 +5,8 @@ import shutil
 from importlib.util import find_spec
 from pathlib import Path
 
-import psutil
-
 from benchtui.engine.telemetry.kernel_files import kernel_lines
-from benchtui.engine.telemetry.processors import usable_processors
+from benchtui.engine.telemetry.processors import processor_count, usable_processors
 from benchtui.sessions.advice.find_sweep import DeviceSupport
 
 COMPILERS = {"cpu": ("CXX", ("g++", "clang++")), "cuda": ("CC", ("gcc", "clang", "cc"))}
@@ -24,13 +22,12 @@ _FLAGS = {
 
 def device_support(device: str, cpuinfo: Path = CPUINFO) -> DeviceSupport:
     """Return what this machine supports for a device."""
-    processors = usable_processors()
     kind = device.partition(":")[0]
     return DeviceSupport(
         device=device,
         bf16=kind != "cpu" or has_instructions("bf16", cpuinfo) is True,
         compiler=find_compiler(*COMPILERS.get(kind, COMPILERS["cuda"])) is not None,
-        processors=len(processors) if processors is not None else psutil.cpu_count() or 1,
+        processors=processor_count(usable_processors()) or 1,
         flash=find_spec("flash_attn") is not None,
     )
 

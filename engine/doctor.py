@@ -11,7 +11,7 @@ import msgspec
 
 from benchtui.engine.control import runtime_folder
 from benchtui.engine.device_support import COMPILERS, find_compiler
-from benchtui.engine.node.worker_processes import TorchQuery
+from benchtui.engine.node.worker_processes import query_torch
 from benchtui.engine.telemetry.gpu.open import open_gpus
 from benchtui.engine.telemetry.gpu.reader import GpuReader, GpusUnavailable
 from benchtui.engine.telemetry.host_info import describe_host
@@ -43,13 +43,13 @@ def run_checks() -> list[Check]:
     gpus = open_gpus()
     host = describe_host(gpus)
     runtime = _query_torch()
-    gpu_findings = [_unread_gpus(host)] if isinstance(gpus, GpusUnavailable) else _gpus(gpus)
+    unread = [Check("GPU readings", "missing", host.absent.get("gpu", ""))]
     return [
         _processor(host),
-        *gpu_findings,
+        *(unread if isinstance(gpus, GpusUnavailable) else _gpus(gpus)),
         _processor_energy(host),
-        *_torch(runtime),
-        *_compilers(),
+        *([runtime] if isinstance(runtime, Check) else [_versions(runtime), _cuda(runtime)]),
+        *(_compiler(language, device) for language, device in (("C++", "cpu"), ("C", "cuda"))),
         *_extras(),
         *_folders(),
         _estimates(host.hostname or ""),
@@ -59,10 +59,6 @@ def run_checks() -> list[Check]:
 def _processor(host: Host) -> Check:
     memory_gb = (host.memory_mb or 0) / 1000
     return Check("processor", "ok", f"{host.processor}, {host.cpu_count} usable, {memory_gb:.1f} GB memory")
-
-
-def _unread_gpus(host: Host) -> Check:
-    return Check("GPU readings", "missing", host.absent["gpu"])
 
 
 def _gpus(reader: GpuReader) -> list[Check]:
@@ -80,9 +76,9 @@ def _gpus(reader: GpuReader) -> list[Check]:
 
 
 def _processor_energy(host: Host) -> Check:
-    if reason := host.absent.get("rapl"):
-        return Check("processor energy", "missing", reason)
-    return Check("processor energy", "ok", "RAPL, all processor packages together")
+    missing = host.absent.get("rapl")
+    text = missing or "RAPL, all processor packages together"
+    return Check("processor energy", "missing" if missing else "ok", text)
 
 
 def _query_torch() -> Runtime | Check:
@@ -93,16 +89,12 @@ def _query_torch() -> Runtime | Check:
         return Check("torch", "missing", f"{error}; sessions can be read without it")
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["benchtui.engine.worker.preload"])
-    probe = TorchQuery(context)
+    probe = query_torch(context)
     wait([probe.source], timeout=_TORCH_S)
-    answer = probe.result(0.0)
+    answer = probe.result()
     if isinstance(answer, str):
         return Check("torch", "broken", f"{answer}; reinstall with `pip install torch`")
     return answer
-
-
-def _torch(runtime: Runtime | Check) -> list[Check]:
-    return [runtime] if isinstance(runtime, Check) else [_versions(runtime), _cuda(runtime)]
 
 
 def _extras() -> list[Check]:
@@ -129,22 +121,13 @@ def _cuda(runtime: Runtime) -> Check:
         return Check("ROCm", "ok" if names else "missing", f"HIP {runtime.hip}: {devices}")
     if runtime.cuda_devices:
         return Check("CUDA", "ok", f"CUDA {runtime.cuda}: {names}")
-    if runtime.cuda is None:
-        return Check("CUDA", "missing", "torch was built without CUDA; cases on cuda are skipped")
-    return Check(
-        "CUDA",
-        "missing",
-        f"torch was built with CUDA {runtime.cuda} but sees no device; cases on cuda are skipped",
-    )
+    built = "without CUDA" if runtime.cuda is None else f"with CUDA {runtime.cuda} but sees no device"
+    return Check("CUDA", "missing", f"torch was built {built}; cases on cuda are skipped")
 
 
-def _compilers() -> list[Check]:
-    """Find the compilers that torch.compile needs: for Inductor on cpu, for Triton's launcher on cuda."""
-    return [_compiler("C++", *COMPILERS["cpu"], "cpu"), _compiler("C", *COMPILERS["cuda"], "cuda")]
-
-
-def _compiler(language: str, variable: str, names: tuple[str, ...], device: str) -> Check:
-    what = f"torch.compile on {device}"
+def _compiler(language: str, device: str) -> Check:
+    """Find the compiler that torch.compile needs: for Inductor on cpu, for Triton's launcher on cuda."""
+    what, (variable, names) = f"torch.compile on {device}", COMPILERS[device]
     chosen = os.environ.get(variable)
     compiler = find_compiler(variable, names)
     if compiler:

@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 MAX_TEXT_CHARS = 1_000_000
-"""Maximum number of characters to pass on. The session file stores fewer (``text_limits``)."""
+"""Maximum number of characters to pass on. The session file stores fewer (``session_writer``)."""
 
 _TRACEBACK = "Traceback (most recent call last):"
 _FRAME = re.compile(r'^  File "(.+)", line (\d+)', re.MULTILINE)

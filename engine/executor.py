@@ -9,28 +9,12 @@ from typing import Protocol
 import msgspec
 
 from benchtui.engine.event_loop import EventLoop
-from benchtui.engine.job import Job
+from benchtui.engine.job import Job, PreflightEvent, WorkerEvent
+from benchtui.engine.node.protocol import OpenNode
 from benchtui.sessions.analysis.roofline import PeakKey
-from benchtui.sessions.events import (
-    Answered,
-    CaseFinished,
-    CasePrepared,
-    Explained,
-    Idle,
-    Message,
-    NodeLost,
-    Outcome,
-    Peaks,
-    Runtime,
-    Steps,
-    Telemetry,
-)
+from benchtui.sessions.events import NodeLost, Outcome, Telemetry
 from benchtui.sessions.payloads import Host
 
-WorkerEvent = CasePrepared | Steps | Answered | Explained | CaseFinished
-"""Events of a running case."""
-PreflightEvent = Idle | Runtime | Peaks | Message
-"""Events about a node before the first case."""
 RunnerEvent = Telemetry | NodeLost
 """Events that may occur at any time."""
 
@@ -61,73 +45,53 @@ class Node(msgspec.Struct, frozen=True):
 
 
 class ExecutorContext(msgspec.Struct, frozen=True):
-    """Session properties that an executor needs to run cases."""
+    """Settings and loop that an executor needs to run cases."""
 
-    zero_s: float
-    """Monotonic clock at the start of the session."""
-    env: Mapping[str, str]
-    """Environment variables of the measured processes."""
-    dataset: str
-    """Dataset that the input texts are read from."""
+    settings: OpenNode
+    """Settings for a node on this machine."""
     loop: EventLoop
     emit: Callable[[RunnerEvent], None]
     """Receives events that may occur at any time. May be called from another thread and must not raise."""
-    idle_s: float = 0.0
-    """Seconds to observe each machine before the first case; 0 for no longer than its power needs."""
 
 
-class Execution(Protocol):
-    """A running case: its events and its outcome. No method blocks."""
+class Running(Protocol):
+    """Something whose results are collected while it runs. No method blocks."""
+
+    @property
+    def sources(self) -> Sequence[int]:
+        """File descriptors that become readable when there is something to collect."""
+
+    @property
+    def left_s(self) -> float:
+        """Seconds until ``collect`` must be called even if no source is readable."""
+
+
+class Execution(Running, Protocol):
+    """A running case: its events and its outcome."""
 
     @property
     def pid(self) -> int | None:
         """Process id of the worker on this machine; None if it runs elsewhere."""
-        ...
-
-    @property
-    def sources(self) -> Sequence[int]:
-        """File descriptors that become readable when there is something to collect."""
-        ...
-
-    @property
-    def left_s(self) -> float:
-        """Seconds until ``collect`` must be called even if no source is readable."""
-        ...
 
     def collect(self, now_s: float) -> Iterator[WorkerEvent]:
         """Yield new events. The last one is CaseFinished, once all processes of the case have ended."""
-        ...
 
     def end(self, outcome: Outcome, reason: str, now_s: float) -> None:
         """Kill the case. Its CaseFinished still has to be collected; an outcome reported earlier is kept."""
-        ...
 
 
-class PreflightTask(Protocol):
-    """A query about the nodes before the first case. No method blocks."""
-
-    @property
-    def sources(self) -> Sequence[int]:
-        """File descriptors that become readable when there is something to collect."""
-        ...
-
-    @property
-    def left_s(self) -> float:
-        """Seconds until ``collect`` must be called even if no source is readable."""
-        ...
+class PreflightTask(Running, Protocol):
+    """A query about the nodes before the first case."""
 
     @property
     def ended(self) -> bool:
         """Whether all results have been collected."""
-        ...
 
     def collect(self, now_s: float) -> Iterator[PreflightEvent]:
         """Yield the results since the last call."""
-        ...
 
     def end(self) -> None:
         """Cancel the task."""
-        ...
 
 
 class Executor(Protocol):
@@ -136,34 +100,26 @@ class Executor(Protocol):
     @property
     def host(self) -> Host:
         """The engine's machine."""
-        ...
 
     @property
     def nodes(self) -> Sequence[Node]:
         """Nodes that may run cases, as they were when they joined."""
-        ...
 
     @property
     def warnings(self) -> Sequence[str]:
         """Warnings about the nodes for the reader of the session, one line each."""
-        ...
 
     def open(self, context: ExecutorContext) -> None:
         """Start reading telemetry and get ready for cases."""
-        ...
 
     def prepare(self) -> PreflightTask:
         """Read every node while it is idle, and query torch."""
-        ...
 
     def measure_peaks(self, wanted: Mapping[str | None, Sequence[PeakKey]]) -> PreflightTask:
         """Measure device peaks (see ``roofline``) by node name, while no case is running."""
-        ...
 
     def start(self, job: Job, node: str | None) -> Execution:
         """Start a case on a node; raise BenchtuiError if that fails."""
-        ...
 
     def close(self) -> None:
         """Release all resources. May be called at any time. No event follows."""
-        ...

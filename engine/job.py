@@ -1,8 +1,23 @@
 """Worker job: what a worker runs, and what it reports in addition to session events."""
 
-from benchtui.sessions.events import Peaks
+from benchtui.sessions.events import (
+    Answered,
+    CaseFinished,
+    CasePrepared,
+    Explained,
+    Idle,
+    Message,
+    Peaks,
+    Runtime,
+    Steps,
+)
 from benchtui.sessions.payloads import CaseRound, StepCost
 from benchtui.sessions.sweep import Config, Record, Sweep
+
+WorkerEvent = CasePrepared | Steps | Answered | Explained | CaseFinished
+"""Events of a running case."""
+PreflightEvent = Idle | Runtime | Peaks | Message
+"""Events about a node before the first case."""
 
 REPORT_S = 0.1
 """Interval in seconds at which a worker reports its steps. It is longer if many nodes report."""

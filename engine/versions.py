@@ -1,11 +1,10 @@
 """Library versions that the engine is tested with, and the commit of benchtui itself."""
 
+import json
 import subprocess
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
-
-import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Runtime
@@ -22,16 +21,6 @@ ROOT = Path(__file__).resolve().parents[1]
 _DESCRIBE = ("describe", "--always", "--dirty", "--abbrev=12", "--exclude=*")
 _GIT_S = 5.0
 """Maximum time for git to describe the checkout."""
-
-
-class _Source(msgspec.Struct):
-    """Repository that pip installed from (``direct_url.json``, PEP 610)."""
-
-    commit_id: str | None = None
-
-
-class _Origin(msgspec.Struct):
-    vcs_info: _Source | None = None
 
 
 def commit(root: Path = ROOT) -> str | None:
@@ -53,12 +42,13 @@ def _described(root: Path) -> str | None:
 
 
 def _installed() -> str | None:
+    """Return the commit that pip installed from (``direct_url.json``, PEP 610)."""
     try:
         text = metadata.distribution("benchtui").read_text("direct_url.json")
-        source = msgspec.json.decode(text or "{}", type=_Origin).vcs_info
-    except (metadata.PackageNotFoundError, OSError, msgspec.MsgspecError):
+        commit: str = json.loads(text or "{}")["vcs_info"]["commit_id"]
+        return commit[:12] or None
+    except (metadata.PackageNotFoundError, OSError, ValueError, KeyError, TypeError):
         return None
-    return source.commit_id[:12] if source and source.commit_id else None
 
 
 def require_packages(sweep: Sweep | None = None) -> None:

@@ -3,6 +3,7 @@
 from contextlib import suppress
 from typing import Any
 
+from rich.segment import Segment
 from textual.pilot import Pilot
 from textual.worker import WorkerCancelled
 
@@ -13,11 +14,14 @@ BETWEEN_S = 0.1
 
 async def until_unchanged(pilot: Pilot[Any]) -> None:
     """Wait until nothing changes any more: files are read in parts, layouts drawn in passes."""
-    seen, same = "", 0
+    seen: list[list[Segment]] = []
+    same = 0
     while same < UNCHANGED:
         with suppress(WorkerCancelled):  # a newer one replaced it
             await pilot.app.workers.wait_for_complete()
         await pilot.pause(BETWEEN_S)
-        shown = pilot.app.export_screenshot()
+        screen = pilot.app.screen
+        drawn: Any = screen._compositor.render_update(full=True, screen_stack=pilot.app._background_screens)
+        shown = [[*strip] for row in drawn.strips for strip in row]
         same = same + 1 if shown == seen else 0
         seen = shown

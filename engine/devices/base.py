@@ -1,7 +1,7 @@
-"""Device protocol: step timing, memory peaks and busy time."""
+"""Device: step timing, memory peaks and busy time."""
 
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import msgspec
 import torch
@@ -53,18 +53,18 @@ def sum_parts(parts: Sequence[str], times_ms: Sequence[float]) -> dict[str, floa
     return total_ms
 
 
-class Device(Protocol):
+class Device:
     """Device that a case runs on."""
 
     torch_device: torch.device
-    uuid: str | None
+    uuid: str | None = None
     """UUID reported by the driver, used to find the device's readings. None if unknown."""
-    uuid_absent: str | None
+    uuid_absent: str | None = None
     """Why a GPU's UUID is unknown. None for a CPU."""
 
     def time(self, step: Callable[[Lap], Done]) -> tuple[StepTime, Done]:
         """Run one step. Return its times and its result."""
-        ...
+        raise NotImplementedError
 
     def time_block(self, step: Callable[[Lap], Done], steps: int) -> list[tuple[StepTime, Done]]:
         """Run steps, synchronizing the device only before the first and after the last.
@@ -72,23 +72,22 @@ class Device(Protocol):
         Host time only covers launching a step, so a step is timed from its start on the device to the start of
         the next step. The last step gets the rest of the block's host time.
         """
-        ...
+        raise NotImplementedError
 
     def reset_memory_peaks(self) -> None:
         """Reset the memory peaks."""
-        ...
 
     def memory_peaks(self) -> Memory:
         """Return the memory peaks since the last reset."""
-        ...
+        raise NotImplementedError
 
     def waits(self, step: Callable[[Lap], object]) -> int | None:
         """Return how often the host waits for the device in a step, as reported by torch. None on a CPU."""
-        ...
+        return None
 
     def profile_steps(self, step: Callable[[Lap], object], steps: int) -> ProfiledSteps | None:
         """Profile ``steps`` steps, after unprofiled ones that raise the device's clock again. None on a CPU.
 
         A profiler slows the host, so it isn't used while measuring. Raises BenchtuiError if it records no work.
         """
-        ...
+        return None

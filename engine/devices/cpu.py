@@ -8,19 +8,17 @@ from typing import TypeVar
 import torch
 
 from benchtui.engine.devices import process_memory
-from benchtui.engine.devices.base import Lap, ProfiledSteps, StepTime, sum_parts
+from benchtui.engine.devices.base import Device, Lap, StepTime, sum_parts
 from benchtui.sessions.payloads import Memory
 
 Done = TypeVar("Done")
 
 
-class Cpu:
+class Cpu(Device):
     """The CPU as a device. Steps have host time only."""
 
     def __init__(self) -> None:
         self.torch_device = torch.device("cpu")
-        self.uuid: str | None = None
-        self.uuid_absent: str | None = None
 
     def time(self, step: Callable[[Lap], Done]) -> tuple[StepTime, Done]:
         """Time a step by the host clock."""
@@ -48,11 +46,3 @@ class Cpu:
     def memory_peaks(self) -> Memory:
         """Return the peak of resident memory. The CPU allocator records no peaks."""
         return Memory(peak_rss_mb=process_memory.peak_mb())
-
-    def waits(self, step: Callable[[Lap], object]) -> int | None:
-        """Return None: the CPU is the host."""
-        return None
-
-    def profile_steps(self, step: Callable[[Lap], object], steps: int) -> ProfiledSteps | None:
-        """Return None: the CPU is the host."""
-        return None

@@ -10,7 +10,7 @@ import torch
 from torch.profiler import ProfilerActivity, profile, schedule
 
 from benchtui.engine.devices import process_memory
-from benchtui.engine.devices.base import Lap, ProfiledSteps, StepTime, no_lap, sum_parts
+from benchtui.engine.devices.base import Device, Lap, ProfiledSteps, StepTime, no_lap, sum_parts
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import Memory
 from benchtui.sessions.sweep.plan import missing_device_reason
@@ -63,7 +63,7 @@ class _Laps:
         return StepTime(wall_ms, device_ms, sum_parts(self._parts, times_ms), host_ms)
 
 
-class Cuda:
+class Cuda(Device):
     """One GPU. Steps are timed by device events and by the host clock."""
 
     def __init__(self, name: str) -> None:
@@ -75,7 +75,8 @@ class Cuda:
             raise BenchtuiError(missing_device_reason(name, "this machine", seen))
         torch.cuda.set_device(self.torch_device)
         self.uuid = self._uuid()
-        self.uuid_absent = None if self.uuid else _uuid_absence()
+        unknown = f"torch {torch.__version__} doesn't report the GPU's UUID"
+        self.uuid_absent = None if self.uuid else unknown
 
     def time(self, step: Callable[[Lap], Done]) -> tuple[StepTime, Done]:
         """Time a step by events, with the device synchronized at both ends."""
@@ -154,11 +155,6 @@ class Cuda:
         # torch returns the bare UUID, drivers add this prefix
         uuid = getattr(torch.cuda.get_device_properties(self.torch_device), "uuid", None)
         return f"GPU-{uuid}" if uuid else None
-
-
-def _uuid_absence() -> str:
-    """Return why the readings of torch's GPU can't be found."""
-    return f"torch {torch.__version__} doesn't report the GPU's UUID"
 
 
 def _is_work(event: Any) -> bool:  # noqa: ANN401  (torch.autograd.profiler_util.FunctionEvent, which has no types)

@@ -36,11 +36,11 @@ class ClusterExecutor:
     """Executor with a node agent on each node."""
 
     def __init__(
-        self, transports: Mapping[str, Transport], nodes: Iterable[Node], on_close: Callable[[], None]
+        self, transports: Mapping[str, Transport], nodes: Mapping[str, Node], on_close: Callable[[], None]
     ) -> None:
         """Wait until every node agent is running, which describes its host.
 
-        ``on_close`` is called after they are closed.
+        Transports and nodes are by name. ``on_close`` is called after they are closed.
 
         Raises:
             BenchtuiError: if an agent doesn't start or has another version.
@@ -57,22 +57,23 @@ class ClusterExecutor:
             _require_version({name: hello.version for name, hello in hellos.items()})
             self.host = describe_host(open_gpus())
             """The engine's machine."""
-            self.nodes = tuple(self._joined(node, hellos[node.name or ""]) for node in nodes)
+            self.nodes = tuple(self._joined(name, node, hellos[name]) for name, node in nodes.items())
             self.warnings = (
                 *software_differences({name: hello.host for name, hello in hellos.items()}),
                 *_nice_warnings(hellos),
             )
             on_error.pop_all()
 
-    def _joined(self, node: Node, hello: Hello) -> Node:
-        offset_s = self._remote_nodes[node.name or ""].offset_s
+    def _joined(self, name: str, node: Node, hello: Hello) -> Node:
+        offset_s = self._remote_nodes[name].offset_s
         return replace(node, host=hello.host, visible=hello.visible, clock_offset_s=offset_s)
 
     def open(self, context: ExecutorContext) -> None:
         """Prepare every node for cases, and sample the load caused by the engine itself."""
         for remote in self._remote_nodes.values():
             remote.open(context, report_s(len(self._remote_nodes)))
-        self._sampler = Sampler(None, clock=lambda: round(monotonic() - context.zero_s, 6), emit=context.emit)
+        zero_s = context.settings.zero_s
+        self._sampler = Sampler(None, clock=lambda: round(monotonic() - zero_s, 6), emit=context.emit)
         self._sampler.start()
 
     def prepare(self) -> RemotePreflightTask:

@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 
 from benchtui.engine.executor import Execution, ExecutorContext, Node
 from benchtui.engine.job import Job
-from benchtui.engine.node.preflight import IdleAndTorchTask, PeaksTask
-from benchtui.engine.node.protocol import OpenNode
+from benchtui.engine.node.preflight import NodeTask
 from benchtui.engine.node.runner import NodeRunner
 from benchtui.engine.node.worker_processes import WorkerProcesses
-from benchtui.engine.telemetry.gpu.visible_gpus import visible_devices_setting
+from benchtui.engine.telemetry.gpu.cuda_presence import visible_devices_setting
 from benchtui.sessions.analysis.roofline import PeakKey
 from benchtui.sessions.payloads import Host
 
@@ -29,16 +28,13 @@ class LocalExecutor:
 
     def open(self, context: ExecutorContext) -> None:
         """Start reading telemetry."""
-        settings = OpenNode(
-            zero_s=context.zero_s, env=dict(context.env), dataset=context.dataset, idle_s=context.idle_s
-        )
-        self._runner.open(settings, context.emit)
+        self._runner.open(context.settings, context.emit)
 
-    def prepare(self) -> IdleAndTorchTask:
+    def prepare(self) -> NodeTask:
         """Read the idle machine and query torch."""
         return self._runner.prepare()
 
-    def measure_peaks(self, wanted: Mapping[str | None, Sequence[PeakKey]]) -> PeaksTask:
+    def measure_peaks(self, wanted: Mapping[str | None, Sequence[PeakKey]]) -> NodeTask:
         """Measure device peaks."""
         return self._runner.measure_peaks(wanted.get(None, ()))
 

@@ -8,7 +8,7 @@ import os
 import socket
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, redirect_stdout, suppress
+from contextlib import redirect_stdout, suppress
 from typing import Any
 
 import psutil
@@ -62,12 +62,12 @@ def join(run: Run) -> ClusterExecutor:
     Raises:
         BenchtuiError: if that fails. Nothing is left behind.
     """
-    with _stdout_to_stderr():
+    with redirect_stdout(sys.stderr):  # stdout carries the engine's answer to its client
         _connect(run.address)
         try:
             usable = _usable_nodes(run)
-            transports = {node.name or "": _start_agent(described) for node, described in usable}
-            nodes = [node for node, _ in usable]
+            transports = {name: _start_agent(described) for name, (_, described) in usable.items()}
+            nodes = {name: node for name, (node, _) in usable.items()}
             return ClusterExecutor(transports, nodes, lambda: _leave_cluster(transports.values()))
         except (RayError, RuntimeError, ValueError) as error:
             ray.shutdown()
@@ -96,17 +96,19 @@ def _require_listener(address: str) -> None:
         raise BenchtuiError(f"run.address: no Ray cluster at {address!r}: {error}") from error
 
 
-def _usable_nodes(run: Run) -> list[tuple[Node, Mapping[str, Any]]]:
+def _usable_nodes(run: Run) -> dict[str, tuple[Node, Mapping[str, Any]]]:
+    """Return the nodes that a sweep may use by name, each with Ray's description."""
     alive = [node for node in ray.nodes() if node["Alive"] and _slots(node) != (0, 0)]
     alive.sort(key=lambda node: (node["NodeManagerHostname"], node["NodeManagerAddress"], node["NodeID"]))
     names = unique_names(node["NodeManagerHostname"] for node in alive)
-    nodes = [(_node(name, described), described) for name, described in zip(names, alive, strict=True)]
-    matching = [(node, described) for node, described in nodes if node.matches(run.place)]
+    nodes = {name: (_node(name, described), described) for name, described in zip(names, alive, strict=True)}
+    matching = {name: usable for name, usable in nodes.items() if usable[0].matches(run.place)}
     if matching:
         return matching
     if not nodes:
         raise BenchtuiError(f"run.address: the Ray cluster at {run.address!r} has no node with CPUs or GPUs")
-    available = ", ".join(dict.fromkeys(value for node, _ in nodes for value in _place_values(node)))
+    places = (place for name, (node, _) in nodes.items() for place in (*_place_values(node), name))
+    available = ", ".join(dict.fromkeys(places))
     raise BenchtuiError(f"run.place: no node of the cluster matches {run.place!r}; available: {available}")
 
 
@@ -130,7 +132,6 @@ def _place_values(node: Node) -> Iterator[str]:
     yield node.kind
     yield from (f"{key}={value}" for key, value in node.labels.items())
     yield from (key for key in node.resources if key not in ("CPU", "GPU"))
-    yield node.name or ""
 
 
 def _slots(node: Mapping[str, Any]) -> tuple[float, float]:
@@ -176,10 +177,3 @@ def _one_line(error: BaseException) -> str:
     """Return an error as one line, without the traceback that Ray may append."""
     text = str(error).partition(" Last connection error")[0]
     return visible(" ".join(text.split()), _MAX_ERROR_CHARS) or type(error).__name__
-
-
-@contextmanager
-def _stdout_to_stderr() -> Iterator[None]:
-    """Redirect Ray's output to stderr, because stdout carries the engine's answer to its client."""
-    with redirect_stdout(sys.stderr):
-        yield

@@ -12,15 +12,14 @@ from typing import Protocol
 import msgspec
 from msgspec.structs import replace
 
-from benchtui.engine.executor import NODE_LOST_PREFIX, ExecutorContext, PreflightEvent, WorkerEvent
-from benchtui.engine.job import Job
+from benchtui.engine.executor import NODE_LOST_PREFIX, ExecutorContext
+from benchtui.engine.job import Job, PreflightEvent, WorkerEvent
 from benchtui.engine.line_protocol import Lines
 from benchtui.engine.node.protocol import (
     End,
     Hello,
     NodeCommand,
     NodeEvent,
-    OpenNode,
     Ping,
     Pong,
     Start,
@@ -42,19 +41,15 @@ class Transport(Protocol):
     @property
     def incoming(self) -> FileIO:
         """Output of the node agent. End of file means that the agent has ended."""
-        ...
 
     def send(self, message: bytes) -> None:
         """Send a message without blocking; raise OSError if the agent has exited."""
-        ...
 
     def why(self) -> str:
         """Return why the node agent ended. Valid only after it has ended."""
-        ...
 
     def close(self) -> None:
         """Close the connection, which ends the node agent and all its processes."""
-        ...
 
 
 class RemoteNode:
@@ -102,18 +97,9 @@ class RemoteNode:
         self._last_message_s = monotonic()
         self._watched_fd = self._transport.incoming.fileno()
         context.loop.selector.register(self._watched_fd, selectors.EVENT_READ, self._read)
-        zero_s = context.zero_s + self.offset_s
-        self.send(
-            OpenNode(
-                zero_s=zero_s,
-                env=dict(context.env),
-                dataset=context.dataset,
-                node=self.name,
-                folder=os.getcwd(),
-                report_s=report_s,
-                idle_s=context.idle_s,
-            )
-        )
+        zero_s = context.settings.zero_s + self.offset_s
+        settings = replace(context.settings, zero_s=zero_s, report_s=report_s)
+        self.send(replace(settings, node=self.name, folder=os.getcwd()))
 
     def send(self, command: NodeCommand) -> None:
         """Send a command. Nothing is sent to a lost node."""
@@ -224,7 +210,7 @@ class RemoteNode:
             case.events.append(event)
 
     def _now_s(self) -> float:
-        zero_s = self._context.zero_s if self._context else 0.0
+        zero_s = self._context.settings.zero_s if self._context else 0.0
         return round(monotonic() - zero_s, 6)
 
 

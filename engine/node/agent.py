@@ -32,7 +32,7 @@ from benchtui.engine.node.protocol import (
     command_decoder,
 )
 from benchtui.engine.node.runner import NodeRunner
-from benchtui.engine.telemetry.gpu.visible_gpus import visible_devices_setting
+from benchtui.engine.telemetry.gpu.cuda_presence import visible_devices_setting
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished
 from benchtui.sessions.version import VERSION

@@ -6,7 +6,7 @@ from statistics import fmean
 
 from msgspec.structs import replace
 
-from benchtui.engine.executor import WorkerEvent
+from benchtui.engine.job import WorkerEvent
 from benchtui.engine.node.energy import gpu_energy, processor_energy
 from benchtui.engine.node.telemetry_window import WATCHED_COLUMNS, TelemetryWindow
 from benchtui.engine.node.worker_processes import CaseProcess

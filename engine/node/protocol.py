@@ -5,8 +5,7 @@ The agent also sends session events. All times are on the node's clock.
 
 import msgspec
 
-from benchtui.engine.executor import PreflightEvent, WorkerEvent
-from benchtui.engine.job import REPORT_S, Job
+from benchtui.engine.job import REPORT_S, Job, PreflightEvent, WorkerEvent
 from benchtui.sessions.analysis.roofline import PeakKey
 from benchtui.sessions.events import Outcome, Telemetry
 from benchtui.sessions.payloads import Host

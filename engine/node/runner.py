@@ -1,17 +1,18 @@
 """Node runner: runs cases on one machine and adds telemetry to their results."""
 
 import os
-from collections.abc import Callable, Iterable
+import select
+from collections.abc import Callable, Iterable, Iterator
 from time import monotonic
 
 from msgspec.structs import replace
 
 from benchtui.engine.executor import Execution
-from benchtui.engine.job import Job
+from benchtui.engine.job import Job, PeaksReport, WorkerEvent
 from benchtui.engine.node.case_execution import CaseRun
 from benchtui.engine.node.energy import idle_power_w
-from benchtui.engine.node.pending_case import PendingCase
-from benchtui.engine.node.preflight import IDLE_S, IdleAndTorchTask, PeaksTask
+from benchtui.engine.node.fork_server import START_S
+from benchtui.engine.node.preflight import IDLE_S, NodeTask, idle_and_torch, peaks
 from benchtui.engine.node.protocol import OpenNode
 from benchtui.engine.node.scratch_dir import Scratch
 from benchtui.engine.node.telemetry_window import TelemetryWindow
@@ -25,8 +26,8 @@ from benchtui.engine.telemetry.rapl import Rapl
 from benchtui.engine.telemetry.sampler import BATCH, PERIOD_S, Sampler
 from benchtui.engine.worker.turns import Pipes
 from benchtui.sessions.analysis.roofline import PeakKey
-from benchtui.sessions.events import Idle, Telemetry
-from benchtui.sessions.payloads import Gpu
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import CaseFinished, Idle, Outcome, Peaks, Telemetry
 from benchtui.sessions.stats.disturbance import IDLE_GPU_PERCENT
 from benchtui.sessions.sweep import named_values
 
@@ -46,7 +47,7 @@ class NodeRunner:
         self._pipes: dict[int, Pipes] = {}
         """Pipes of the cases that are started next, because they take turns with one that has been started."""
         self._settings = OpenNode(zero_s=0.0)
-        self._emit: Callable[[Telemetry], None] = _discard
+        self._emit: Callable[[Telemetry], None] = lambda event: None
         self._sampler: Sampler | None = None
         self._scratch: Scratch | None = None
 
@@ -72,7 +73,7 @@ class NodeRunner:
         """Session time in seconds."""
         return round(monotonic() - self._settings.zero_s, 6)
 
-    def prepare(self) -> IdleAndTorchTask:
+    def prepare(self) -> NodeTask:
         """Read the idle machine if the session wants that or power is readable, then query torch."""
         begin_s, idle_s = self.now_s(), self._settings.idle_s
         probe = IdleProbe() if idle_s else None
@@ -80,18 +81,19 @@ class NodeRunner:
             self._processes.start_server()  # imports torch in parallel, as processor power can't be read
         if self._gpu_reader is not None or "rapl" not in self.host.absent:
             idle_s = max(idle_s, IDLE_S)
-        return IdleAndTorchTask(
+        work = idle_and_torch(
             self._processes,
-            lambda now_s: self._idle(begin_s, now_s, probe),
+            lambda: self._idle(begin_s, probe),
             idle_s,
             self._settings.node,
             self.host.container_cpus,
         )
+        return NodeTask(work)
 
-    def measure_peaks(self, wanted: Iterable[PeakKey]) -> PeaksTask:
+    def measure_peaks(self, wanted: Iterable[PeakKey]) -> NodeTask:
         """Measure device peaks. No case may be running."""
-        spans = None if self._gpu_reader is None else self
-        return PeaksTask(self._processes, wanted, self._settings.node, spans)
+        completed = None if self._gpu_reader is None else self.completed
+        return NodeTask(peaks(self._processes, wanted, self._settings.node, completed))
 
     def start(self, job: Job) -> Execution:
         """Start a case, once its fork server is ready. Raises BenchtuiError if its worker can't be started.
@@ -169,25 +171,25 @@ class NodeRunner:
         self._telemetry.add(event)
         self._emit(replace(event, node=self._settings.node))
 
-    def power_w(self, uuid: str, begin_s: float, end_s: float) -> float | None:
-        """Return the mean power of a GPU between two times of the monotonic clock. None if unreadable."""
+    def completed(self, report: PeaksReport) -> Peaks:
+        """Note the clock of a GPU under load, and return its peaks with its power with an idle context."""
         self._flush()
-        gpus, zero_s = self._gpus(uuid), self._settings.zero_s
-        powers_w = idle_power_w(self._telemetry, gpus, begin_s - zero_s, end_s - zero_s)
-        return next((powers_w.get(f"gpu {gpu.index}") for gpu in gpus), None)
+        power_w, zero_s = None, self._settings.zero_s
+        for gpu in self.host.gpus:
+            if gpu.uuid is None or gpu.uuid != report.gpu_uuid or gpu.mig:
+                continue
+            if report.busy_span_s:
+                begin_s, end_s = report.busy_span_s
+                self._telemetry.best_clock_mhz(gpu.index, begin_s - zero_s, end_s - zero_s)
+            if report.idle_span_s:
+                begin_s, end_s = report.idle_span_s
+                powers_w = idle_power_w(self._telemetry, [gpu], begin_s - zero_s, end_s - zero_s)
+                power_w = powers_w.get(f"gpu {gpu.index}")
+        return replace(report.peaks, context_power_w=power_w)
 
-    def note_load(self, uuid: str, begin_s: float, end_s: float) -> None:
-        """Record that a GPU was under load between two times of the monotonic clock."""
-        self._flush()
-        zero_s = self._settings.zero_s
-        for gpu in self._gpus(uuid):
-            self._telemetry.best_clock_mhz(gpu.index, begin_s - zero_s, end_s - zero_s)
-
-    def _gpus(self, uuid: str) -> list[Gpu]:
-        return [gpu for gpu in self.host.gpus if gpu.uuid == uuid and not gpu.mig]
-
-    def _idle(self, begin_s: float, now_s: float, probe: IdleProbe | None) -> Idle | None:
+    def _idle(self, begin_s: float, probe: IdleProbe | None) -> Idle | None:
         """Return the readings of the idle machine, and keep them for the cases. None if there are none."""
+        now_s = self.now_s()
         power_w = idle_power_w(self._telemetry, self.host.gpus, begin_s, now_s)
         if not probe and not power_w:
             return None
@@ -208,5 +210,57 @@ class NodeRunner:
         return idle_gpu_processes(self._gpu_reader, self.host.gpus, busy)
 
 
-def _discard(event: Telemetry) -> None:
-    """Discard an event. Used until ``open`` sets a receiver."""
+class PendingCase:
+    """Case that starts once the fork server with its environment variables has imported torch."""
+
+    def __init__(self, case: int, ready: int, start: Callable[[], Execution]) -> None:
+        """``ready`` is a descriptor that becomes readable once ``start`` won't block. It is closed then."""
+        self._case = case
+        self._ready = ready
+        self._start = start
+        self._started: Execution | None = None
+        self._ended: tuple[Outcome, str] | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """Process id of the worker; None before it starts."""
+        return self._started.pid if self._started else None
+
+    @property
+    def sources(self) -> list[int]:
+        """File descriptors that become readable when there is something to collect."""
+        return list(self._started.sources) if self._started else [self._ready]
+
+    @property
+    def left_s(self) -> float:
+        """Seconds until ``collect`` must be called even if nothing becomes readable."""
+        if self._started:
+            return self._started.left_s
+        return 0.0 if self._ended else START_S
+
+    def collect(self, now_s: float) -> Iterator[WorkerEvent]:
+        """Start the case if its server is ready, and yield its events."""
+        if self._started is None:
+            try:
+                self._start_if_ready()
+            except BenchtuiError as error:
+                self._ended = ("failed", str(error))
+        if self._started:
+            yield from self._started.collect(now_s)
+        elif self._ended:
+            os.close(self._ready)
+            outcome, reason = self._ended
+            yield CaseFinished(t=now_s, case=self._case, outcome=outcome, reason=reason)
+
+    def end(self, outcome: Outcome, reason: str, now_s: float) -> None:
+        """Kill the case, or let it end without starting."""
+        if self._started:
+            self._started.end(outcome, reason, now_s)
+        else:
+            self._ended = self._ended or (outcome, reason)
+
+    def _start_if_ready(self) -> None:
+        if self._ended or not select.select([self._ready], [], [], 0)[0]:
+            return
+        self._started = self._start()
+        os.close(self._ready)

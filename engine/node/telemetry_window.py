@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from statistics import fmean
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from benchtui.engine.telemetry.stopped_workers import StoppedWorkers
+from benchtui.engine.telemetry.sampler import StoppedWorkers
 from benchtui.sessions.events import Idle, Telemetry
 from benchtui.sessions.payloads import GpuReadings
 
@@ -76,9 +76,9 @@ class TelemetryWindow:
             points += _within(event.at_s, getattr(event.host, name), begin_s, end_s)
         return points
 
-    def gpu(self, index: int, name: str, begin_s: float, end_s: float) -> Points[float]:
-        """Return a numeric column of GPU readings over a span of session time."""
-        points: Points[float] = []
+    def gpu(self, index: int, name: str, begin_s: float, end_s: float) -> Points[Any]:
+        """Return a column of GPU readings over a span of session time."""
+        points: Points[Any] = []
         for event, gpu in self._of(index):
             points += _within(event.at_s, getattr(gpu, name), begin_s, end_s)
         return points
@@ -115,16 +115,12 @@ class TelemetryWindow:
 
     def throttle(self, index: int, begin_s: float, end_s: float) -> tuple[str, ...]:
         """Return all throttle reasons of a GPU over a span of session time."""
-        points: Points[str] = []
-        for event, gpu in self._of(index):
-            points += _within(event.at_s, gpu.throttle, begin_s, end_s)
+        points = self.gpu(index, "throttle", begin_s, end_s)
         return tuple(dict.fromkeys(name for _, reasons in points for name in reasons.split("+") if name))
 
     def performance_states(self, index: int, begin_s: float, end_s: float) -> tuple[int, ...]:
         """Return all performance states of a GPU over a span of session time, the fastest first."""
-        points: Points[int] = []
-        for event, gpu in self._of(index):
-            points += _within(event.at_s, gpu.performance_state, begin_s, end_s)
+        points = self.gpu(index, "performance_state", begin_s, end_s)
         return tuple(sorted({state for _, state in points}))
 
     def power_limit_w(self, index: int) -> float | None:

@@ -18,7 +18,6 @@ from typing import Generic, TypeVar
 import msgspec
 
 from benchtui.engine.exception_text import blames_child, last_raised
-from benchtui.engine.executor import WorkerEvent
 from benchtui.engine.job import (
     ANSWER_S,
     STEP_COST_S,
@@ -27,6 +26,7 @@ from benchtui.engine.job import (
     LeftThreads,
     PeaksReport,
     StepCostReport,
+    WorkerEvent,
 )
 from benchtui.engine.line_protocol import Lines
 from benchtui.engine.node import fork_server
@@ -76,7 +76,7 @@ class WorkerProcesses:
         self._context = multiprocessing.get_context("forkserver")
         self._cases: list[CaseProcess] = []
         """Running cases."""
-        self._queries: list[TorchQuery | PeaksQuery] = []
+        self._queries: list[Query[Runtime] | Query[PeaksReport]] = []
         self.preload_for(SYNTHETIC)
 
     def preload_for(self, dataset: str) -> None:
@@ -112,9 +112,9 @@ class WorkerProcesses:
         threading.Thread(target=start, daemon=True).start()
         return ready
 
-    def query_torch(self) -> "TorchQuery":
+    def query_torch(self) -> "Query[Runtime]":
         """Start the fork server and query torch."""
-        query = TorchQuery(self._context)
+        query = query_torch(self._context)
         self._queries.append(query)
         return query
 
@@ -134,9 +134,9 @@ class WorkerProcesses:
         self._cases.append(case)
         return case
 
-    def measure_peaks(self, key: PeakKey, *, idle_first: bool = False) -> "PeaksQuery":
+    def measure_peaks(self, key: PeakKey, *, idle_first: bool = False) -> "Query[PeaksReport]":
         """Start measuring the peaks of a device. With ``idle_first``, first pause with a context on a GPU."""
-        query = PeaksQuery(self._context, key, idle_first)
+        query = Query(self._context, _run_peaks, PeaksReport, *key, idle_first)
         self._queries.append(query)
         return query
 
@@ -341,7 +341,7 @@ class CaseProcess:
         return code
 
 
-class _Query(Generic[Answer]):
+class Query(Generic[Answer]):
     """Process that answers one query about the machine."""
 
     def __init__(
@@ -380,7 +380,11 @@ class _Query(Generic[Answer]):
             fork_server.start(self._process)
         self._answer_out.close()
 
-    def _received(self) -> Answer | str:
+    def result(self) -> Answer | str:
+        """Return the answer, or the reason why there is none. Ends the process."""
+        if not self.ended:
+            self.kill()
+            return "timed out"
         try:
             message = self._answer.recv_bytes()
         except (EOFError, OSError):
@@ -396,33 +400,9 @@ class _Query(Generic[Answer]):
         return answer.error if isinstance(answer, Failure) else answer
 
 
-class TorchQuery(_Query[Runtime]):
-    """Query of torch about the machine. Starting it also starts the fork server, which imports torch."""
-
-    def __init__(self, context: ForkServerContext) -> None:
-        super().__init__(context, _run_torch_query, Runtime)
-
-    def result(self, now_s: float) -> Runtime | str:
-        """Return torch's answer, or the reason why there is none."""
-        if not self.ended:
-            self.kill()
-            return "the import timed out"
-        answer = self._received()
-        return answer if isinstance(answer, str) else msgspec.structs.replace(answer, t=now_s)
-
-
-class PeaksQuery(_Query[PeaksReport]):
-    """Measurement of a device's peaks, in a separate process."""
-
-    def __init__(self, context: ForkServerContext, key: PeakKey, idle_first: bool) -> None:
-        super().__init__(context, _run_peaks, PeaksReport, *key, idle_first)
-
-    def result(self) -> PeaksReport | str:
-        """Return the peaks, or the reason why there are none. Ends the process."""
-        if not self.ended:
-            self.kill()
-            return "timed out"
-        return self._received()
+def query_torch(context: ForkServerContext) -> Query[Runtime]:
+    """Query torch about the machine. This also starts the fork server, which imports torch."""
+    return Query(context, _run_torch_query, Runtime)
 
 
 def _pipe(context: ForkServerContext, process: str) -> tuple[Connection, Connection]:

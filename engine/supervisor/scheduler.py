@@ -2,23 +2,25 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from math import inf
 
 from msgspec.structs import replace
 
 from benchtui.engine.executor import NODE_LOST_PREFIX, Node
 from benchtui.engine.files.versions import FileVersions
 from benchtui.engine.supervisor.answer_baselines import AnswerBaselines
-from benchtui.engine.supervisor.batch_size_search import NextSize, SearchResult
-from benchtui.engine.supervisor.batch_size_searches import ENDS_PREFIX, BatchSizeSearches, PendingSearchStep
+from benchtui.engine.supervisor.batch_size_search import (
+    ENDS_PREFIX,
+    BatchSizeSearches,
+    NextSize,
+    PendingSearchStep,
+    SearchResult,
+)
 from benchtui.engine.supervisor.case_queue import Queue
-from benchtui.engine.supervisor.rounds.between_turns import WaitBetweenTurns
 from benchtui.engine.supervisor.rounds.execution import Launch, RoundRun
 from benchtui.engine.supervisor.rounds.further import FurtherPlan, FurtherRounds
 from benchtui.engine.supervisor.rounds.policy import Retry, Rounds
 from benchtui.engine.supervisor.session_writer import SessionLog
-from benchtui.engine.supervisor.waits.machine_loads import MachineLoads
-from benchtui.engine.supervisor.waits.waits import Waits
+from benchtui.engine.supervisor.waits import MachineLoads, WaitBetweenTurns, Waits
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import (
     AnyEvent,
@@ -58,8 +60,7 @@ class Scheduler:
         self._runs: dict[int, RoundRun] = {}
         self._launch = launch
         self._rounds = rounds
-        ends_s = sweep.run.budget_s if sweep.find else None
-        self._waits = Waits(sweep.run, nodes, loads, log.now_s(), inf if ends_s is None else ends_s)
+        self._waits = Waits(sweep.run, nodes, loads, log.now_s(), sweep.ends_s)
         self._between_turns = WaitBetweenTurns(self._waits)
         self.answer_baselines = AnswerBaselines(sweep)
         self.files = FileVersions(sweep)

@@ -18,6 +18,7 @@ from benchtui.engine.event_loop import EventLoop
 from benchtui.engine.executor import Execution, Executor, ExecutorContext, Node, PreflightTask, RunnerEvent
 from benchtui.engine.job import Job, TurnOrder
 from benchtui.engine.node.preflight import peak_keys
+from benchtui.engine.node.protocol import OpenNode
 from benchtui.engine.supervisor.answer_baselines import is_largest
 from benchtui.engine.supervisor.case_queue import ScheduledRound
 from benchtui.engine.supervisor.command_handler import execute
@@ -26,8 +27,8 @@ from benchtui.engine.supervisor.explain.queue import Explanations
 from benchtui.engine.supervisor.rounds.policy import Rounds
 from benchtui.engine.supervisor.scheduler import Scheduler
 from benchtui.engine.supervisor.session_writer import RecordError, SessionLog
-from benchtui.engine.supervisor.waits.machine_loads import MachineLoads
-from benchtui.engine.telemetry.gpu.visible_gpus import VARIABLE, visible_gpus
+from benchtui.engine.supervisor.waits import MachineLoads
+from benchtui.engine.telemetry.gpu.cuda_presence import VARIABLE, visible_gpus
 from benchtui.engine.versions import commit, untested
 from benchtui.sessions.analysis.roofline import PeakKey
 from benchtui.sessions.errors import BenchtuiError
@@ -169,16 +170,13 @@ class Supervisor:
             self._log_nodes()
             self._log_custom_code()
             self._wait_for_others()
-            self._executor.open(
-                ExecutorContext(
-                    self._log.zero_s,
-                    self._revealed_sweep.env,
-                    self._revealed_sweep.dataset,
-                    self._loop,
-                    self._on_event,
-                    IDLE_S if self._sweep.run.wait_for_quiet_s else 0.0,
-                )
+            settings = OpenNode(
+                zero_s=self._log.zero_s,
+                env=self._revealed_sweep.env,
+                dataset=self._revealed_sweep.dataset,
+                idle_s=IDLE_S if self._sweep.run.wait_for_quiet_s else 0.0,
             )
+            self._executor.open(ExecutorContext(settings, self._loop, self._on_event))
             self._prepare()
             while self._advance():
                 self._loop.wait((*self._scheduler.sources, *self._explanations.sources), self._left_s)
@@ -271,7 +269,16 @@ class Supervisor:
     def _log_nodes(self) -> None:
         for node in self._executor.nodes:
             if node.name is not None:
-                self._log.write(_node_joined(node, self._log.now_s()))
+                joined = NodeJoined(
+                    t=self._log.now_s(),
+                    node=node.name,
+                    host=node.host,
+                    kind=node.kind,
+                    labels=dict(node.labels),
+                    resources=dict(node.resources),
+                    clock_offset_s=node.clock_offset_s,
+                )
+                self._log.write(joined)
         for warning in self._executor.warnings:
             self._log.write_message(warning, "warning")
 
@@ -439,18 +446,6 @@ def _expand_wildcards(nodes: Sequence[Node], sweep: Sweep) -> Sweep:
     gpus = [visible_gpus(node.host.gpus, sweep.env.get(VARIABLE, node.visible)) for node in nodes]
     kinds = tuple(dict.fromkeys(node.kind for node in nodes))
     return expand_gpus(expand_node_kinds(sweep, kinds), max(gpus))
-
-
-def _node_joined(node: Node, now_s: float) -> NodeJoined:
-    return NodeJoined(
-        t=now_s,
-        node=node.name or "",
-        host=node.host,
-        kind=node.kind,
-        labels=dict(node.labels),
-        resources=dict(node.resources),
-        clock_offset_s=node.clock_offset_s,
-    )
 
 
 def require_custom_code(task: str) -> None:

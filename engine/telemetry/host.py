@@ -32,6 +32,18 @@ class HostSample(msgspec.Struct, frozen=True):
     dram_energy_j: float | None = None
 
 
+def use_percent(
+    begin_s: float | None, end_s: float | None, span_s: float, own_s: float = 0.0, least_s: float = 0.0
+) -> float | None:
+    """Return the increase of a time over a span, without that of one's own, in percent of one processor.
+
+    None for a span that isn't longer than ``least_s``, or if a total is missing.
+    """
+    if begin_s is None or end_s is None or span_s <= least_s:
+        return None
+    return round(100 * max(0.0, end_s - begin_s - own_s) / span_s, 1)  # totals may decrease by a tick
+
+
 class ProcessorUse:
     """CPU use in percent of one processor, from a running total of CPU time."""
 
@@ -41,10 +53,7 @@ class ProcessorUse:
     def percent(self, at_s: float, busy_s: float | None) -> float | None:
         """Return the use since the last call. None for the first call, or if a total is missing."""
         last, self._last = self._last, None if busy_s is None else (at_s, busy_s)
-        if last is None or busy_s is None or at_s <= last[0]:
-            return None
-        # the kernel's totals may decrease by a tick
-        return round(100 * max(0.0, busy_s - last[1]) / (at_s - last[0]), 1)
+        return use_percent(last[1], busy_s, at_s - last[0]) if last else None
 
 
 class HostReader:

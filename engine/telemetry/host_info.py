@@ -13,7 +13,7 @@ from benchtui.engine.telemetry.gpu.reader import GpuReader, GpusUnavailable
 from benchtui.engine.telemetry.kernel_files import kernel_lines, kernel_text
 from benchtui.engine.telemetry.neighbors.run_delay import run_delay_absence
 from benchtui.engine.telemetry.processor_clock import clock_absences, core_types
-from benchtui.engine.telemetry.processors import CPUS, numa_nodes, usable_processors
+from benchtui.engine.telemetry.processors import CPUS, numa_nodes, processor_count, usable_processors
 from benchtui.engine.telemetry.rapl import rapl_absence
 from benchtui.sessions.payloads import Host
 
@@ -32,7 +32,7 @@ def describe_host(gpus: GpuReader | GpusUnavailable) -> Host:
         platform=platform.platform(),
         python=platform.python_version(),
         processor=processor_name(CPUINFO),
-        cpu_count=_usable_processors(),
+        cpu_count=processor_count(usable_processors()),
         virtual=is_virtual(CPUINFO),
         memory_mb=round(psutil.virtual_memory().total / 1e6, 1),
         governor=governor(CPUS),
@@ -65,12 +65,6 @@ def governor(cpus: Path) -> str | None:
     """Distinct CPU frequency governors, joined by ``+``. None if unknown."""
     files = sorted(cpus.glob("cpu[0-9]*/cpufreq/scaling_governor"))
     return "+".join(dict.fromkeys(filter(None, map(kernel_text, files)))) or None
-
-
-def _usable_processors() -> int | None:
-    """Count the logical processors that this process may use."""
-    usable = usable_processors()
-    return os.cpu_count() if usable is None else len(usable)
 
 
 def package_versions(names: tuple[str, ...]) -> dict[str, str]:

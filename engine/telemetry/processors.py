@@ -34,6 +34,11 @@ def usable_processors() -> frozenset[int] | None:
     return frozenset(usable)
 
 
+def processor_count(processors: Collection[int] | None) -> int | None:
+    """Return the number of these processors; of the machine's for None."""
+    return psutil.cpu_count() if processors is None else len(processors)
+
+
 def ranges(numbers: Iterable[int]) -> str:
     """Return numbers as in the kernel's lists: ``0-3,8``."""
     runs: list[list[int]] = []

@@ -1,4 +1,4 @@
-"""Sampler: a thread that reads GPUs and host periodically and emits the samples as columns."""
+"""Sampler: a thread that reads GPUs, host and workers periodically and emits the samples as columns."""
 
 import math
 import threading
@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
+from benchtui.engine.process_tree import is_stopped
 from benchtui.engine.telemetry.gpu.reader import GpuReader, GpuSample
 from benchtui.engine.telemetry.host import HostReader, HostSample
-from benchtui.engine.telemetry.stopped_workers import StoppedWorkers
 from benchtui.sessions.events import Telemetry
 from benchtui.sessions.payloads import FILE_NAMES, GPU_ACTIVITY, GpuReadings, HostReadings
 
@@ -72,8 +72,33 @@ class GpuSelection:
         return self._wanted
 
 
-def _any_gpu() -> None:
-    """Return None: any GPU may have a running case."""
+class StoppedWorkers:
+    """Spans in which workers were found stopped while the engine ran, which would look like a long step."""
+
+    def __init__(self, longest_s: float) -> None:
+        """Two polls ``longest_s`` or more apart mean that the engine was stopped too."""
+        self._longest_s = longest_s
+        self._since_s: dict[int, float] = {}
+        """Session time of the last poll, by pid of the workers that it found stopped."""
+        self._spans: dict[int, list[tuple[float, float]]] = {}
+
+    def poll(self, at_s: float, pids: Iterable[int]) -> None:
+        """Poll the running workers at this session time. Called from the sampler's thread."""
+        stopped = [pid for pid in pids if is_stopped(pid)]
+        for pid in stopped:
+            since_s = self._since_s.get(pid)
+            if since_s is not None and at_s - since_s < self._longest_s:
+                self._spans.setdefault(pid, []).append((since_s, at_s))
+        self._since_s = dict.fromkeys(stopped, at_s)
+
+    def stopped_s(self, pid: int, begin_s: float, end_s: float) -> float:
+        """Seconds a worker was stopped within a span of session time."""
+        spans = self._spans.get(pid, [])
+        return sum(max(0.0, min(to_s, end_s) - max(from_s, begin_s)) for from_s, to_s in list(spans))
+
+    def forget(self, pid: int) -> None:
+        """Drop the record of a worker that has exited."""
+        self._spans.pop(pid, None)
 
 
 class Sampler:
@@ -93,7 +118,7 @@ class Sampler:
         batch: int = BATCH,
         host: HostReader | None = None,
         stops: StoppedWorkers | None = None,
-        measured_gpus: Callable[[], Collection[int] | None] = _any_gpu,
+        measured_gpus: Callable[[], Collection[int] | None] = lambda: None,
     ) -> None:
         self._gpu_reader = gpus
         self._selection = GpuSelection(measured_gpus)

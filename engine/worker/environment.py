@@ -1,24 +1,27 @@
-"""Environment probe: kernel counters of the worker and of its processors over the measured span."""
+"""Environment of the worker: kernel counters over the measured span, its processors, libraries and modes."""
 
 import ctypes
 import os
 import resource
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from time import monotonic
 
 import msgspec
 import psutil
+import torch
 from msgspec.structs import replace
 
 from benchtui.engine.telemetry.cgroup import QuotaUse, group_folders, most_stopping, quota_uses
-from benchtui.engine.telemetry.host import none_on_error
+from benchtui.engine.telemetry.host import none_on_error, use_percent
 from benchtui.engine.telemetry.kernel_files import kernel_lines, kernel_text
 from benchtui.engine.telemetry.neighbors import run_delay
 from benchtui.engine.telemetry.processor_clock import ThrottleCounts
 from benchtui.engine.telemetry.processors import (
     busy_s,
     numa_nodes_of,
+    processor_count,
     ranges,
     stolen_s,
     usable_processors,
@@ -87,12 +90,12 @@ class EnvironmentProbe:
             worker_cpu=round(own_s / span_s, 3) if span_s > 0 else None,
             involuntary_switches=end.switches - begin.switches,
             run_delay_s=None if threads is None else round(threads.waited_s, 4),
-            others_cpu_percent=_percent(begin.processors_s, end.processors_s, span_s, own_s),
-            processors=psutil.cpu_count() if self._processors is None else len(self._processors),
+            others_cpu_percent=use_percent(begin.processors_s, end.processors_s, span_s, own_s, MIN_SPAN_S),
+            processors=processor_count(self._processors),
             affinity=None if self._processors is None else ranges(self._processors),
             load_average=_load(),
             processor_throttled=_increase(begin.throttled, end.throttled),
-            steal_percent=_percent(begin.stolen_s, end.stolen_s, span_s),
+            steal_percent=use_percent(begin.stolen_s, end.stolen_s, span_s, least_s=MIN_SPAN_S),
             numa_nodes=None if self._processors is None else numa_nodes_of(self._processors),
             huge_page_mode=huge_page_mode(),
             huge_pages_mb=huge_pages_mb(),
@@ -160,6 +163,22 @@ def _is_loaded(library: str) -> bool:
     return True
 
 
+def diagnostic_modes() -> Iterator[str]:
+    """Yield the modes that are on in this thread, as a user would search for them."""
+    if torch.is_anomaly_enabled():
+        yield "autograd's anomaly detection (torch.autograd.set_detect_anomaly)"
+    if sys.getprofile() is not None:
+        yield "a profile function that Python calls for each call (sys.setprofile)"
+    if sys.gettrace() is not None:
+        yield "a trace function that Python calls for each line (sys.settrace), of a debugger or of coverage"
+    if sys.flags.dev_mode:
+        yield "Python's development mode (-X dev)"
+    if torch.backends.mkldnn.is_available() and not torch.backends.mkldnn.enabled:
+        yield "oneDNN off (torch.backends.mkldnn.enabled), whose products and convolutions are faster"
+    if os.environ.get("CUDA_LAUNCH_BLOCKING", "0") not in ("", "0"):
+        yield "CUDA_LAUNCH_BLOCKING, with which the host waits for each kernel"
+
+
 def _with_quota(environment: Environment, quota: QuotaUse) -> Environment:
     """Add the periods and the time in which a CPU quota stopped its group."""
     return replace(
@@ -175,13 +194,6 @@ def _descendants_s() -> float:
     descendants = none_on_error(lambda: psutil.Process().children(recursive=True)) or []
     times = [none_on_error(process.cpu_times) for process in descendants]
     return sum(cpu_times.user + cpu_times.system for cpu_times in times if cpu_times)
-
-
-def _percent(begin_s: float | None, end_s: float | None, span_s: float, own_s: float = 0.0) -> float | None:
-    """Return the increase of a time over a span without the worker's own, in percent of one CPU."""
-    if begin_s is None or end_s is None or span_s < MIN_SPAN_S:
-        return None
-    return round(100 * max(0.0, end_s - begin_s - own_s) / span_s, 1)
 
 
 def _increase(begin: int | None, end: int | None) -> int | None:

@@ -19,9 +19,8 @@ from benchtui.engine.devices import oom
 from benchtui.engine.devices.base import Device
 from benchtui.engine.devices.registry import open_device
 from benchtui.engine.exception_text import blames_child, described, text_of
-from benchtui.engine.executor import WorkerEvent
 from benchtui.engine.files.digests import used_files
-from benchtui.engine.job import Job, LeftThreads, StepCostReport
+from benchtui.engine.job import Job, LeftThreads, StepCostReport, WorkerEvent
 from benchtui.engine.line_protocol import send
 from benchtui.engine.models import attention, precision
 from benchtui.engine.models.backends.opening import Opened
@@ -39,7 +38,7 @@ from benchtui.engine.workloads.base import Workload
 from benchtui.engine.workloads.own import task as own
 from benchtui.sessions.analysis.applied_options import unapplied_options
 from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
-from benchtui.sessions.events import CaseFinished, CasePrepared, Explained, Outcome, Phase, Steps
+from benchtui.sessions.events import CaseFinished, CasePrepared, Explained, Outcome, Phase
 from benchtui.sessions.library import artifacts
 from benchtui.sessions.payloads import Compiling, Effective, Memory, StepCost
 from benchtui.sessions.sweep import custom_task, named_values
@@ -124,7 +123,9 @@ class _Case:
         show_fused_kernels()
         device, workload = self._prepare()
         rules = self._job.sweep.measure.for_device(self._job.config.device)
-        warm_up(workload, device, rules, msgspec.structs.replace(self._recorder("warmup"), emit=_discard))
+        warm_up(
+            workload, device, rules, msgspec.structs.replace(self._recorder("warmup"), emit=lambda steps: None)
+        )
         throughput = rules.mode == "throughput"
         if opened := self._opaque(workload):
             profile = profile_backend(workload, opened, device, Path(self._job.scratch))
@@ -139,12 +140,11 @@ class _Case:
         Raises CaseSkippedError for a trace, which only torch's profiler writes.
         """
         config = self._job.config
-        opened: Opened | None = getattr(workload, "opened", None)
-        if opened is None or config.device != "cpu":
+        if workload.opened is None or config.device != "cpu":
             return None
         if self._job.trace:
             raise CaseSkippedError(f"only torch's profiler writes traces, and {config.backend} is opaque to it")
-        return opened
+        return workload.opened
 
     def _prepare(self) -> tuple[Device, Workload]:
         """Apply the options, load model and data, and send ``CasePrepared``."""
@@ -162,7 +162,7 @@ class _Case:
                 effective=effective,
                 marks=(*workload.marks, *self._unapplied(effective)),
                 load_s=monotonic() - begin_s,
-                artifact=opened.artifact if (opened := getattr(workload, "opened", None)) else None,
+                artifact=workload.opened.artifact if workload.opened else None,
                 files=used_files(job.sweep, job.config, workload.data),
                 samples_per_step=workload.samples,
                 task=None if custom_task(job.sweep.task) else job.sweep.task,
@@ -326,10 +326,6 @@ def _limit_tokenizer_threads(count: int) -> None:
     if count:
         os.environ["RAYON_NUM_THREADS"] = str(count)
         os.environ["TOKENIZERS_PARALLELISM"] = "false" if count == 1 else "true"
-
-
-def _discard(event: Steps) -> None:
-    """Discard the steps of a warm-up that isn't recorded."""
 
 
 def _unsteady(compiling: Compiling | None) -> tuple[str, ...]:

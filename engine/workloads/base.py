@@ -1,11 +1,13 @@
-"""Workload protocol: a task prepared for one case, its steps and their counts."""
+"""Workload: a task prepared for one case, its steps and their counts."""
 
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 import torch
 
 from benchtui.engine.devices.base import Lap
+from benchtui.engine.models.backends.opening import Opened
+from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import AnswerKind, Data, Effective, Model, RequestTimes
 
 
@@ -37,46 +39,45 @@ class Output(msgspec.Struct, frozen=True):
     """Version of the probe. Answers to other versions can't be compared."""
 
 
-class Workload(Protocol):
+class Workload:
     """A task prepared on a device for one case."""
 
     model: Model
-    data: Data | None
+    data: Data | None = None
     effective: Effective
     samples: int
     """Samples per step."""
-    accumulated: int
+    accumulated = 1
     """Batches whose gradients a step accumulates; 1 if it accumulates none."""
-    new_tokens: int | None
+    new_tokens: int | None = None
     """Tokens generated per sample. None if the task generates none."""
-    kv_cache_mb: float | None
+    kv_cache_mb: float | None = None
     """KV cache of a batch at the end of a step, in units of 10**6 bytes. None before the first step."""
-    marks: tuple[str, ...]
+    opened: Opened | None = None
+    """Network in a backend other than torch."""
+    marks: tuple[str, ...] = ()
     """Caveats that a reader of the results must know. Read again after ``end_measuring``."""
 
     def read_back(self) -> Effective:
         """Return the applied options. Called again after measuring, once it is known whether torch compiled."""
-        ...
+        raise NotImplementedError
 
     def begin_warmup(self) -> None:
         """Prepare for the first warm-up step, so that the device isn't idle between warm-up and measuring."""
-        ...
 
     def begin_measuring(self) -> None:
         """Prepare for the first measured step. Every case measures the same batches, whatever its warm-up."""
-        ...
 
     def end_measuring(self) -> None:
         """Complete ``marks`` after the last measured step."""
-        ...
 
     def step(self, lap: Lap) -> Any:  # noqa: ANN401  (differs by task; only ``count`` reads it)
         """Run one step, calling ``lap(part)`` at the end of each part. Return what ``count`` needs."""
-        ...
+        raise NotImplementedError
 
     def partial_step(self, lap: Lap, batches: int) -> Any:  # noqa: ANN401  (as above)
         """Run a step that accumulates only this many batches."""
-        ...
+        raise NotImplementedError
 
     def repeat_step(self, padded_tokens: int, *, one_batch: bool = False) -> int | None:
         """Repeat the batches of a step with about this many tokens in all further steps.
@@ -85,11 +86,11 @@ class Workload(Protocol):
         padding; None if the task doesn't choose its batches. Raises BenchtuiError if the operations of a step
         can't be counted.
         """
-        ...
+        return None
 
     def count(self, done: Any) -> StepCounts:  # noqa: ANN401  (as above)
         """Return the counts of a step from its return value. Called outside the timed span."""
-        ...
+        raise NotImplementedError
 
     def answer(self, step_s: float) -> Output:
         """Answer the probe, the same input for every case of this sequence length, whatever its batch size.
@@ -97,4 +98,4 @@ class Workload(Protocol):
         Called after the last measured step, and possibly never. ``step_s`` is the mean time of a step.
         Raises BenchtuiError if the task has no answer, or if it would take too long.
         """
-        ...
+        raise BenchtuiError("this task has no answer to compare")

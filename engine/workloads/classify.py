@@ -1,26 +1,23 @@
-"""Sequence classification: tokenize a batch, copy it to the device, forward pass, copy the logits back."""
+"""Classification of texts or images: prepare a batch, copy it to the device, forward pass, copy logits back."""
 
 from typing import Any, ClassVar
 
 import torch
-from transformers import AutoModelForSequenceClassification
+from transformers import AutoModelForImageClassification, AutoModelForSequenceClassification
 
-from benchtui.engine.devices.base import Device, Lap
+from benchtui.engine.devices.base import Lap
+from benchtui.engine.models.network import Architecture
 from benchtui.engine.workloads.base import Output
+from benchtui.engine.workloads.inputs.signals import SignalBatches, image_batches
 from benchtui.engine.workloads.transformer_task import NetworkTask, StepOutput
-from benchtui.sessions.sweep import Config, Sweep, task_named
+from benchtui.sessions.sweep import Sweep, task_named
 
 
 class Classify(NetworkTask):
     """A transformers sequence-classification model."""
 
     auto: ClassVar[Any] = AutoModelForSequenceClassification
-    """Class that loads the network."""
     probe_rows = 16
-
-    def __init__(self, sweep: Sweep, config: Config, device: Device) -> None:
-        """Load model and batches. Raises BenchtuiError if either is unavailable."""
-        super().__init__(sweep, config, device, self.auto)
 
     def step(self, lap: Lap) -> StepOutput:
         """Classify the next batch."""
@@ -49,3 +46,20 @@ class Classify(NetworkTask):
             with torch.inference_mode(), self._autocast():
                 logits.append(self._forward(**batch.inputs).logits[: batch.rows].float().cpu())
         return Output("logits", torch.cat(logits), self._shortened)
+
+
+class Image(Classify):
+    """A transformers image-classification model, fed with random images."""
+
+    auto = AutoModelForImageClassification
+
+    def step(self, lap: Lap) -> StepOutput:
+        """Classify the next batch."""
+        super().step(lap)
+        return StepOutput(())  # an image has no tokens to count
+
+    def _require_room(self, architecture: Architecture) -> None:
+        """Do nothing: images have no sequence length."""
+
+    def _make_batches(self, sweep: Sweep, architecture: Architecture) -> SignalBatches:
+        return image_batches(architecture.location, architecture.config, self._config.batch_size)

@@ -33,13 +33,14 @@ class Embed(NetworkTask):
     Of a model of texts and images, such as CLIP, it is the text part.
     """
 
+    auto = AutoModel
     probe_rows = 16
     output = "last_hidden_state"
     _pooling = "mean"
 
     def __init__(self, sweep: Sweep, config: Config, device: Device) -> None:
         """Load model and batches. Raises BenchtuiError if either is unavailable."""
-        super().__init__(sweep, config, device, AutoModel)
+        super().__init__(sweep, config, device)
         taken = inspect.signature(self._network.forward).parameters
         self._options = {"use_cache": False} if "use_cache" in taken else {}
 

@@ -33,6 +33,7 @@ class Generate(NetworkTask):
     same shape, while prompts may differ in length.
     """
 
+    auto = AutoModelForCausalLM
     padding_side: Side = "left"
     generates = True
     _cache_type: str | None = None
@@ -43,7 +44,7 @@ class Generate(NetworkTask):
 
     def __init__(self, sweep: Sweep, config: Config, device: Device) -> None:
         """Load model and batches. Raises BenchtuiError if either is unavailable."""
-        super().__init__(sweep, config, device, AutoModelForCausalLM)
+        super().__init__(sweep, config, device)
         self._drafting = (
             None if config.draft == "off" else drafts.Drafting(self._network, config, sweep.weights)
         )

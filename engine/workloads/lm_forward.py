@@ -3,10 +3,9 @@
 import torch
 from transformers import AutoModelForCausalLM
 
-from benchtui.engine.devices.base import Device, Lap
+from benchtui.engine.devices.base import Lap
 from benchtui.engine.workloads.base import MOST_VALUES, Output
 from benchtui.engine.workloads.transformer_task import NetworkTask, StepOutput
-from benchtui.sessions.sweep import Config, Sweep
 
 POSITIONS = 128
 """Positions of the probe whose logits are compared, over all rows. At least 100, for a 99th percentile; fewer
@@ -16,9 +15,7 @@ only if the vocabulary is large."""
 class LmForward(NetworkTask):
     """Logits for every position of a batch of sequences."""
 
-    def __init__(self, sweep: Sweep, config: Config, device: Device) -> None:
-        """Load model and batches. Raises BenchtuiError if either is unavailable."""
-        super().__init__(sweep, config, device, AutoModelForCausalLM)
+    auto = AutoModelForCausalLM
 
     def step(self, lap: Lap) -> StepOutput:
         """Run one pass over the next batch."""

@@ -31,6 +31,7 @@ class LmTrain(NetworkTask):
     ``optimizer``, and a step whose gradients overflow leaves the weights unchanged.
     """
 
+    auto = AutoModelForCausalLM
     _ready = False
     """Whether there is an optimizer. The base class reads the options back before it is created."""
     _adapters: list[torch.Tensor] | None = None
@@ -38,7 +39,7 @@ class LmTrain(NetworkTask):
 
     def __init__(self, sweep: Sweep, config: Config, device: Device) -> None:
         """Load model and batches. Raises BenchtuiError if either is unavailable."""
-        super().__init__(sweep, config, device, AutoModelForCausalLM)
+        super().__init__(sweep, config, device)
         config = self._config
         self.accumulated = config.accumulation
         self.samples = config.batch_size * self.accumulated

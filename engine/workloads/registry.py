@@ -4,10 +4,9 @@ from collections.abc import Callable
 
 from benchtui.engine.devices.base import Device
 from benchtui.engine.workloads.base import Workload
-from benchtui.engine.workloads.classify import Classify
+from benchtui.engine.workloads.classify import Classify, Image
 from benchtui.engine.workloads.embed import Embed
 from benchtui.engine.workloads.generate import Generate
-from benchtui.engine.workloads.image import Image
 from benchtui.engine.workloads.lm_forward import LmForward
 from benchtui.engine.workloads.lm_train import LmTrain
 from benchtui.engine.workloads.own.task import CustomTask

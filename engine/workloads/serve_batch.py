@@ -50,6 +50,7 @@ class ServeBatch(NetworkTask):
     The paged cache has room for all requests of a step, and prefixes aren't shared: all steps do the same work.
     """
 
+    auto = AutoModelForCausalLM
     generates = True
     _generated_tokens = 0
     """Number of tokens generated for a request of the last step."""
@@ -61,7 +62,7 @@ class ServeBatch(NetworkTask):
                 "serve-batch needs continuous batching, which requires transformers 5 or later"
             )
         self._mixes = sweep.dataset == SYNTHETIC
-        super().__init__(sweep, config, device, AutoModelForCausalLM)
+        super().__init__(sweep, config, device)
         self._manager = self._start()
         self.effective = self.read_back()
 

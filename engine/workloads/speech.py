@@ -31,7 +31,7 @@ class Speech(NetworkTask):
 
     def __init__(self, sweep: Sweep, config: Config, device: Device) -> None:
         """Load model and batches. Raises BenchtuiError if either is unavailable."""
-        super().__init__(sweep, config, device, _auto_class)
+        super().__init__(sweep, config, device)
         if config.new_tokens and not self._decodes:
             raise CaseSkippedError(
                 f"new_tokens={config.new_tokens}: {self.model.architecture} generates no tokens"
@@ -90,6 +90,9 @@ class Speech(NetworkTask):
         self._generated_tokens = len(tokens)
         return torch.cat(tokens, 1)
 
+    def _auto(self) -> Any:  # noqa: ANN401
+        return AutoModelForSpeechSeq2Seq if self._decodes else AutoModelForCTC
+
     def _first_tokens(self, clips: int) -> torch.Tensor:
         """Return the token that each decoder starts from, with shape (clips, 1)."""
         start = getattr(self._network.config, "decoder_start_token_id", None) or 0
@@ -113,7 +116,3 @@ class Speech(NetworkTask):
             raise CaseSkippedError(
                 f"{self._config.compile} uses CUDA graphs, which require fixed shapes, but the cache grows"
             )
-
-
-def _auto_class(config: Any) -> Any:  # noqa: ANN401  (a configuration and one of transformers' Auto classes)
-    return AutoModelForSpeechSeq2Seq if getattr(config, "is_encoder_decoder", False) else AutoModelForCTC

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 from itertools import cycle
-from types import FunctionType
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 import torch
@@ -16,10 +15,10 @@ from benchtui.engine.job import THROUGHPUT_BLOCK
 from benchtui.engine.models import attention, compilation, loading, precision, quantization
 from benchtui.engine.models.backends.opening import Opened, open_backend
 from benchtui.engine.models.network import Architecture, load_network
-from benchtui.engine.workloads.base import Output, StepCounts
+from benchtui.engine.workloads.base import StepCounts, Workload
 from benchtui.engine.workloads.inputs.batches import Batches, Side, SyntheticBatches, TextBatches, find_step
 from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
-from benchtui.sessions.payloads import Data, Effective
+from benchtui.sessions.payloads import Effective
 from benchtui.sessions.sweep import SYNTHETIC, Config, Sweep, task_named
 from benchtui.sessions.sweep.options import BY_NAME
 
@@ -56,30 +55,25 @@ class StepOutput(msgspec.Struct, frozen=True):
     """Scalar on the device. None if the task has no loss."""
 
 
-class NetworkTask:
+class NetworkTask(Workload):
     """Network and batches of one case. A subclass defines the step."""
 
+    auto: ClassVar[Any]
+    """One of transformers' Auto classes, which loads the network."""
     padding_side: Side = "right"
-    kv_cache_mb: float | None = None
-    accumulated = 1
     generates = False
     """Whether each sample is a prompt, followed by new tokens."""
     probe_rows = 4
     """Number of rows at the start of the data set that form the probe."""
     output = "logits"
     """Name of the network's output that the task reads."""
-    opened: Opened | None = None
-    """Network in a backend other than torch."""
     _shortened: str | None = None
     """What the probe consists of if there isn't time for all of it."""
     _splits = False
     """Whether the probe is fed as a part of a batch, because a whole one would take too long."""
 
-    def __init__(self, sweep: Sweep, config: Config, device: Device, auto: Any) -> None:  # noqa: ANN401  (one of transformers' Auto classes)
-        """Load network and batches. Raises BenchtuiError if either is unavailable.
-
-        ``auto`` may be a function that returns the class for a configuration.
-        """
+    def __init__(self, sweep: Sweep, config: Config, device: Device) -> None:
+        """Load network and batches. Raises BenchtuiError if either is unavailable."""
         self._config = config = sweep.resolve(config)
         self._device = device.torch_device
         self._task = sweep.task
@@ -88,7 +82,6 @@ class NetworkTask:
         self._results: torch.Tensor | None = None
         self.samples = config.batch_size
         self.new_tokens = config.new_tokens if self.generates else None
-        """Tokens generated per sample. None if the task generates none."""
         location = loading.locate(config.model, sweep.weights)
         configuration = loading.load("configuration", location, AutoConfig.from_pretrained)
         configuration.architectures = configuration.architectures or []  # iterated over for some types
@@ -96,14 +89,17 @@ class NetworkTask:
         self._require_room(architecture)
         self._batches = self._make_batches(sweep, architecture)
         self._draw = self._batches.draw
-        auto = auto(configuration) if isinstance(auto, FunctionType) else auto
-        self._load = partial(load_network, auto, architecture, sweep, config)
+        self._load = partial(load_network, self._auto(), architecture, sweep, config)
         network = self._load(self._device)
         self.model = network.model
-        self.data: Data | None = self._batches.data
-        self.marks: tuple[str, ...] = (*network.marks, *self._batches.marks)
+        self.data = self._batches.data
+        self.marks = (*network.marks, *self._batches.marks)
         self._network = self._extend(network.module)
-        self._call = self._open_backend() if config.backend != "torch" else self._compile()
+        self._call = (
+            self._open_backend()
+            if config.backend != "torch"
+            else compilation.compile_network(self._network, config.compile)
+        )
         self._called = False
         self._shorter = self._padded = self._packed = False
         if config.padding == "packed":
@@ -145,13 +141,6 @@ class NetworkTask:
         """Return to the first batch."""
         self._batches.rewind()
 
-    def end_measuring(self) -> None:
-        """Do nothing: the marks are complete."""
-
-    def partial_step(self, lap: Lap, batches: int) -> StepOutput:
-        """Raise AssertionError: without accumulation there are no partial steps."""
-        raise AssertionError("the task doesn't accumulate batches")
-
     def count(self, done: StepOutput) -> StepCounts:
         """Count a step's tokens by its attention masks, plus generated tokens, and read its loss.
 
@@ -177,10 +166,6 @@ class NetworkTask:
         repeated = cycle(batches)
         self._draw = lambda lap: next(repeated)
         return copies * step + self._generated
-
-    def answer(self, step_s: float) -> Output:
-        """Raise BenchtuiError. Only subclasses that define an answer have one."""
-        raise BenchtuiError("this task has no answer to compare")
 
     def _probe(self, step_s: float) -> Iterator[ProbeBatch]:
         """Yield batches with the first rows of the data set. Raises BenchtuiError if one takes too long."""
@@ -223,8 +208,8 @@ class NetworkTask:
                 " spent on it"
             )
 
-    def _compile(self) -> Any:  # noqa: ANN401  (as in compile_network)
-        return compilation.compile_network(self._network, self._config.compile)
+    def _auto(self) -> Any:  # noqa: ANN401
+        return self.auto
 
     def _open_backend(self) -> Opened:
         """Return the network in the case's backend. Torch's weights are freed."""

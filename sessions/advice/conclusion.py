@@ -71,6 +71,11 @@ class Conclusion(msgspec.Struct, frozen=True, kw_only=True):
         return self.choice.recommended
 
     @property
+    def better_than_baseline(self) -> bool:
+        """Whether the best case is surely better than its baseline, even if another one may be the best."""
+        return self.against_baseline is not None and self.against_baseline.verdict is Verdict.FASTER
+
+    @property
     def starred(self) -> bool:
         """Whether the case is marked as the one to run: decided, and chosen from several."""
         return self.decided and self.choice.runner_up is not None

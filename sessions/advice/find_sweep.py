@@ -56,6 +56,19 @@ class FindRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Entries of the sweep that the user sets, as ``key=value``."""
 
 
+def within(sweep: Sweep, budget_s: float | None) -> Sweep:
+    """Return a search of a sweep's cases with this time limit; without a limit, the sweep as it is."""
+    if budget_s is None:
+        return sweep
+    wait_s = min(sweep.run.wait_for_quiet_s or 0.0, _longest_wait_s(budget_s))
+    return replace(
+        sweep,
+        find=sweep.find or Find(),
+        measure=replace(sweep.measure, rounds=1, rounds_auto=True),
+        run=replace(sweep.run, budget_s=budget_s, wait_for_quiet_s=wait_s),
+    )
+
+
 def search_of(sweep: Sweep, support: DeviceSupport) -> Sweep:
     """Return a search for the best case of a sweep's model, with its task, texts and lengths.
 

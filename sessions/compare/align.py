@@ -177,7 +177,8 @@ def by_change(rows: Iterable[AlignedCase]) -> list[AlignedCase]:
     """Sort rows by how far their ratio is from 1, the largest changes first."""
 
     def change(row: AlignedCase) -> float:
-        return abs(log(row.ratio.value)) if row.ratio and row.ratio.value > 0 else 0.0
+        shown = row.ratio.shown if row.ratio else None
+        return abs(log(shown)) if shown and shown > 0 else 0.0
 
     return sorted(rows, key=change, reverse=True)
 

@@ -29,36 +29,8 @@ GROUPS = ("machine", "software", "work", "settings")
 MEMORY_SHARE = 0.01
 """Relative difference in memory size that is ignored: kernels reserve different amounts for themselves."""
 
-READABLE = (
-    "hostname",
-    "platform",
-    "python",
-    "processor",
-    "cpu_count",
-    "virtual",
-    "memory_mb",
-    "governor",
-    "core_types",
-    "numa_nodes",
-    "driver",
-    "environment",
-)
-"""Fields of a host that are null only if they couldn't be read. A null container limit means no limit."""
-GPU_READABLE = (
-    "uuid",
-    "memory_mb",
-    "power_limit_w",
-    "mig",
-    "persistence",
-    "ecc",
-    "pcie",
-    "numa_node",
-    "graphics_clock_mhz",
-    "memory_clock_mhz",
-    "application_clock_mhz",
-    "application_memory_clock_mhz",
-)
-"""Fields of a GPU that are null only if they couldn't be read."""
+LIMITS = ("container_cpus", "container_memory_mb")
+"""Fields of a host that are null if there is no limit. Any other null couldn't be read."""
 
 R = TypeVar("R", bound=msgspec.Struct)
 Facts = dict[tuple[str, str], str]
@@ -150,14 +122,14 @@ def _changed(
 def _with_readable(host: Host, other: Host) -> Host:
     """Return a host whose unreadable values are replaced by those from another state of the same machine."""
     others = {(gpu.index, gpu.name): gpu for gpu in other.gpus}
-    gpus = (_filled(gpu, others.get((gpu.index, gpu.name), gpu), GPU_READABLE) for gpu in host.gpus)
-    return structs.replace(_filled(host, other, READABLE), gpus=tuple(gpus))
+    gpus = (_filled(gpu, others.get((gpu.index, gpu.name), gpu)) for gpu in host.gpus)
+    return structs.replace(_filled(host, other), gpus=tuple(gpus))
 
 
-def _filled(record: R, other: R, fields: Sequence[str]) -> R:
-    """Return a record in which null values of the given fields are replaced by those of another record."""
-    missing = [name for name in fields if getattr(record, name) is None]
-    return structs.replace(record, **{name: getattr(other, name) for name in missing})
+def _filled(record: R, other: R) -> R:
+    """Return a record in which values that couldn't be read are replaced by those of another record."""
+    values = {name: getattr(other, name) for name in record.__struct_fields__ if getattr(record, name) is None}
+    return structs.replace(record, **{name: value for name, value in values.items() if name not in LIMITS})
 
 
 def _started_on(host: Host, version: str | None, start: SessionStarted) -> Session:
@@ -180,10 +152,7 @@ def _facts(session: Session) -> Facts:
 
 def _clocks(session: Session) -> Iterator[Fact]:
     for gpu in session.start.host.gpus:
-        clocks = {
-            "clock": gpu.graphics_clock_mhz,
-            "memory clock": gpu.memory_clock_mhz,
-        }
+        clocks = {"clock": gpu.graphics_clock_mhz, "memory clock": gpu.memory_clock_mhz}
         for name, mhz in clocks.items():
             if mhz is not None:
                 yield f"GPU {gpu.index} {name}", f"{mhz:,.0f} MHz"

@@ -36,12 +36,14 @@ def overall(
     Its interval follows from the differences between the ratios (Student's t on their logarithms), which hold
     the noise of every process and also what a change does to one case and not to another. What is common to
     all cases is added: the variance between two sessions, and a change in the speed of the machine. Disturbed
-    cases and those without an interval are left out while there are enough others.
+    cases and those without an interval are left out while there are enough others; those whose ratio isn't
+    shown, while there are any others.
     """
     ratios = [pair.ratio for pair in pairs if pair.ratio and pair.ratio.value > 0]
     if not ratios:
         return None
-    quiet = _enough([ratio for ratio in ratios if set(ratio.outside) <= {MACHINE_SPEED}], ratios)
+    shown = [ratio for ratio in ratios if ratio.shown is not None] or ratios
+    quiet = _enough([ratio for ratio in shown if set(ratio.outside) <= {MACHINE_SPEED}], shown)
     used = _enough([ratio for ratio in quiet if ratio.bounds], quiet)
     mean = _geometric_mean(used)
     speedups = [each for each in machine_speedups if each]

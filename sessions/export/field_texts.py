@@ -16,7 +16,7 @@ FIELDS = {
     "axes": "Values of each option; every combination is a case.",
     "base": "Case of the base.",
     "baseline": "Case that the others are compared with.",
-    "best_case": "Name of the case with the highest throughput.",
+    "best_case": "Name of the recommended case.",
     "best_ms": "Percentile of the best case, in milliseconds.",
     "best_samples_per_s": "Throughput of that case.",
     "budget": "Maximum time of the whole sweep.",

@@ -71,6 +71,8 @@ _OF_OPTION = re.compile(
     r"((?:bs|b|batch|batch[ _-]?size|seq|seq[ _-]?len|sequence[ _-]?length|threads)?[ =_-]*)\d+", re.IGNORECASE
 )
 """Column that is a value of an option; without a name, the batch size."""
+_OF_OPTION_IN_UNIT = re.compile(r"(?i)(?:bs?|batch(?:[ _-]?size)?)[ =_-]*\d+[ _(\[]*(?:[mun]?s|sec)[)\]]?")
+"""Column of times at a batch size, such as ``bs8_ms``."""
 _WITH_STATISTICS = ("step", "first_token", "per_token", "request")
 _UNIT = re.compile(
     rf"(?:[\s_(\[<./-]|^)({'|'.join(UNIT_NAMES)})"
@@ -90,6 +92,7 @@ def propose(source: Source) -> FileMap | None:
     Cases may be records, items of a list in the only one, columns for the values of an option, or, in a table with
     a quantity in each row, the whole file. Raises BenchtuiError if nothing states a unit.
     """
+    _refuse_wide(source, _OF_OPTION_IN_UNIT)
     for shape in _shapes(source):
         found = rows_of(source.beginning, shape)[:100]
         columns = _proposed(found, named=shape.rows == "*")
@@ -100,13 +103,18 @@ def propose(source: Source) -> FileMap | None:
                 columns["*"] = "name"
             steps = {column: re.sub(r"^step(?!s)", "steps", str(name)) for column, name in columns.items()}
             return structs.replace(shape, columns=steps if shape.gather else columns)
-    wide = [name for name in source.first if _OF_OPTION.fullmatch(name)]
+    _refuse_wide(source, _OF_OPTION)
+    return None
+
+
+def _refuse_wide(source: Source, values: re.Pattern[str]) -> None:
+    """Raise BenchtuiError if several columns are values of an option. A map can say what their cells are."""
+    wide = [name for name in source.first if values.fullmatch(name)]
     if len(wide) > 1:
         raise BenchtuiError(
             f"{source.path}: the columns {', '.join(wide[:3])} … are values of an option, and nothing says what their"
             f" cells are: say it with --map, such as --map '{_pattern(wide[0])}=batch_size:step_ms'"
         )
-    return None
 
 
 def column_without_numbers(source: Source) -> str | None:
@@ -125,8 +133,8 @@ def column_of_minutes_or_minimum(source: Source) -> str | None:
 
 
 def _pattern(column: str) -> str:
-    """Return the pattern of columns that differ only in the number at their end."""
-    return f"{column.rstrip('0123456789')}[0-9]*"
+    """Return the pattern of columns that differ only in their number, which a unit may follow."""
+    return re.sub(r"\d+(?=\D*$)", "[0-9]*", column)
 
 
 def _shapes(source: Source) -> Iterator[FileMap]:

@@ -126,9 +126,8 @@ def _table(path: Path, text: str, remarks: list[str]) -> Source:
     rows, more = tables.parse(text)
     if not rows:
         _refuse_malformed(path, text)
-        raise BenchtuiError(
-            f"{path}: neither JSON nor a table with a header and rows of numbers with as many cells"
-        )
+        cause = "neither JSON nor a table with a header and rows of numbers with as many cells"
+        raise BenchtuiError(f"{path}: {cause if text.strip() else 'the file is empty'}")
     records = [Record(f"{path}, line {line}", row) for line, row in rows]
     return Source(path, tuple(records), (*remarks, *more), table=True)
 

@@ -113,10 +113,30 @@ def unused(days: float) -> list[Stored]:
 
 @contextmanager
 def locked(path: Path, *, wait: bool) -> Iterator[None]:
-    """Lock an artifact. Raises BlockingIOError if another process has it locked, unless ``wait``."""
-    descriptor = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    """Lock an artifact. Raises BlockingIOError if another process has it locked, unless ``wait``.
+
+    The lock's file is removed if there is no artifact afterwards. Only its holder removes it.
+    """
+    file = path.with_suffix(".lock")
+    descriptor = _lock(file, wait=wait)
     try:
-        lock(descriptor, wait=wait)
         yield
     finally:
+        if not path.exists():
+            file.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def _lock(file: Path, *, wait: bool) -> int:
+    """Return the descriptor of the locked file. One that was removed while waiting locks nothing: try again."""
+    while True:
+        descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            lock(descriptor, wait=wait)
+            with suppress(FileNotFoundError):
+                if os.path.samestat(file.stat(), os.fstat(descriptor)):
+                    return descriptor
+        except OSError:
+            os.close(descriptor)
+            raise
         os.close(descriptor)

@@ -63,11 +63,11 @@ def speedups(data: PlotData) -> Plan | SkippedPlot:
 
 
 def case_speedups(data: PlotData) -> list[CaseSpeedup]:
-    """Return every case except the baselines, fastest first."""
+    """Return every case with a ratio to show to its baseline, fastest first."""
     held = ((data.baselines.get(result.config.work), result) for result in data.results)
     ratios = ((result, throughput_ratio(base, result)) for base, result in held if base and base is not result)
-    speedups_by_case = [CaseSpeedup(result, ratio) for result, ratio in ratios if ratio]
-    return sorted(speedups_by_case, key=lambda place: -place.ratio.value)
+    shown = [CaseSpeedup(result, ratio) for result, ratio in ratios if ratio and ratio.shown is not None]
+    return sorted(shown, key=lambda place: -place.ratio.value)
 
 
 def compiling(data: PlotData) -> Plan | SkippedPlot:

@@ -66,7 +66,7 @@ def case_ratios(compared: SessionComparison) -> list[tuple[str, Ratio]]:
         )
         for against in compared.against
         for row in by_change(against.compared)
-        if (ratio := row.ratio)
+        if (ratio := row.ratio) and ratio.shown is not None
     ]
 
 

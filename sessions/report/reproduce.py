@@ -54,7 +54,11 @@ def recipe(session: Session) -> tuple[tuple[Fact, ...], Code | None] | None:
     environment = ", ".join(f"{name}={value}" for name, value in variables.items())
     snippet = f"; {CODE}" if start.sweep.task in AUTO_CLASSES else ""
     drawn = None if custom_task(start.sweep.task) else SEEDS
-    sweep, problem = _sweep(session)
+    sweep, problem = None, ""
+    try:
+        sweep = code(toml_of(start.sweep), "toml")
+    except BenchtuiError as error:
+        problem = str(error)
     return (
         facts(
             ("Command", COMMAND if sweep else None),
@@ -78,14 +82,6 @@ def _versions(session: Session) -> list[str]:
         custom = custom_task(start.sweep.task)
         versions |= {"torch": runtime.torch, "transformers": None if custom else runtime.transformers}
     return [f"{name} {versions[name]}" for name in VERSIONED if versions.get(name)]
-
-
-def _sweep(session: Session) -> tuple[Code | None, str | None]:
-    """Return the sweep as code, or why it can't be written."""
-    try:
-        return code(toml_of(session.start.sweep), "toml"), None
-    except BenchtuiError as error:
-        return None, str(error)
 
 
 def _with_absolute_paths(session: Session) -> Sweep:

@@ -340,10 +340,16 @@ def typical_ms(case: CaseState, metrics: Metrics) -> float:
     The geometric mean of the medians of the rounds that nothing disturbed, or of all if there are none; the
     mean if a source that kept no steps reports no median.
     """
-    latency, medians = metrics.latency_ms, metrics.rounds_ms
-    if len(medians) > 1 and case.steps_measured and min(medians) > 0:
-        return geometric_mean(undisturbed(case, medians) or medians)
-    return latency.mean if latency.median is None else latency.median
+    latency = metrics.latency_ms
+    whole = latency.mean if latency.median is None else latency.median
+    return typical_of_rounds(case, metrics.rounds_ms) or whole
+
+
+def typical_of_rounds(case: CaseState, medians: Sequence[float]) -> float | None:
+    """Return the typical step from the medians of several measured rounds; None from fewer."""
+    if len(medians) < 2 or not case.steps_measured or not min(medians) > 0:
+        return None
+    return geometric_mean(undisturbed(case, medians) or medians)
 
 
 def rate_bounds(metrics: Metrics, evidence: Sampled) -> tuple[float, float] | None:

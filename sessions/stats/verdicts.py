@@ -98,6 +98,11 @@ class Ratio(msgspec.Struct, frozen=True):
     """Whether files of step, model or dataset changed between the cases, or between rounds of one."""
 
     @property
+    def shown(self) -> float | None:
+        """The value; None if something outside the cases may have changed it by any amount."""
+        return None if self.bounds is None and self.outside else self.value
+
+    @property
     def low(self) -> float | None:
         """Lower bound of the 95% interval; None without an interval."""
         return self.bounds.low if self.bounds else None

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -130,11 +130,5 @@ def _shape(config: Mapping[str, Any]) -> ModelShape | None:
 
 def _number(config: Mapping[str, Any], *names: str) -> int:
     """Return the first positive whole number of these entries; 0 without one."""
-    return next(_numbers(config, names), 0)
-
-
-def _numbers(config: Mapping[str, Any], names: tuple[str, ...]) -> Iterator[int]:
-    for name in names:
-        value = config.get(name)
-        if isinstance(value, int) and 0 < value <= LARGEST:
-            yield value
+    values = (config.get(name) for name in names)
+    return next((value for value in values if isinstance(value, int) and 0 < value <= LARGEST), 0)

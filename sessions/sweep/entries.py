@@ -17,9 +17,11 @@ from benchtui.sessions.sweep import named_values, options, ranges
 from benchtui.sessions.sweep.library_names import (
     ALIASES,
     TASK_ALIASES,
+    TASK_HINTS,
     entry_hint,
     entry_named,
     flags,
+    value_named,
     value_names,
 )
 from benchtui.sessions.sweep.model import (
@@ -193,7 +195,12 @@ def _matching(pattern: str, problem: str, *exceptions: str) -> Check:
 
 def _devices(problem: str, *exceptions: str) -> Check:
     check = _matching(r"cpu|cuda:(0|[1-9]\d{0,3})", f"is not a device; allowed: {problem}", *exceptions)
-    return lambda word, where: check("cuda:0" if word in ("cuda", "gpu") else word, where)
+
+    def named(word: str, where: str) -> str:
+        device = word.lower().replace("gpu", "cuda")
+        return check({"cuda": "cuda:0", "cuda:all": ALL_GPUS}.get(device, device), where)
+
+    return named
 
 
 def _machines(problem: str, *exceptions: str) -> Check:
@@ -220,7 +227,7 @@ def _task(value: object, where: str) -> str:
     if custom_task(task):
         return task
     try:
-        return ranges.one_of(ranges.Words((AUTO, *TASKS), TASK_ALIASES))(task, where)
+        return ranges.one_of(ranges.Words((AUTO, *TASKS), TASK_ALIASES, TASK_HINTS))(task, where)
     except BenchtuiError as error:
         raise BenchtuiError(f'{error}, or a step of your own as "file.py:function"') from error
 
@@ -229,21 +236,21 @@ def _optimizer(value: object) -> object:
     """Return the optimizer that a name stands for; ``fused`` and ``foreach`` stay, as in older sessions."""
     if not isinstance(value, str) or value in get_args(Optimizer):
         return value
-    return ALIASES["optimizer"].get(value.strip(), value)
+    return value_named("optimizer", value.strip())
 
 
 def _words(check: Check) -> Parser:
     return lambda value, where: ranges.words(value, where, check)
 
 
-def _or_auto(entry: Entry, auto: object = AUTO) -> Entry:
-    """Return an entry that may be ``auto`` as well, and what it then is in the sweep."""
+def _or(word: str, entry: Entry, meaning: object, *others: object) -> Entry:
+    """Return an entry that also accepts a word or the other values; ``meaning`` is what the sweep then has."""
 
     def parse(value: object, where: str) -> object:
         try:
-            return auto if value == AUTO else entry.parse(value, where)
+            return meaning if value in (word, *others) else entry.parse(value, where)
         except BenchtuiError as error:
-            raise BenchtuiError(f'{error}, or "{AUTO}"') from error
+            raise BenchtuiError(f'{error}, or "{word}"') from error
 
     return Entry(entry.kind, parse)
 
@@ -258,16 +265,8 @@ def _duration(least: Meta, form: str = "") -> Entry:
 
 def _or_off(entry: Entry) -> Entry:
     """Return an entry of a time that may be ``off`` as well, which YAML 1.1 reads as false: 0 in the sweep."""
-
-    def parse(value: object, where: str) -> object:
-        if value in ("off", 0):  # also false
-            return 0.0
-        try:
-            return entry.parse(value, where)
-        except BenchtuiError as error:
-            raise BenchtuiError(f'{error}, or "off"') from error
-
-    return Entry(entry.kind | Annotated[bool, Meta(extra_json_schema={"const": False})], parse)
+    kind = entry.kind | Annotated[bool, Meta(extra_json_schema={"const": False})]
+    return _or("off", entry._replace(kind=kind), 0.0, False)
 
 
 def _temperature() -> Entry:
@@ -288,23 +287,11 @@ def _explain(value: object, where: str) -> tuple[Explain, ...]:
     return _EXPLAINED(value, where) if value != [] else ()
 
 
-def _flagged(words: Parser, flags: Mapping[bool, str]) -> Parser:
-    """Return a parser of words that accepts ``false`` and ``true`` as well, which stand for a word."""
-
-    def parse(value: object, where: str) -> object:
-        items = value if isinstance(value, list) else [value]
-        named = [flags.get(item, item) if isinstance(item, bool) else item for item in items]
-        return words(named if isinstance(value, list) else named[0], where)
-
-    return parse
-
-
 def _axis(option: options.Option) -> Parser:
     if option.numeric:
         bounds = ranges.Bounds(least=option.least, most=option.most)
         return lambda value, where: ranges.whole_numbers(value, where, bounds)
-    check = ranges.one_of(value_names(option), option.pattern, option.pattern_help)
-    return _flagged(_words(check), flags(option))
+    return _words(ranges.one_of(value_names(option), option.pattern, option.pattern_help))
 
 
 def _option_type(option: options.Option, *, several: bool) -> Any:  # noqa: ANN401
@@ -328,7 +315,7 @@ def _text_forms(option: options.Option) -> list[Schema]:
     """Return the JSON schemas of an option as text; none if any text may be one."""
     if option.numeric:
         return [{"pattern": r"^ *\d+( *\.\. *\d+( *[+*] *\d+)?)? *$"}]
-    words = [*option.values, *ALIASES.get(option.name, ())]
+    words = [*option.values, *ALIASES[option.name]]
     pattern = [{"pattern": f"^(?:{option.pattern})$"}] if option.pattern else []
     return [{"enum": words}, *pattern] if words else []
 
@@ -411,15 +398,15 @@ _EXPLAINED = _words(ranges.one_of(ranges.Words(get_args(Explain))))
 _MEASURE = fields_of(
     Measure,
     {
-        "warmup": _or_auto(typed_entry(options.Count | Literal["auto"])),
-        "iterations": _or_auto(typed_entry(options.Size | Literal["auto"])),
-        "min_warmup": _or_auto(_duration(Meta(ge=0), "auto|"), None),
-        "min_time": _or_auto(_duration(Meta(ge=0), "auto|"), None),
-        "until": _or_auto(_share(Meta(gt=0), 'width in percent, such as "1%"', "auto|")),
+        "warmup": _or(AUTO, typed_entry(options.Count | Literal["auto"]), AUTO),
+        "iterations": _or(AUTO, typed_entry(options.Size | Literal["auto"]), AUTO),
+        "min_warmup": _or(AUTO, _duration(Meta(ge=0), "auto|"), None),
+        "min_time": _or(AUTO, _duration(Meta(ge=0), "auto|"), None),
+        "until": _or(AUTO, _share(Meta(gt=0), 'width in percent, such as "1%"', "auto|"), AUTO),
         "max_time": _duration(Meta(gt=0)),
         "timeout": _duration(Meta(gt=0)),
         "margin": _share(Meta(ge=0), 'share of memory, such as "5%"'),
-        "rounds": _or_auto(typed_entry(Rounds | Literal["auto"])),
+        "rounds": _or(AUTO, typed_entry(Rounds | Literal["auto"]), AUTO),
         "explain": Entry(bool | Explain | list[Explain], _explain),
         "baseline": BASELINE,
     },

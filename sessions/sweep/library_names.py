@@ -1,10 +1,12 @@
 """Names of torch, transformers and other libraries: for entries and values of a sweep, and what they load."""
 
-from collections.abc import Container, Iterable
+import re
+from collections.abc import Collection, Iterable, Mapping
+from functools import cache, lru_cache
 from typing import Any
 
-from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, Option
-from benchtui.sessions.sweep.ranges import Words, nearest
+from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, SWITCH, Option
+from benchtui.sessions.sweep.ranges import Words, nearest, plain
 
 WEIGHTS_DTYPES = {"fp16": "float16", "bf16": "bfloat16"}
 """Torch's dtype of the weights by precision; any other precision has ``float32`` weights."""
@@ -58,158 +60,165 @@ def lora_arguments(rank: str) -> dict[str, int | str]:
     return {"r": size, "lora_alpha": 2 * size, "target_modules": "all-linear", "task_type": "CAUSAL_LM"}
 
 
+def _by_name(names: Mapping[str, str]) -> dict[str, str]:
+    """Return meanings by name. They are written with their names, which spaces separate."""
+    return {name: meaning for meaning, several in names.items() for name in several.split()}
+
+
 _PRINTED = {
     prefix: option.name for option in OPTIONS if (prefix := option.prefix[:-1]) not in ("", option.name)
 }
 """Options by their abbreviations in case names, such as ``bs``."""
-_ENTRIES = _PRINTED | {
-    "dtype": "precision",
-    "torch_dtype": "precision",
-    "attn_implementation": "attention",
-    "torch_compile": "compile",
-    "compile_mode": "compile",
-    "quantization_config": "quantization",
-    "cache_implementation": "cache",
-    "assistant_model": "draft",
-    "optim": "optimizer",
-    "lr": "learning_rate",
-    "gradient_checkpointing": "activation_checkpointing",
-    "gradient_accumulation_steps": "accumulation",
-    "max_new_tokens": "new_tokens",
-    "use_liger_kernel": "liger",
-    "batch": "batch_size",
-    "batchsize": "batch_size",
-    "per_device_train_batch_size": "batch_size",
-    "per_device_eval_batch_size": "batch_size",
-    "max_length": "sequence_length",
-    "max_seq_length": "sequence_length",
-    "max_seq_len": "sequence_length",
-    "seq_len": "sequence_length",
-    "seq_length": "sequence_length",
-    "seqlen": "sequence_length",
-    "num_threads": "threads",
-    "model_id": "model",
-    "model_name": "model",
-    "model_name_or_path": "model",
-    "pretrained_model_name_or_path": "model",
-    "dataset_name": "dataset",
-    "params": "parameters",
-    "environment": "env",
-    "iters": "iterations",
-    "num_iterations": "iterations",
-    "max_steps": "iterations",
-    "steps": "iterations",
-    "repeats": "rounds",
-    "repetitions": "rounds",
-    "warmup_steps": "warmup",
-}
+_ENTRIES = _PRINTED | _by_name(
+    {
+        "model": "model_id model_name model_path model_name_or_path pretrained_model_name_or_path checkpoint",
+        "dataset": "dataset_name dataset_path",
+        "precision": "dtype torch_dtype",
+        "quantization": "quantization_config quantize",
+        "attention": "attn_implementation",
+        "compile": "torch_compile compile_mode",
+        "backend": "runtime engine",
+        "cache": "cache_implementation kv_cache",
+        "draft": "assistant_model draft_model speculative_model",
+        "liger": "use_liger_kernel",
+        "pooling": "pooling_mode pooling_strategy",
+        "optimizer": "optim",
+        "learning_rate": "lr",
+        "activation_checkpointing": "gradient_checkpointing grad_checkpointing recompute",
+        "accumulation": "gradient_accumulation_steps gradient_accumulation grad_accum_steps grad_accum",
+        "new_tokens": "max_new_tokens max_tokens output_length output_len gen_len osl",
+        "batch_size": "batch bsz per_device_train_batch_size per_device_eval_batch_size per_gpu_batch_size "
+        "train_batch_size eval_batch_size micro_batch_size",
+        "sequence_length": "max_length max_seq_length max_seq_len seq_len seq_length sequence_len input_length "
+        "input_len prompt_length prompt_len context_length isl",
+        "threads": "intra_op_num_threads omp_num_threads cpu_threads",
+        "parameters": "params",
+        "env": "environment",
+        "iterations": "iters iter max_steps steps",
+        "rounds": "repeats repeat repetitions",
+        "warmup": "warmup_steps warmup_iters warmup_iterations warmup_runs",
+    }
+)
 """Entries of a sweep by the names that other libraries and tools have for them."""
-_HINTS = {
-    "fp16": 'write precision = "fp16"',
-    "bf16": 'write precision = "bf16"',
-    "tf32": 'write precision = "tf32"',
-    "int8": 'write precision = "int8" or quantization = "bnb-int8"',
-    "load_in_8bit": 'write quantization = "bnb-int8"',
-    "load_in_4bit": 'write quantization = "bnb-nf4"',
-    "prompt_lookup_num_tokens": 'write draft = "lookup:N"',
-    "device_map": 'write device = "cuda:0"',
-    "gpu": 'write device = "cuda:0"',
-    "gpus": 'write device = "cuda:*"',
-    "num_gpus": 'write device = "cuda:*"',
-    "pretrained": 'write weights = "pretrained"',
-    "random_weights": 'write weights = "random"',
-    "amp": 'write precision = "amp-bf16"',
-    "autocast": 'write precision = "amp-bf16"',
-    "use_cache": "generation always uses a cache; cache sets its kind",
-    "do_sample": "generation is greedy",
-    "temperature": "generation is greedy",
-    "num_beams": "generation is greedy",
-    "num_workers": "write a key of parameters, for your own step",
-    "dataloader_num_workers": "write a key of parameters, for your own step",
-    "lora_r": 'write lora = "r8"',
-    "peft": 'write lora = "r8"',
-    "epochs": "write iterations, a number of steps",
-    "num_train_epochs": "write iterations, a number of steps",
-    "seed": "inputs and random weights have a fixed seed",
-}
-"""What to write for names that stand for a value of an entry, or for no entry at all."""
+_HINTS = _by_name(
+    {
+        'write precision = "int8" or quantization = "bnb-int8"': "int8",
+        'write quantization = "bnb-int8"': "load_in_8bit",
+        'write quantization = "bnb-nf4"': "load_in_4bit",
+        'write attention = "flash"': "use_flash_attention_2",
+        'write draft = "lookup:N"': "prompt_lookup_num_tokens num_speculative_tokens",
+        'write device = "cpu"': "cpu use_cpu no_cuda",
+        'write device = "cuda:0"': "device_map gpu gpu_id cuda_visible_devices",
+        'write device = "cuda:*"': "gpus num_gpus gpu_ids",
+        "a case runs on one device; machine names nodes": "nodes tp tensor_parallel_size world_size",
+        'write weights = "pretrained"': "pretrained",
+        'write weights = "random"': "random random_weights",
+        'write lora = "r8"': "peft lora_r lora_rank lora_alpha r rank",
+        "the tokenizer is the model's": "tokenizer tokenizer_name",
+        "download it and name its folder": "revision hub_revision",
+        "generation always uses a cache; cache sets its kind": "use_cache use_kv_cache",
+        "generation is greedy": "do_sample temperature top_p top_k num_beams beams greedy",
+        "write a key of parameters, for your own step": "num_workers dataloader_num_workers",
+        "write iterations, a number of steps": "epochs num_epochs num_train_epochs",
+        "write iterations for steps, rounds for processes": "runs num_runs n_runs nruns trials",
+        "write sequence_length, or new_tokens for generated ones": "tokens num_tokens n_tokens",
+        "write max_time for a case, budget for a sweep": "duration time_limit max_duration",
+        "inputs and random weights have a fixed seed": "seed random_seed",
+    }
+)
+"""What to write for names that stand for no entry. Names of values are answered with their option."""
 
+_VALUES = {
+    "fp32": "float32 float f32",
+    "fp16": "float16 half f16",
+    "bf16": "bfloat16 bfloat bf16-true",
+    "amp-fp16": "16-mixed fp16-mixed",
+    "amp-bf16": "amp autocast bf16-mixed",
+    "bnb-int8": "8bit",
+    "bnb-nf4": "nf4 4bit",
+    "torchao-fp8": "fp8",
+    "torchao-int4": "int4",
+    "sdpa-efficient": "mem_efficient efficient",
+    "flash": "flash2 flash_attention_2 flash_attention flash_attn fa2",
+    "flash3": "flash_attention_3 fa3",
+    "flex": "flex_attention",
+    "default": "inductor",
+    "torch": "pytorch",
+    "onnxruntime": "ort onnx",
+    "onnxruntime-tensorrt": "tensorrt trt",
+    "adamw": "adamw_torch",
+    "adamw-fused": "fused adamw_torch_fused",
+    "adamw-foreach": "foreach",
+    "adamw-8bit": "adamw_bnb_8bit",
+    "max": "max_length",
+    "longest": "dynamic",
+    "packed": "packing pack",
+    "cls": "cls_token",
+    "last": "last_token",
+    "mean": "mean_tokens average avg",
+    "r8": "8",
+    "r16": "16",
+}
 ALIASES = {
-    "precision": {
-        "float32": "fp32",
-        "float": "fp32",
-        "float16": "fp16",
-        "half": "fp16",
-        "f16": "fp16",
-        "f32": "fp32",
-        "bfloat16": "bf16",
-        "bfloat": "bf16",
-        "torch.float32": "fp32",
-        "torch.float16": "fp16",
-        "torch.bfloat16": "bf16",
-        "amp": "amp-bf16",
-        "autocast": "amp-bf16",
-    },
-    "attention": {
-        "flash2": "flash",
-        "flash_attention_2": "flash",
-        "flash_attention_3": "flash3",
-        "flex_attention": "flex",
-    },
-    "quantization": {"nf4": "bnb-nf4", "fp8": "torchao-fp8", "int4": "torchao-int4"},
-    "optimizer": {
-        "fused": "adamw-fused",
-        "foreach": "adamw-foreach",
-        "adamw_torch": "adamw",
-        "adamw_torch_fused": "adamw-fused",
-        "adamw_8bit": "adamw-8bit",
-        "adamw_bnb_8bit": "adamw-8bit",
-    },
-    "padding": {"max_length": "max"},
-    "pooling": {"cls_token": "cls", "lasttoken": "last", "mean_tokens": "mean"},
+    option.name: {name: value for value in option.values for name in _VALUES.get(value, "").split()}
+    for option in OPTIONS
 }
 """Further names of the values of options, by option."""
-TASK_ALIASES = {
-    "text-classification": "classify",
-    "sentiment-analysis": "classify",
-    "classification": "classify",
-    "feature-extraction": "embed",
-    "sentence-similarity": "embed",
-    "embedding": "embed",
-    "embeddings": "embed",
-    "text-generation": "generate",
-    "generation": "generate",
-    "train": "lm-train",
-    "training": "lm-train",
-    "forward": "lm-forward",
-    "image-classification": "image",
-    "automatic-speech-recognition": "speech",
-    "asr": "speech",
-}
+TASK_ALIASES = _by_name(
+    {
+        "classify": "text-classification sentiment-analysis sequence-classification classification",
+        "embed": "feature-extraction sentence-similarity embedding embeddings encode",
+        "generate": "text-generation generation",
+        "lm-train": "train training finetune fine-tuning sft pretraining",
+        "lm-forward": "forward",
+        "image": "image-classification vision",
+        "speech": "automatic-speech-recognition speech-recognition speech-to-text transcribe asr",
+    }
+)
 """Tasks by their names on the Hugging Face hub and by common ones."""
+TASK_HINTS = _by_name(
+    {
+        "lm-forward, lm-train or generate": "causal-lm language-modeling inference",
+        "only speech has an encoder and a decoder": "text2text-generation summarization translation seq2seq",
+        "embed measures its model": "fill-mask masked-lm question-answering token-classification ner",
+    }
+)
+"""What to write for tasks that aren't measured."""
 
-
-_VALUE_HINTS = {
-    ("quantization", "int8"): 'of the weights: bnb-int8 or torchao-int8; dynamic on a CPU: precision = "int8"',
-    ("precision", "int4"): 'write quantization = "torchao-int4" or "bnb-nf4"',
-    ("precision", "fp8"): 'write quantization = "torchao-fp8"',
-    ("precision", "nf4"): 'write quantization = "bnb-nf4"',
-}
+_VALUE_HINTS = _by_name(
+    {
+        'of the weights: bnb-int8 or torchao-int8; dynamic on a CPU: precision = "int8"': "int8",
+        "write checkpoint, with a model that is stored so": "gptq awq",
+        'write quantization = "torchao-int4" or "bnb-nf4"': "int4",
+        "fp16, or amp-fp16 for mixed precision": "16",
+        "amp-bf16 or amp-fp16": "mixed",
+        "the kernel of torch that corresponds to it is sdpa-efficient": "xformers",
+        'write attention = "eager", or compile = "off"': "eager",
+        "reduce-overhead replays CUDA graphs": "cudagraphs",
+        "write lookup:N": "ngram prompt_lookup",
+    }
+)
+"""What to write for values that no option, or another one, has."""
 _FLAGS = {"compile": {False: "off", True: "default"}, "padding": {True: "longest"}}
 """Values that ``false`` and ``true`` stand for, other than ``off`` and ``on``."""
 
-_YES = {False: "no", True: "yes"}
+_FLAG_NAMES = {False: "false no none off 0", True: "true yes on 1"}
 
 
-def entry_named(key: str, entries: Container[str]) -> str:
+def entry_named(key: str, entries: Collection[str]) -> str:
     """Return the entry that a name stands for, in any spelling; the name as it is if there is none."""
-    name = _plain(key)
-    return next((entry for entry in (key, name, _ENTRIES.get(name, "")) if entry in entries), key)
+    name = _lower(key)
+    meanings = [key, name, _ENTRIES.get(name, "")]
+    if name not in _HINTS:
+        meanings += [entry for entry in entries if _singular(entry) == _singular(name)]
+        meanings += [_MEANINGS.get(_singular(name), "")]
+    return next((meaning for meaning in meanings if meaning in entries), key)
 
 
 def entry_hint(key: str, entries: Iterable[str]) -> str:
     """Return what to write instead of an unknown name, by its meaning or its letters; empty if unknown."""
-    if hint := _HINTS.get(_plain(key)):
+    hint = _HINTS.get(_lower(key)) or _values_elsewhere().get(plain(key))
+    if hint:
         return f" ({hint})"
     names = set(entries)
     return nearest(key, names, {name: entry for name, entry in _ENTRIES.items() if entry in names})
@@ -217,19 +226,26 @@ def entry_hint(key: str, entries: Iterable[str]) -> str:
 
 def value_names(option: Option) -> Words:
     """Return the values of an option, with their further names and hints for others."""
-    words = {
-        word: value
-        for flag, value in flags(option).items()
-        for word in (str(flag), str(flag).lower(), _YES[flag])
+    words = {word: value for flag, value in flags(option).items() for word in _FLAG_NAMES[flag].split()}
+    elsewhere = _values_elsewhere() if option.values[1:] else {}  # any other word may be a name
+    return Words(option.values, words | ALIASES[option.name], elsewhere | _VALUE_HINTS)
+
+
+@cache
+def _values_elsewhere() -> dict[str, str]:
+    """Return what to write for the values of all options, by their names."""
+    return {
+        plain(name): f'write {option.name} = "{value}"'
+        for option in OPTIONS
+        for name, value in ({each: each for each in option.values} | ALIASES[option.name]).items()
+        if value not in ("auto", *SWITCH)
     }
-    nothing = {"None": "off", "none": "off"} if "off" in option.values else {}
-    hints = {value: hint for (name, value), hint in _VALUE_HINTS.items() if name == option.name}
-    return Words(option.values, ALIASES.get(option.name, {}) | words | nothing, hints)
 
 
+@lru_cache(maxsize=1024)
 def value_named(option: str, text: str) -> str:
-    """Return the value of an option that a name stands for, in any case; the text as it is if there is none."""
-    return value_names(BY_NAME[option]).aliases.get(text.lower(), text)
+    """Return the value of an option that a name stands for; the text as it is if there is none."""
+    return value_names(BY_NAME[option]).named(text)
 
 
 def flags(option: Option) -> dict[bool, str]:
@@ -238,5 +254,13 @@ def flags(option: Option) -> dict[bool, str]:
     return {flag: value for flag, value in values.items() if value in option.values}
 
 
-def _plain(key: str) -> str:
+def _lower(key: str) -> str:
     return key.strip().lower().replace("-", "_")
+
+
+def _singular(name: str) -> str:
+    """Return what names of an entry have in common: ``num_threads``, ``n_threads`` and ``thread``."""
+    return re.sub(r"^(num|n)_|(?<=...)s$", "", name).replace("_", "")
+
+
+_MEANINGS = {_singular(name): entry for name, entry in _ENTRIES.items()}

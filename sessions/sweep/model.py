@@ -1,6 +1,7 @@
 """Sweep model: measurement rules, run options, and what a task needs besides the case options."""
 
 import re
+from math import inf
 from typing import Annotated, Literal
 
 import msgspec
@@ -262,6 +263,11 @@ class Sweep(Record, frozen=True, kw_only=True, omit_defaults=False):
     def planned(self) -> int:
         """Maximum number of planned cases, including excluded ones."""
         return self.axes.count + self.measure.aa
+
+    @property
+    def ends_s(self) -> float:
+        """Time limit of a search in seconds; infinite for any other sweep."""
+        return (self.find and self.run.budget_s) or inf
 
     def resolve(self, config: Config) -> Config:
         """Return a case's options with the sweep's entries in place of the defaults that refer to them."""

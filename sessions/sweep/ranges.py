@@ -93,6 +93,17 @@ class Words(NamedTuple):
     hints: Mapping[str, str] = MappingProxyType({})
     """What to write instead of words that aren't allowed."""
 
+    def named(self, word: str) -> str:
+        """Return the allowed word that a word stands for, in any spelling; itself if there is none."""
+        meanings = {**self.aliases, **{allowed: allowed for allowed in self.allowed}}
+        names = {plain(name): meaning for name, meaning in meanings.items()}
+        return word if word in self.allowed else names.get(plain(word), word)
+
+
+def plain(name: str) -> str:
+    """Return what the spellings of a value have in common, such as ``torch.float16`` and ``FLOAT-16``."""
+    return re.sub(r"^torch\.|[-_ ]", "", name.lower())
+
 
 def one_of(words: Words, pattern: str = "", form: str = "") -> Callable[[str, str], str]:
     """Return a check that accepts these words and suggests what to write for any other.
@@ -100,15 +111,13 @@ def one_of(words: Words, pattern: str = "", form: str = "") -> Callable[[str, st
     Words that match ``pattern`` are allowed too; ``form`` describes them.
     """
     forms = ", ".join((*words.allowed, form) if form else words.allowed)
+    hints = {plain(name): hint for name, hint in words.hints.items()}
 
     def check(word: str, where: str) -> str:
-        word = words.aliases.get(word, word)
-        if word not in words.allowed and not (pattern and re.fullmatch(pattern, word)):
-            hint = (
-                f" ({words.hints[word]})"
-                if word in words.hints
-                else nearest(word, words.allowed, words.aliases)
-            )
+        word = words.named(word)
+        known = hints.get(plain(word), "")
+        if word not in words.allowed and (known or not (pattern and re.fullmatch(pattern, word))):
+            hint = f" ({known})" if known else nearest(word, words.allowed, words.aliases)
             raise BenchtuiError(f"{where}: {quoted(word)} is not recognized{hint}; allowed: {forms}")
         return word
 
@@ -124,7 +133,7 @@ def nearest(word: str, words: Iterable[str], aliases: Mapping[str, str] = Mappin
 
     An alias stands for a known word, which the hint names.
     """
-    names = [*words, *aliases]
+    names = [*words, *(alias for alias in aliases if len(alias) >= LEAST_BEGINNING)]
     begun = [name for name in names if len(word) >= LEAST_BEGINNING and name.startswith(word)]
     matches = begun or (get_close_matches(word, names, n=1) if len(word) <= LONGEST_VALUE else [])
     return f" (did you mean {aliases.get(matches[0], matches[0])!r}?)" if matches else ""
@@ -141,7 +150,7 @@ def _items(value: object, where: str) -> list[object]:
 
 def _checked_word(item: object, where: str, check: Callable[[str, str], str]) -> str:
     word = check(str(item), where)  # first, since quotes don't help a value that isn't allowed
-    if not isinstance(item, str):
+    if not isinstance(item, str) and word == str(item):  # true may stand for a word
         raise BenchtuiError(f"{where}: {quoted(item)} is not text; write it in quotes")
     return word
 

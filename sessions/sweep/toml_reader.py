@@ -198,7 +198,8 @@ def sweep_of(table: Table, where: str) -> Sweep:
 def _unset(axes: Collection[str]) -> tuple[str, ...]:
     """Return the options that every case is named by, but for its device, and that a file doesn't set."""
     named = (option.name for option in options.OPTIONS if option.named and option.name != "device")
-    return tuple(name for name in named if name not in axes)
+    stated = {entry_named(name, options.AXES) for name in axes}
+    return tuple(name for name in named if name not in stated)
 
 
 def _require_few_kinds(sweep: Sweep, where: str) -> None:

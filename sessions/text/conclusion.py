@@ -86,8 +86,18 @@ def nothing_measured(session: Session) -> str:
     return f"nothing was measured: {ended}" + (f": {reason}" if reason else "")
 
 
+def advice(conclusion: Conclusion) -> Phrase | None:
+    """Return whether to run the best case, or to run it for now; None if not even its gain is certain.
+
+    A case that is surely better than its baseline is worth running, even if another one may be the best.
+    """
+    if conclusion.decided:
+        return Phrase.RUN
+    return Phrase.RUN_FOR_NOW if conclusion.better_than_baseline else None
+
+
 def headline(conclusion: Conclusion, name: NameOf, where: str = "") -> str:
-    """Name the case to run with its figures, or say that it isn't decided which one is best.
+    """Name the case to run with its figures, or say first that it isn't decided which one is best.
 
     ``where`` names the work if there are several.
     """
@@ -95,8 +105,8 @@ def headline(conclusion: Conclusion, name: NameOf, where: str = "") -> str:
     rate = figure(best, "throughput") if best.metrics.samples_per_s else None
     run = f"{name(best.config)}: {', '.join(part for part in (rate, *costs_per_step(best)) if part)}"
     place = f" at {where}" if where else ""
-    if conclusion.decided:
-        return f"run{place} {run}"
+    if lead := advice(conclusion):
+        return f"{lead.lower()}{place} {run}"
     return f"not decided{place}: {certainty_so_far(conclusion)}; so far {run}"
 
 

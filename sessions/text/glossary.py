@@ -24,6 +24,7 @@ class Phrase(StrEnum):
     OUTSIDE = "load or clock may explain it"
 
     RUN = "Run"
+    RUN_FOR_NOW = "Run for now"
     UNDECIDED = "undecided"
     IN_PART = "decided in part"
     MAY_BE_BETTER = "may be as good or better"

@@ -94,8 +94,8 @@ def cost_of_a_million(result: Result | None, per_hour: float | None) -> float | 
 
 
 def ratio_value(ratio: Ratio | None) -> str | None:
-    """Format a ratio without its interval."""
-    return ratio_text(ratio.value) if ratio else None
+    """Format a ratio without its interval; None without one, or next to a neighbor, where nothing follows."""
+    return None if ratio is None or ratio.shown is None else ratio_text(ratio.shown)
 
 
 def ratio_interval(ratio: Ratio | None) -> str | None:
@@ -104,8 +104,10 @@ def ratio_interval(ratio: Ratio | None) -> str | None:
 
 
 def ratio_with_interval(ratio: Ratio) -> str:
-    """Format a ratio with its 95% interval, or note that it has none."""
-    return f"{ratio_text(ratio.value)} × ({ratio_interval(ratio) or Phrase.NO_INTERVAL})"
+    """Format a ratio with its 95% interval, or note that it has none; next to a neighbor, only say so."""
+    if ratio.shown is None:
+        return str(kind_of_doubt(ratio))
+    return f"{ratio_text(ratio.shown)} × ({ratio_interval(ratio) or Phrase.NO_INTERVAL})"
 
 
 def why_unsure(ratio: Ratio) -> str | None:
@@ -208,7 +210,7 @@ def ratio_cell(ratio: Ratio) -> str:
 
     Next to a neighbor, nothing follows from the ratio, which is left out.
     """
-    if ratio.doubt is Doubt.OUTSIDE and ratio.bounds is None:
+    if ratio.shown is None:
         return str(verdict_cell(ratio))
     shown = ratio_with_interval(ratio) if ratio.bounds else f"{ratio_text(ratio.value)} ×"
     return f"{shown}, {verdict_cell(ratio)}"

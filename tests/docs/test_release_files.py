@@ -54,6 +54,15 @@ def test_version_is_the_same_everywhere() -> None:
     assert f'version: "{VERSION}"' in (ROOT / "packaging/conda/recipe.yaml").read_text("utf-8")
 
 
+def test_description_of_the_package_has_no_relative_link() -> None:
+    command = [sys.executable, "setup.py", "--long-description"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60)
+    links = re.findall(r"\]\((\S+?)\)", done.stdout)
+    files = re.compile(rf"https://[\w.]+/[\w-]+/benchtui/(?:blob/)?v{VERSION}/([^#]+)(#.+)?")
+    assert len(links) > 30
+    assert [link for link in links if not (ROOT / files.fullmatch(link)[1]).is_file()] == []
+
+
 def test_conda_recipe_has_the_dependencies_of_the_light_install() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     recipe = (ROOT / "packaging/conda/recipe.yaml").read_text("utf-8")

@@ -1,6 +1,5 @@
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -41,19 +40,6 @@ def test_run_export_and_sessions_work_on_one_sweep(benchtui: Run, sweep_file: Pa
     (path,) = (home / "data" / "benchtui" / "sessions").glob("*.json")
     assert len(json.loads(path.read_text())) > 5
     assert Session.load(path).finished is not None
-
-
-@pytest.mark.long
-def test_two_sweeps_are_compared_by_name(benchtui: Run, sweep_file: Path) -> None:
-    for name in ("base", "new"):
-        assert benchtui("run", str(sweep_file)).returncode == 0
-        listed = benchtui("sessions").stdout.splitlines()[1].split()[0]
-        assert benchtui("sessions", "rename", listed, name).returncode == 0
-    compared = benchtui("compare", "base", "new", "--fail-on", "900%")
-    assert compared.returncode == 0, compared.stderr
-    assert "B (new) against A (base): 2 cases compared" in compared.stdout
-    assert "no case is significantly more than 900% slower" in compared.stderr
-    assert benchtui("export", "base", "new").stdout.startswith("# Comparison: base and new")
 
 
 def test_failed_case_exits_with_status_1_and_the_others_are_measured(
@@ -279,34 +265,11 @@ def test_recorded_session_is_printed_as_lines_without_a_terminal(benchtui: Run, 
     assert (attached.returncode, attached.stdout) == (0, ran.stdout)
 
 
-def test_running_sweep_is_printed_as_lines_to_its_end(
-    home: Path, command: str, sweep_file: Path, benchtui: Run
-) -> None:
-    process = subprocess.Popen(
-        [command, "run", str(sweep_file), "-o", str(home / "s.json")], stderr=subprocess.PIPE, text=True
-    )
-    assert process.stderr is not None
-    process.stderr.readline()
-    told = benchtui("attach", "--plain")
-    process.communicate(timeout=120)
-    assert told.returncode == 0, told.stderr
-    assert "[2/2] cpu fp32 compile=off bs=2 seq=16" in told.stdout
-    _, ended, answer = told.stdout.partition("2 cases: 2 ok; session ")
-    assert ended and re.search(r"^(run|not decided)", answer, re.MULTILINE)
-
-
 def test_doctor_lists_what_is_present_and_missing(benchtui: Run) -> None:
     ran = benchtui("doctor")
     assert ran.returncode == 0, ran.stderr
     for what in ("processor", "torch", "torch.compile", "sessions folder", "runtime folder"):
         assert f" {what} " in ran.stdout
-
-
-def test_newer_session_is_rejected_with_both_versions(benchtui: Run, home: Path) -> None:
-    (home / "new.json").write_text('[\n{"event":"session_started","schema":9,"t":0,"id":"x"},\n')
-    ran = benchtui("export", "new.json")
-    assert ran.returncode == 2
-    assert "schema 9, but this version reads up to schema 3; update benchtui" in ran.stderr
 
 
 def test_completion_prints_a_script(benchtui: Run) -> None:

@@ -105,6 +105,11 @@ def test_imported_table_gives_the_answer_of_its_report(benchtui: Run) -> None:
     assert benchtui("export", "./gpt2.json").returncode == 0
 
 
+def test_source_without_rates_is_decided_by_latency(benchtui: Run) -> None:
+    assert benchtui("import", str(FIXTURES / "hyperfine.json"), "-o", "h.json").returncode == 0
+    assert benchtui("optimal", "./h.json").stdout.startswith("latency: ")
+
+
 def test_sweep_from_a_table_without_a_dataset_is_rejected_unwritten(benchtui: Run, home: Path) -> None:
     assert benchtui("import", CSV, "-o", "gpt2.json").returncode == 0
     said = "the results imported from training-csv don't include the dataset; set it with: "

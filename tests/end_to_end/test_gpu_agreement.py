@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from benchtui.sessions.library.paths import CPU_DEMO, demo_path
-from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
 
 FOLDER = Path(__file__).parents[1] / "bench" / "on_gpu"
@@ -59,50 +58,12 @@ def test_a_step_two_percent_off_differs(
     assert ratio.agrees is agrees
 
 
-def test_a_ratio_says_what_was_expected_and_found(agreement: ModuleType) -> None:
-    assert str(agreement.Ratio("step", 3.3, 3.0, agreement.EXACT, "ms")) == (
-        "step: 3.3 ms of 3 ms, 1.100 times (0.98 to 1.02)"
-    )
-    assert str(agreement.Ratio("step", None, 3.0, agreement.EXACT, "ms")) == (
-        "step: no reading of 3 ms, no ratio (0.98 to 1.02)"
-    )
-
-
 def test_energy_is_the_integral_of_power_between_readings(agreement: ModuleType) -> None:
     assert agreement.integral(STEADY, 0.05, 10.05) == pytest.approx(4000)
     ramp = [(0.0, 0.0), (1.0, 100.0), (3.0, 300.0)]
     assert agreement.integral(ramp, 0.5, 2.0) == pytest.approx((200**2 - 50**2) / 200)
     assert agreement.integral(STEADY, 0.0, 12.5) is None, "no reading covers the end"
     assert agreement.integral([], 0.0, 1.0) is None
-
-
-@pytest.mark.parametrize(("counter_j", "agrees"), [(4000.0, True), (3850.0, True), (3600.0, False)])
-def test_a_counter_that_lags_differs_from_the_integral(
-    agreement: ModuleType, counter_j: float, agrees: bool
-) -> None:
-    integral_j = agreement.integral(STEADY, 0.0, 10.0)
-    assert agreement.Ratio("energy", counter_j, integral_j, agreement.CLOSE, "J").agrees is agrees
-
-
-def test_the_most_different_second_is_found(agreement: ModuleType) -> None:
-    recorded = [(at, 300.0 if 4 <= at < 5 else 400.0) for at, _ in STEADY]
-    assert agreement.worst_second(recorded, STEADY) == (4, 300.0, 400.0)
-    assert agreement.worst_second([], STEADY) is None
-
-
-@pytest.mark.parametrize(
-    ("recorded", "shares", "found"),
-    [
-        (["sw_power_cap"], {"sw_power_cap": 0.9}, []),
-        ([], {"sw_power_cap": 0.01}, []),
-        ([], {"sw_power_cap": 0.9}, ["sw_power_cap isn't recorded, and was seen 90% of the time"]),
-        (["hw_thermal"], {}, ["hw_thermal is recorded, and was never seen"]),
-    ],
-)
-def test_reasons_that_one_side_lacks_differ(
-    agreement: ModuleType, recorded: list[str], shares: dict[str, float], found: list[str]
-) -> None:
-    assert agreement.throttle_differences(recorded, shares, 0.05) == found
 
 
 def test_planted_differences_of_kernels_are_found(agreement: ModuleType) -> None:
@@ -118,23 +79,6 @@ def test_planted_differences_of_kernels_are_found(agreement: ModuleType) -> None
     differences, ratios = agreement.kernel_differences(half, own, share=0.03)
     assert differences == ["gemm: 6 runs a step recorded, 12 by hand"]
     assert [(each.what, each.agrees) for each in ratios] == [("gemm", False), ("softmax", True)]
-
-
-def test_a_section_that_is_missing_or_empty_is_named(agreement: ModuleType, load: Load) -> None:
-    wanted = load("reference").BATCHES
-    report = markdown(Session.load(demo_path(CPU_DEMO)), full=True)
-    assert agreement.missing_sections(report, wanted) == ["Energy"], "the demo's machine counts no energy"
-    renamed = report.replace("## Step breakdown", "## Steps")
-    assert agreement.missing_sections(renamed, wanted) == ["Step breakdown", "Energy"]
-    begin = report.index("## Memory\n")
-    end = report.index("\n## ", begin) + 1
-    emptied = report[:begin] + "## Memory\n\n" + report[end:]
-    assert agreement.missing_sections(emptied, ["Memory"]) == ["Memory"]
-
-
-def test_a_column_without_any_value_is_named(agreement: ModuleType) -> None:
-    table = "| case | Power | Mean |\n|---|---|---|\n| a | – | 1 |\n| b | – | – |\n"
-    assert agreement.empty_columns(table) == ["Power"]
 
 
 NONE = ("Not Active",) * 7
@@ -158,30 +102,6 @@ def test_readings_of_nvidia_smi_are_parsed(load: Load) -> None:
     assert "temperature_c" not in rows[2].readings
     assert rows[0].readings["memory_used_mb"] == pytest.approx(40210 * 1.048576)
     assert smi.reason_shares(rows) == {"sw_power_cap": pytest.approx(2 / 3), "hw_thermal": pytest.approx(1 / 3)}
-
-
-def test_words_of_nvidia_smi_are_those_of_a_session(load: Load) -> None:
-    from benchtui.engine.telemetry.gpu.nvml import THROTTLES
-
-    assert set(load("smi").WORDS) <= set(THROTTLES.values())
-
-
-def test_a_missing_program_is_named(load: Load, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert load("smi").SmiLog.absent() == "there is no program nvidia-smi on PATH"
-
-
-def test_output_of_a_program_that_refuses_is_kept(
-    load: Load, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    program = tmp_path / "nvidia-smi"
-    program.write_text("#!/bin/sh\necho 'Field \"power.draw.instant\" is not a valid field to query.'\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    smi = load("smi")
-    with smi.SmiLog(tmp_path / "smi.csv") as log:
-        log._process.wait(60)
-    assert log.rows == [] and log.said == 'Field "power.draw.instant" is not a valid field to query.'
 
 
 SPAN_S = (2.0, 12.0)
@@ -297,13 +217,3 @@ def test_a_session_that_proves_nothing_is_refused(
     target = tmp_path / "fixtures"
     assert load("keep").main([str(archive(tmp_path, name=planted.name, ended=planted.ended))], target) == 1
     assert reason in capsys.readouterr().out and not target.exists()
-
-
-def test_an_archive_or_a_name_that_is_not_there_is_one_line(
-    load: Load, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    keep = load("keep")
-    assert keep.main([str(tmp_path / "none.tar.gz")]) == 2
-    assert keep.main([str(archive(tmp_path)), "demo"]) == 2
-    lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 2 and lines[1].endswith("no session demo; it has demo-gpu")

@@ -5,14 +5,11 @@ import os
 import re
 import subprocess
 import sys
-import tarfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import psutil
 import pytest
 
 FIRST = Path(__file__).parents[1] / "bench" / "on_gpu"
@@ -49,13 +46,6 @@ def test_a_check_that_fails_hangs_or_crashes_costs_only_itself(
     assert states["synchronization"].startswith("out of time")
     assert states["tests"] == "failed: exit status -6"
     assert states["peaks"] == "figures only"
-
-
-def test_a_check_without_time_left_is_named_and_not_run(runner: ModuleType, tmp_path: Path) -> None:
-    check = runner.by_name("tests")
-    runner.supervise(check, ["/no/such/program"], runner.Log(tmp_path / "part-1.jsonl"), 3.0)
-    found = next(each for each in runner.read(tmp_path) if each.check is check)
-    assert found.state == "not run: no time left in this part"
 
 
 def findings(runner: ModuleType, check: str, folder: Path, **options: Any) -> Any:
@@ -103,45 +93,6 @@ def test_the_summary_begins_with_what_differs(runner: ModuleType, tmp_path: Path
     assert "- steps: steps absent (no such program)" in text[absent:table]
 
 
-def test_a_summary_without_a_difference_says_so(runner: ModuleType, tmp_path: Path) -> None:
-    findings(runner, "steps", tmp_path).expect(True, "the same")
-    runner.Log(tmp_path / "part-1.jsonl").add("steps", ended="", seconds=1.0)
-    assert "Nothing, in the checks that ran." in runner.summary(runner.read(tmp_path), "one GPU")
-
-
-def test_numbers_of_a_played_gpu_neither_agree_nor_differ(runner: ModuleType, tmp_path: Path) -> None:
-    played = findings(runner, "steps", tmp_path, no_numbers="the GPU is played")
-    for agrees in (True, False):
-        played.expect_number(agrees, "3.1 ms")
-    runner.Log(tmp_path / "part-1.jsonl").add("steps", ended="", seconds=1.0)
-    found = outcome(runner, "steps", tmp_path)
-    assert found.state == "not measurable here" and found.fine
-    assert found.absent == [("3.1 ms", "the GPU is played")] * 2
-    real = findings(runner, "memory", tmp_path)
-    real.expect_number(False, "3.1 ms")
-    assert outcome(runner, "memory", tmp_path).differing == ["3.1 ms"]
-
-
-def test_a_brief_run_claims_nothing_that_needs_length(runner: ModuleType, tmp_path: Path) -> None:
-    findings(runner, "presets", tmp_path, brief=True).expect_at_length(False, "no energy")
-    found = outcome(runner, "presets", tmp_path)
-    assert not found.differing and found.absent == [("no energy", "a brief run")]
-    findings(runner, "presets", tmp_path).expect_at_length(False, "no energy")
-    assert outcome(runner, "presets", tmp_path).differing == ["no energy"]
-
-
-def test_parts_from_several_machines_are_summed_up(
-    runner: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert runner.main(["--summary", "--out", str(tmp_path)]) == 2
-    assert "no part-N.jsonl" in capsys.readouterr().err
-    for part, name in ((1, "H100, driver 580"), (2, "H200, driver 580")):
-        runner.Log(tmp_path / f"part-{part}.jsonl").add("machine", machine=name)
-    assert runner.main(["--summary", "--out", str(tmp_path)]) == 0
-    text = (tmp_path / "gpu-first.md").read_text()
-    assert "H100, driver 580\nH200, driver 580" in text
-
-
 def test_a_machine_without_a_gpu_gets_one_line(
     runner: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -155,17 +106,6 @@ def test_a_machine_without_a_gpu_gets_one_line(
         "the driver lists no NVIDIA GPU, which these checks need: NVML Shared Library Not Found"
     ]
     assert not out.exists()
-
-
-def test_the_archive_is_whole_after_each_check(runner: ModuleType, tmp_path: Path) -> None:
-    folder, path = tmp_path / "kept", tmp_path / "part-1-sessions.tar.gz"
-    folder.mkdir()
-    for name in ("one.json", "two.json"):
-        (folder / name).write_text(name)
-        runner.archive(folder, path)
-    with tarfile.open(path) as packed:
-        assert packed.getnames() == ["one.json", "two.json"]
-    assert [each.name for each in tmp_path.glob("*.tar.gz")] == [path.name]
 
 
 def test_make_keeps_the_packages_of_the_machine() -> None:
@@ -221,15 +161,3 @@ def test_every_check_names_a_function_that_exists(runner: ModuleType) -> None:
         assert function in {each.name for each in tree.body if isinstance(each, ast.FunctionDef)}, check.name
         for path in re.findall(r"[\w/]+\.py", check.fix):
             assert any((FIRST.parents[2] / top / path).exists() for top in ("engine", "")), path
-
-
-def test_an_engine_that_a_killed_check_left_is_ended(runner: ModuleType, tmp_path: Path) -> None:
-    left = [sys.executable, "-c", "import time; time.sleep(600)", "benchtui.engine", f"{tmp_path}/session.json"]
-    process = subprocess.Popen(left, start_new_session=True)
-    try:
-        while not psutil.Process(process.pid).cmdline():  # Linux shows it a moment after the start
-            time.sleep(0.01)
-        runner.end_engines(str(tmp_path))
-        assert process.wait(60) == -9
-    finally:
-        process.kill()

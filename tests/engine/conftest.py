@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 from benchtui.engine.control import ResumeOptions
-from benchtui.engine.executor import Execution, Node, WorkerEvent
+from benchtui.engine.executor import Execution, Node
+from benchtui.engine.job import WorkerEvent
 from benchtui.engine.supervisor.case_queue import ScheduledRound
 from benchtui.engine.supervisor.resume import ResumableSession
 from benchtui.engine.supervisor.rounds.policy import Rounds
 from benchtui.engine.supervisor.scheduler import Scheduler
 from benchtui.engine.supervisor.session_writer import SessionLog
-from benchtui.engine.supervisor.waits.machine_loads import MachineLoads
+from benchtui.engine.supervisor.waits import MachineLoads
 from benchtui.sessions.events import CaseFinished, CasePrepared, NodeJoined, Outcome, SessionStarted, Steps
 from benchtui.sessions.journal.reader import Tail
 from benchtui.sessions.journal.writer import Journal

@@ -109,16 +109,6 @@ def until(reached: Callable[[], object]) -> None:
         time.sleep(0.01)
 
 
-def test_command_is_answered(server: Served) -> None:
-    assert send_command(socket_path(ME), Command(command="status")).id == ME
-    assert server.asked == ["status"]
-
-
-def test_rejection_reaches_the_client(server: Served) -> None:
-    with pytest.raises(BenchtuiError, match="rejected the command 'skip': no case is running"):
-        send_command(socket_path(ME), Command(command="skip"))
-
-
 @pytest.mark.parametrize(
     "line",
     [

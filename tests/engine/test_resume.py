@@ -15,7 +15,7 @@ import pytest
 from watching import allowed
 
 from benchtui.engine import client
-from benchtui.sessions.errors import BenchtuiError, NothingToResumeError
+from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, CaseStarted, Peaks, Runtime
 from benchtui.sessions.export import step_export
 from benchtui.sessions.journal.reader import read
@@ -144,20 +144,6 @@ def test_sweep_stopped_by_signals_resumes_twice(desk: Desk, tiny_sweep: Callable
     assert "2 times: " in markdown(session)
 
 
-@pytest.mark.long
-def test_resume_keeps_finished_rounds(desk: Desk, tiny_sweep: Callable[..., Sweep]) -> None:
-    desk.start(tiny_sweep("batch_size=1,2", "rounds=2", "iterations=1000000", "max_time=1s", "warmup=0"))
-    cut = desk.until(measuring(1, 1))
-    desk.kill()
-    desk.resume()
-    desk.gone()
-    session = require_one_session(desk.path, ["ok", "ok"])
-    for case in session.cases:
-        assert [turn for turn, _, _ in case.measured.spans()] == [0, 1]
-    kept = [case.measured.of_round(0) for case in cut.cases]
-    assert [case.measured.of_round(0) for case in session.cases] == kept
-
-
 OWN = """
 import time
 import torch
@@ -173,38 +159,6 @@ def make(case):
         torch.empty(10**15)
     return Step(case.batch_size)
 """
-
-
-@pytest.mark.long
-def test_resume_continues_a_search_to_the_same_result(
-    desk: Desk, tiny_sweep: Callable[..., Sweep], tmp_path: Path
-) -> None:
-    (tmp_path / "own.py").write_text(OWN)
-    desk.start(tiny_sweep(f"task={tmp_path / 'own.py'}:make", "batch_size=auto", "iterations=12"))
-    desk.until(measuring(2))
-    desk.kill()
-    desk.resume()
-    desk.gone()
-    session = require_one_session(desk.path, ["ok", "ok", "ok", "oom", "oom", "ok"])
-    assert [case.config.batch_size for case in session.cases] == [1, 2, 4, 8, 6, 5]
-    (found,) = (message.text for message in session.messages if message.text.startswith("auto"))
-    assert "largest that fits 5 (6 ran out of memory)" in found
-
-
-@pytest.mark.long
-def test_failed_case_is_retried_on_request(desk: Desk, tiny_sweep: Callable[..., Sweep]) -> None:
-    desk.start(tiny_sweep("batch_size=1,2", "iterations=1000000", "max_time=1s", "warmup=0"))
-    case = desk.until(measuring(0)).cases[0]
-    assert case.started is not None and case.started.pid
-    os.kill(case.started.pid, signal.SIGKILL)
-    assert [case.state for case in desk.gone().cases] == ["failed", "ok"]
-    before = desk.path.read_bytes()
-    with pytest.raises(NothingToResumeError, match="no cases left to run; 1 failed"):
-        desk.resume()
-    assert desk.path.read_bytes() == before
-    desk.resume(retry_failed=True)
-    desk.gone()
-    require_one_session(desk.path, ["ok", "ok"])
 
 
 def test_only_one_engine_writes_a_session(desk: Desk, tiny_sweep: Callable[..., Sweep]) -> None:

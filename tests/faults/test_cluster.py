@@ -235,7 +235,7 @@ def test_node_without_an_agent_is_rejected_with_the_reason(
     monkeypatch.setattr("benchtui.engine.executors.cluster.JOIN_S", 2.0)
     closed, one = [], wire(script)
     with pytest.raises(BenchtuiError, match=why):
-        ClusterExecutor({"n1": one}, [Node("n1", kind="cpu")], lambda: closed.append(True))
+        ClusterExecutor({"n1": one}, {"n1": Node("n1", kind="cpu")}, lambda: closed.append(True))
     assert closed == [True]
     one.join()
 
@@ -248,7 +248,7 @@ def test_executor_that_fails_after_the_handshake_closes_its_agents(monkeypatch: 
     agent = AgentProcess((sys.executable, "-c", PONGS % HELLO.replace("0.0.1", VERSION)))
     transport, closed = PullTransport(agent.read, agent.write, agent.close), []
     with pytest.raises(OSError, match="too many open files"):
-        ClusterExecutor({"n1": transport}, [Node("n1", kind="cpu")], lambda: closed.append(True))
+        ClusterExecutor({"n1": transport}, {"n1": Node("n1", kind="cpu")}, lambda: closed.append(True))
     assert closed == [True] and not is_running(agent.pid)
     transport.join()
 

@@ -33,7 +33,7 @@ def fill(watched: Watched, room: int) -> None:
     resource.prlimit(watched.engine.pid, resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
 
 
-@pytest.mark.parametrize("room", [0, 10, 300, 2000])
+@pytest.mark.parametrize("room", [0, 300])
 def test_full_disk_ends_the_sweep_and_keeps_written_data(begin: Begin, room: int) -> None:
     watched = begin(light.sweep(cases=50, steps=200))
     watched.until(lambda: watched.session.done)
@@ -155,10 +155,6 @@ def truncate(path: Path) -> None:
     os.truncate(path, 0)
 
 
-def shorten(path: Path) -> None:
-    os.truncate(path, path.stat().st_size // 2)
-
-
 def replace(path: Path) -> None:
     path.with_name("edited").write_text("[]\n")
     path.with_name("edited").replace(path)
@@ -182,7 +178,6 @@ def add_to(path: Path) -> None:
     ("damage", "what"),
     [
         (truncate, "the file was truncated"),
-        (shorten, "the file was truncated"),
         (replace, "the file was replaced"),
         (replace_moved, "the file was replaced"),
         (remove, "the file was removed"),
@@ -237,7 +232,7 @@ def test_following_a_damaged_file_shows_the_whole_sweep(begin: Begin, text: byte
 
 
 def test_session_damaged_twice_continues_in_a_third_file(begin: Begin) -> None:
-    watched = begin(light.sweep(cases=24, steps=200))
+    watched = begin(light.sweep(cases=12, steps=200))
     path = watched.engine.path
     watched.until(lambda: watched.session.done > 1)
     truncate(path)
@@ -246,7 +241,7 @@ def test_session_damaged_twice_continues_in_a_third_file(begin: Begin) -> None:
     time.sleep(0.2)
     truncate(saved)
     watched.until_ended()
-    assert watched.states == ["ok"] * 24
+    assert watched.states == ["ok"] * 12
     session = Session.load(path.with_name("s.rescued-2.json"))
     assert session.finished is not None and len(session.messages) >= 2
 

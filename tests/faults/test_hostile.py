@@ -181,7 +181,10 @@ EVERY_PAGE = (
 )
 
 
-@pytest.mark.parametrize(("kind", "size"), [("controls", (80, 24)), ("bytes", (120, 40))])
+@pytest.mark.parametrize(
+    ("kind", "size"),
+    [("controls", (80, 24)), pytest.param("bytes", (120, 40), marks=pytest.mark.long)],
+)
 async def test_screen_shows_hostile_names_as_text(
     kind: str,
     size: tuple[int, int],

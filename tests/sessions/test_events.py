@@ -326,11 +326,6 @@ def schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("event", FULL, ids=lambda event: type(event).__name__)
-def test_event_survives_a_round_trip(event: AnyEvent) -> None:
-    assert round_trip(event) == event
-
-
 def test_every_event_has_an_example() -> None:
     assert {type(event) for event in FULL} == set(AnyEvent.__args__)
 
@@ -428,12 +423,6 @@ def test_schema_describes_every_event_and_field(kind: type[msgspec.Struct]) -> N
 )
 def test_out_of_range_numbers_are_rejected_naming_the_field(line: str, field: str) -> None:
     with pytest.raises(msgspec.ValidationError, match=field):
-        msgspec.json.decode(line, type=AnyEvent)
-
-
-def test_plan_with_too_many_cases_is_rejected() -> None:
-    line = msgspec.json.encode(FULL[0]).replace(b'"plan":[', b'"plan":[' + b'{"device":"cpu"},' * 5_000)
-    with pytest.raises(msgspec.ValidationError, match=r"length <= 5000 - at `\$\.plan`"):
         msgspec.json.decode(line, type=AnyEvent)
 
 

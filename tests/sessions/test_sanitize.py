@@ -9,7 +9,6 @@ from benchtui.sessions.sanitize import (
     LONGEST_MESSAGE,
     LONGEST_VALUE,
     quoted,
-    replace_unprintable,
     shell_word,
     shortened,
     terminal_text,
@@ -45,10 +44,6 @@ def test_characters_are_replaced_in_one_module_only() -> None:
         path for folder in ("engine", "sessions", "themes", "tui") for path in (ROOT / folder).rglob("*.py")
     ]
     assert [path.name for path in paths if replaces.search(path.read_text())] == ["sanitize.py"]
-
-
-def test_replacements_can_be_chosen() -> None:
-    assert replace_unprintable("a\nb\x00c", space="_", other="?") == "a_b?c"
 
 
 def test_long_values_and_messages_are_shortened() -> None:

@@ -13,6 +13,8 @@ import pytest
 from explained import explained
 from screen_text import screen_text
 from textual import constants
+from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
 from textual.pilot import Pilot
 from textual.worker import WorkerCancelled
 
@@ -467,6 +469,23 @@ class Stage:
 def statistics() -> None:
     """Load what an app loads after its first paint, so that the first frame of each test is complete."""
     step_statistics.load()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def styles_parsed_once() -> Iterator[None]:
+    """Keep parsed styles from app to app: parsing them takes a large part of an app's start."""
+    parsed: dict[object, list[RuleSet]] = {}
+    parse = Stylesheet._parse_rules
+
+    def parse_once(sheet: Stylesheet, css: str, *place: Any, **more: Any) -> list[RuleSet]:
+        key = css, place, tuple(more.items()), tuple(sheet._variables.items())
+        if key not in parsed:
+            parsed[key] = parse(sheet, css, *place, **more)
+        return parsed[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Stylesheet, "_parse_rules", parse_once)
+        yield
 
 
 @pytest.fixture(autouse=True)

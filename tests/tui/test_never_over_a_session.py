@@ -15,7 +15,6 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.tui.cli import app
 from benchtui.tui.editor.draft import Draft
 from benchtui.tui.library import actions
-from benchtui.tui.monitor.prompts import write_report
 
 FORMS: tuple[tuple[str, ...], ...] = (
     (),
@@ -155,16 +154,8 @@ def test_output_is_written_to_a_fifo_with_a_reader(sessions: Path) -> None:
         os.close(reader)
 
 
-def test_the_monitor_report_never_overwrites_a_session(sessions: Path) -> None:
-    before = contents(sessions)
-    for name in ("a.json", "a-symlink", "other.json"):
-        with pytest.raises(BenchtuiError, match=f"{name}: {REFUSED}"):
-            write_report(sessions / "a.json", sessions / name)
-    assert contents(sessions) == before
-
-
 @pytest.mark.parametrize("over", [False, True])
-def test_library_export_rejects_a_session_path_without_asking(over: bool, sessions: Path) -> None:
+def test_report_of_monitor_or_library_is_never_written_over_a_session(over: bool, sessions: Path) -> None:
     before = contents(sessions)
     for name in ("a.json", "a-symlink", "other.json"):
         with pytest.raises(BenchtuiError, match=f"{name}: {REFUSED}"):

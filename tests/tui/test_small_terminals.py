@@ -1,6 +1,7 @@
 """In a terminal under 60x20, and in one without colors, each page says its answer first."""
 
 import os
+from itertools import cycle
 from typing import Any
 
 import pytest
@@ -23,8 +24,7 @@ WHOLE = ANSWERS | {"sweep": ("quick",), "charts": ("samples/s over",), "compare"
 """Words on the first lines of pages that are shown in full."""
 
 
-@pytest.mark.parametrize("size", [(59, 19), (40, 12)])
-@pytest.mark.parametrize("place", ANSWERS)
+@pytest.mark.parametrize(("place", "size"), zip(ANSWERS, cycle([(59, 19), (40, 12)]), strict=False))
 async def test_small_terminal_shows_the_answer(
     stage: Any, app_context: AppContext, place: str, size: tuple[int, int]
 ) -> None:

@@ -14,9 +14,10 @@ SIZES = [(80, 24), (120, 40)]
 
 def pressing(*keys: str) -> Any:
     async def press(pilot: Pilot[Any]) -> None:
-        for key in keys:
-            await pilot.press(key)
-            await until_unchanged(pilot)
+        await pilot.press(*keys[:1])
+        await until_unchanged(pilot)
+        await pilot.press(*keys[1:])
+        await until_unchanged(pilot)
 
     return press
 

@@ -10,9 +10,6 @@ from benchtui.tui.app import BenchtuiApp
 from benchtui.tui.replay.player import ReplayTarget, Start
 
 SIZES = [(80, 24), (120, 40), (200, 50), (60, 15)]
-EVERY_SIZE = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-
-
 IDLE = {"power_w": 72.0, "memory_used_mb": 600.0, "utilization_percent": 0.0, "temperature_c": 33.0}
 LOADS: dict[int, dict[str, float | str]] = {
     1: {"power_w": 399.0, "memory_used_mb": 79_000.0, "temperature_c": 84.0},
@@ -37,8 +34,11 @@ def running(story: Any, gpus: int) -> Path:
     return path
 
 
-@EVERY_SIZE
-@pytest.mark.parametrize("gpus", [1, 2, 4, 8])
+@pytest.mark.parametrize(
+    ("gpus", "size"),
+    [*((8, size) for size in SIZES), *zip((1, 2, 4), SIZES[:3], strict=True)],
+    ids=lambda value: value if isinstance(value, int) else f"{value[0]}x{value[1]}",
+)
 def test_gauges_snapshot(
     story: Any, engine: Any, app_context: Any, clock: Any, snap_compare: Any, gpus: int, size: tuple[int, int]
 ) -> None:
@@ -54,15 +54,11 @@ def test_every_theme_snapshot(
     assert snap_compare(app, terminal_size=(120, 40))
 
 
-@EVERY_SIZE
-def test_ascii_snapshot(
-    story: Any, engine: Any, app_context: Any, clock: Any, snap_compare: Any, size: tuple[int, int]
-) -> None:
+def test_ascii_snapshot(story: Any, engine: Any, app_context: Any, clock: Any, snap_compare: Any) -> None:
     app = BenchtuiApp(app_context, running(story, 4), engine, ascii_only=True, clock=clock)
-    assert snap_compare(app, terminal_size=size)
+    assert snap_compare(app, terminal_size=(120, 40))
 
 
-@EVERY_SIZE
 def test_snapshot_without_color(
     story: Any,
     engine: Any,
@@ -70,17 +66,13 @@ def test_snapshot_without_color(
     clock: Any,
     snap_compare: Any,
     monkeypatch: pytest.MonkeyPatch,
-    size: tuple[int, int],
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     app = BenchtuiApp(app_context, running(story, 4), engine, clock=clock)
-    assert snap_compare(app, terminal_size=size)
+    assert snap_compare(app, terminal_size=(80, 24))
 
 
-@EVERY_SIZE
-def test_replayed_gauges_snapshot(
-    story: Any, app_context: Any, clock: Any, snap_compare: Any, size: tuple[int, int]
-) -> None:
+def test_replayed_gauges_snapshot(story: Any, app_context: Any, clock: Any, snap_compare: Any) -> None:
     start = Start(target=ReplayTarget(percent=60))
     app = BenchtuiApp(app_context, running(story, 8), None, start=start, clock=clock)
-    assert snap_compare(app, terminal_size=size)
+    assert snap_compare(app, terminal_size=(120, 40))

@@ -65,9 +65,8 @@ def test_monitor_snapshot(
     on_a_cluster(story) if view in ("cluster", "nodes", "node") else on_a_machine(story)
 
     async def look(pilot: Any) -> None:
-        for key in VIEWS[view]:
-            await pilot.press(key)
-            await until_unchanged(pilot)
+        await pilot.press(*VIEWS[view])
+        await until_unchanged(pilot)
 
     app = BenchtuiApp(app_context, story.path, engine, theme=theme, clock=clock)
     assert snap_compare(app, terminal_size=size, run_before=look)

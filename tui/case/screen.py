@@ -21,12 +21,13 @@ from benchtui.tui.case.summary import case_markdown, detail_lines, error_lines, 
 from benchtui.tui.case.telemetry import readings_in_memory, trace_lines
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.drawing.styled_text import Line, Span, crop, justify, line
+from benchtui.tui.live.case_verdicts import CaseVerdicts
 from benchtui.tui.live.feed import Feed
 from benchtui.tui.live.step_statistics import CaseMetrics
 from benchtui.tui.model.case_rows import ROLES
+from benchtui.tui.model.row_cells import base_cell
 from benchtui.tui.model.session_view import READING
 from benchtui.tui.pages.view_screen import ViewScreen
-from benchtui.tui.panels.case_panel import is_unsteady
 from benchtui.tui.shell import keymap
 from benchtui.tui.shell.key_queue import HOLDS_KEYS
 from benchtui.tui.table.case_names import case_name
@@ -37,6 +38,7 @@ from benchtui.tui.widgets.panel import Panel, given_lines
 
 if TYPE_CHECKING:
     from benchtui.sessions.stats.case_metrics import Metrics
+    from benchtui.sessions.stats.sampling import Bounds
 
 RENEW_S = 1.0
 RELOAD_POLL_S = 0.1
@@ -75,11 +77,11 @@ class CaseScreen(ViewScreen):
         feed: Feed,
         index: int,
         symbols: Symbols,
-        ratio_of: Callable[[CaseState], Span] = lambda case: ("", "plain"),
+        judge: Callable[[], CaseVerdicts | None] = lambda: None,
     ) -> None:
-        """Show a case; ``ratio_of`` returns the ratio of a case to the baseline as the screen below has it."""
+        """Show a case; ``judge`` returns the verdicts of the screen below."""
         super().__init__(symbols)
-        self._ratio_of = ratio_of
+        self._judge = judge
         self._feed = feed
         self._index = index
         self._section = 0
@@ -158,7 +160,9 @@ class CaseScreen(ViewScreen):
 
     def action_copy(self) -> None:
         """Copy everything known about the case as Markdown."""
-        self.app.copy_to_clipboard(case_markdown(self._case, self._known, self._reached, self._symbols))
+        self.app.copy_to_clipboard(
+            case_markdown(self._case, self._known, self._reached, self._symbols, self._step_ms)
+        )
         self.draw("copied as markdown")
 
     def action_why(self) -> None:
@@ -210,6 +214,11 @@ class CaseScreen(ViewScreen):
         return limit(self._case, self._valid_peaks[1])
 
     @property
+    def _step_ms(self) -> "Bounds | None":
+        judge = self._judge()
+        return judge.step_bounds(self._case) if judge else None
+
+    @property
     def _known(self) -> "Metrics | None":
         return self._metrics.of(self._case) or computed_metrics(self._case)
 
@@ -257,7 +266,7 @@ class CaseScreen(ViewScreen):
         case, metrics, symbols = self._case, self._known, self._symbols
         match SECTIONS[self._section]:
             case "summary":
-                return detail_lines(case, metrics, width, symbols)
+                return detail_lines(case, metrics, width, symbols, self._step_ms)
             case "distribution":
                 if metrics is None or self._case_with_steps is None:
                     return [crop([(self._placeholder(), "muted")], width, symbols)]
@@ -288,12 +297,13 @@ class CaseScreen(ViewScreen):
         case, session = self._case, self._feed.session
         state = (f"{getattr(symbols, case.state)} {case.state}", ROLES[case.state])
         disturbed = mark_word(case.marks, case.marks) if case.state == "ok" else None
-        if disturbed is None and self._is_unsteady:
+        judge, metrics = self._judge(), self._known
+        if disturbed is None and judge and metrics and judge.is_unsteady(case, metrics.latency_ms):
             disturbed = "unsteady"
         if disturbed is not None:
             state = (f"{symbols.flag} {disturbed}", "warning")
         name = labeled(clean(case_name(case)), session.start)
-        ratio, role = self._ratio_of(case)
+        ratio, role = base_cell(case, judge, symbols) if judge and case.has_result else ("", "plain")
         against: list[Span] = [(f"   {ratio}", role)] if ratio else []
         if against and ratio != "base":
             against.append((" base", "muted"))
@@ -305,13 +315,6 @@ class CaseScreen(ViewScreen):
             mark = symbols.chosen if here else " "
             tabs.append((f"{mark}{section.capitalize()} ", "accent" if here else "muted"))
         return [justify(left, [position], width, symbols), crop(tabs, width, symbols)]
-
-    @property
-    def _is_unsteady(self) -> bool:
-        metrics = self._known
-        if metrics is None or not self._case.has_result:
-            return False
-        return is_unsteady(metrics.latency_ms, metrics.latency_ms.interval_percent)
 
     def _message_lines(self, width: int, height: int, symbols: Symbols) -> list[Line]:
         return [crop([(self._message or self._note(), "plain")], width, symbols)]

@@ -20,24 +20,28 @@ from benchtui.tui.case.distribution import percentiles
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.listing import heading, pipe_table
 from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, hanging, line
-from benchtui.tui.panels.case_panel import Part, part_table
+from benchtui.tui.model.case_rows import parts_of
+from benchtui.tui.panels.case_panel import part_table
 from benchtui.tui.table.case_names import case_name
 
 if TYPE_CHECKING:
     from benchtui.sessions.analysis.roofline import Limit
     from benchtui.sessions.stats.case_metrics import Metrics
     from benchtui.sessions.stats.distribution import Distribution
+    from benchtui.sessions.stats.sampling import Bounds
 
 Facts = list[tuple[str, str]]
 Sections = Sequence[tuple[str, list[Line]]]
 
 
-def detail_lines(case: CaseState, metrics: Metrics | None, width: int, symbols: Symbols) -> list[Line]:
+def detail_lines(
+    case: CaseState, metrics: Metrics | None, width: int, symbols: Symbols, step_ms: Bounds | None = None
+) -> list[Line]:
     """Render metrics, step parts, outcome, requested and actual options, rounds, model, and dataset."""
-    parts = part_table(_parts(metrics), width - 4, symbols)
+    parts = part_table(parts_of(metrics), width - 4, symbols)
     return _join_sections(
         [
-            ("Figures", _table(_figures(metrics, symbols), width)),
+            ("Figures", _table(_figures(metrics, step_ms, symbols), width)),
             ("Step breakdown, ms", [line(("  ", "plain"), *row) for row in parts]),
             ("End", _table(_outcome(case), width)),
             ("Options", _options(case, width, symbols)),
@@ -78,13 +82,19 @@ def _why_unmeasured(case: CaseState) -> str:
     return format.clean(": ".join(filter(None, (case.state, reason))))
 
 
-def case_markdown(case: CaseState, metrics: Metrics | None, reached: Limit | None, symbols: Symbols) -> str:
+def case_markdown(
+    case: CaseState,
+    metrics: Metrics | None,
+    reached: Limit | None,
+    symbols: Symbols,
+    step_ms: Bounds | None = None,
+) -> str:
     """Return the same facts as Markdown tables."""
     options = [(option.name, option.requested, option.actual, option.word) for option in actual_options(case)]
     tables = [heading(f"{case_name(case)}: {case.state}")]
     tables += [pipe_table(("option", "requested", "actual", "applied"), options)] if options else []
-    parts = [(part.name, format.significant(part.mean_ms)) for part in _parts(metrics)]
-    facts = {"figures": _figures(metrics, symbols), "step breakdown, ms": parts, "end": _outcome(case)}
+    parts = [(part.name, format.significant(part.mean_ms)) for part in parts_of(metrics)]
+    facts = {"figures": _figures(metrics, step_ms, symbols), "step breakdown, ms": parts, "end": _outcome(case)}
     facts |= {
         **_machine(CaseData(case, metrics), reached, symbols),
         "error": _error(case),
@@ -181,19 +191,22 @@ def _rounds(case: CaseState) -> Facts:
     ]
 
 
-def _figures(metrics: Metrics | None, symbols: Symbols) -> Facts:
+def _figures(metrics: Metrics | None, step_ms: Bounds | None, symbols: Symbols) -> Facts:
     if metrics is None:
         return []
     latency, amount = metrics.latency_ms, metrics.samples_per_step
     sample = metrics.task.one_sample if amount == 1 else metrics.task.sample
     samples = f", {amount:,} {sample} each" if amount else ""
     times = [(name, f"{format.significant(value, symbols)} ms") for name, value in percentiles(latency).items()]
-    low, high = (format.significant(bound, symbols) for bound in (latency.low, latency.high))
-    half, rounds = format.half_width(latency.interval_percent, symbols), len(metrics.rounds_ms)
+    rounds = len(metrics.rounds_ms)
+    interval = _interval(latency, latency.interval_percent, "p50", symbols)
+    if step_ms is not None:
+        times.insert(0, ("step", f"{format.significant(step_ms.value, symbols)} ms"))
+        interval = _interval(step_ms, step_ms.half_width_percent, "the step", symbols)
     return [
         *times[:1],
         *_rates(metrics, symbols),
-        ("interval", f"{low} to {high} ms, {half}: 95 % interval of p50"),
+        ("interval", interval),
         *times[1:],
         ("steps", f"{latency.n:,}{samples}{f', in {rounds} rounds' if rounds > 1 else ''}"),
         *_spread("to first token", metrics.time_to_first_token_ms, symbols),
@@ -217,6 +230,11 @@ def _host(metrics: Metrics, symbols: Symbols) -> str | None:
     return host and f"{host} to launch a step, then waits {wait} (means)"
 
 
+def _interval(ends: Bounds | Distribution, percent: float | None, of: str, symbols: Symbols) -> str:
+    low, high = (format.significant(bound, symbols) for bound in (ends.low, ends.high))
+    return f"{low} to {high} ms, {format.half_width(percent, symbols)}: 95 % interval of {of}"
+
+
 def _rates(metrics: Metrics, symbols: Symbols) -> Facts:
     rates = {
         metrics.task.unit: metrics.samples_per_s,
@@ -233,15 +251,6 @@ def _spread(name: str, spread: Distribution | None, symbols: Symbols) -> Facts:
 
 def _ms(value: float | None, symbols: Symbols) -> str | None:
     return None if value is None else f"{format.significant(value, symbols)} ms"
-
-
-def _parts(metrics: Metrics | None) -> tuple[Part, ...]:
-    whole = metrics.latency_ms.mean if metrics else 0.0
-    if metrics is None or not whole:
-        return ()
-    return tuple(
-        Part(format.clean(name), spread.mean, spread.mean / whole) for name, spread in metrics.parts_ms.items()
-    )
 
 
 def _machine(data: CaseData, reached: Limit | None, symbols: Symbols) -> dict[str, Facts]:

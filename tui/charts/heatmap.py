@@ -12,13 +12,14 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.charts.line_chart import ChartSelection
-from benchtui.tui.charts.readout import case_facts, option_word, option_words, ratio_span, title, with_interval
+from benchtui.tui.charts.readout import case_facts, option_word, option_words, title, with_interval
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.heat_grid import HEAT, HeatCell, HeatGrid, Heatmap
 from benchtui.tui.drawing.listing import Listing, titled_table
 from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.live.case_verdicts import CaseVerdicts
 from benchtui.tui.model.case_rows import ROLES
+from benchtui.tui.model.row_cells import base_cell
 from benchtui.tui.table.case_names import matches, short_names
 
 if TYPE_CHECKING:
@@ -336,7 +337,7 @@ class HeatmapChart:
             (self._symbols.best if best else "", "bright"),
             (format.clean(self._labels[case.index]), "plain"),
             (format.significant(value, self._symbols), "plain"),
-            ratio_span(case, self._judge, self._symbols) if near else ("", "muted"),
+            base_cell(case, self._judge, self._symbols) if near else ("", "muted"),
         )
 
 

@@ -12,7 +12,7 @@ from benchtui.tui.drawing import format
 from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.live.case_verdicts import CaseVerdicts
 from benchtui.tui.model.case_rows import ROLES
-from benchtui.tui.model.row_cells import VERDICT_ROLES, ratio_cell
+from benchtui.tui.model.row_cells import VERDICT_ROLES
 from benchtui.tui.table.case_names import case_name
 
 if TYPE_CHECKING:  # importing numpy would delay the first frame
@@ -78,14 +78,4 @@ def _verdict(case: CaseState, judge: CaseVerdicts) -> list[Span]:
         why = format.clean(judge.missing_base_reason(case, case_name))
         return [(why, "muted")] if why else []
     word = (ratio.verdict.name, VERDICT_ROLES[ratio.verdict])
-    return [word, (f": {ratio_text(ratio.value)}x the baseline", "muted")]
-
-
-def ratio_span(case: CaseState, judge: CaseVerdicts, symbols: Symbols) -> Span:
-    """Return a case's ratio to the baseline with the prefix and color of its verdict."""
-    if judge.is_base(case):
-        return ("base", "muted")
-    ratio = judge.verdict(case)
-    if ratio is None:
-        return (symbols.absent, "muted")
-    return ratio_cell(ratio.value, ratio.verdict, symbols)
+    return [word] if ratio.shown is None else [word, (f": {ratio_text(ratio.shown)}x the baseline", "muted")]

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, ClassVar, Literal
 
 from msgspec.structs import replace
@@ -18,7 +17,6 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.charts.heatmap import HeatmapChart
 from benchtui.tui.charts.line_chart import LineChart
 from benchtui.tui.charts.pareto_chart import ParetoChart
-from benchtui.tui.charts.readout import ratio_span
 from benchtui.tui.drawing.heat_grid import Heatmap, full_width, heatmap_lines, map_case_at
 from benchtui.tui.drawing.listing import list_case_at, listing_lines, natural_width
 from benchtui.tui.drawing.plot import Plot, plot_case_at, plot_lines
@@ -263,8 +261,7 @@ class Charts(ViewScreen):
         if case is None:
             self.draw("no case to show yet")
         else:
-            ratio_of = partial(ratio_span, judge=self._judge, symbols=self._symbols)
-            self.app.push_screen(CaseScreen(self._feed, case.index, self._symbols, ratio_of))
+            self.app.push_screen(CaseScreen(self._feed, case.index, self._symbols, lambda: self._judge))
 
     def _reset(self) -> None:
         self._session = self._feed.session

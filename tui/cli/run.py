@@ -13,6 +13,7 @@ import click
 
 from benchtui.engine import client
 from benchtui.engine.client import Engine, StopCause
+from benchtui.sessions.advice.find_sweep import within
 from benchtui.sessions.compare.align import compare_sessions, load_sessions
 from benchtui.sessions.compare.joined import join_follow_up, require_joinable
 from benchtui.sessions.compare.reproduction import REPRODUCED_WITHIN, lines, reproduction
@@ -27,7 +28,7 @@ from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.sweep import Sweep
-from benchtui.tui.cli.advice.optimal import BestCaseOptions, objective_option, requested_sweep
+from benchtui.tui.cli.advice.optimal import BestCaseOptions, budget_option, objective_option, requested_sweep
 from benchtui.tui.cli.consent import trust_option
 from benchtui.tui.cli.engine import resumed_engine
 from benchtui.tui.cli.exit_status import DONE, FAILED, INTERRUPTED, exit_status_of
@@ -53,6 +54,7 @@ from benchtui.tui.cli.watch import load_named, start_engine
 class RunOptions(BestCaseOptions, ResumeOptions):
     """Values that ``run`` accepts in addition to a sweep file."""
 
+    budget_s: float | None
     trust: bool
     wait: bool
 
@@ -71,6 +73,7 @@ class RunOptions(BestCaseOptions, ResumeOptions):
     "--optimal-from", "optimal_from", metavar="SESSION", help="Run the best case of a session instead."
 )
 @objective_option
+@budget_option
 @resume_options
 @wait_option
 @trust_option
@@ -102,7 +105,7 @@ def run(
         return
     if session_path or options["resumed"]:
         raise click.UsageError("--into names the session to write; it can't be combined with -o or --resume")
-    wanted = requested_sweep(sweep, overrides, optimal_from=options["optimal_from"], need=options["need"])
+    wanted = _requested(sweep, overrides, options)
     target = target_of(paths.resolve(into), wanted)
     run_to_end(
         lambda: start_engine(wanted, None, overrides, trust=options["trust"], wait=options["wait"]),
@@ -203,16 +206,21 @@ def _start_or_resume(
     if options["resumed"] is None:
         if options["retry_failed"] or options["anyway"]:
             raise click.UsageError("--retry-failed and --anyway require --resume SESSION")
-        loaded = requested_sweep(sweep, overrides, optimal_from=options["optimal_from"], need=options["need"])
+        loaded = _requested(sweep, overrides, options)
         return start_engine(loaded, session_path, overrides, trust=options["trust"], wait=options["wait"])
-    if sweep or overrides or session_path or options["optimal_from"]:
+    if sweep or overrides or session_path or options["optimal_from"] or options["budget_s"]:
         raise click.UsageError(
-            "--resume uses the sweep and the file of the session; it can't be combined with SWEEP, --set, -o"
-            " or --optimal-from"
+            "--resume uses the sweep and the file of the session; it can't be combined with SWEEP, --set, -o,"
+            " --budget or --optimal-from"
         )
     return resumed_engine(
         options["resumed"], options["retry_failed"], options["anyway"], options["trust"], options["wait"]
     )
+
+
+def _requested(sweep: str | None, overrides: tuple[str, ...], options: RunOptions) -> Sweep:
+    named = requested_sweep(sweep, overrides, optimal_from=options["optimal_from"], need=options["need"])
+    return within(named, options["budget_s"])
 
 
 _CAUSES: dict[int, StopCause] = {signal.SIGINT: "the user", signal.SIGTERM: "SIGTERM"}
@@ -312,14 +320,16 @@ def _session_of(source: str) -> Path:
 @click.command()
 @sweep_argument
 @set_option
+@budget_option
 @json_option("Print the cases as JSON.")
-def plan(sweep: str, overrides: tuple[str, ...], as_json: bool) -> None:
+def plan(sweep: str, overrides: tuple[str, ...], budget_s: float | None, as_json: bool) -> None:
     """Show what a sweep would measure, without starting it.
 
-    Lists every case with its predicted time in seconds and peak memory, based on earlier sessions on this
-    machine. Values marked with ? are rough estimates.
+    Lists the cases to measure with their predicted time in seconds and peak memory, based on earlier sessions
+    on this machine; values marked with ? are rough estimates. Cases that are left out are counted by reason;
+    --json lists each of them.
     """
-    loaded = load_named(sweep, overrides)
+    loaded = within(load_named(sweep, overrides), budget_s)
     require_models(loaded)
     estimator = history.load_history(paths.known(), loaded, platform.node())
     missing = client.find_cuda().missing_reason

@@ -16,11 +16,12 @@ from benchtui.sessions.library import paths as library
 from benchtui.sessions.library.summaries import SummaryCache
 from benchtui.sessions.state.simulation import SIMULATED
 from benchtui.sessions.sweep import task_named
-from benchtui.sessions.text.formatting import number
+from benchtui.themes.symbols import UNICODE
 from benchtui.tui.cli.consent import require_yes
 from benchtui.tui.cli.options import complete_session, json_option, printable
 from benchtui.tui.cli.schema.records import LibraryJson
-from benchtui.tui.cli.text.output import aligned_rows, print_json
+from benchtui.tui.cli.text.output import GAP, in_columns, print_json
+from benchtui.tui.drawing.format import best_rate
 
 if TYPE_CHECKING:
     from benchtui.sessions.journal.session_file import SessionFile
@@ -128,10 +129,14 @@ class SessionRow(Document, frozen=True, kw_only=True):
     measured: int | None = None
     left: int | None = None
     """Cases that ``run --resume`` would run."""
-    best_samples_per_s: float | None = None
-    unit: str = "samples/s"
-    """Unit of that rate, such as ``images/s``."""
     best_case: str | None = None
+    best_samples_per_s: float | None = None
+    best_rate: float | None = None
+    """Its throughput in the unit of its task, as on the screen and in reports."""
+    unit: str = "samples/s"
+    """That unit, such as ``tokens/s``."""
+    best_decided: bool | None = None
+    """Whether that case surely is the best."""
     note: str = ""
 
 
@@ -150,9 +155,11 @@ def _row(entry: "SessionFile", summary: "Summary | None") -> SessionRow:
         cases=summary.cases if summary else len(started.plan),
         measured=summary.measured if summary else None,
         left=summary.left if summary and not started.source and started.simulated is None else None,
-        best_samples_per_s=best.samples_per_s if best else None,
-        unit=task_named(started.sweep.task).unit,
         best_case=best.config.name if best else None,
+        best_samples_per_s=best.samples_per_s if best else None,
+        best_rate=best.rate if best else None,
+        unit=best.unit if best else task_named(started.sweep.task).unit,
+        best_decided=best.decided if best else None,
         note=operations.note_of(entry.path),
     )
 
@@ -168,21 +175,20 @@ def _table(rows: Sequence[SessionRow], room: int | None = None) -> list[str]:
 
     Columns are left out until the lines without notes fit into ``room`` cells.
     """
-    cells = [_HEADER, *(_cells(row) for row in rows)]
-    lines = list(aligned_rows(cells, [title in _RIGHT for title in _HEADER]))
-    for title in _LEFT_OUT_FIRST if room is not None else ():
-        if cell_len(lines[0]) <= (room or 0):
+    columns = list(zip(_HEADER, *map(_cells, rows), strict=True))
+    for title in _LEFT_OUT_FIRST:
+        if room is None or sum(max(map(cell_len, column)) + len(GAP) for column in columns) <= room + len(GAP):
             break
-        place = cells[0].index(title)
-        cells = [(*line[:place], *line[place + 1 :]) for line in cells]
-        lines = list(aligned_rows(cells, [title in _RIGHT for title in cells[0]]))
-    notes = ["", *(f"  note: {row.note}" if row.note else "" for row in rows)]
-    return [line.rstrip() + note for line, note in zip(lines, notes, strict=True)]
+        columns = [column for column in columns if column[0] != title]
+    lines = in_columns(list(zip(*columns, strict=True)), [column[0] in _RIGHT for column in columns])
+    notes = ("", *(f"  note: {row.note}" if row.note else "" for row in rows))
+    return [f"{line.rstrip()}{note}" for line, note in zip(lines, notes, strict=True)]
 
 
 def _cells(row: SessionRow) -> tuple[str, ...]:
     measured = f"{'–' if row.measured is None else row.measured}/{'–' if row.cases is None else row.cases}"
-    rate = "–" if row.best_samples_per_s is None else f"{number(row.best_samples_per_s)} {row.unit}"
+    best, decided = row.best_rate, bool(row.best_decided)
+    rate = "–" if best is None else best_rate(best, row.unit, UNICODE, decided)
     texts = (row.created or "–", measured, str(row.left or "–"), rate, row.model or "–", row.hostname or "–")
     state = f"{row.state}, {SIMULATED}" if row.simulated else row.state
     return (printable(row.name), state, *map(printable, texts), printable(row.best_case or "–"))

@@ -13,8 +13,7 @@ from benchtui.sessions.report.compare_columns import own_marks
 from benchtui.sessions.report.comparison.systems import no_differences_text, pairing, unrecorded_text
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
-from benchtui.sessions.text.formatting import ratio_text
-from benchtui.sessions.text.wording import verdict_reason
+from benchtui.sessions.text.wording import ratio_value, verdict_reason
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.compare.distributions import Times, overlay_lines
 from benchtui.tui.compare.rows import VERDICTS, CompareEntry, arrangement, interval, times, why_unpaired
@@ -153,12 +152,8 @@ def detail_lines(entry: CompareEntry | None, width: int, height: int, symbols: S
         return [line((entry.name, "strong")), line((why_unpaired(entry), "muted"))]
     verdict = VERDICTS[entry.row.verdict or Verdict.UNSURE]
     ratio, bounds = times(entry.row.ratio, symbols), interval(entry.row.ratio, symbols)
-    text: list[Span] = [
-        (f"{letter} is ", "muted"),
-        (ratio, "strong"),
-        (f" as fast ({bounds})  ", "muted"),
-        verdict,
-    ]
+    text: list[Span] = [(f"{letter} is ", "muted"), (ratio, "strong"), (f" as fast ({bounds})  ", "muted")]
+    text = [verdict] if ratio == symbols.absent else [*text, verdict]
     name: list[Span] = [(entry.name, "strong"), (f"   {letter}: {entry.other}" if entry.other else "", "muted")]
     head = justify(name, text, width, symbols)
     both = (("A", pair.base, "soft"), (letter, pair.new, "accent"))
@@ -245,7 +240,8 @@ def _counts(against: PairwiseComparison) -> Iterator[Span]:
 def _together(against: PairwiseComparison) -> Iterator[Span]:
     if (whole := against.overall) and whole.cases > 1:
         word, role = VERDICTS[whole.ratio.verdict]
-        yield (f"all {ratio_text(whole.ratio.value)}x {word[2:]}  ", role)
+        shown = ratio_value(whole.ratio)
+        yield (f"all {f'{shown}x ' if shown else ''}{word[2:]}  ", role)
 
 
 def _machine(side: ComparedSession, symbols: Symbols) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import count
+from math import inf
 from typing import Any
 
 import msgspec
@@ -21,7 +22,7 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.bars import LEAST_WIDEST
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.drawing.styled_text import Span
-from benchtui.tui.model.row_cells import ratio_graph
+from benchtui.tui.model.row_cells import VERDICT_ROLES, ratio_graph
 from benchtui.tui.table.case_names import CaseNames, config_name
 from benchtui.tui.table.columns import Column, quantity_format, quantity_title
 from benchtui.tui.table.layout import GAP, Arrangement, TableRow
@@ -29,11 +30,8 @@ from benchtui.tui.table.layout import GAP, Arrangement, TableRow
 ORDERS = ("plan", "slowest first", "fastest first", "verdict")
 """Sort orders, in the order that the key binding cycles through."""
 VERDICTS: dict[Verdict, Span] = {
-    Verdict.FASTER: ("F FASTER", "good"),
-    Verdict.SLOWER: ("S SLOWER", "bad"),
-    Verdict.SAME: ("= SAME", "muted"),
-    Verdict.UNSURE: ("? UNSURE", "warning"),
-    Verdict.REPORTED: ("r REPORTED", "muted"),
+    verdict: (f"{letter} {verdict.name}", VERDICT_ROLES[verdict])
+    for verdict, letter in zip(Verdict, "FS=?r", strict=True)
 }
 """Letter, word, and color role of each verdict."""
 SEVERAL = "new"
@@ -122,7 +120,7 @@ def shown(entries: Sequence[CompareEntry], words: str, order: str) -> list[Compa
 
 def widest_ratio(entries: Sequence[CompareEntry]) -> float:
     """Return the ratio at the end of the bars: the one farthest from 1, or its reciprocal."""
-    ratios = [entry.row.ratio.value for entry in entries if entry.row.ratio and entry.row.ratio.value > 0]
+    ratios = [ratio for entry in entries if 0 < (ratio := _speed(entry)) < inf]
     return max((LEAST_WIDEST, *ratios, *(1 / ratio for ratio in ratios)))
 
 
@@ -157,7 +155,7 @@ def _graph(ratio: Ratio | None, widest: float, symbols: Symbols, key: str, width
 
 def times(ratio: Ratio | None, symbols: Symbols) -> str:
     """Format a ratio, such as ``1.250x``."""
-    return symbols.absent if ratio is None else f"{ratio_text(ratio.value, ONE)}x"
+    return symbols.absent if ratio is None or ratio.shown is None else f"{ratio_text(ratio.shown, ONE)}x"
 
 
 def interval(ratio: Ratio | None, symbols: Symbols) -> str:
@@ -195,11 +193,13 @@ def _text(entry: CompareEntry) -> str:
 
 
 def _speed(entry: CompareEntry) -> float:
-    return entry.row.ratio.value if entry.row.ratio else float("inf")
+    """Return the ratio of a case; infinite without one to show."""
+    shown = entry.row.ratio.shown if entry.row.ratio else None
+    return inf if shown is None else shown
 
 
 _KEYS: dict[str, Callable[[CompareEntry], Any]] = {
     "slowest first": _speed,
-    "fastest first": lambda entry: -_speed(entry) if entry.row.ratio else float("inf"),
+    "fastest first": lambda entry: -speed if (speed := _speed(entry)) < inf else inf,
     "verdict": lambda entry: (WORST_FIRST.index(entry.row.verdict), _speed(entry)),
 }

@@ -45,6 +45,11 @@ def compact(value: float) -> str:
     return significant(value)
 
 
+def best_rate(rate: float, unit: str, symbols: Symbols, decided: bool) -> str:
+    """Format the rate of a session's best case, marked as approximate unless it surely is the best."""
+    return f"{'' if decided else symbols.about}{compact(rate)} {unit}"
+
+
 def memory(value: float | None, symbols: Symbols) -> str:
     """Format a size given in MB (10**6 bytes) with its unit, MB or GB."""
     return formatting.memory(value) or symbols.absent

@@ -18,6 +18,8 @@ Line = tuple[Span, ...]
 BLANK: Line = ()
 GAP = "   "
 """Separator between the facts of a line."""
+LEAST_TEXT = 20
+"""Minimum width of a wrapped text in cells."""
 _PIECES = re.compile(r"\s+|\S+")
 MAX_REWRITTEN_GAP = 12
 """Longest unchanged run, in cells, that is rewritten because jumping over it could cost more bytes."""
@@ -70,6 +72,14 @@ def wrap_facts(facts: Sequence[Sequence[Span]], width: int) -> list[Line]:
     return [line(*pieces) for pieces in lines]
 
 
+def hanging(head: Span, text: str, width: int, role: str = "plain") -> list[Line]:
+    """Render a text behind its head, and wrapped below itself."""
+    size = len(head[0])
+    parts = wrap(text, max(width - size, LEAST_TEXT), break_on_hyphens=False) or [""]
+    heads = (head, *[(" " * size, "plain")] * (len(parts) - 1))
+    return [line(front, (part, role)) for front, part in zip(heads, parts, strict=True)]
+
+
 def wrap_spans(spans: Iterable[Span], width: int) -> list[Line]:
     """Wrap spans at spaces. A word longer than a line is split; spaces between words become one."""
     lines: list[list[Span]] = [[]]
@@ -95,13 +105,6 @@ def _words(spans: Iterable[Span], width: int) -> Iterator[list[Span]]:
             yield from ([(part, role)] for part in whole)
             word += [(piece, role)] if piece else []
     yield from [word] if word else []
-
-
-def hanging(lead: Span, text: str, width: int, role: str = "plain", least: int = 20) -> list[Line]:
-    """Wrap a text behind a lead, such as a label, to at least ``least`` cells. Further lines hang below."""
-    parts = wrap(text, max(width - len(lead[0]), least), break_on_hyphens=False) or [""]
-    indent = (" " * len(lead[0]), "plain")
-    return [line(indent if place else lead, (part, role)) for place, part in enumerate(parts)]
 
 
 def fitting_facts(facts: Sequence[Sequence[Span]], width: int) -> Line:

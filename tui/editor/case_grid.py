@@ -1,6 +1,7 @@
 """Case grid of a sweep: its cases, built on demand, and their totals. Independent of Textual."""
 
 from collections.abc import Callable
+from math import inf
 from typing import Literal
 
 import msgspec
@@ -141,7 +142,8 @@ def totals_text(totals: Totals, sweep: Sweep, symbols: Symbols) -> str:
     counts += [f"{totals.skipped:,} skipped"] if totals.skipped else []
     counts += ["plus those that batch_size = auto adds"] if sweep.axes.batch_size_auto else []
     counts += ["plus a repeated baseline"] if sweep.measure.aa else []
-    return dot.join([*counts, f"{time_text(totals, symbols)}{_further_text(totals, sweep)}"])
+    time = f"{time_text(totals, symbols)}{_further_text(totals, sweep)}"
+    return dot.join([*counts, time if sweep.ends_s == inf else f"at most {duration(sweep.ends_s)}"])
 
 
 def further_s(totals: Totals, sweep: Sweep) -> float | None:

@@ -1,10 +1,9 @@
 """Form lines: one row per entry, the selected one with all its values. Independent of Textual."""
 
 from collections.abc import Sequence
-from textwrap import wrap
 
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, justify, line, width_of
+from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, hanging, justify, line, width_of
 from benchtui.tui.editor.form import FOLDED, Form, FormRow
 
 LABEL = 17
@@ -35,19 +34,15 @@ def entry_lines(form: Form, width: int, height: int, symbols: Symbols) -> Sequen
 def about_lines(form: Form, width: int, height: int, symbols: Symbols) -> Sequence[Line]:
     """Describe the selected entry: what it means, its default and its values."""
     row = form.row
-    facts = [
-        ("default", row.default or row.entry.unset),
-        ("values", ", ".join(row.entry.values)),
-        ("now", row.shown if row.changed else ""),
-    ]
-    texts = [(row.entry.about, "plain"), ("", "plain")]
-    texts += [(f"{name:<{ABOUT_LABEL}}{text}", "muted") for name, text in facts if text and not row.entry.folds]
-    indent = " " * ABOUT_LABEL
-    return [
-        line((part, role))
-        for text, role in texts
-        for part in wrap(text, max(width, 20), subsequent_indent=indent * (role == "muted")) or [""]
-    ]
+    facts = {
+        "default": row.default or row.entry.unset,
+        "values": ", ".join(row.entry.values),
+        "now": row.shown if row.changed else "",
+    }
+    lines = [*hanging(("", "plain"), row.entry.about, width), BLANK]
+    for name, text in facts.items() if not row.entry.folds else ():
+        lines += hanging((f"{name:<{ABOUT_LABEL}}", "muted"), text, width, "muted") if text else []
+    return lines
 
 
 def value_place(form: Form, width: int, height: int, symbols: Symbols) -> tuple[int, int]:
@@ -136,10 +131,8 @@ def _help_lines(form: Form, row: FormRow, error: str, here: bool, width: int) ->
     """Render the help of the selected entry; if its text isn't allowed, the reason in red."""
     if not here or (form.explained and not error):
         return []
-    indent = INDENT + 2
-    texts = wrap(error or row.entry.about, max(width - indent, 12), break_on_hyphens=False)
-    role = "bad" if error else "muted"
-    return [line((" " * indent, "plain"), (text, role)) for text in texts[:MAX_HELP]]
+    indent = (" " * (INDENT + 2), "plain")
+    return hanging(indent, error or row.entry.about, width, "bad" if error else "muted")[:MAX_HELP]
 
 
 def _remark_lines(row: FormRow, width: int, symbols: Symbols) -> list[Line]:

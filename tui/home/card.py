@@ -53,7 +53,7 @@ def _actions(card: HomeCard, symbols: Symbols) -> Iterator[Sequence[Span]]:
     if card.entry and (known := card.entry.known):
         age = age_text(known.created, card.now) if card.now else ""
         flag = f"{symbols.flag} " if known.marked else ""
-        text = f"{flag}{rate_text(known)} with {clean(config_name(known.best.config))}"
+        text = f"{flag}{rate_text(known, symbols)} with {clean(config_name(known.best.config))}"
         yield _action(
             "home.open", "known result", f"{text}, {age}; {count(len(card.entry.sessions), 'session')}"
         )

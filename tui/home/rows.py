@@ -10,7 +10,7 @@ from benchtui.sessions.stored_models.stored_model import StoredModel
 from benchtui.sessions.sweep import Config
 from benchtui.sessions.text.formatting import count
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.format import clean, compact, gibibytes, machine_memory
+from benchtui.tui.drawing.format import best_rate, clean, gibibytes, machine_memory
 from benchtui.tui.drawing.styled_text import Line, Span, line
 from benchtui.tui.home.models import Known, ModelEntry, age_text
 from benchtui.tui.shell.keymap import key
@@ -149,9 +149,9 @@ def best_cell(entry: ModelEntry, symbols: Symbols) -> Span:
     if entry.known is None:
         return ("reading" if entry.sessions else "not measured", "muted")
     flag = f"{symbols.flag} " if entry.known.marked else ""
-    return f"{flag}{rate_text(entry.known)}", "warning" if entry.known.marked else "bright"
+    return f"{flag}{rate_text(entry.known, symbols)}", "warning" if entry.known.marked else "bright"
 
 
-def rate_text(known: Known) -> str:
+def rate_text(known: Known, symbols: Symbols) -> str:
     """Format a best rate with its unit."""
-    return f"{compact(known.best.rate)} {known.best.unit}"
+    return best_rate(known.best.rate, known.best.unit, symbols, known.best.decided)

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.files.output_file import check_output, write_text
 from benchtui.sessions.library import operations
-from benchtui.sessions.state.judging import VerdictSettings
-from benchtui.sessions.state.session import Session
 from benchtui.tui.library.rows import Item
+from benchtui.tui.report.generated import report_markdown
 from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.keymap import key
 from benchtui.tui.widgets.action_bar import ActionResult, Confirmation, Work
@@ -51,7 +50,9 @@ def action_for(
     actions: dict[str, Work] = {
         "rename": partial(_rename, item, text, running_paths),
         "note": partial(_note, item, text),
-        "export": partial(write_document, partial(_report, item, app_context.judging), place, (item.path,)),
+        "export": partial(
+            write_document, partial(report_markdown, item.path, app_context.judging), place, (item.path,)
+        ),
     }
     return actions[purpose]
 
@@ -83,14 +84,6 @@ def write_document(
         return Confirmation("E", text, "overwrite", partial(write_document, make, place, inputs, over=True))
     write_text(place, make(), inputs, over=over)
     return ActionResult(f"wrote {place}")
-
-
-def _report(item: Item, judging: VerdictSettings) -> str:
-    from benchtui.sessions.report.document import markdown  # only reports need these libraries
-
-    session = Session.load(item.path)
-    session.judge_by(judging)
-    return markdown(session)
 
 
 def _rename(item: Item, name: str, running_paths: Collection[Path]) -> ActionResult:

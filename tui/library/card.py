@@ -6,18 +6,17 @@ from benchtui.sessions.sanitize import shell_word
 from benchtui.sessions.sweep import UNKNOWN, Axes
 from benchtui.sessions.sweep.options import AXES
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.format import clean, counted, duration, significant
+from benchtui.tui.drawing.format import clean, counted, duration
 from benchtui.tui.drawing.styled_text import BLANK, Line, crop, hanging, justify
 from benchtui.tui.library.rows import ROLES, Item
 from benchtui.tui.panels.answer_card import Answer, answer_lines
 from benchtui.tui.shell.keymap import key
-from benchtui.tui.table.case_names import config_name
 
 Fact = tuple[str, str, str]
 """Label, text, and the text's color role."""
 
 LABEL = 10
-IN_ANSWER = ("left", "best", "why")
+IN_ANSWER = ("left", "why")
 """Facts that the answer says, too."""
 LEAST_FACTS = 2
 """Lines kept for facts below the answer."""
@@ -34,15 +33,11 @@ def card_lines(item: Item | None, said: Answer | None, width: int, height: int, 
     room = max(height - 1 - LEAST_FACTS, 1)
     answer = answer_lines(said, width, room, symbols) if said else []
     facts = [fact for fact in _facts(item, symbols) if not (answer and fact[0] in IN_ANSWER)]
-    lines = [
-        row
-        for label, text, role in facts
-        for row in hanging((f"{label:<{LABEL}}", "muted"), text, width, role, least=10)
-    ]
+    heads = [(f"{label:<{LABEL}}", "muted") for label, _, _ in facts]
+    rows = list(zip(heads, facts, strict=True))
+    lines = [made for head, (_, text, role) in rows for made in hanging(head, text, width, role)]
     if len(answer) + len(lines) >= height:
-        lines = [
-            crop([(f"{label:<{LABEL}}", "muted"), (text, role)], width, symbols) for label, text, role in facts
-        ]
+        lines = [crop((head, fact[1:]), width, symbols) for head, fact in rows]
     blank = [BLANK] if height > len(answer) + len(lines) + 1 else []
     return [head, *answer, *blank, *lines][:height]
 
@@ -52,7 +47,6 @@ def _facts(item: Item, symbols: Symbols) -> Iterator[Fact]:
     for label, text, role in (
         ("cases", _cases(item), "plain"),
         ("left", _left(item), "accent"),
-        ("best", _best(item, symbols), "bright"),
         ("note", item.note, "plain"),
         ("why", clean(item.summary.reason or "") if item.summary else "", "warning"),
         ("marks", _marks(item, symbols), "warning"),
@@ -81,13 +75,6 @@ def _left(item: Item) -> str:
         if item.left
         else ""
     )
-
-
-def _best(item: Item, symbols: Symbols) -> str:
-    best = item.summary.best if item.summary else None
-    if best is None:
-        return ""
-    return f"{significant(best.rate, symbols)} {best.unit}: {clean(config_name(best.config))}"
 
 
 def _marks(item: Item, symbols: Symbols) -> str:

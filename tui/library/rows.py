@@ -15,7 +15,7 @@ from benchtui.sessions.library.summaries import Summary, SummaryCache
 from benchtui.sessions.state.simulation import labeled
 from benchtui.sessions.text.formatting import count
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.format import clean, compact
+from benchtui.tui.drawing.format import best_rate, clean
 from benchtui.tui.drawing.styled_text import BLANK, Line, Span, line
 from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.keymap import key
@@ -147,7 +147,7 @@ def row(item: Item, letter: str, symbols: Symbols) -> TableRow:
 def _rate(item: Item, symbols: Symbols) -> str:
     if item.summary is None or (best := item.summary.best) is None:
         return symbols.absent
-    return f"{'' if best.decided else symbols.about}{compact(best.rate)} {best.unit}"
+    return best_rate(best.rate, best.unit, symbols, best.decided)
 
 
 def _measured(item: Item) -> Span:

@@ -1,6 +1,9 @@
 """Case verdicts against the baseline, by the report's rules, while cases and rounds are still ending."""
 
+from __future__ import annotations  # the module of Distribution imports numpy
+
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
@@ -9,13 +12,29 @@ from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baseline_of, explain_missing_baseline
 from benchtui.sessions.stats.ended_rounds import with_result
-from benchtui.sessions.stats.evidence import Evidence, aa_pair, bounds_ms, medians_of, rounds_of, with_turns
+from benchtui.sessions.stats.evidence import (
+    Evidence,
+    aa_pair,
+    bounds_ms,
+    medians_of,
+    rounds_of,
+    typical_of_rounds,
+    with_turns,
+)
 from benchtui.sessions.stats.noise import Noise, RepeatSpread, kind_of, noise_by_kind
 from benchtui.sessions.stats.ratios import latency_ratio, throughput_ratio
-from benchtui.sessions.stats.sampling import Sample, Statistic
+from benchtui.sessions.stats.sampling import Bounds, Sample, Statistic
 from benchtui.sessions.stats.verdicts import Ratio
 from benchtui.sessions.sweep import Baseline, Work
 from benchtui.tui.live.step_statistics import THREAD_STEPS, loaded
+
+if TYPE_CHECKING:
+    from benchtui.sessions.stats.distribution import Distribution
+
+UNSTEADY_PERCENT = 30.0
+"""Half-width of a typical step's interval above which its figures are no more than a guess."""
+FAR_MEAN = 0.1
+"""Distance of the mean from the median, as a share of it, above which a rate isn't that of most steps."""
 
 
 class CaseVerdicts:
@@ -98,11 +117,30 @@ class CaseVerdicts:
             self._ratios[case.index] = ratio
         return self._ratios[case.index]
 
+    def typical_ms(self, case: CaseState) -> float | None:
+        """Return a measured case's typical step; None while its steps are left to the worker thread."""
+        result = self._measured.get(case.index)
+        medians = [round_.median.ms for round_ in self.rounds(result)] if result else []
+        return (typical_of_rounds(result, medians) or medians[0]) if result and medians else None
+
+    def step_bounds(self, case: CaseState) -> Bounds | None:
+        """Return the bounds of a measured case's typical step in milliseconds; None if nothing bounds it."""
+        evidence = self.evidence(case)
+        return bounds_ms(evidence) if evidence else None
+
     def half_width_percent(self, case: CaseState) -> float | None:
         """Return half of the 95% interval of a measured case's typical step, in percent of it."""
-        evidence = self.evidence(case)
-        bounds = bounds_ms(evidence) if evidence else None
+        bounds = self.step_bounds(case)
         return bounds.half_width_percent if bounds else None
+
+    def is_unsteady(self, case: CaseState, stats: Distribution) -> bool:
+        """Return whether a rate holds only roughly: a wide interval, or a few steps take much of the time."""
+        if not case.has_result:
+            return False
+        several = len(self.rounds(case)) > 1
+        percent = self.half_width_percent(case) if several else stats.interval_percent
+        far = bool(stats.median) and abs(stats.mean / (stats.median or 1) - 1) > FAR_MEAN
+        return far or (percent is not None and percent > UNSTEADY_PERCENT)
 
     def evidence(self, case: CaseState) -> Evidence | None:
         """Return what verdicts on a measured case use; None without a result."""

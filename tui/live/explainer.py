@@ -10,7 +10,6 @@ from pathlib import Path
 
 from benchtui.engine import client
 from benchtui.engine.client import Engine
-from benchtui.sessions.compare.joined import join_follow_up, require_joinable
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Explained
 from benchtui.sessions.explain.cases import ExplainedCase
@@ -79,10 +78,9 @@ class RemedyTrials:
 
     def request(self, session: Session, explained: ExplainedCase) -> None:
         """Start measuring the remedies of a case that haven't been tried, unless a trial is running."""
-        from benchtui.sessions.explain.trials import (
-            chosen,  # lazy import: not needed for the first paint
-            trial_sweep,
-        )
+        # not needed for the first paint
+        from benchtui.sessions.compare.joined import require_joinable
+        from benchtui.sessions.explain.trials import chosen, trial_sweep
 
         if self._begun_s is not None:
             return
@@ -118,6 +116,8 @@ class RemedyTrials:
 
     def _measure(self, sweep: Sweep) -> None:
         """Run the sweep to its end, and join what it measured to the session."""
+        from benchtui.sessions.compare.joined import join_follow_up  # not needed for the first paint
+
         path = paths.new_path(sweep.name, datetime.now().astimezone())
         engine = client.start(sweep, path, self._question.consent, numbered=True)
         while engine.alive():

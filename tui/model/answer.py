@@ -113,8 +113,10 @@ class AnswerText:
         return tuple(map(self._plain, texts))
 
     def _against_base(self, ratio: Ratio) -> str:
-        """Format the ratio to the baseline as the table does, with its interval."""
-        shown, _ = ratio_cell(ratio.value, ratio.verdict, self._symbols)
+        """Format the ratio to the baseline as the table does, with its interval; without one, the verdict."""
+        if ratio.shown is None:
+            return f"base: {ratio.verdict.name}"
+        shown, _ = ratio_cell(ratio.shown, ratio.verdict, self._symbols)
         interval = ratio_span(ratio.low, ratio.high, ratio.value)
         return f"{shown} base ({interval})" if interval else f"{shown} base"
 

@@ -29,6 +29,7 @@ from benchtui.tui.live.step_statistics import StepStatistics, loaded
 from benchtui.tui.model.row_cells import (
     BarScales,
     answer_span,
+    base_cell,
     note,
     ratio_cell,
     ratio_graph,
@@ -36,11 +37,11 @@ from benchtui.tui.model.row_cells import (
     steps_trace,
 )
 from benchtui.tui.model.step_annotations import round_of, signs_of
-from benchtui.tui.panels.case_panel import PanelMetrics, Part, is_unsteady
+from benchtui.tui.panels.case_panel import PanelMetrics, Part
 from benchtui.tui.panels.step_axis import Axis, Spread
 from benchtui.tui.panels.step_band import Band
 from benchtui.tui.table.case_names import CaseNames, case_name
-from benchtui.tui.table.columns import BY_KEY, FORMATS, HAS_VALUE, VALUES, columns_with_value
+from benchtui.tui.table.columns import BY_KEY, FORMATS, HAS_VALUE, VALUES, columns_with_value, p50_ms
 from benchtui.tui.table.layout import Cells, TableRow
 from benchtui.tui.table.mark_words import mark_word
 
@@ -131,7 +132,7 @@ class CaseRows:
             return _reported(case, self.rate(case), self.unit)
         return PanelMetrics(
             n=stats.n,
-            p50_ms=stats.median,
+            step_ms=self._typical_ms(case, stats),
             p99_ms=stats.p99,
             interval_percent=self._half_width_percent(case, stats),
             rate=self.rate(case),
@@ -155,7 +156,7 @@ class CaseRows:
     def parts(self, case: CaseState) -> tuple[Part, ...]:
         """Return the timed parts of a case's steps, with each part's share of the total."""
         if metrics := computed_metrics(case):
-            return _parts(metrics)
+            return parts_of(metrics)
         case = self._shown(case)
         n, total = len(case.measured), self._sum(case, "", case.measured.wall_ms)
         if not total:
@@ -359,7 +360,14 @@ class CaseRows:
         if key not in VALUES or (case.finished is None and not len(case.measured)):
             return None
         stats = self.stats(case)
+        if key == "p50":
+            return self._typical_ms(case, stats)
         return self._half_width_percent(case, stats) if key == "interval" else VALUES[key](case, stats)
+
+    def _typical_ms(self, case: CaseState, stats: Distribution | None) -> float | None:
+        """Return the typical step of a measured case, or the median of the steps so far of a running one."""
+        has_rounds = case.has_result and case.steps_measured
+        return self.verdicts.typical_ms(case) if has_rounds else p50_ms(case, stats)
 
     def _half_width_percent(self, case: CaseState, stats: Distribution | None) -> float | None:
         """Return the half-width of the interval of a measured case, or of the steps so far of a running one."""
@@ -383,23 +391,15 @@ class CaseRows:
 
     def _is_unsteady(self, case: CaseState) -> bool:
         stats = self.stats(case)
-        if stats is None or not case.has_result:
-            return False
-        several = len(self.verdicts.rounds(case)) > 1
-        percent = self.verdicts.half_width_percent(case) if several else stats.interval_percent
-        return is_unsteady(stats, percent)
+        return stats is not None and self.verdicts.is_unsteady(case, stats)
 
     def _against_base(self, case: CaseState) -> Span:
-        """Format the ratio to the baseline with the sign and color of its verdict."""
-        if self.verdicts.is_base(case):
-            return ("base", "muted")
-        if self.verdicts.missing_base_reason(case, case_name):
-            return ("pending" if self.verdicts.has_pending_base(case) else "no base", "muted")
-        ratio = self.verdicts.verdict(case)
-        value = ratio.value if ratio else self._ratio(case)
-        if value is None:
-            return self._absent(case)
-        return ratio_cell(value, ratio.verdict if ratio else Verdict.UNSURE, self._symbols)
+        """Format the ratio to the baseline, of a running case that of its steps so far."""
+        cell = base_cell(case, self.verdicts, self._symbols)
+        if cell[0] != self._symbols.absent:
+            return cell
+        value = self._ratio(case)
+        return self._absent(case) if value is None else ratio_cell(value, Verdict.UNSURE, self._symbols)
 
     def _ratio(self, case: CaseState) -> float | None:
         """Return the ratio to the baseline without a verdict. A running case uses its steps so far."""
@@ -408,7 +408,7 @@ class CaseRows:
             return None
         if case.has_result:
             ratio = self.verdicts.verdict(case)
-            return 1.0 if self.verdicts.is_base(case) else ratio.value if ratio else None
+            return 1.0 if self.verdicts.is_base(case) else ratio.shown if ratio else None
         own, other = ((stats := self.stats(compared_case)) and stats.median for compared_case in (case, base))
         sizes = case.samples_per_step, base.samples_per_step
         return other / own * sizes[0] / sizes[1] if own and other and all(sizes) else None
@@ -421,12 +421,12 @@ def _reported(case: CaseState, rate: float | None, unit: str) -> PanelMetrics | 
     return PanelMetrics(reported.steps or 0, reported.latency_mean_ms, None, None, rate, unit)
 
 
-def _parts(figures: Metrics) -> tuple[Part, ...]:
-    total = figures.latency_ms.mean * figures.latency_ms.n
+def parts_of(metrics: Metrics | None) -> tuple[Part, ...]:
+    """Return the timed parts of a case's steps from its metrics."""
+    total = metrics.latency_ms.mean * metrics.latency_ms.n if metrics else 0.0
     return tuple(
         Part(format.clean(name), part.mean, part.mean * part.n / total)
-        for name, part in figures.parts_ms.items()
-        if total
+        for name, part in (metrics.parts_ms.items() if metrics and total else ())
     )
 
 

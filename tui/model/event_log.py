@@ -96,10 +96,10 @@ class EventLog:
         metrics = self._case_rows.metrics(case)
         if metrics is None:
             return ""
-        p50 = f"{format.significant(metrics.p50_ms, self._symbols)} ms"
+        step = f"{format.significant(metrics.step_ms, self._symbols)} ms"
         rate = f"{format.significant(metrics.rate, self._symbols)} {metrics.unit}"
         marks = (f"{self._symbols.flag} {mark}" for mark in self._case_rows.own_marks(case))
-        return ", ".join((p50, rate, *marks))
+        return ", ".join((step, rate, *marks))
 
 
 def _started(running: Iterable[CaseState]) -> list[Message]:

@@ -16,6 +16,8 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.bars import RatioRange, history, ratio_bar
 from benchtui.tui.drawing.styled_text import Span
+from benchtui.tui.live.case_verdicts import CaseVerdicts
+from benchtui.tui.table.case_names import case_name
 
 VERDICT_ROLES: dict[Verdict, str] = {
     Verdict.FASTER: "good",
@@ -63,8 +65,10 @@ def note(case: CaseState, shared: frozenset[str] = frozenset()) -> str:
     return format.clean(", ".join(parts))
 
 
-def ratio_cell(value: float, verdict: Verdict, symbols: Symbols) -> Span:
-    """Format a ratio to the baseline with the sign and color of its verdict."""
+def ratio_cell(value: float | None, verdict: Verdict, symbols: Symbols) -> Span:
+    """Format a ratio to the baseline with the sign and color of its verdict; without a value, only its sign."""
+    if value is None:
+        return ("?", VERDICT_ROLES[verdict])
     lead = symbols.about if verdict is Verdict.SAME else ""
     sign = {Verdict.UNSURE: "?", Verdict.REPORTED: "*"}.get(verdict, "")
     return (f"{lead}{ratio_text(value)}x{sign}", VERDICT_ROLES[verdict])
@@ -80,9 +84,19 @@ def answer_span(case: CaseState, is_baseline: bool, symbols: Symbols) -> Span:
     return (symbols.absent if case.finished else "", "muted")
 
 
+def base_cell(case: CaseState, judge: CaseVerdicts, symbols: Symbols) -> Span:
+    """Format how a case compares with its baseline: its ratio, or why there is none."""
+    if judge.is_base(case):
+        return ("base", "muted")
+    if judge.missing_base_reason(case, case_name):
+        return ("pending" if judge.has_pending_base(case) else "no base", "muted")
+    ratio = judge.verdict(case)
+    return ratio_cell(ratio.shown, ratio.verdict, symbols) if ratio else (symbols.absent, "muted")
+
+
 def ratio_graph(ratio: Ratio, most: float, width: int, symbols: Symbols) -> Sequence[Span]:
     """Draw a ratio and its interval as a bar around 1. Without an interval, the whole bar is light."""
-    if not ratio.value > 0:
+    if ratio.shown is None or not ratio.value > 0:
         return ()
     shown = RatioRange.of(ratio.value, ratio.low, ratio.high, most)
     return ratio_bar(shown, width, symbols, VERDICT_ROLES[ratio.verdict])

@@ -10,48 +10,23 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from benchtui.sessions.state.case import CaseState
-from benchtui.sessions.text.formatting import in_sentence
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.case.screen import CaseScreen
 from benchtui.tui.drawing.format import clean
-from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, line
+from benchtui.tui.drawing.styled_text import BLANK, Line, crop, line
+from benchtui.tui.live.case_verdicts import CaseVerdicts
 from benchtui.tui.model.case_rows import CaseRows
 from benchtui.tui.report.generated import report_content, report_markdown
 from benchtui.tui.shell import keymap
 from benchtui.tui.table.case_names import case_name
-from benchtui.tui.table.columns import CATALOGUED, COLUMNS, DEFAULT_COLUMNS, KEYS
+from benchtui.tui.table.columns import ABOUT, DEFAULT_COLUMNS, KEYS, TITLES
 from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.panel import Panel, PanelScreen
 
 if TYPE_CHECKING:
     from benchtui.tui.monitor.screen import Monitor
 
-TITLES = {column.key: column.title for column in COLUMNS}
-
-
 TITLE_CELLS = max(map(len, TITLES.values())) + 2
-
-
-ABOUT = {
-    "node": "the node of a cluster on which the case ran",
-    "state": "progress or outcome",
-    "p50": "median time of a step",
-    "p99": "time exceeded by one step in a hundred",
-    "samples": "samples, or tokens of a language model, over the time of all measured steps",
-    "memory": "peak on the device; on the processor, of the worker",
-    "power": "mean power while measured",
-    "base": "rate relative to the baseline, at typical steps",
-    "answer": "output for the same probe, compared with the baseline's: verdict and KL divergence",
-    "trace": "measured steps over time, from 0 to twice the median",
-    "notes": "reason for the outcome, and caveats",
-    "steps": "measured steps",
-    "interval": "half of the median's 95 % interval, in percent of it",
-    "outliers": "steps far from the rest",
-    "tokens": "real tokens over the time of all measured steps",
-    "energy": "joules for a thousand samples",
-    "accepted": "drafted tokens that the model accepted",
-    **{key: in_sentence(row.help).rstrip(".") for key, row in CATALOGUED.items()},
-}
 
 
 class ColumnsPage(PanelScreen[tuple[str, ...]]):
@@ -147,11 +122,10 @@ def show_detail(monitor: Monitor) -> None:
         monitor.show_message("no case to show yet")
         return
 
-    def ratio_of(case: CaseState) -> Span:
-        view = monitor.view
-        return view.case_rows.row(case.index).cells["base"] if view and case.has_result else ("", "plain")
+    def judge() -> CaseVerdicts | None:
+        return monitor.view.case_rows.verdicts if monitor.view else None
 
-    monitor.app.push_screen(CaseScreen(monitor.feed, case.index, monitor.symbols, ratio_of))
+    monitor.app.push_screen(CaseScreen(monitor.feed, case.index, monitor.symbols, judge))
 
 
 def show_why(monitor: Monitor) -> None:
@@ -214,11 +188,10 @@ def _copy_report(monitor: Monitor) -> None:
 
 def row_markdown(case: CaseState, case_rows: CaseRows, keys: tuple[str, ...]) -> str:
     """Return a case as a one-row markdown table, with the visible columns."""
-    titles = {column.key: column.title.replace("+-", "±") for column in COLUMNS}
     cells = case_rows.row(case.index).cells
     keys = tuple(key for key in keys if key != "trace")
     values = [case.state if key == "state" else cells.get(key, ("", ""))[0] for key in keys]
-    head = ["case", *(titles[key] for key in keys)]
+    head = ["case", *(TITLES[key].replace("+-", "±") for key in keys)]
     rows = (head, ["---"] * len(head), [case_name(case), *values])
     return "".join(f"| {' | '.join(map(_cell, row))} |\n" for row in rows)
 

@@ -11,10 +11,7 @@ import msgspec
 from textual.widgets import Input
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.files.output_file import check_output, write_text
-from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 from benchtui.tui.monitor.requests import EngineRequests, Request
-from benchtui.tui.report.generated import report_markdown
 from benchtui.tui.widgets.completion import Completer, path_completer
 from benchtui.tui.widgets.input_field import LineInput
 
@@ -176,7 +173,7 @@ def _filter(monitor: Monitor, table_order: TableOrder) -> TextPrompt:
         return ""
 
     about = "Filter by words of a case, its state or its marks"
-    return TextPrompt(about, table_order.filter, apply, submit, lambda: submit(""))
+    return TextPrompt(about, table_order.filter, apply, submit, partial(apply, ""))
 
 
 def _add(monitor: Monitor, requests: EngineRequests) -> TextPrompt:
@@ -200,8 +197,14 @@ def _add(monitor: Monitor, requests: EngineRequests) -> TextPrompt:
 
 def _export(monitor: Monitor) -> TextPrompt:
     def write(path: Path) -> None:
+        # not needed for the first paint: imports the formats of other tools
+        from benchtui.tui.library.actions import write_document
+        from benchtui.tui.report.generated import report_markdown
+
         monitor.show_message("generating the report")
-        call = partial(write_report, monitor.feed.path, path, monitor.feed.judging)
+        session = monitor.feed.path
+        make = partial(report_markdown, session, monitor.feed.judging)
+        call = partial(write_document, make, path, (session,), over=True)
         monitor.run_in_thread(call, f"report written to {path}")
 
     export = Export(write)
@@ -212,13 +215,3 @@ def _export(monitor: Monitor) -> TextPrompt:
         export.submitted,
         completer=path_completer(Path()),
     )
-
-
-def write_report(session: Path, target: Path, judging: VerdictSettings = SWEEP_DEFAULTS) -> None:
-    """Write the report of a session to a file.
-
-    Raises:
-        BenchtuiError: writing failed, or the target is a session file.
-    """
-    check_output(target, (session,))
-    write_text(target, report_markdown(session, judging), (session,))

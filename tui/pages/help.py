@@ -1,6 +1,5 @@
 """Help page of a screen: its current key bindings, and its metrics and signs."""
 
-import textwrap
 from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Any
@@ -11,7 +10,7 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.styled_text import BLANK, Line, line, side_by_side
+from benchtui.tui.drawing.styled_text import BLANK, Line, hanging, line, side_by_side
 from benchtui.tui.pages.page import Page
 from benchtui.tui.shell.keymap import TITLES, Bound, active, shown
 from benchtui.tui.widgets.input_field import TextInput
@@ -156,7 +155,5 @@ def _table(rows: Rows, width: int) -> list[Line]:
     size = max((len(name) for name, _ in rows), default=0)
     lines: list[Line] = []
     for name, text in rows:
-        first, *others = textwrap.wrap(text, max(width - size - 5, 20)) or [""]
-        lines.append(line((f"  {name:<{size}}   ", "accent"), (first, "plain")))
-        lines += [line((" " * (size + 5) + other, "plain")) for other in others]
+        lines += hanging((f"  {name:<{size}}   ", "accent"), text, width)
     return lines

@@ -6,7 +6,7 @@ from benchtui.sessions.metrics.quantity import Quantity
 from benchtui.sessions.metrics.views import COMPARED_ON_SCREEN
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.pages.help import Rows, Section
-from benchtui.tui.table.columns import quantity_title
+from benchtui.tui.table.columns import ABOUT, TITLES, quantity_title
 
 
 def editor_help(symbols: Symbols) -> Sequence[Section]:
@@ -148,6 +148,7 @@ def report_help(symbols: Symbols) -> Sequence[Section]:
     return (("Signs", signs),)
 
 
+EXPLAINED = ("p50", "p99", "interval", "samples", "memory", "base", "answer", "accepted")
 STATES = ("running", "queued", "ok", "oom", "skipped", "failed", "timeout", "interrupted")
 
 
@@ -161,21 +162,14 @@ def monitor_help(symbols: Symbols) -> Sequence[Section]:
 
 
 def _columns(symbols: Symbols) -> Rows:
+    shown = tuple((TITLES[key].replace("+-", symbols.plus_minus), ABOUT[key]) for key in EXPLAINED)
     return (
-        ("p50", "median of the measured steps, including tokenizing"),
-        ("p99", f"the slowest 1 %; {symbols.absent} below 100 steps"),
-        (f"{symbols.plus_minus} %", "half the width of the typical step's 95 % interval"),
-        ("vs base", "rate relative to the baseline at typical steps; same verdict as in report and compare"),
+        *shown,
         (f"{symbols.about}1.000x", "the same: the whole 95 % interval lies within the margin (2 %)"),
-        ("1.30x?", "unsure: the interval is too wide, or a caveat applies"),
+        ("1.30x?", "unsure: the interval is too wide, or a caveat applies; ? alone: nothing follows"),
         ("1.30x*", "as reported: the source kept no steps to test it with"),
         ("pending", "the baseline has yet to be measured"),
         ("no base", "the baseline of this sequence length wasn't measured; notes say why"),
-        ("accepted %", "tokens proposed by a draft that the model accepted"),
-        (
-            "answer",
-            "output for one probe, compared with the baseline's: verdict, KL divergence; docs/answers.md",
-        ),
         (
             f"{symbols.axis}{symbols.eighths[-1]}{symbols.light}",
             "bar around 1: right is faster, left slower; the light end is the interval",
@@ -185,7 +179,6 @@ def _columns(symbols: Symbols) -> Rows:
             f"{symbols.flag} noisy",
             "measured, but with a caveat: other processes used the machine; throttled, low clock, ...",
         ),
-        ("memory", "peak on the device; on the processor, resident memory of the worker"),
     )
 
 
@@ -207,7 +200,6 @@ def _predictions(symbols: Symbols) -> Rows:
     return (
         (f"{symbols.about}1.2 GB", "predicted peak memory of a queued case"),
         (f"{symbols.about} left", "estimated from cases with other options"),
-        (symbols.flag, "caveat about the metrics"),
     )
 
 

@@ -1,9 +1,5 @@
 """Case panel: options, phase, and metrics of the running or selected case. Independent of Textual."""
 
-from __future__ import annotations  # the module of Distribution imports numpy
-
-from typing import TYPE_CHECKING
-
 import msgspec
 
 from benchtui.sessions.estimates.eta import Estimate, StepsLeft
@@ -12,15 +8,9 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.bars import gauge_bar, partial_cells
 from benchtui.tui.drawing.styled_text import GAP, Line, Span, crop, fitting_facts, line
+from benchtui.tui.live.case_verdicts import UNSTEADY_PERCENT
 from benchtui.tui.panels.header import time_left
 
-if TYPE_CHECKING:
-    from benchtui.sessions.stats.distribution import Distribution
-
-UNSTEADY_PERCENT = 30.0
-"""Half-width of a typical step's interval above which its figures are no more than a guess."""
-FAR_MEAN = 0.1
-"""Distance of the mean from the median, as a share of it, above which a rate isn't that of most steps."""
 SHARE_WIDTH = 6
 """Cells of a share with its percent sign."""
 MIN_PART_BAR = 4
@@ -31,7 +21,8 @@ class PanelMetrics(msgspec.Struct, frozen=True):
     """Metrics of the measured steps; None if there are too few steps."""
 
     n: int
-    p50_ms: float | None
+    step_ms: float | None
+    """Typical step, or the median of the steps so far."""
     p99_ms: float | None
     interval_percent: float | None
     rate: float | None
@@ -160,12 +151,6 @@ def _phase(current: Current, width: int, symbols: Symbols) -> Line:
     )
 
 
-def is_unsteady(stats: Distribution, interval_percent: float | None) -> bool:
-    """Return whether a rate holds only roughly: a wide interval, or a few steps that take much of the time."""
-    far = bool(stats.median) and abs(stats.mean / (stats.median or 1) - 1) > FAR_MEAN
-    return far or (interval_percent is not None and interval_percent > UNSTEADY_PERCENT)
-
-
 def _metrics_or_hint(current: Current, width: int, symbols: Symbols) -> Line:
     if current.metrics is None:
         return fitting_facts([[(hint, "plain")] for hint in current.hints], width)
@@ -177,9 +162,9 @@ def _metrics_or_hint(current: Current, width: int, symbols: Symbols) -> Line:
 def _metrics(metrics: PanelMetrics, symbols: Symbols) -> list[list[Span]]:
     """Return the metrics that are known, most important first."""
     unsteady = (metrics.interval_percent or 0.0) > UNSTEADY_PERCENT
-    p50, p99 = (format.significant(value, symbols) for value in (metrics.p50_ms, metrics.p99_ms))
+    step, p99 = (format.significant(value, symbols) for value in (metrics.step_ms, metrics.p99_ms))
     rate = (symbols.about if unsteady else "") + format.significant(metrics.rate, symbols, 2 if unsteady else 3)
-    facts: list[list[Span]] = [[("p50 ", "muted"), (p50, "bright"), (" ms", "muted")]]
+    facts: list[list[Span]] = [[("step ", "muted"), (step, "bright"), (" ms", "muted")]]
     if metrics.p99_ms is not None:
         facts.append([("p99 ", "muted"), (p99, "bright")])
     if metrics.interval_percent is not None:

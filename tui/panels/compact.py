@@ -62,7 +62,7 @@ def _facts(compact: Compact, symbols: Symbols, *, readings: bool) -> list[list[S
     if current.planned:
         facts.append([(f"{current.done}/{current.planned}", "plain")])
     if (metrics := current.metrics) is not None:
-        facts.append([("p50 ", "muted"), (f"{format.significant(metrics.p50_ms, symbols)} ms", "bright")])
+        facts.append([("step ", "muted"), (f"{format.significant(metrics.step_ms, symbols)} ms", "bright")])
         facts.append([(f"{format.significant(metrics.rate, symbols)} {metrics.unit}", "plain")])
     facts += [[(reading, "plain")] for reading in _readings(compact.machines)] if readings else []
     left = time_left(heading.left, symbols)

@@ -173,7 +173,7 @@ def _barred(gauge: Gauge, host: Machine, symbols: Symbols) -> list[Span]:
 def _worker(host: Machine) -> tuple[Span, ...]:
     """Return CPU and memory of the worker in words."""
     cpu, rss = (host.gauge(label) for label in ("worker CPU", "worker RSS"))
-    read = cpu and rss and cpu.past and rss.past
+    read = cpu and rss and any(map(str.isdigit, cpu.value)) and rss.past
     return ((f"worker {cpu.value} CPU, {rss.value} RSS", "plain"),) if cpu and rss and read else ()
 
 

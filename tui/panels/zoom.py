@@ -75,9 +75,8 @@ def log_text(messages: Sequence[Message], width: int) -> list[Line]:
     lines: list[Line] = []
     for message in messages:
         role = ROLES[message.level]
-        head = f"{message.t:>9.1f} s  {message.level:<8} "
-        lead = (head, role if message.level != "info" else "muted")
-        lines += hanging(lead, clean(message.text), width, role)
+        head = f"{message.t:>9.1f} s  {message.level:<8} ", "muted" if message.level == "info" else role
+        lines += hanging(head, clean(message.text), width, role)
     return lines
 
 

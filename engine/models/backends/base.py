@@ -61,8 +61,6 @@ class Backend(Protocol):
 
     def build(self, program: Any, folder: Path, precision: str) -> None:  # noqa: ANN401  (torch.export's program)
         """Convert an exported program, and write the artifact into the folder."""
-        ...
 
     def load(self, folder: Path, request: Request) -> Loaded:
         """Load the artifact. Raises CaseSkippedError if the installed runtime can't use the device."""
-        ...

@@ -12,12 +12,13 @@ from benchtui.engine.event_loop import EventLoop
 from benchtui.engine.executor import Execution, Executor, ExecutorContext
 from benchtui.engine.files.versions import file_changes
 from benchtui.engine.job import Job
+from benchtui.engine.node.protocol import OpenNode
 from benchtui.engine.supervisor.explain.queue import Explanations
 from benchtui.engine.supervisor.resume import enter_folder, read_for, require_permission
-from benchtui.engine.supervisor.text_limits import cut_long_texts, mask_secrets
+from benchtui.engine.supervisor.session_writer import cut_long_texts, mask_secrets
 from benchtui.sessions.compare.environment_diff import changes
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import Explained, NodeLost, Telemetry
+from benchtui.sessions.events import Explained
 from benchtui.sessions.explain.selection import require_explainable
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.state.case import CaseState
@@ -68,7 +69,8 @@ class RecordedExplanations:
         loop.catch_signals(self._stop)
         sweep = self._sweep
         try:
-            self._executor.open(ExecutorContext(self._zero_s, sweep.env, sweep.dataset, loop, _discard))
+            settings = OpenNode(zero_s=self._zero_s, env=sweep.env, dataset=sweep.dataset)
+            self._executor.open(ExecutorContext(settings, loop, lambda event: None))  # it has no telemetry
             while self._advance():
                 loop.wait(self._queue.sources, self._queue.left_s)
         finally:
@@ -152,7 +154,3 @@ class RecordedExplanations:
                 f"{path}: files have changed since the session was recorded: {'; '.join(changed)};"
                 " use --anyway to profile with the changed ones"
             )
-
-
-def _discard(event: Telemetry | NodeLost) -> None:
-    """Discard telemetry: a profile has none."""

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from benchtui.engine.executor import Execution
 from benchtui.engine.supervisor.case_queue import ScheduledRound
 from benchtui.engine.supervisor.rounds.policy import Retry, Rounds
-from benchtui.engine.supervisor.waits.waits import Wait, Waits, message_about
+from benchtui.engine.supervisor.waits import Wait, Waits, message_about
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import (
     AnyEvent,

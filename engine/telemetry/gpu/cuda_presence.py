@@ -1,12 +1,16 @@
-"""CUDA devices of this machine, found without importing torch."""
+"""CUDA devices of this machine, found without importing torch, and which of them measured processes may use."""
+
+import os
+from collections.abc import Sequence
 
 import msgspec
 
-from benchtui.engine.telemetry.gpu.open import open_gpus
+from benchtui.engine.telemetry.gpu.open import open_gpus, torch_build
 from benchtui.engine.telemetry.gpu.reader import GpusUnavailable
-from benchtui.engine.telemetry.gpu.torch_build import torch_build
-from benchtui.engine.telemetry.gpu.visible_gpus import visible_devices_setting, visible_gpus
+from benchtui.sessions.payloads import Gpu
 from benchtui.sessions.sweep import Config
+
+VARIABLE = "CUDA_VISIBLE_DEVICES"
 
 
 class CudaPresence(msgspec.Struct, frozen=True):
@@ -42,3 +46,28 @@ def find_cuda() -> CudaPresence:
     finally:
         gpus.close()
     return CudaPresence(count, "CUDA_VISIBLE_DEVICES hides all GPUs")
+
+
+def visible_devices_setting() -> str | None:
+    """Value of ``CUDA_VISIBLE_DEVICES`` in this process. None if unset."""
+    return os.environ.get(VARIABLE)
+
+
+def visible_gpus(gpus: Sequence[Gpu], setting: str | None) -> int:
+    """Count the GPUs that a value of ``CUDA_VISIBLE_DEVICES`` makes visible; None means unset.
+
+    Entries are indices or UUID prefixes. The first entry that matches no GPU and all later ones are ignored
+    (CUDA C++ Programming Guide, CUDA environment variables). A MIG device is assumed to exist.
+    """
+    if setting is None:
+        return len(gpus)
+    entries = [entry.strip() for entry in setting.split(",")]
+    matches = [_names_one(entry, gpus) for entry in entries]
+    return matches.index(False) if False in matches else len(matches)
+
+
+def _names_one(entry: str, gpus: Sequence[Gpu]) -> bool:
+    if entry.isdecimal():
+        return int(entry) < len(gpus)
+    whole = [gpu.uuid for gpu in gpus if gpu.uuid and gpu.uuid.startswith(entry)]
+    return entry.startswith("MIG-") or (entry.startswith("GPU-") and len(whole) == 1)

@@ -4,7 +4,7 @@ import ctypes
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import pynvml
 
@@ -40,7 +40,6 @@ _NO_LIBRARY = (
 PCI_DEVICES = Path("/sys/bus/pci/devices")
 
 T = TypeVar("T")
-Value = TypeVar("Value", covariant=True)
 
 
 def open_nvml() -> "Nvml | GpusUnavailable":
@@ -102,7 +101,7 @@ class Nvml:
         In a container with its own PID namespace the driver may list other pids, or none.
         """
         device = self._by_uuid.get(uuid)
-        return None if device is None else device.read(device.processes)
+        return None if device is None else device.read(device.processes.read)
 
     def close(self) -> None:
         """Close the connection. Later readings are None."""
@@ -112,26 +111,20 @@ class Nvml:
             pynvml.nvmlShutdown()
 
 
-class _Readable(Protocol[Value]):
-    """A metric that can be read from one GPU."""
-
-    def read(self, handle: object) -> Value | None:
-        """Return the value, or None. Raises NVMLError if the GPU is lost."""
-        ...
-
-
 class _Reading(Generic[T]):
     """One metric of one GPU, with the functions that may still work, best first."""
 
     def __init__(
-        self, convert: Callable[[Any], T], *functions: Callable[..., Any], of: int | None = None
+        self, convert: Callable[[Any], T], *functions: str | Callable[..., Any], of: int | None = None
     ) -> None:
+        """A function of pynvml is given by its name, since releases differ in what they have."""
         self.reason: str | None = None
         """Reason why the last read failed. None if it succeeded."""
         self.answered_by: Callable[..., Any] | None = None
         """Function that returned the latest value."""
         self._convert = convert
-        self._functions = functions
+        named = (getattr(pynvml, name, None) if isinstance(name, str) else name for name in functions)
+        self._functions = tuple(function for function in named if function)
         self._arguments = () if of is None else (of,)
 
     def read(self, handle: object) -> T | None:
@@ -150,11 +143,6 @@ class _Reading(Generic[T]):
                 self.reason, self.answered_by = None, function
                 return self._convert(value)
         return None
-
-
-def _known(*names: str) -> tuple[Callable[..., Any], ...]:
-    """Return the pynvml functions that the installed release has. They vary with the CUDA version."""
-    return tuple(getattr(pynvml, name) for name in names if hasattr(pynvml, name))
 
 
 def _instant_power_mw(handle: object) -> int:
@@ -190,10 +178,6 @@ def _used_and_total_mb(memory: pynvml.c_nvmlMemory_t) -> tuple[float, float]:
     return _mb(memory.used), _mb(memory.total)
 
 
-def _utilization_percent(rates: pynvml.c_nvmlUtilization_t) -> float:
-    return float(rates.gpu)
-
-
 def _memory_by_pid_mb(processes: Iterable[pynvml.nvmlFriendlyObject]) -> dict[int, float | None]:
     """Memory by pid. None if the driver reports no amount, or 0, as in some containers."""
     total: dict[int, int] = {}
@@ -213,13 +197,8 @@ def _p_state(number: int) -> int | None:
     return None if number == pynvml.NVML_PSTATE_UNKNOWN else number
 
 
-def _is_mig(modes: Sequence[int]) -> bool:
-    """Whether MIG is on now. The second mode applies after the next reset."""
-    return bool(modes[0] == pynvml.NVML_DEVICE_MIG_ENABLE)
-
-
 def _first(modes: Sequence[int]) -> bool:
-    """Whether a mode is on now. The second value applies after the next reset."""
+    """Whether a mode, such as MIG, is on now. The second value applies after the next reset."""
     return bool(modes[0])
 
 
@@ -238,46 +217,26 @@ def numa_node(pci: pynvml.nvmlPciInfo_t, devices: Path = PCI_DEVICES) -> int | N
     return int(node) if node.isdecimal() else None
 
 
-def _application_clock(kind: int) -> _Reading[float]:
-    """Requested application clock, of SM or memory. NVML can't read locked clocks, a different setting."""
-    return _Reading(float, *_known("nvmlDeviceGetApplicationsClock"), of=kind)
-
-
-def _default_clock() -> _Reading[float]:
-    """Default SM clock of applications, or the maximum if the driver has no default."""
-    functions = _known("nvmlDeviceGetDefaultApplicationsClock", "nvmlDeviceGetMaxClockInfo")
-    return _Reading(float, *functions, of=pynvml.NVML_CLOCK_SM)
-
-
-def _slowdown_temperature() -> _Reading[float]:
-    """Temperature in degrees Celsius at which the hardware slows the clocks down."""
-    functions = _known("nvmlDeviceGetTemperatureThreshold")
-    return _Reading(float, *functions, of=pynvml.NVML_TEMPERATURE_THRESHOLD_SLOWDOWN)
-
-
 class _Readings:
     """Metrics sampled from one GPU, by their names in ``GpuSample``."""
 
     def __init__(self) -> None:
-        self.power_w = _Reading(_thousandth, _instant_power_mw, *_known("nvmlDeviceGetPowerUsage"))
-        self.power_limit_w = _Reading(_thousandth, *_known("nvmlDeviceGetEnforcedPowerLimit"))
-        self.memory_used_mb = _Reading(
-            _used_and_total_mb, _memory_without_reserved, *_known("nvmlDeviceGetMemoryInfo")
-        )
-        self.utilization_percent = _Reading(_utilization_percent, *_known("nvmlDeviceGetUtilizationRates"))
+        self.memory_used_mb = _Reading(_used_and_total_mb, _memory_without_reserved, "nvmlDeviceGetMemoryInfo")
+        self.power_w = _Reading(_thousandth, _instant_power_mw, "nvmlDeviceGetPowerUsage")
+        self.power_limit_w = _Reading(_thousandth, "nvmlDeviceGetEnforcedPowerLimit")
+        self.utilization_percent = _Reading(lambda rates: float(rates.gpu), "nvmlDeviceGetUtilizationRates")
         self.temperature_c = _Reading(
-            float,
-            *_known("nvmlDeviceGetTemperatureV", "nvmlDeviceGetTemperature"),
-            of=pynvml.NVML_TEMPERATURE_GPU,
+            float, "nvmlDeviceGetTemperatureV", "nvmlDeviceGetTemperature", of=pynvml.NVML_TEMPERATURE_GPU
         )
-        self.graphics_clock_mhz = _Reading(float, *_known("nvmlDeviceGetClockInfo"), of=pynvml.NVML_CLOCK_SM)
-        self.memory_clock_mhz = _Reading(float, *_known("nvmlDeviceGetClockInfo"), of=pynvml.NVML_CLOCK_MEM)
-        self.performance_state = _Reading(_p_state, *_known("nvmlDeviceGetPerformanceState"))
+        self.graphics_clock_mhz = _Reading(float, "nvmlDeviceGetClockInfo", of=pynvml.NVML_CLOCK_SM)
+        self.memory_clock_mhz = _Reading(float, "nvmlDeviceGetClockInfo", of=pynvml.NVML_CLOCK_MEM)
+        self.performance_state = _Reading(_p_state, "nvmlDeviceGetPerformanceState")
         self.throttle = _Reading(
             throttle_names,
-            *_known("nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"),
+            "nvmlDeviceGetCurrentClocksEventReasons",
+            "nvmlDeviceGetCurrentClocksThrottleReasons",
         )
-        self.energy_j = _Reading(_thousandth, *_known("nvmlDeviceGetTotalEnergyConsumption"))
+        self.energy_j = _Reading(_thousandth, "nvmlDeviceGetTotalEnergyConsumption")
 
     def absent(self) -> dict[str, str]:
         """Return the reasons for missing readings, by name."""
@@ -294,64 +253,69 @@ class _Device:
         self.readings = _Readings()
         self.processes = _Reading(
             _memory_by_pid_mb,
-            *_known("nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2"),
+            "nvmlDeviceGetComputeRunningProcesses_v3",
+            "nvmlDeviceGetComputeRunningProcesses_v2",
         )
-        clock = _default_clock()
-        highest_memory_clock = _Reading(float, *_known("nvmlDeviceGetMaxClockInfo"), of=pynvml.NVML_CLOCK_MEM)
-        _, total_mb = self.read(self.readings.memory_used_mb) or (None, None)
+        # the default SM clock of applications, or the maximum if the driver has no default
+        functions = "nvmlDeviceGetDefaultApplicationsClock", "nvmlDeviceGetMaxClockInfo"
+        clock = _Reading(float, *functions, of=pynvml.NVML_CLOCK_SM)
+        _, total_mb = self.read(self.readings.memory_used_mb.read) or (None, None)
         self.gpu = Gpu(
             index=index,
             name=name,
-            uuid=self.read(_Reading(str, pynvml.nvmlDeviceGetUUID)),
+            uuid=self._query(str, pynvml.nvmlDeviceGetUUID),
             memory_mb=total_mb,
-            power_limit_w=self.read(self.readings.power_limit_w),
-            mig=self.read(_Reading(_is_mig, *_known("nvmlDeviceGetMigMode"))),
-            persistence=self.read(_Reading(bool, *_known("nvmlDeviceGetPersistenceMode"))),
-            ecc=self.read(_Reading(_first, *_known("nvmlDeviceGetEccMode"))),
-            pcie=self.read(_Reading(str, _pcie_link)),
-            numa_node=self.read(_Reading(numa_node, *_known("nvmlDeviceGetPciInfo"))),
-            graphics_clock_mhz=self.read(clock),
+            power_limit_w=self.read(self.readings.power_limit_w.read),
+            mig=self._query(_first, "nvmlDeviceGetMigMode"),
+            persistence=self._query(bool, "nvmlDeviceGetPersistenceMode"),
+            ecc=self._query(_first, "nvmlDeviceGetEccMode"),
+            pcie=self._query(str, _pcie_link),
+            numa_node=self._query(numa_node, "nvmlDeviceGetPciInfo"),
+            graphics_clock_mhz=self.read(clock.read),
             graphics_clock_is_highest=clock.answered_by is pynvml.nvmlDeviceGetMaxClockInfo,
-            slowdown_c=self.read(_slowdown_temperature()),
-            memory_clock_mhz=self.read(highest_memory_clock),
-            application_clock_mhz=self.read(_application_clock(pynvml.NVML_CLOCK_SM)),
-            application_memory_clock_mhz=self.read(_application_clock(pynvml.NVML_CLOCK_MEM)),
+            slowdown_c=self._query(
+                float, "nvmlDeviceGetTemperatureThreshold", of=pynvml.NVML_TEMPERATURE_THRESHOLD_SLOWDOWN
+            ),
+            memory_clock_mhz=self._query(float, "nvmlDeviceGetMaxClockInfo", of=pynvml.NVML_CLOCK_MEM),
+            # locked clocks, a different setting, can't be read
+            application_clock_mhz=self._query(float, "nvmlDeviceGetApplicationsClock", of=pynvml.NVML_CLOCK_SM),
+            application_memory_clock_mhz=self._query(
+                float, "nvmlDeviceGetApplicationsClock", of=pynvml.NVML_CLOCK_MEM
+            ),
         )
-
         self.activity = GpmReading(self.gpu.mig)
-        self._averages_power = self.read(_Reading(bool, _averages_power)) is not False
+        self._averages_power = self._query(bool, _averages_power) is not False
         """Whether the older power query averages. Assumed for a GPU that doesn't report its generation."""
 
-    def read(self, reading: "_Readable[T]") -> T | None:
+    def read(self, read: Callable[[object], T | None]) -> T | None:
         """Return a value, or None if it can't be read. A lost GPU isn't queried again."""
         if self._loss is not None:
             return None
         try:
-            return reading.read(self._handle)
+            return read(self._handle)
         except pynvml.NVMLError as error:
             self._loss = nvml_errors.reason(error)
             return None
 
+    def _query(
+        self, convert: Callable[[Any], T], *functions: str | Callable[..., Any], of: int | None = None
+    ) -> T | None:
+        """Read something that doesn't change."""
+        return self.read(_Reading(convert, *functions, of=of).read)
+
     def sample(self) -> GpuSample:
         """Read every metric once."""
-        readings = self.readings
-        used_mb, total_mb = self.read(readings.memory_used_mb) or (None, None)
-        activity = self.read(self.activity) or {}
+        values: dict[str, Any] = {
+            name: self.read(reading.read) for name, reading in vars(self.readings).items()
+        }
+        used_mb, total_mb = values.pop("memory_used_mb") or (None, None)
+        values |= self.read(self.activity.read) or {}
+        averaged = self.readings.power_w.answered_by is pynvml.nvmlDeviceGetPowerUsage
         return GpuSample(
             index=self.gpu.index,
-            power_w=self.read(readings.power_w),
-            power_averaged=self._averages_power
-            and readings.power_w.answered_by is pynvml.nvmlDeviceGetPowerUsage,
-            power_limit_w=self.read(readings.power_limit_w),
+            power_averaged=self._averages_power and averaged,
             memory_used_mb=used_mb,
             memory_total_mb=total_mb,
-            utilization_percent=self.read(readings.utilization_percent),
-            temperature_c=self.read(readings.temperature_c),
-            graphics_clock_mhz=self.read(readings.graphics_clock_mhz),
-            memory_clock_mhz=self.read(readings.memory_clock_mhz),
-            performance_state=self.read(readings.performance_state),
-            throttle=self.read(readings.throttle),
-            energy_j=self.read(readings.energy_j),
-            **activity,
-            absent=readings.absent() | self.activity.absent if self._loss is None else {"gpu": self._loss},
+            absent=self.readings.absent() | self.activity.absent if self._loss is None else {"gpu": self._loss},
+            **values,
         )

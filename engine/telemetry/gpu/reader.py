@@ -63,19 +63,15 @@ class GpuReader(Protocol):
 
     def gpus(self) -> tuple[Gpu, ...]:
         """Return the GPUs as described when the connection was opened."""
-        ...
 
     def sample(self, indices: Collection[int] | None = None) -> tuple[GpuSample, ...]:
         """Sample the GPUs with these indices, or all, in the order of ``gpus()``, including lost ones."""
-        ...
 
     def processes(self, uuid: str) -> dict[int, float | None] | None:
         """Return the compute processes on a GPU: memory in MB by pid. None if unavailable.
 
         The engine calls this at most once per second, because drivers may hold a lock for a long time.
         """
-        ...
 
     def close(self) -> None:
         """Close the connection. Later readings are None."""
-        ...

@@ -6,13 +6,12 @@ from collections.abc import Collection
 from time import monotonic
 
 import msgspec
-import psutil
 
 from benchtui.engine.telemetry.gpu.reader import GpuReader
-from benchtui.engine.telemetry.host import none_on_error
+from benchtui.engine.telemetry.host import none_on_error, use_percent
 from benchtui.engine.telemetry.neighbors import processes, run_delay
 from benchtui.engine.telemetry.neighbors.processes import ProcessTime
-from benchtui.engine.telemetry.processors import busy_s, stolen_s, usable_processors
+from benchtui.engine.telemetry.processors import busy_s, processor_count, stolen_s, usable_processors
 from benchtui.sessions.events import Idle
 from benchtui.sessions.payloads import Gpu
 from benchtui.sessions.stats.disturbance import is_noisy
@@ -40,21 +39,17 @@ class IdleProbe:
         begin, end = self._begin, self._now()
         span_s = end.at_s - begin.at_s
         own_s = end.own_s - begin.own_s
-        others = _percent(begin.busy_s, end.busy_s, span_s, own_s)
+        others = use_percent(begin.busy_s, end.busy_s, span_s, own_s)
         threads = run_delay.since(begin.threads, end.threads)
-        noisy = others is not None and is_noisy(others, self._processor_count)
+        noisy = others is not None and is_noisy(others, processor_count(self._processors))
         return Idle(
             t=now_s,
             window_s=round(span_s, 2),
             others_cpu_percent=others,
-            steal_percent=_percent(begin.stolen_s, end.stolen_s, span_s),
+            steal_percent=use_percent(begin.stolen_s, end.stolen_s, span_s),
             run_delay_percent=_share_percent(threads),
             neighbors=processes.busiest(begin.processes, end.processes, span_s, os.getpid()) if noisy else (),
         )
-
-    @property
-    def _processor_count(self) -> int | None:
-        return psutil.cpu_count() if self._processors is None else len(self._processors)
 
     def _now(self) -> _Moment:
         return _Moment(
@@ -72,12 +67,6 @@ def idle_gpu_processes(reader: GpuReader, gpus: Collection[Gpu], busy: Collectio
     idle = (gpu for gpu in gpus if gpu.uuid is not None and gpu.index not in busy)
     listed = {f"gpu {gpu.index}": reader.processes(gpu.uuid) for gpu in idle if gpu.uuid is not None}
     return {name: len(pids) for name, pids in listed.items() if pids}
-
-
-def _percent(begin_s: float | None, end_s: float | None, span_s: float, own_s: float = 0.0) -> float | None:
-    if begin_s is None or end_s is None or span_s <= 0:
-        return None
-    return round(100 * max(0.0, end_s - begin_s - own_s) / span_s, 1)
 
 
 def _share_percent(threads: run_delay.ThreadTime | None) -> float | None:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from benchtui.engine.worker.explain import costs
 from benchtui.engine.worker.explain.families import family_of, family_of_work, is_overhead, is_recomputed
-from benchtui.engine.worker.explain.host_timeline import LONG_GAP_NS, HostTimeline
+from benchtui.engine.worker.explain.host_timeline import LONG_GAP_NS, HostTimeline, Segment
 from benchtui.engine.worker.explain.recording import ProfiledEvent
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.profiles import FamilyName, FamilyTime, KernelTime
@@ -97,18 +97,18 @@ def break_down(events: Sequence[ProfiledEvent], host: HostTimeline, *, on_gpu: b
     steps = len(host.steps)
     kernels, spent, counts = _Kernels(steps), Counter[FamilyName](), Counter[FamilyName]()
     long_ns, recomputed_ns, keys = 0, 0, dict[int, _Key]()
-    for begin_ns, end_ns, owner in host.segments:
-        family = _gap_family(host, begin_ns) if owner is None else _host_family(host, owner)
-        spent[family] += end_ns - begin_ns
-        if family == "python" and owner is None and end_ns - begin_ns >= LONG_GAP_NS:
-            long_ns += end_ns - begin_ns
+    for segment in host.segments:
+        owner, time_ns = segment.owner, segment.end_ns - segment.begin_ns
+        family = _family_of_segment(host, segment)
+        spent[family] += time_ns
+        long_ns += time_ns * _may_be_asleep(segment, family)
         if owner is not None and not is_overhead(host.events[owner].name):
             if owner not in keys:
                 event = host.events[owner]
                 keys[owner] = kernels.add(event.name, family, event, False)
                 counts[family] += host.is_called(owner)
-            kernels.spend(keys[owner], end_ns - begin_ns)
-            recomputed_ns += (end_ns - begin_ns) * is_recomputed(host.names_from(owner))
+            kernels.spend(keys[owner], time_ns)
+            recomputed_ns += time_ns * is_recomputed(host.names_from(owner))
     _move_waiting(spent, long_ns, host.asleep_ms, steps)
     return Breakdown(
         step_ms=_ms(host.span_ns, steps),
@@ -200,38 +200,27 @@ def _idle_causes(host: HostTimeline, idle: Sequence[tuple[int, int]]) -> tuple[C
         while index < len(segments) and segments[index].begin_ns < end_ns:
             segment = segments[index]
             time_ns = min(segment.end_ns, end_ns) - max(segment.begin_ns, begin_ns)
-            family = (
-                _gap_family(host, segment.begin_ns)
-                if segment.owner is None
-                else _busy_family(host, segment.owner)
-            )
-            causes[family] += time_ns
-            if (
-                segment.owner is None
-                and family == "python"
-                and segment.end_ns - segment.begin_ns >= LONG_GAP_NS
-            ):
-                long_ns += time_ns
+            family = _family_of_segment(host, segment)
+            # what a GPU waits for while the host runs an operator or annotation
+            waits_for = family if segment.owner is None or family in ("input", "compile") else "python"
+            causes[waits_for] += time_ns
+            long_ns += time_ns * _may_be_asleep(segment, family)
             index += 1
     return causes, long_ns
 
 
-def _gap_family(host: HostTimeline, moment_ns: int) -> FamilyName:
-    return "tokenizer" if host.part_at(moment_ns) == TOKENIZER_PART else "python"
+def _family_of_segment(host: HostTimeline, segment: Segment) -> FamilyName:
+    """Return what the host does in a segment; in a gap it is the tokenizer or Python."""
+    if segment.owner is None:
+        return "tokenizer" if host.part_at(segment.begin_ns) == TOKENIZER_PART else "python"
+    name = host.events[segment.owner].name
+    family = family_of(name, host.names_around(segment.owner))
+    return "python" if family == "other" and name.startswith(_RUNTIME) else family
 
 
-def _busy_family(host: HostTimeline, owner: int) -> FamilyName:
-    """Return what a GPU waits for while the host runs an operator or annotation."""
-    family = _host_family(host, owner)
-    return family if family in ("input", "compile") else "python"
-
-
-def _host_family(host: HostTimeline, owner: int) -> FamilyName:
-    name = host.events[owner].name
-    family = family_of(name, host.names_around(owner))
-    if family == "other" and name.startswith(_RUNTIME):
-        return "python"
-    return family
+def _may_be_asleep(segment: Segment, family: FamilyName) -> bool:
+    """Return whether a segment is a gap of Python that is longer than those between operators."""
+    return segment.owner is None and family == "python" and segment.end_ns - segment.begin_ns >= LONG_GAP_NS
 
 
 def _move_waiting(spent: Counter[FamilyName], long_ns: int, asleep_ms: float, steps: int) -> None:

@@ -110,11 +110,27 @@ class HostTimeline:
 
     def _lane(self, events: Sequence[ProfiledEvent]) -> list[Segment]:
         """Add the events of a thread, and return its segments in all blocks."""
-        numbers = range(len(self.events), len(self.events) + len(events))
+        first = len(self.events)
         self.events.extend(events)
         self.parents.extend([None] * len(events))
-        lane = _Lane(self.events, numbers, self.parents)
-        return [segment for block in self.blocks for segment in lane.within(block)]
+        return [segment for block in self.blocks for segment in self._within(block, first)]
+
+    def _within(self, block: ProfiledEvent, first: int) -> Iterator[Segment]:
+        """Yield the segments of a block, and set the parents of its events from number ``first`` on."""
+        inner = (bisect_left(self.events, end, first, key=_begin_ns) for end in (block.begin_ns, block.end_ns))
+        around, reached_ns = list[int](), block.begin_ns
+        for index in (*range(*inner), None):
+            now_ns = block.end_ns if index is None else self.events[index].begin_ns
+            while around and self.events[around[-1]].end_ns <= now_ns:
+                end_ns = self.events[around[-1]].end_ns
+                yield from _segment(reached_ns, end_ns, around.pop())
+                reached_ns = max(reached_ns, end_ns)
+            parent = around[-1] if around else None
+            yield from _segment(reached_ns, now_ns, parent)
+            reached_ns = max(reached_ns, now_ns)
+            if index is not None:
+                self.parents[index] = parent
+                around.append(index)
 
     def _merged(
         self, main: Sequence[Segment], others: Sequence[Sequence[Segment]], asleep_ns: int
@@ -144,48 +160,14 @@ class HostTimeline:
             yield Segment(begin_ns, segment.end_ns, segment.owner)
 
 
-class _Lane:
-    """Nesting of one thread's events, whose numbers are those of ``events``."""
-
-    def __init__(self, events: Sequence[ProfiledEvent], numbers: range, parents: list[int | None]) -> None:
-        self._events = events
-        self._numbers = iter(numbers)
-        self._next = next(self._numbers, None)
-        self._parents = parents
-
-    def within(self, block: ProfiledEvent) -> Iterator[Segment]:
-        """Yield the segments of a block and set the parents of its events. Blocks come in order."""
-        stack: list[int] = []
-        reached_ns = block.begin_ns
-        for index in self._until(block.end_ns):
-            event = self._events[index]
-            if event.begin_ns < block.begin_ns:
-                continue
-            for segment in (*self._closed(stack, event.begin_ns), (event.begin_ns, stack[-1:])):
-                yield from _segment(reached_ns, *segment)
-                reached_ns = max(reached_ns, segment[0])
-            self._parents[index] = stack[-1] if stack else None
-            stack.append(index)
-        for segment in (*self._closed(stack, block.end_ns), (block.end_ns, stack[-1:])):
-            yield from _segment(reached_ns, *segment)
-            reached_ns = max(reached_ns, segment[0])
-
-    def _until(self, end_ns: int) -> Iterator[int]:
-        while self._next is not None and self._events[self._next].begin_ns < end_ns:
-            yield self._next
-            self._next = next(self._numbers, None)
-
-    def _closed(self, stack: list[int], until_ns: int) -> Iterator[tuple[int, list[int]]]:
-        """Close the events that end by a moment; yield their ends and themselves."""
-        while stack and self._events[stack[-1]].end_ns <= until_ns:
-            owner = stack.pop()
-            yield self._events[owner].end_ns, [owner]
+def _begin_ns(event: ProfiledEvent) -> int:
+    return event.begin_ns
 
 
-def _segment(begin_ns: int, end_ns: int, owner: Sequence[int]) -> Iterator[Segment]:
-    """Yield the segment unless it is empty. ``owner`` has at most one number."""
+def _segment(begin_ns: int, end_ns: int, owner: int | None) -> Iterator[Segment]:
+    """Yield the segment unless it is empty."""
     if end_ns > begin_ns:
-        yield Segment(begin_ns, end_ns, owner[0] if owner else None)
+        yield Segment(begin_ns, end_ns, owner)
 
 
 def _filled(segments: Sequence[Segment], work: Sequence[Segment]) -> tuple[list[Segment], int]:
@@ -199,12 +181,12 @@ def _filled(segments: Sequence[Segment], work: Sequence[Segment]) -> tuple[list[
         while place < len(work) and work[place].begin_ns < segment.end_ns:
             begin_ns, end_ns = max(work[place].begin_ns, reached_ns), min(work[place].end_ns, segment.end_ns)
             if end_ns > begin_ns:
-                filled += [*_segment(reached_ns, begin_ns, ()), Segment(begin_ns, end_ns, work[place].owner)]
+                filled += [*_segment(reached_ns, begin_ns, None), Segment(begin_ns, end_ns, work[place].owner)]
                 filled_ns, reached_ns = filled_ns + end_ns - begin_ns, end_ns
             if work[place].end_ns > segment.end_ns:
                 break
             place += 1
-        filled += _segment(reached_ns, segment.end_ns, ())
+        filled += _segment(reached_ns, segment.end_ns, None)
     return filled, filled_ns
 
 

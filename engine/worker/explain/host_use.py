@@ -5,12 +5,12 @@ import os
 import resource
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
-import msgspec
 import psutil
 
 from benchtui.engine.telemetry.host import none_on_error
@@ -28,28 +28,25 @@ LEAST_THREAD_SHARE = 0.01
 """Smallest CPU time of a thread, as a share of a step, that is recorded."""
 
 
-class _Clocks(msgspec.Struct, frozen=True):
-    """Quick readings, next to the steps: totals since the start of the process or thread."""
+class _Clocks(NamedTuple):
+    """Quick readings, next to the steps: totals since the start of the process or thread, or their increase."""
 
     at_s: float
     main_s: float
     """CPU time of this thread."""
-    delay_s: float | None
-    """Time in which this thread was ready to run and waited for a processor. None if it isn't counted."""
-    usage: resource.struct_rusage
     main_kernel_s: float
-    """CPU time of this thread in the kernel."""
-    huge_pages: int
-    io: Mapping[str, int]
+    """The part of it in the kernel."""
+    user_s: float
+    """CPU time of the process outside of the kernel."""
+    kernel_s: float
+    page_faults: float
+    huge_pages: float
+    read_bytes: float
+    written_bytes: float
     collecting_s: float
 
-    @property
-    def busy_s(self) -> float:
-        """CPU time of the process."""
-        return self.usage.ru_utime + self.usage.ru_stime
 
-
-class _Others(msgspec.Struct, frozen=True):
+class _Others(NamedTuple):
     """Readings of everything but this thread, which take milliseconds."""
 
     at_s: float
@@ -61,55 +58,55 @@ class _Others(msgspec.Struct, frozen=True):
     """CPU time of all processes on the processors of this one."""
 
 
-class _Stretch(msgspec.Struct, frozen=True):
-    """Readings before and after some steps."""
+class _Stretch(NamedTuple):
+    """Increase of the readings over some steps."""
 
     steps: int
-    clocks: tuple[_Clocks, _Clocks]
-    others: tuple[_Others, _Others]
-
-    def total(self, value: Callable[[_Clocks], float]) -> float:
-        """Return the increase of a reading."""
-        return value(self.clocks[1]) - value(self.clocks[0])
+    clocks: _Clocks
+    delay_s: float | None
+    """Time in which this thread was ready to run and waited for a processor. None if it isn't counted."""
+    threads_s: Mapping[int, float]
+    other_delays_s: float
+    """Time in which the other threads waited for a processor."""
+    children_s: float
+    processors_s: float | None
 
     @property
     def step_s(self) -> float:
         """Time of a step."""
-        return self.total(lambda clocks: clocks.at_s) / self.steps
+        return self.clocks.at_s / self.steps
 
-    @property
-    def watched(self) -> float:
-        """Share of the steps in the time between the slow readings, which may wait for Python's lock."""
-        before, after = self.others
-        return self.total(lambda clocks: clocks.at_s) / max(after.at_s - before.at_s, 1e-9)
 
-    @property
-    def delay_s(self) -> float | None:
-        """Time per step in which this thread waited for a processor."""
-        before, after = (clocks.delay_s for clocks in self.clocks)
-        return None if before is None or after is None else (after - before) / self.steps
+def between(
+    steps: int,
+    clocks: tuple[_Clocks, _Clocks],
+    others: tuple[_Others, _Others],
+    delays_s: tuple[float | None, float | None],
+) -> _Stretch:
+    """Return what was counted between two readings.
 
-    def thread_s(self, number: int) -> float:
-        """Return the CPU time of a thread."""
-        before, after = (others.threads_s for others in self.others)
-        return after.get(number, 0.0) - before.get(number, 0.0) if number in after else 0.0
+    Of the slow ones, which may wait for Python's lock, only the share of the steps in the time counts.
+    """
+    spent = _Clocks(*(after - before for before, after in zip(*clocks, strict=True)))
+    before, after = others
+    watched = spent.at_s / max(after.at_s - before.at_s, 1e-9)
+    waited_s = (delay_s - before.delays_s.get(number, 0.0) for number, delay_s in after.delays_s.items())
+    return _Stretch(
+        steps=steps,
+        clocks=spent,
+        delay_s=_increase_s(*delays_s),
+        threads_s={
+            number: watched * (cpu_s - before.threads_s.get(number, 0.0))
+            for number, cpu_s in after.threads_s.items()
+        },
+        other_delays_s=watched * sum(waited_s),
+        children_s=watched * (after.children_s - before.children_s),
+        processors_s=_increase_s(before.processors_s, after.processors_s, watched),
+    )
 
-    @property
-    def children_s(self) -> float:
-        """CPU time of children."""
-        return self.others[1].children_s - self.others[0].children_s
 
-    @property
-    def processors_s(self) -> float | None:
-        """CPU time of all processes on the processors of this one."""
-        before, after = (others.processors_s for others in self.others)
-        return None if before is None or after is None else after - before
-
-    @property
-    def others_delay_s(self) -> float:
-        """Time in which the other threads waited for a processor."""
-        before, after = (others.delays_s for others in self.others)
-        return sum(delay_s - before.get(number, 0.0) for number, delay_s in after.items())
+def _increase_s(before_s: float | None, after_s: float | None, share: float = 1.0) -> float | None:
+    return None if before_s is None or after_s is None else share * (after_s - before_s)
 
 
 class HostWatch:
@@ -125,80 +122,73 @@ class HostWatch:
         """Watch some steps."""
         gc.callbacks.append(self._collecting)
         try:
-            others, clocks = self._others(), self._clocks()
+            others, delay_s, clocks = self._others(), _delay_s(self._thread), self._clocks()
             yield
-            ended = self._clocks()
+            delay_after_s, ended = _delay_s(self._thread), self._clocks()
         finally:
             gc.callbacks.remove(self._collecting)
-        self._stretches.append(_Stretch(steps, (clocks, ended), (others, self._others())))
+        self._stretches.append(
+            between(steps, (clocks, ended), (others, self._others()), (delay_s, delay_after_s))
+        )
 
     def use(self) -> HostUse:
         """Return means per step over the usual stretches; of waits, the median over these."""
-        delays_s = [stretch.delay_s for stretch in self._usual if stretch.delay_s is not None]
+        usual = self._usual()
+        steps = sum(stretch.steps for stretch in usual)
+        columns = zip(*(stretch.clocks for stretch in usual), strict=True)
+        mean = _Clocks(*(max(0.0, sum(column) / steps) for column in columns))
+        delays_s = [stretch.delay_s / stretch.steps for stretch in usual if stretch.delay_s is not None]
+        processors_s = [stretch.processors_s for stretch in usual if stretch.processors_s is not None]
+        children_ms = _mean_ms((stretch.children_s for stretch in usual), steps)
+        ours_ms = _ms(mean.user_s + mean.kernel_s) + children_ms
         return HostUse(
-            step_ms=self._mean_ms(lambda clocks: clocks.at_s),
-            cpu_ms=self._mean_ms(lambda clocks: clocks.main_s),
+            step_ms=_ms(mean.at_s),
+            cpu_ms=_ms(mean.main_s),
             delay_ms=_ms(median(delays_s)) if delays_s else None,
-            user_ms=self._mean_ms(lambda clocks: clocks.usage.ru_utime),
-            kernel_ms=self._mean_ms(lambda clocks: clocks.usage.ru_stime),
-            main_kernel_ms=self._mean_ms(lambda clocks: clocks.main_kernel_s),
-            huge_pages=round(self._mean(lambda clocks: clocks.huge_pages), 3),
-            page_faults=round(self._mean(lambda clocks: clocks.usage.ru_minflt), 1),
-            read_mb=round(self._mean(lambda clocks: clocks.io.get("rchar", 0)) / 1e6, 4),
-            written_mb=round(self._mean(lambda clocks: clocks.io.get("wchar", 0)) / 1e6, 4),
-            collecting_ms=self._mean_ms(lambda clocks: clocks.collecting_s),
-            children_ms=self._each_ms(lambda stretch: stretch.children_s),
-            others_ms=self._others_ms(self._mean_ms(lambda clocks: clocks.busy_s)),
-            threads=tuple(self._threads()),
-            other_delays_ms=self._each_ms(lambda stretch: stretch.others_delay_s),
+            user_ms=_ms(mean.user_s),
+            kernel_ms=_ms(mean.kernel_s),
+            main_kernel_ms=_ms(mean.main_kernel_s),
+            huge_pages=round(mean.huge_pages, 3),
+            page_faults=round(mean.page_faults, 1),
+            read_mb=round(mean.read_bytes / 1e6, 4),
+            written_mb=round(mean.written_bytes / 1e6, 4),
+            collecting_ms=_ms(mean.collecting_s),
+            children_ms=children_ms,
+            # the kernel counts processors in ticks of 10 ms
+            others_ms=max(0.0, _mean_ms(processors_s, steps) - ours_ms)
+            if len(processors_s) == len(usual)
+            else None,
+            threads=tuple(self._threads(usual, steps, LEAST_THREAD_SHARE * _ms(mean.at_s))),
+            other_delays_ms=_mean_ms((stretch.other_delays_s for stretch in usual), steps),
         )
 
-    @property
     def _usual(self) -> list[_Stretch]:
-        """The half of the stretches whose steps are closest to the median: the others were disturbed."""
+        """Return the half of the stretches whose steps are closest to the median: the others were disturbed."""
         usual_s = median(stretch.step_s for stretch in self._stretches)
         nearest = sorted(self._stretches, key=lambda stretch: abs(stretch.step_s - usual_s))
         return nearest[: (len(nearest) + 1) // 2]
 
-    @property
-    def _steps(self) -> int:
-        return sum(stretch.steps for stretch in self._usual)
-
-    def _mean(self, value: Callable[[_Clocks], float]) -> float:
-        return max(0.0, sum(stretch.total(value) for stretch in self._usual) / self._steps)
-
-    def _mean_ms(self, value: Callable[[_Clocks], float]) -> float:
-        return _ms(self._mean(value))
-
-    def _each_ms(self, total_s: Callable[[_Stretch], float]) -> float:
-        return _ms(max(0.0, sum(total_s(stretch) * stretch.watched for stretch in self._usual) / self._steps))
-
-    def _others_ms(self, own_ms: float) -> float | None:
-        """Return the CPU time of other processes. The kernel counts processors in ticks of 10 ms."""
-        if any(stretch.processors_s is None for stretch in self._usual):
-            return None
-        everything_ms = self._each_ms(lambda stretch: stretch.processors_s or 0.0)
-        return max(0.0, everything_ms - own_ms - self._each_ms(lambda stretch: stretch.children_s))
-
-    def _threads(self) -> Iterator[ThreadUse]:
+    def _threads(self, stretches: Sequence[_Stretch], steps: int, least_ms: float) -> Iterator[ThreadUse]:
         """Yield the Python threads besides this one that used a processor."""
-        least_ms = LEAST_THREAD_SHARE * self._mean_ms(lambda clocks: clocks.at_s)
         for thread in threading.enumerate():
             number = thread.native_id
-            if number is None or number == self._thread:
-                continue
-            cpu_ms = self._each_ms(lambda stretch, number=number: stretch.thread_s(number))  # type: ignore[misc]
-            if cpu_ms > least_ms:
-                yield ThreadUse(name=thread.name, cpu_ms=cpu_ms)
+            if number is not None and number != self._thread:
+                cpu_ms = _mean_ms((stretch.threads_s.get(number, 0.0) for stretch in stretches), steps)
+                if cpu_ms > least_ms:
+                    yield ThreadUse(name=thread.name, cpu_ms=cpu_ms)
 
     def _clocks(self) -> _Clocks:
+        io, huge_pages = _io(), _huge_pages()
+        main_kernel_s, usage = thread_kernel_s(), resource.getrusage(resource.RUSAGE_SELF)
         return _Clocks(
-            io=_io(),
-            delay_s=_delay_s(self._thread),
-            huge_pages=_huge_pages(),
+            huge_pages=huge_pages,
+            read_bytes=io.get("rchar", 0),
+            written_bytes=io.get("wchar", 0),
             collecting_s=self._collecting_s,
-            main_kernel_s=thread_kernel_s(),
-            usage=resource.getrusage(resource.RUSAGE_SELF),
+            user_s=usage.ru_utime,
+            kernel_s=usage.ru_stime,
+            page_faults=usage.ru_minflt,
+            main_kernel_s=main_kernel_s,
             main_s=time.thread_time(),
             at_s=time.perf_counter(),
         )
@@ -301,6 +291,10 @@ def _io() -> Mapping[str, int]:
     """Return the bytes that this process has read and written, from files, pipes and sockets."""
     words = (line.split() for line in kernel_lines(IO))
     return {name.rstrip(":"): int(value) for name, value in words}
+
+
+def _mean_ms(values_s: Iterable[float], steps: int) -> float:
+    return _ms(max(0.0, sum(values_s) / steps))
 
 
 def _ms(seconds: float) -> float:

@@ -1,10 +1,8 @@
 """Profiling of a case's step: plain steps and steps under torch's profiler in turns, then memory by kind."""
 
-import os
-import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
@@ -17,6 +15,7 @@ from benchtui.engine.devices.base import Device, Lap, StepTime, no_lap
 from benchtui.engine.devices.failure import result_or_reason
 from benchtui.engine.telemetry.kernel_files import kernel_text
 from benchtui.engine.telemetry.processors import usable_processors
+from benchtui.engine.worker.environment import diagnostic_modes
 from benchtui.engine.worker.explain.breakdown import TOKENIZER_PART, Breakdown, break_down
 from benchtui.engine.worker.explain.compiler_log import CompilerLog
 from benchtui.engine.worker.explain.denormals import with_denormals
@@ -274,22 +273,6 @@ def sampled_places(workload: Workload, step_s: float) -> tuple[Place, ...]:
             if time.perf_counter() - begin_s > 2 * SAMPLED_S:
                 break
     return sampler.places()
-
-
-def diagnostic_modes() -> Iterator[str]:
-    """Yield the modes that are on in this thread, as a user would search for them."""
-    if torch.is_anomaly_enabled():
-        yield "autograd's anomaly detection (torch.autograd.set_detect_anomaly)"
-    if sys.getprofile() is not None:
-        yield "a profile function that Python calls for each call (sys.setprofile)"
-    if sys.gettrace() is not None:
-        yield "a trace function that Python calls for each line (sys.settrace), of a debugger or of coverage"
-    if sys.flags.dev_mode:
-        yield "Python's development mode (-X dev)"
-    if torch.backends.mkldnn.is_available() and not torch.backends.mkldnn.enabled:
-        yield "oneDNN off (torch.backends.mkldnn.enabled), whose products and convolutions are faster"
-    if os.environ.get("CUDA_LAUNCH_BLOCKING", "0") not in ("", "0"):
-        yield "CUDA_LAUNCH_BLOCKING, with which the host waits for each kernel"
 
 
 def _thread_user_s() -> float:

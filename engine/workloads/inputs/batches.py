@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import cycle, islice
 from pathlib import Path
 from time import monotonic
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import msgspec
 import psutil
@@ -40,27 +40,24 @@ class Batch(msgspec.Struct, frozen=True):
     """Attention mask with shape (batch, length), used to count tokens."""
 
 
-class Batches(Protocol):
+class Batches:
     """An endless series of batches."""
 
     data: Data
-    marks: tuple[str, ...]
-
-    @property
-    def tokenizer_threads(self) -> int | None:
-        """Threads that tokenize a batch; None if nothing is tokenized."""
-        ...
+    marks: tuple[str, ...] = ()
+    tokenizer_threads: int | None = None
+    """Threads that tokenize a batch; None if nothing is tokenized."""
 
     def draw(self, lap: Lap) -> Batch:
         """Return the next batch."""
-        ...
+        raise NotImplementedError
 
     def rewind(self) -> None:
         """Return to the first batch."""
-        ...
+        raise NotImplementedError
 
 
-class TextBatches:
+class TextBatches(Batches):
     """Texts of a dataset, repeated endlessly and tokenized with the model's tokenizer."""
 
     def __init__(self, location: loading.ModelLocation, dataset: str, config: Config, side: Side) -> None:
@@ -85,7 +82,7 @@ class TextBatches:
             checked=len(checked),
             truncated=self._count_longer(checked, config.sequence_length),
         )
-        self.marks: tuple[str, ...] = texts.marks
+        self.marks = texts.marks
         self.rewind()
 
     def draw(self, lap: Lap) -> Batch:
@@ -128,10 +125,8 @@ def _pack(rows: list[list[int]]) -> Batch:
     return Batch({"input_ids": ids, "position_ids": positions}, torch.ones_like(ids))
 
 
-class SyntheticBatches:
+class SyntheticBatches(Batches):
     """Random token ids from a seeded generator, in rows of full length. Nothing is tokenized."""
-
-    tokenizer_threads = None
 
     def __init__(self, vocabulary: int, config: Config) -> None:
         rows, shape = max(ROWS, config.batch_size), (config.batch_size, config.sequence_length)
@@ -143,7 +138,7 @@ class SyntheticBatches:
         self._mask = torch.ones(shape, dtype=torch.long)
         self._rows, self._batch_size, self._at = rows, config.batch_size, 0
         self.data = Data(dataset=SYNTHETIC, samples=rows)
-        self.marks: tuple[str, ...] = ("synthetic tokens",)
+        self.marks = ("synthetic tokens",)
 
     def draw(self, lap: Lap) -> Batch:
         """Return the next rows, wrapping around at the end."""

@@ -14,7 +14,7 @@ from transformers.models.auto.image_processing_auto import AutoImageProcessor
 
 from benchtui.engine.devices.base import Lap
 from benchtui.engine.models import loading
-from benchtui.engine.workloads.inputs.batches import Batch
+from benchtui.engine.workloads.inputs.batches import Batch, Batches
 from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
 from benchtui.sessions.payloads import Data
 from benchtui.sessions.stored_models.measurable import PROCESSORS
@@ -32,10 +32,8 @@ Samples = NDArray[Any]
 Process = Callable[[list[Samples]], dict[str, torch.Tensor]]
 
 
-class SignalBatches:
+class SignalBatches(Batches):
     """Samples of one shape, repeated endlessly. Each batch is processed as a timed part of the step."""
-
-    tokenizer_threads = None
 
     def __init__(
         self, samples: Samples, batch_size: int, process: tuple[str, Process | None], data: Data
@@ -46,7 +44,6 @@ class SignalBatches:
         self._first = self._at = numpy.arange(batch_size)
         self._mask = torch.ones((batch_size, 1), dtype=torch.long)
         self.data = data
-        self.marks: tuple[str, ...] = ()
 
     def draw(self, lap: Lap) -> Batch:
         """Process the next samples, wrapping around at the end. The mask has one position per sample."""

@@ -15,11 +15,11 @@ import torch
 from benchtui.engine.devices.base import Device, Lap, no_lap
 from benchtui.engine.exception_text import child_error
 from benchtui.engine.models import compilation
-from benchtui.engine.workloads.base import Output, StepCounts
+from benchtui.engine.workloads.base import Output, StepCounts, Workload
 from benchtui.engine.workloads.own.case import Case
 from benchtui.engine.workloads.own.module import import_file
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.payloads import Data, Effective, Model
+from benchtui.sessions.payloads import Effective, Model
 from benchtui.sessions.sweep import Config, Sweep, custom_task
 
 FORKED_STEP_REASON = (
@@ -31,13 +31,8 @@ _LEFT_TO_THE_STEP = ("precision", "attention", "compile", "padding")
 """Options that only the step itself can apply."""
 
 
-class CustomTask:
-    """The user's step as a workload."""
-
-    accumulated = 1
-    new_tokens: int | None = None
-    data: Data | None = None
-    kv_cache_mb: float | None = None
+class CustomTask(Workload):
+    """The user's step as a workload, which chooses its own data and batches."""
 
     def __init__(self, sweep: Sweep, config: Config, device: Device) -> None:
         """Call the user's function, which may raise. Raises BenchtuiError if it returns no valid step."""
@@ -61,17 +56,8 @@ class CustomTask:
             raise BenchtuiError(f"{sweep.task} returned {kind}; it must be an object with step() and samples")
         self.samples = self._whole_number("samples", least=1)
         self.model = Model(name=config.model)
-        self.marks: tuple[str, ...] = (f"step of {sweep.task}",)
+        self.marks = (f"step of {sweep.task}",)
         self.effective = self.read_back()
-
-    def begin_warmup(self) -> None:
-        """Do nothing: there is nothing to prepare."""
-
-    def begin_measuring(self) -> None:
-        """Do nothing: the user's step chooses its own data."""
-
-    def end_measuring(self) -> None:
-        """Do nothing: the marks are complete."""
 
     def step(self, lap: Lap) -> None:
         """Run the user's step. Time after its last part is part ``rest``; without parts, all is ``step``."""
@@ -94,14 +80,6 @@ class CustomTask:
         if getattr(self._step, "tokens", None) is None:
             return StepCounts()
         return StepCounts(tokens=self._whole_number("tokens", least=0))
-
-    def partial_step(self, lap: Lap, batches: int) -> None:
-        """Raise AssertionError: whether the user's step accumulates batches is unknown."""
-        raise AssertionError("a custom step has no known batches")
-
-    def repeat_step(self, padded_tokens: int, *, one_batch: bool = False) -> int | None:
-        """Return None: the user's step chooses its own batches."""
-        return None
 
     def read_back(self) -> Effective:
         """Return threads and compilation, as reported by torch, and the parameters that the step has read."""

@@ -18,11 +18,11 @@ from benchtui.sessions.report.overview.choices import OPTIMA
 from benchtui.sessions.stats.results import Result, by_work, varied
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.sweep.options import OPTIONS
-from benchtui.sessions.text.formatting import count, listed, ratio_span, ratio_text
+from benchtui.sessions.text.formatting import count, listed, ratio_span
 from benchtui.sessions.text.glossary import Phrase
 from benchtui.sessions.text.labels import case_label
 from benchtui.sessions.text.tables import Column, Table, table
-from benchtui.sessions.text.wording import figure, kind_of_doubt, ratio_cell, verdict_cell
+from benchtui.sessions.text.wording import figure, kind_of_doubt, ratio_cell, ratio_value, verdict_cell
 
 NEEDS: tuple[Need, ...] = ("throughput", "latency", "memory", "energy")
 MOST_SETUPS = 3
@@ -73,9 +73,10 @@ def setup_sentence(against: PairwiseComparison) -> str:
     ratio = whole.ratio
     interval = ratio_span(ratio.low, ratio.high, ratio.value)
     over = count(amount, "case") if whole.cases == amount else f"{whole.cases:,} of {count(amount, 'case')}"
+    shown = ratio_value(ratio)
     parts = (
-        f"{_advice(against, ratio)}: {new} is {ratio_text(ratio.value)} × as fast as {base} over {over}",
-        f" ({interval})" if interval else "",
+        f"{_advice(against, ratio)}: {f'{new} is {shown} × as fast as' if shown else f'{new} against'} {base}",
+        f" over {over}{f' ({interval})' if interval else ''}",
         f", {verdict_cell(ratio)}",
         "" if against.count(ratio.verdict) == amount else f"; {_counts(against)}",
     )

@@ -74,7 +74,7 @@ def _rated(
     shown: Callable[[Sequence[Result]], str | None],
     ratio_of: Callable[[Comparison], Ratio | None],
 ) -> QuantityRow:
-    rated = [(ratio.value, row) for row, pair in pairs if (ratio := ratio_of(pair)) and ratio.value > 0]
+    rated = [(ratio.shown, row) for row, pair in pairs if (ratio := ratio_of(pair)) and ratio.shown]
     base, new = _sides(pairs)
     row = QuantityRow(session=against.new_letter, quantity=quantity, base=shown(base), new=shown(new))
     if not rated:

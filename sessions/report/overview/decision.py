@@ -17,6 +17,7 @@ from benchtui.sessions.sweep.options import OPTIONS
 from benchtui.sessions.text.answers import answer_note
 from benchtui.sessions.text.conclusion import (
     ChoiceRow,
+    advice,
     certainty_so_far,
     choice_row,
     cost_text,
@@ -107,17 +108,18 @@ def _nothing(session: Session) -> Items | None:
 def _answers(session: Session, first: dict[Work, Conclusion], named: Sequence[str]) -> Iterator[Remark]:
     """Yield what to run, a sentence each for the first works. What isn't decided comes with what would."""
     undecided = [work for work in first.values() if not work.decided]
-    blank = len(first) > 1 and len(undecided) == len(first)
+    blank = len(first) > 1 and not any(map(advice, first.values()))
     if blank:
         yield Remark("Nothing is decided", sentences(_to_decide(session, undecided)))
     for work, conclusion in list(first.items())[:MOST_ANSWERS]:
         where = f" at {work}" if len(first) > 1 else ""
         row = choice_row(conclusion, partial(case_label, varied=named))
-        if conclusion.decided:
-            yield Remark(f"{Phrase.RUN}{where}", f"{_case_text(row, conclusion)}{_certainty(row)}.")
+        more = None if blank or conclusion.decided else _to_decide(session, [conclusion])
+        if lead := advice(conclusion):
+            answer = f"{_case_text(row, conclusion)}{_certainty(row)}"
+            yield Remark(f"{lead}{where}", sentences(answer, more and capitalized(more)))
         else:
             rival = f"; next best {row.next_best}: {row.ahead}" if row.next_best else ""
-            more = None if blank else _to_decide(session, [conclusion])
             so_far = f"so far {row.case}, {row.figure}{rival}"
             yield Remark(
                 f"Not decided{where}",
@@ -130,7 +132,7 @@ def _answers(session: Session, first: dict[Work, Conclusion], named: Sequence[st
 
 def _case_text(row: ChoiceRow, conclusion: Conclusion) -> str:
     best = conclusion.best
-    interval = f" ({row.interval})" if row.interval else ""
+    interval = f" ({row.interval})" if row.interval and row.decided else ""
     rate = None if best.config.label or row.need != "throughput" else best.metrics.samples_per_s
     suspect = answer_note(best.case) if best.case.has_other_answer else None
     parts = (

@@ -165,10 +165,9 @@ def _where(effect: Effect) -> str | None:
 
 
 def _ratios(effect: Effect) -> list[float]:
-    """Return the ratios of throughput; those that a neighbor may have made of any size only without others."""
-    ratios = [pair.throughput for pair in effect.pairs if pair.throughput]
-    bounded = [ratio for ratio in ratios if ratio.bounds or not ratio.outside]
-    return [ratio.value for ratio in bounded or ratios]
+    """Return the ratios of throughput, without those that a neighbor may have made of any size."""
+    ratios = (pair.throughput.shown for pair in effect.pairs if pair.throughput)
+    return [shown for shown in ratios if shown is not None]
 
 
 def _throughput(effect: Effect) -> str | None:

@@ -14,11 +14,11 @@ from benchtui.sessions.stats.baseline import baselines
 from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.text.answers import EARLIER_WEIGHTS, has_random_weights
-from benchtui.sessions.text.formatting import count, listed, ratio_text
+from benchtui.sessions.text.formatting import count, listed
 from benchtui.sessions.text.labels import case_name
 from benchtui.sessions.text.quantities import columns
 from benchtui.sessions.text.tables import Column, narrowed, table
-from benchtui.sessions.text.wording import MOST_NAMES
+from benchtui.sessions.text.wording import MOST_NAMES, ratio_value
 
 INTRODUCTION = (
     "After its measured steps, each case answered the same probe. Figures compare its output with the"
@@ -133,7 +133,7 @@ def _counted(title: str, texts: Iterable[str | None]) -> list[str]:
 
 def _speedup(row: Row) -> str | None:
     ratio = throughput_ratio(row.base, row.result) if row.base and row.base is not row.result else None
-    return ratio_text(ratio.value) if ratio else None
+    return ratio_value(ratio)
 
 
 _OWN: dict[str, tuple[Column[Row], ...]] = {

@@ -64,7 +64,8 @@ def _ranked_case(
 
 
 def _change(place: RankedCase) -> str | None:
-    return signed_percent(place.ratio.value - 1) if place.ratio else None
+    shown = place.ratio.shown if place.ratio else None
+    return None if shown is None else signed_percent(shown - 1)
 
 
 def _interval(place: RankedCase) -> str | None:

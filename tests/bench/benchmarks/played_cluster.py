@@ -109,7 +109,7 @@ def cluster(nodes: int, pace: Sequence[str], sweep: Sweep) -> ClusterExecutor:
     names = [f"n{number}" for number in range(nodes)]
     relays = {name: AgentProcess((sys.executable, "-P", __file__, "--station", *pace)) for name in names}
     wires = {name: PullTransport(relay.read, relay.write, relay.close) for name, relay in relays.items()}
-    return ClusterExecutor(wires, [Node(name, kind="cpu") for name in names], lambda: None)
+    return ClusterExecutor(wires, {name: Node(name, kind="cpu") for name in names}, lambda: None)
 
 
 def main() -> int:

@@ -220,7 +220,7 @@ def cluster(sweep: Sweep) -> ClusterExecutor:
     """A cluster whose nodes are processes of this machine; their process numbers stand in PATH.nodes."""
     names = [f"n{number}" for number, _ in enumerate(os.environ[KINDS].split(","), 1)]
     kinds = zip(names, os.environ[KINDS].split(","), strict=True)
-    nodes = [Node(name, kind=kind, labels={"zone": "a"}) for name, kind in kinds]
+    nodes = {name: Node(name, kind=kind, labels={"zone": "a"}) for name, kind in kinds}
     relays = {name: AgentProcess((sys.executable, "-P", __file__, "--station")) for name in names}
     Path(sys.argv[-1] + ".nodes").write_text("".join(f"{relays[name].pid}\n" for name in names))
     wires = {name: PullTransport(relay.read, relay.write, relay.close) for name, relay in relays.items()}

@@ -80,9 +80,10 @@ MODULES: dict[str, tuple[str, ...]] = {
     "engine/telemetry/neighbors/idle.py": ("tests/engine/telemetry/neighbors/test_idle.py",),
     "engine/telemetry/neighbors/processes.py": ("tests/engine/telemetry/neighbors/test_processes.py",),
     "engine/telemetry/neighbors/run_delay.py": ("tests/engine/telemetry/neighbors/test_run_delay.py",),
-    "engine/supervisor/waits/machine_loads.py": ("tests/engine/supervisor/waits/test_machine_loads.py",),
-    "engine/supervisor/waits/waits.py": ("tests/engine/supervisor/waits/test_waits.py",),
-    "engine/supervisor/rounds/between_turns.py": ("tests/engine/supervisor/waits/test_waits.py",),
+    "engine/supervisor/waits.py": (
+        "tests/engine/supervisor/test_machine_loads.py",
+        "tests/engine/supervisor/test_waits.py",
+    ),
 }
 """Modules of the package, each with the tests that must kill its mutants."""
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from benchtui.engine.node.pending_case import PendingCase
+from benchtui.engine.node.runner import PendingCase
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished
 

@@ -24,17 +24,11 @@ def test_each_peak_is_measured_once() -> None:
     ]
 
 
-def test_measured_peaks_have_the_session_time() -> None:
-    peaks = Peaks(t=0.0, device="cpu", precision="fp32", flops_per_s=1e9, bytes_per_s=1e9)
-    (event,) = peak_events(peaks, KEY, 3.5)
-    assert isinstance(event, Peaks) and (event.t, event.flops_per_s) == (3.5, 1e9)
-
-
 def test_dead_peaks_process_is_logged_and_recorded_as_the_reason() -> None:
     reason = "the process exited with status -9"
-    event, message = peak_events(reason, KEY, 3.5)
+    event, message = peak_events(reason, KEY)
     assert event == Peaks(
-        t=3.5, device="cpu", precision="fp32", absent=dict.fromkeys(("flops", "bytes"), reason)
+        t=0.0, device="cpu", precision="fp32", absent=dict.fromkeys(("flops", "bytes"), reason)
     )
     assert isinstance(message, Message) and message.level == "warning"
     assert message.text == f"peak rates of cpu fp32 not measured: {reason}"

@@ -32,14 +32,6 @@ def pending(queue: Queue) -> list[int]:
     return [case.index for case in queue.pending]
 
 
-def test_cases_run_sequentially_in_plan_order() -> None:
-    queue = made(device=("cpu", *BOTH))
-    for index in range(3):
-        assert start_all(queue) == [index]
-        queue.ended(index, "ok")
-    assert start_all(queue) == [] and pending(queue) == []
-
-
 def test_rounds_alternate_in_direction_and_a_failure_ends_the_case() -> None:
     queue, turns = made(rounds=3, batch_size=(1, 2, 3)), []
     while turn := queue.next():
@@ -75,14 +67,6 @@ def test_free_gpu_starts_its_next_round_early() -> None:
     assert turn is not None and (turn.case.index, turn.round) == (1, 1)
 
 
-def test_paused_queue_starts_nothing() -> None:
-    queue = made(batch_size=(1, 2))
-    queue.paused = True
-    assert start_all(queue) == []
-    queue.paused = False
-    assert start_all(queue) == [0]
-
-
 def test_only_pending_cases_can_be_dropped() -> None:
     queue = made(batch_size=(1, 2, 3))
     start_all(queue)
@@ -94,16 +78,6 @@ def test_only_pending_cases_can_be_dropped() -> None:
     with pytest.raises(BenchtuiError, match="no case 0;"):
         queue.require(-1)
     assert pending(queue) == [1], "a refused command changes nothing"
-
-
-def test_reordered_cases_start_first_and_the_rest_keep_their_order() -> None:
-    queue = made(batch_size=(1, 2, 3, 4))
-    start_all(queue)
-    queue.rearrange([3, 2])
-    assert pending(queue) == [3, 2, 1]
-    with pytest.raises(BenchtuiError, match="case 1 is running; only pending cases"):
-        queue.rearrange([1, 0])
-    assert pending(queue) == [3, 2, 1]
 
 
 def test_added_case_catches_up_with_earlier_rounds() -> None:
@@ -131,27 +105,6 @@ def test_full_plan_rejects_more_cases(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(BenchtuiError, match="the plan is full: at most 2 cases"):
         queue.add(Config(device="cpu"))
     assert len(queue.cases) == 2
-
-
-def test_as_large_as_finds_cases_of_the_same_family() -> None:
-    queue = made(precision=("fp32", "bf16"), sequence_length=(64, 128), batch_size=(4, 1, 8))
-    assert start_all(queue) == [0]
-    queue.ended(0, "oom")
-    larger = [case.config for case in queue.as_large_as(0)]
-    assert {config.precision for config in larger} == {"fp32"}
-    assert [(config.batch_size, config.sequence_length) for config in larger] == [(8, 64), (4, 128), (8, 128)]
-    assert queue.smaller_oom_case(Config(device="cpu", batch_size=4, sequence_length=64)) is queue.cases[0]
-    assert queue.smaller_oom_case(Config(device="cpu", batch_size=3, sequence_length=512)) is None
-
-
-def test_as_large_as_excludes_cases_with_a_measured_round() -> None:
-    queue = made(rounds=2, batch_size=(1, 2))
-    for _ in range(2):
-        queue.ended(start_all(queue)[0], "ok")
-    assert start_all(queue) == [1]
-    queue.ended(1, "ok")
-    assert start_all(queue) == [0]
-    assert queue.as_large_as(0) == []
 
 
 def by_turns(cases: Sequence[int] = (2, 0)) -> Queue:

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import CaseAdded, CaseStarted, Outcome, Runtime
+from benchtui.sessions.events import CaseStarted, Outcome, Runtime
 from benchtui.sessions.journal.reader import read
 from benchtui.sessions.payloads import Environment, Host, Memory
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.sweep import Axes, Config, Measure, Run
+from benchtui.sessions.sweep import Axes, Config, Measure
 
 Begin = Callable[..., Any]
 AUTO = Axes(batch_size_auto=True)
@@ -18,14 +18,6 @@ AUTO = Axes(batch_size_auto=True)
 
 def texts(session: Session) -> list[str]:
     return [message.text for message in session.messages]
-
-
-def test_cases_run_one_after_another(stage: Begin) -> None:
-    sweep = stage()
-    assert (sweep.running, sweep.pending) == ([0], [1, 2])
-    assert sweep.finish(0) and sweep.finish(1, "failed", reason="why")
-    assert not sweep.finish(2)
-    assert sweep.outcomes() == {0: ("ok", None), 1: ("failed", "why"), 2: ("ok", None)}
 
 
 def test_worker_that_cannot_start_fails_only_its_case(stage: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,34 +69,6 @@ def test_cases_on_missing_devices_are_skipped_first(stage: Begin) -> None:
     assert "tf32" in outcomes[2][1]
     sweep.scheduler.add(Config(device="cuda:3"), "added by the user")
     assert "no cuda:3 on this machine" in sweep.outcomes()[3][1]
-
-
-def test_each_round_is_recorded(stage: Begin) -> None:
-    sweep = stage(axes=Axes(batch_size=(1, 2)), measure=Measure(rounds=2))
-    for index in (0, 1, 1):
-        sweep.finish(index)
-    session = sweep.told()
-    assert [len(case.rounds) for case in session.cases] == [1, 1]
-    assert sweep.outcomes() == {1: ("ok", None)} and sweep.running == [0]
-    assert not sweep.finish(0)
-
-
-def test_stop_ends_running_and_pending_cases(stage: Begin) -> None:
-    sweep = stage(axes=Axes(device=("cuda:0", "cuda:1"), batch_size=(1, 2)), run=Run(parallel=True))
-    assert sweep.running == [0, 2]
-    sweep.scheduler.stop("stopped by the user")
-    assert not sweep.scheduler.advance()
-    assert set(sweep.outcomes().values()) == {("interrupted", "stopped by the user")}
-    assert len(sweep.outcomes()) == 4
-
-
-def test_paused_sweep_waits_until_stopped(stage: Begin) -> None:
-    sweep = stage(axes=Axes())
-    sweep.scheduler.queue.paused = True
-    assert sweep.finish(0), "cases may still be added"
-    assert (sweep.scheduler.sources, sweep.scheduler.left_s) == ([], None)
-    sweep.scheduler.stop("stopped")
-    assert not sweep.scheduler.advance()
 
 
 HOT = {"measured_s": (0.0, 1.0), "environment": Environment(throttle=("sw_thermal",))}
@@ -171,14 +135,6 @@ def test_search_adds_cases_next_to_its_family(stage: Begin) -> None:
         for precision in ("fp32", "bf16")
     ]
     assert session.cases[4].state == "oom"
-
-
-def test_search_ends_when_throughput_levels_off(stage: Begin) -> None:
-    sweep = stage(axes=AUTO)
-    sweep.finish_all(fitting(10**6, fastest=8))
-    assert [case.config.batch_size for case in sweep.told().cases] == [1, 2, 4, 8, 16, 32]
-    (text,) = texts(sweep.told())
-    assert "32 fits; larger batch sizes not run because" in text
 
 
 def test_later_rounds_rerun_the_searched_sizes(stage: Begin) -> None:
@@ -310,23 +266,8 @@ def test_second_case_of_an_aa_pair_is_not_searched(stage: Begin) -> None:
     assert [case.config.batch_size for case in sweep.told().cases] == [1, 1, 2]
 
 
-def test_search_of_an_unrunnable_case_logs_nothing(stage: Begin) -> None:
-    runtime = Runtime(t=0.0, torch="2.9")
-    sweep = stage(runtime=runtime, axes=Axes(device=("cuda:0",), batch_size_auto=True))
-    assert not sweep.scheduler.advance()
-    assert sweep.outcomes()[0][0] == "skipped" and texts(sweep.told()) == []
-
-
 @pytest.mark.parametrize(("mode", "ends_at"), [("latency", 32), ("throughput", 64)])
 def test_search_in_throughput_mode_measures_noise_over_blocks(stage: Begin, mode: Any, ends_at: int) -> None:
     sweep = stage(axes=AUTO, measure=Measure(mode=mode))
     sweep.finish_all(fitting(10**6, fastest=8))
     assert sweep.told().cases[-1].config.batch_size == ends_at, "20 steps are one block, with unknown noise"
-
-
-def test_cases_added_by_a_search_are_recorded(stage: Begin) -> None:
-    sweep = stage(axes=AUTO)
-    sweep.finish_all(fitting(1))
-    events = read(sweep.path).events
-    (added,) = (event for event in events if isinstance(event, CaseAdded))
-    assert (added.case, added.why, added.of, added.after) == (1, "auto: doubling", None, 0)

@@ -2,14 +2,14 @@
 
 import pytest
 
-from benchtui.engine.telemetry import stopped_workers
-from benchtui.engine.telemetry.stopped_workers import StoppedWorkers
+from benchtui.engine.telemetry import sampler
+from benchtui.engine.telemetry.sampler import StoppedWorkers
 
 
 def looked(monkeypatch: pytest.MonkeyPatch, looks: dict[float, set[int]]) -> StoppedWorkers:
     found = StoppedWorkers(1.0)
     for at_s, stopped in looks.items():
-        monkeypatch.setattr(stopped_workers, "is_stopped", lambda pid, stopped=stopped: pid in stopped)
+        monkeypatch.setattr(sampler, "is_stopped", lambda pid, stopped=stopped: pid in stopped)
         found.poll(at_s, (1, 2))
     return found
 

@@ -67,16 +67,6 @@ def test_every_step_is_recorded_once_with_its_phase(workload: Any, events: list[
     assert measured.begin_s <= measured.end_s
 
 
-def test_columns_of_an_event_have_equal_length(workload: Any, events: list[Steps]) -> None:
-    measure(workload, Device(), Measure(iterations=4), recorder(events, "measure"))  # type: ignore[arg-type]
-    for event in events:
-        assert event.case == 3
-        assert event.t == 1.5
-        assert event.device_ms is event.host_ms is None
-        assert event.tokens == [14] * len(event.wall_ms)
-        assert event.parts_ms == {"forward": [time / 2 for time in event.wall_ms]}
-
-
 def test_host_time_of_each_step_is_recorded_beside_its_device_time(events: list[Steps]) -> None:
     record = recorder(events, "measure")
     for host_ms in (2.0, 2.5):
@@ -154,12 +144,6 @@ def test_environment_of_the_measured_span_is_recorded(workload: Any, events: lis
     assert measured.environment.involuntary_switches is not None
     assert measured.environment.others_cpu_percent is None, "too short a span to say"
     assert measured.compiling is None
-
-
-def test_steps_have_the_round_of_their_recorder(workload: Any, events: list[Steps]) -> None:
-    record = Recorder(3, "measure", events.append, lambda: 1.5, round=2)
-    measure(workload, Device(), Measure(iterations=3), record)  # type: ignore[arg-type]
-    assert {event.round for event in events} == {2}
 
 
 @pytest.mark.parametrize(

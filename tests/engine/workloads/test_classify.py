@@ -16,7 +16,7 @@ from benchtui.engine.models import compilation, network
 from benchtui.engine.workloads.classify import Classify
 from benchtui.engine.workloads.registry import make_workload
 from benchtui.sessions.analysis.applied_options import unapplied_options
-from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
+from benchtui.sessions.errors import CaseSkippedError
 from benchtui.sessions.sweep import Sweep, cases
 
 
@@ -102,21 +102,6 @@ def test_flash_attention_without_its_package_is_skipped(
         make(tiny_sweep("attention=flash", "precision=fp16"))
 
 
-def test_synthetic_tokens_replace_text(tiny_sweep: Callable[..., Sweep]) -> None:
-    workload = make(tiny_sweep("dataset=synthetic", "batch_size=3"))
-    parts: list[str] = []
-    assert workload.count(workload.step(parts.append)).tokens == 3 * 16
-    assert parts == ["transfer", "forward", "result"]
-    assert workload.marks == ("random weights", "synthetic tokens")
-
-
-def test_steps_cycle_through_the_texts(tiny_sweep: Callable[..., Sweep], tmp_path: Path) -> None:
-    (tmp_path / "three.txt").write_text("one\none two\none two three\n")
-    workload = make(tiny_sweep(f"dataset={tmp_path / 'three.txt'}", "batch_size=2"))
-    tokens = [workload.count(workload.step(lambda part: None)).tokens for _ in range(3)]
-    assert tokens == [3 + 4, 5 + 3, 4 + 5]
-
-
 def test_model_description_matches_the_model(tiny_sweep: Callable[..., Sweep], tiny_model: Path) -> None:
     workload = make(tiny_sweep())
     network = AutoModelForSequenceClassification.from_config(AutoConfig.from_pretrained(tiny_model))
@@ -200,11 +185,6 @@ def test_missing_pretrained_weights_are_named(
     assert workload.marks == (f"random weights for {missing}: not in the checkpoint", "sample text")
     loaded = workload._network.distilbert.embeddings.word_embeddings.weight
     assert torch.equal(loaded, body.embeddings.word_embeddings.weight)
-
-
-def test_folder_without_a_model_gives_a_clear_error(tiny_sweep: Callable[..., Sweep], tmp_path: Path) -> None:
-    with pytest.raises(BenchtuiError, match=r"model '.*': can't load the configuration from the folder: "):
-        make(tiny_sweep(f"model={tmp_path}"))
 
 
 @pytest.mark.parametrize("rows", [1, 2])

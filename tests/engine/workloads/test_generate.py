@@ -118,13 +118,6 @@ def test_kv_cache_size_of_older_layouts_is_measured() -> None:
     assert cache_mb(((keys, values),)) == 0.01
 
 
-def test_cache_layers_without_keys_add_nothing() -> None:
-    """Hybrid models have layers of linear attention, and layers that use the keys of another one."""
-    whole = SimpleNamespace(keys=torch.zeros(1, 1250), values=torch.zeros(1, 1250))
-    layers = [SimpleNamespace(recurrent_states={}), whole, SimpleNamespace(keys=None, values=None)]
-    assert cache_mb(SimpleNamespace(layers=layers)) == 0.01
-
-
 def test_prompt_and_new_tokens_must_fit_the_model(generate: Callable[..., Generate]) -> None:
     with pytest.raises(CaseSkippedError, match=r"sequence_length 61 and 5 new tokens: .* supports at most 64"):
         generate("sequence_length=61", "new_tokens=5")

@@ -127,12 +127,6 @@ def test_baseline_that_is_not_finite_gives_no_verdict() -> None:
         compare("logits", LOGITS * numpy.inf, LOGITS, EXACT)
 
 
-def test_limits_are_those_of_the_coarser_precision() -> None:
-    fp32, bf16, int8 = (Config(device="cpu", precision=name) for name in ("fp32", "bf16", "int8"))
-    assert (tolerance(fp32, fp32), tolerance(fp32, bf16), tolerance(bf16, int8)) == (EXACT, REDUCED, QUANTIZED)
-    assert tolerance(bf16, bf16) is REDUCED
-
-
 @pytest.mark.parametrize(
     ("quantization", "limits"),
     [

@@ -4,15 +4,12 @@ import pytest
 
 from benchtui.sessions.analysis.chart_series import (
     LATENCY,
-    PLOT_METRICS,
     SAMPLES,
     Value,
     available_metrics,
-    axes_of,
     chart,
 )
 from benchtui.sessions.payloads import Reported
-from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.stats.results import measured
 from benchtui.sessions.sweep import Sweep
@@ -32,15 +29,6 @@ def test_each_combination_of_the_other_options_has_a_line(bench: Any) -> None:
     assert first is not None and first.middle == pytest.approx(5.0, rel=0.01)
 
 
-def test_another_axis_groups_cases_into_other_lines(bench: Any) -> None:
-    made = [bench.case(size, 1.0, sequence_length=length) for size in (1, 8) for length in (32, 128)]
-    cases = bench.session(*made).cases
-    found = chart(cases, metrics, SAMPLES, "sequence_length")
-    assert [line.config.batch_size for line in found.lines] == [1, 8]
-    assert axes_of(case.config for case in cases) == ("batch_size", "sequence_length")
-    assert axes_of([cases[0].config]) == ("batch_size",)
-
-
 def test_cases_without_the_metric_keep_their_point(bench: Any) -> None:
     cases = bench.session(
         bench.case(1, 5.0),
@@ -58,11 +46,6 @@ def test_typical_step_is_that_of_reports_and_a_mean_without_steps(bench: Any) ->
     without = bench.case(2, end={"reported": Reported(latency_mean_ms=7.0)})
     found = [LATENCY.of(result.case, result.metrics) for result in measured(bench.session(rounds, without))]
     assert found == [Value(pytest.approx(12.0)), Value(7.0)]
-
-
-def test_second_case_of_an_aa_pair_is_not_plotted(bench: Any) -> None:
-    cases = bench.session(bench.case(1, 5.0), bench.case(2, 5.0), bench.case(1, 5.0, repeat=1)).cases
-    assert [point.x for point in chart(cases, metrics, SAMPLES, "batch_size").lines[0].points] == [1, 2]
 
 
 def test_newest_value_of_a_rerun_case_counts(bench: Any) -> None:
@@ -94,17 +77,3 @@ def test_first_metric_is_the_rate_that_reports_name(
     names = [figure.name for figure in available_metrics(session, metrics)]
     assert names[0] == first == result.headline_rate[1]
     assert names.count(first) == 1
-
-
-def test_only_metrics_that_some_case_has_are_listed(bench: Any) -> None:
-    plain = bench.session(bench.case(1, 5.0))
-    names = [figure.name for figure in available_metrics(plain, metrics)]
-    assert names == ["samples/s", "tokens/s", "typical step"]
-    generated = bench.session(
-        bench.case(
-            1, [5.0] * 10, parts={"prefill": [1.0] * 10, "decode": [4.0] * 10}, prepared={"new_tokens": 5}
-        )
-    )
-    assert "time to first token" in [figure.name for figure in available_metrics(generated, metrics)]
-    assert [figure.name for figure in available_metrics(Session(), metrics)] == ["samples/s"]
-    assert len({figure.name for figure in PLOT_METRICS}) == len(PLOT_METRICS)

@@ -1,7 +1,6 @@
 import pytest
 
-from benchtui.sessions.analysis.data_sheet import DATA_SHEETS, data_sheet
-from benchtui.sessions.analysis.roofline import PEAK_PRECISIONS
+from benchtui.sessions.analysis.data_sheet import data_sheet
 
 
 @pytest.mark.parametrize(
@@ -22,10 +21,3 @@ def test_known_gpu_has_the_dense_rates_of_its_data_sheet(
 @pytest.mark.parametrize("name", [None, "", "NVIDIA H100", "NVIDIA A100-SXM4-80GB MIG 1g.10gb"])
 def test_other_gpus_have_no_data_sheet(name: str | None) -> None:
     assert data_sheet(name) is None
-
-
-@pytest.mark.parametrize("name", DATA_SHEETS)
-def test_narrower_precisions_are_no_slower(name: str) -> None:
-    rates = [DATA_SHEETS[name].flops_per_s(precision) for precision in PEAK_PRECISIONS]
-    known = [rate for rate in rates if rate is not None]
-    assert known == sorted(known)

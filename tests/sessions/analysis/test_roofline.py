@@ -92,12 +92,6 @@ def test_missing_count_is_given_as_the_reason(bench: Any) -> None:
     assert (alone.flops_per_s, alone.shares.arithmetic, alone.reason) == (10e9, None, UNMEASURED)
 
 
-def test_case_without_counted_work_or_steps_has_no_roofline(bench: Any) -> None:
-    assert found(bench, None, CPU) is None
-    assert found(bench, work(1.0, 1.0), CPU, ms=()) is None
-    assert found(bench, work(1.0, 1.0), CPU, ms=[0.0, 0.0]) is None
-
-
 @pytest.mark.parametrize(
     ("options", "key"),
     [
@@ -139,18 +133,6 @@ def test_cacheable_bytes_do_not_invalidate_a_peak(bench: Any) -> None:
     assert sound(bench, work(6.0, 5.0, weights_gb=0.9)) == (CPU,)
     (peaks,) = sound(bench, work(6.0, 5.0, weights_gb=1.1))
     assert (peaks.flops_per_s, peaks.bytes_per_s, peaks.absent) == (100e9, None, {"bytes": OVER})
-
-
-def test_peaks_of_other_precisions_are_kept(bench: Any) -> None:
-    other = Peaks(t=0.0, device="cpu", precision="bf16", flops_per_s=50e9, bytes_per_s=10e9, how={"flops": "x"})
-    found = sound(bench, work(20.0, 0.5), peaks=(other, CPU))
-    assert found[0] == other
-    assert found[1].flops_per_s is None
-
-
-def test_peaks_stay_if_no_step_was_counted(bench: Any) -> None:
-    assert sound_peaks(bench.session(bench.case(1, 100.0)).cases, (CPU,)) == (CPU,)
-    assert sound(bench, work(20.0, 0.5), peaks=()) == ()
 
 
 def test_burst_rate_stands_for_a_sustained_one_that_a_case_exceeded(bench: Any) -> None:

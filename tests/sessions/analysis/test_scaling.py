@@ -62,8 +62,3 @@ def test_disturbed_size_has_no_relative_figures_and_is_no_reference(bench: Any) 
     assert (first.against_linear, first.gain) == (1, None)
     assert last.against_linear == pytest.approx(3.0)
     assert last.gain_per_doubling == pytest.approx(3**0.5 - 1)
-
-
-def test_single_batch_size_has_no_scaling(bench: Any) -> None:
-    assert scaled(bench, bench.case(4, 20.0)) == ()
-    assert scaled(bench, bench.case(4, 20.0), bench.case(8, [0.0] * 9)) == ()

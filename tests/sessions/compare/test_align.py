@@ -124,11 +124,6 @@ def test_different_models_are_aligned_if_each_session_has_one(bench: Any) -> Non
     assert against(bench, (bench.case(1, 10.0),), (bench.case(1, 20.0),), tasks).compared == ()
 
 
-def test_second_case_of_an_aa_pair_has_no_row(bench: Any) -> None:
-    pair = (bench.case(1, 10.0), bench.case(1, 10.0, repeat=1))
-    assert len(against(bench, pair, pair).rows) == 1
-
-
 def test_newest_successful_run_of_a_rerun_case_counts(bench: Any) -> None:
     again = (bench.steady(1, 10.0), bench.steady(1, 20.0), bench.case(1, outcome="failed"))
     found = against(bench, (bench.steady(1, 20.0),), again)

@@ -39,10 +39,6 @@ def test_each_case_is_a_test_of_junit(compared: SessionComparison) -> None:
     assert whole is not None and whole.get("message") == gate_line(compared.against[0], GATE)[1]
 
 
-def test_without_a_limit_no_test_fails(compared: SessionComparison) -> None:
-    assert "<failure" not in junit(compared, Gate())
-
-
 def test_names_are_text_in_junit_and_in_annotations(bench: Any) -> None:
     hostile = "]]></testcase>\x00\n::error::%0A"
     sides = [

@@ -111,11 +111,6 @@ def test_another_affinity_is_no_change_of_the_machine(bench: Any) -> None:
     assert changes(session, LARGE, None) == (), "a job may get other CPUs of the same machine"
 
 
-def test_unread_clock_of_the_processors_is_no_difference(bench: Any) -> None:
-    reasons = {"processor clock": "not found", "processor throttling": "not found"}
-    assert found(bench, Host(), Host(absent=reasons)) == {}
-
-
 def test_torch_version_is_listed_once(bench: Any) -> None:
     made = [
         bench.session(bench.case(1, 1.0), host=BOX, more=(Runtime(t=1.0, torch=version),))

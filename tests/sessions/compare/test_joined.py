@@ -76,11 +76,6 @@ def test_case_that_failed_before_is_replaced(bench: Any, tmp_path: Path) -> None
     assert metrics(session.cases[0]).latency_ms.median == pytest.approx(10.0)
 
 
-def test_three_sessions_are_joined_in_order(bench: Any, first: Path, tmp_path: Path) -> None:
-    others = [follow_up(bench, tmp_path / f"{n}.json", bench.case(1, 10.0)) for n in range(2)]
-    assert len(load_joined([first, *others]).cases[0].ends) == 3
-
-
 def test_joined_file_reads_as_the_joined_sessions(bench: Any, first: Path, tmp_path: Path) -> None:
     other = follow_up(bench, tmp_path / "b.json", bench.case(2, 15.0), bench.case(4, 20.0))
     expected = joined_events([first, other])

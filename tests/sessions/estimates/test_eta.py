@@ -14,7 +14,6 @@ from benchtui.sessions.estimates.eta import (
 )
 from benchtui.sessions.events import CaseFinished, CaseStarted, RoundFinished, Steps
 from benchtui.sessions.state.case import CaseState
-from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.sweep import Config, Measure
 
 MEASURE = Measure(warmup=5, iterations=20)
@@ -69,16 +68,6 @@ def test_cases_between_rounds_have_their_other_rounds_left_and_predict_others() 
     assert other is not None and other.seconds == pytest.approx(2 * 2.2 + 3 * (2.0 + 20 * 0.02))
 
 
-def test_case_with_evicted_steps_gives_the_same_estimate() -> None:
-    kept, evicted = finished(2, 10.0, preparation_s=3.0), finished(2, 10.0, preparation_s=3.0)
-    evicted.metrics = metrics(evicted)
-    evicted.drop_steps()
-    assert not evicted.steps_in_memory
-    known, found = (StepTimeModel([case]).case(config(4), MEASURE) for case in (kept, evicted))
-    assert known is not None and found is not None
-    assert found.seconds == pytest.approx(known.seconds) == pytest.approx(3.0 + 25 * 0.02)
-
-
 def test_other_options_make_an_estimate_rough() -> None:
     experience = StepTimeModel([finished(1, 10.0)])
     assert experience.step(config(1, precision="bf16")) == Estimate(0.01, rough=True)
@@ -101,11 +90,6 @@ def test_queued_case_takes_its_steps_plus_the_mean_preparation() -> None:
     assert not estimate.rough
 
 
-def test_unsupported_combinations_take_no_time() -> None:
-    experience = StepTimeModel([finished(1, 10.0)])
-    assert experience.case(config(1, precision="tf32"), MEASURE) == Estimate(0.0)
-
-
 def test_time_limits_cap_the_estimate() -> None:
     experience = StepTimeModel([finished(1, 1000.0, 0.0)])
     short = experience.case(config(1), Measure(warmup=0, iterations=20, max_time_s=5))
@@ -126,24 +110,6 @@ def test_first_warmup_step_does_not_count() -> None:
     assert left is not None and round(left.seconds, 6) == 2.2
 
 
-def test_time_spent_loading_is_subtracted() -> None:
-    experience = StepTimeModel([finished(1, 10.0, 2.0)])
-    left = case_left(running(1), MEASURE, experience, 101.0)
-    assert left is not None and round(left.seconds, 6) == 1.25
-    late = case_left(running(1), MEASURE, experience, 500.0)
-    assert late is not None and late.seconds == 0
-
-
-def test_long_queue_is_estimated_from_a_sample() -> None:
-    experience = StepTimeModel([finished(1, 10.0, 0.0)])
-    estimate = queue_left([queued(1)] * 10_000, MEASURE, experience)
-    assert estimate is not None and round(estimate.seconds) == 2500
-
-
-def test_empty_queue_takes_no_time() -> None:
-    assert queue_left([], MEASURE, StepTimeModel()) == Estimate(0.0)
-
-
 def test_remaining_time_is_unknown_if_any_part_is() -> None:
     assert remaining_time([Estimate(1.0)], Estimate(2.0, rough=True)) == Estimate(3.0, rough=True)
     assert remaining_time([None], Estimate(1.0)) is None
@@ -158,11 +124,6 @@ def test_parallel_cases_share_the_queue() -> None:
 
 def so_far(steps: int, percent: float | None = None, step_s: float = 0.01, on_host: bool = True) -> RoundSoFar:
     return RoundSoFar(steps, steps * step_s, percent, on_host)
-
-
-def test_fixed_number_of_steps_is_counted_down() -> None:
-    assert steps_left(so_far(5, 3.0), MEASURE) == StepsLeft(15)
-    assert steps_left(so_far(25, 3.0), MEASURE) == StepsLeft(0)
 
 
 def test_interval_twice_too_wide_needs_four_times_the_steps() -> None:

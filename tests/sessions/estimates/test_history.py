@@ -15,7 +15,7 @@ from benchtui.sessions.events import (
 from benchtui.sessions.journal.session_file import SessionFile
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Host, Memory, Model
-from benchtui.sessions.sweep import Axes, Config, Generate, Measure, Sweep
+from benchtui.sessions.sweep import Axes, Config, Measure, Sweep
 
 RULES = Measure(warmup=2, iterations=8)
 
@@ -96,11 +96,6 @@ def test_other_sizes_scale_time_and_interpolate_memory(library: Library) -> None
     assert (prediction.time_basis, prediction.memory_basis) == ("near", "near")
 
 
-def test_other_options_on_the_same_device_are_near(library: Library) -> None:
-    library.add(config())
-    assert library.learned().predict(config(precision="bf16"), sweep()).time_basis == "near"
-
-
 def test_another_device_is_guessed_from_the_parameter_count(library: Library) -> None:
     library.add(config())
     known = library.learned().predict(config(device="cuda:0"), sweep())
@@ -109,14 +104,6 @@ def test_another_device_is_guessed_from_the_parameter_count(library: Library) ->
     assert known.memory_mb is not None and unknown.memory_mb is not None
     assert known.memory_mb == pytest.approx(504) and unknown.memory_mb == pytest.approx(900)
     assert known.seconds is not None and known.seconds > history.ASSUMED_OVERHEAD_S
-
-
-def test_training_is_guessed_to_need_more(library: Library) -> None:
-    plain, training = (
-        HistoryEstimator().predict(config(), sweep(task=task)) for task in ("lm-forward", "lm-train")
-    )
-    assert (plain.seconds or 0) < (training.seconds or 0)
-    assert (plain.memory_mb or 0) < (training.memory_mb or 0)
 
 
 @pytest.mark.parametrize(
@@ -170,12 +157,6 @@ def test_other_machines_models_and_tasks_are_ignored(library: Library, other: di
     assert learned.predict(config(), sweep()).time_basis == "guess"
 
 
-def test_new_tokens_matter_only_for_generation(library: Library) -> None:
-    library.add(config(), swept=sweep(generate=Generate(new_tokens=8)))
-    assert library.learned().sessions == 1
-    assert library.learned(sweep(task="generate")).sessions == 0
-
-
 def test_time_limit_and_rounds_are_included(library: Library) -> None:
     library.add(config())
     learned = library.learned()
@@ -208,20 +189,6 @@ def test_until_is_expected_to_take_as_many_steps_as_earlier_rounds(library: Libr
     library.add(config(), ms=100.0, steps=40)
     rules = Measure(warmup=0, iterations=8, until_percent=1.0)
     assert library.learned().predict(config(), sweep(measure=rules)).seconds == pytest.approx(1 + 4.0)
-
-
-def test_guess_includes_the_minimum_time_until_a_width_counts() -> None:
-    fixed = HistoryEstimator().predict(config(), sweep(measure=Measure(warmup=0, iterations=1))).seconds
-    rules = Measure(warmup=0, iterations=1, until_percent=1.0)
-    guessed = HistoryEstimator().predict(config(), sweep(measure=rules)).seconds
-    assert fixed is not None
-    assert guessed == pytest.approx(history.ASSUMED_OVERHEAD_S + max(0.5, fixed - history.ASSUMED_OVERHEAD_S))
-
-
-def test_guess_for_a_gpu_includes_its_minimum_times() -> None:
-    rules = Measure(min_warmup_s=None, min_time_s=None)
-    guess_s = HistoryEstimator().predict(config(device="cuda:0"), sweep(measure=rules)).seconds
-    assert guess_s is not None and guess_s >= history.ASSUMED_OVERHEAD_S + 1.0 + 2.5
 
 
 def test_case_that_ran_out_of_memory_is_predicted_to_again(library: Library) -> None:

@@ -3,7 +3,6 @@ from typing import Any
 import pytest
 
 from benchtui.sessions.estimates.memory import MemoryForecast, Prediction
-from benchtui.sessions.events import CaseStarted, RoundFinished
 from benchtui.sessions.payloads import Memory
 from benchtui.sessions.sweep import Config
 
@@ -69,14 +68,3 @@ def test_only_successful_cases_are_learned(bench: Any) -> None:
     session = bench.session(*ended, burst, bench.case(16, outcome=None), finished=None)
     forecast = MemoryForecast(session.cases)
     assert forecast.predict(Config(device="cpu", batch_size=16)) == Prediction(pytest.approx(116.0), "RSS")
-
-
-def test_one_finished_round_is_enough(bench: Any) -> None:
-    session = bench.session(*(bench.case(size, outcome=None) for size in (1, 2)), finished=None)
-    for index in range(2):
-        memory = Memory(peak_rss_mb=100.0 * (index + 1))
-        session.apply(CaseStarted(t=1.0, case=index, config=session.cases[index].config))
-        session.apply(RoundFinished(t=2.0, case=index, round=0, memory=memory))
-    assert MemoryForecast(session.cases).predict(Config(device="cpu", batch_size=3)) == Prediction(
-        pytest.approx(300.0), "RSS"
-    )

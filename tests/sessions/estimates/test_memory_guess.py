@@ -24,10 +24,6 @@ def config(batch_size: int = 1, precision: str = "fp32") -> Config:
     return Config(device="cuda:0", batch_size=batch_size, sequence_length=128, precision=precision)
 
 
-def test_without_sizes_the_batch_needs_nothing() -> None:
-    assert guess("classify", config(8), None) == pytest.approx(4e6)
-
-
 def test_activations_of_one_layer_grow_with_the_batch() -> None:
     width = 6 * 100 + 2 * 400
     assert guess("classify", config(8)) == pytest.approx(4e6 + 8 * 128 * width * 4)
@@ -54,7 +50,3 @@ def stored(**fields: object) -> StoredModel:
 @pytest.mark.parametrize(("free_mb", "largest"), [(503.0, 0), (505.0, 1), (507.0, 4), (600.0, 16)])
 def test_largest_batch_that_fits(free_mb: float, largest: int) -> None:
     assert largest_batch(stored(), "cuda:0", "fp32", (1, 2, 4, 8, 16), free_mb) == largest
-
-
-def test_model_without_weights_and_sizes_may_fit_or_not() -> None:
-    assert largest_batch(StoredModel(folder=Path("model")), "cpu", "fp32", (1,), 1e6) is None

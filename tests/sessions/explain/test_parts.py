@@ -33,8 +33,3 @@ def test_parts_that_leave_out_some_of_the_step_are_shares_of_the_whole(make_prof
     assert (
         parts_sentence(of_parts(make_profile, tokenize=4.0, transfer=0.1)) == "the step spends 40% in tokenize"
     )
-
-
-def test_a_step_of_one_part_has_none(make_profile: Any) -> None:
-    case = of_parts(make_profile, step=10.0)
-    assert (parts_sentence(case), parts_table(case)) == (None, None)

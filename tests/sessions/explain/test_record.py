@@ -47,14 +47,6 @@ def test_profiles_are_appended_after_the_end(bench: Any, make_profile: Any, tmp_
     assert [each.profile.step_ms for each in explained_cases(session)] == [10.0, 20.0]
 
 
-def test_a_journal_that_wrote_nothing_leaves_the_file_alone(bench: Any, tmp_path: Path) -> None:
-    path = tmp_path / "session.json"
-    write(path, bench.events(bench.case(1, 10.0)))
-    before = path.read_bytes()
-    append(path)
-    assert path.read_bytes() == before
-
-
 def test_replay_has_a_profile_from_its_moment_on(bench: Any, make_profile: Any, tmp_path: Path) -> None:
     path = tmp_path / "session.json"
     write(path, bench.events(bench.case(1, 10.0), bench.case(2, 12.0)))

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from benchtui.sessions.export import case_export, parquet
-from benchtui.sessions.payloads import FILE_NAMES, GPU_ACTIVITY, HOST_ACTIVITY, Energy, Environment, Memory
+from benchtui.sessions.payloads import Energy, Memory
 from benchtui.sessions.sweep import Baseline, Measure, Sweep
 
 EVIL = '=1+1\n"a,b"\x1b[31m\x9b\u202e|'
@@ -71,14 +71,6 @@ def test_csv_has_the_flat_fields_of_the_json(bench: Any) -> None:
     assert set(row) == {*(set(fields) - nested), "part_forward_mean_ms"}
 
 
-def test_session_without_metrics_is_exported(bench: Any) -> None:
-    session = bench.session(bench.case(1, outcome=None), finished=None)
-    assert rows(case_export.as_csv(session))[0]["outcome"] == "running"
-    found = json.loads(case_export.as_json(session))
-    jsonschema.validate(found, msgspec.json.schema(case_export.Results))
-    assert found["session"]["outcome"] is None
-
-
 def test_untrusted_text_cannot_control_a_terminal_or_a_spreadsheet(bench: Any) -> None:
     session = bench.session(bench.case(1, outcome="failed", end={"reason": EVIL, "stderr_line": "-x"}))
     text = case_export.as_csv(session)
@@ -95,27 +87,3 @@ def test_parquet_has_the_rows_of_the_csv(bench: Any, tmp_path: Any) -> None:
     table = parquet.import_pyarrow().parquet.read_table(tmp_path / "r.parquet")
     assert table.column("batch_size").to_pylist() == [1, 2, 4]
     assert table.column("latency_p50_ms").null_count == 1
-
-
-def test_answers_are_columns(bench: Any) -> None:
-    cases = (bench.case(1, 10.0), bench.case(2, 10.0), bench.case(4, 10.0))
-    figures = {"kl_mean": 0.25, "top1_agreement": 0.5, "first_difference": 3}
-    answered = (bench.answered(0), bench.answered(1, "b", verdict="different", **figures))
-    session = bench.session(*cases, more=[*answered, bench.answered(2, absent="slow")])
-    first, second, third = rows(case_export.as_csv(session))
-    assert (first["answer"], first["answer_digest"], first["answer_baseline"]) == ("", "a", "")
-    assert (second["answer"], second["answer_digest"], second["answer_baseline"]) == ("different", "b", "0")
-    assert [second[f"answer_{name}"] for name in figures] == ["0.25", "0.5", "3"]
-    assert (third["answer_absent"], third["answer_digest"]) == ("slow", "")
-    assert (first["answer_shared_with"], second["answer_shortened"]) == ("", "")
-    jsonschema.validate(json.loads(case_export.as_json(session)), msgspec.json.schema(case_export.Results))
-
-
-def test_hardware_counters_have_columns(bench: Any) -> None:
-    seen = Environment(tensor_active_percent=61.5, link_rx_mb_per_s=12.0, instructions_per_cycle=1.87)
-    session = bench.session(bench.case(1, 10.0, end={"environment": seen}))
-    (row,) = rows(case_export.as_csv(session))
-    columns = [FILE_NAMES[name] for name in (*GPU_ACTIVITY, *HOST_ACTIVITY)]
-    assert [row[column] for column in columns if row[column]] == ["61.5", "12.0", "1.87"]
-    (case,) = json.loads(case_export.as_json(session))["cases"]
-    assert (case["tensor_active_percent"], case["memory_mb_per_s"]) == (61.5, None)

@@ -1,14 +1,10 @@
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchtui import sessions
 from benchtui.sessions.export import dataframe
 from benchtui.sessions.payloads import Energy, Memory
 from benchtui.sessions.state.session import Session
-
-FIXTURE = Path(__file__).parents[2] / "fixtures" / "comprehensive-report.json"
 
 
 def test_frame_has_a_row_per_case_with_options_outcome_and_metrics(bench: Any) -> None:
@@ -36,10 +32,3 @@ def test_columns_keep_their_types_without_values(bench: Any) -> None:
     assert str(frame["latency_p99_ms"].dtype) == "float64"
     assert str(frame["n"].dtype) == "Int64"
     assert list(dataframe.frame(Session()).columns) == list(frame.columns)
-
-
-def test_load_reads_a_session_by_its_path() -> None:
-    frame = dataframe.frame(sessions.load(FIXTURE))
-    assert len(frame) == 10
-    assert frame["samples_per_s"].max() == pytest.approx(618.65, abs=0.005)
-    assert sessions.load(str(FIXTURE)).start.id == "comprehensive-report"

@@ -4,8 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema
-import msgspec
 import pytest
 
 from benchtui.sessions.errors import BenchtuiError
@@ -70,16 +68,6 @@ def test_steps_are_numbered_within_case_round_and_phase(recorded: Any) -> None:
     assert [row["part_forward_ms"] for row in found] == ["40.0", "8.0", "9.0", "8.5", ""]
     assert [row["part_100%,_ms"] for row in found] == ["", "", "", "", "0.5"]
     assert [row["tokens"] for row in found] == ["", "5", "6", "7", ""]
-
-
-def test_json_rows_match_their_schema(recorded: Any) -> None:
-    found = as_json(two_parts(recorded))
-    jsonschema.validate(found, msgspec.json.schema(list[step_export.StepRow]))
-    assert [row["wall_ms"] for row in found] == [50.0, 10.0, 11.5, 12.0, 1.0]
-    assert found[2]["parts_ms"] == {"forward": 9.0}
-    assert (found[2]["loss"], found[3]["loss"], found[0]["tokens"]) == (0.25, None, None)
-    assert (found[4]["parts_ms"], found[4]["device_ms"]) == ({"100%,": 0.5}, 0.25)
-    assert (found[0]["host_ms"], found[4]["host_ms"]) == (None, 0.125)
 
 
 def test_parquet_has_the_rows_of_the_csv(recorded: Any, tmp_path: Path) -> None:

@@ -110,14 +110,6 @@ def test_trace_follows_the_format_and_counts_every_step(path: Path) -> None:
     )
 
 
-def test_demo_is_named_as_simulated() -> None:
-    whole = trace_of(ROOT / "sessions" / "library" / "demo" / "demo.json")
-    assert whole["otherData"]["simulated"].startswith("SIMULATED: computed by a roofline model")
-    assert all(name.startswith("SIMULATED ") for name in names(whole["traceEvents"], "process_name"))
-    categories = {event.get("cat") for event in whole["traceEvents"]}
-    assert {"throttling", "clock limit"} <= categories
-
-
 def test_batches_of_steps_end_when_they_were_recorded(bench: Any, traced: Write) -> None:
     events = traced(
         started(bench, 0, 1.0),

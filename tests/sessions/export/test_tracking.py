@@ -99,8 +99,3 @@ def test_unknown_interval_is_left_out(bench: Any) -> None:
     assert measures["latency"] == {"value": 10e6}
     (entry,) = gab(session)[0]
     assert entry == {"name": entry["name"], "unit": "ms", "value": 10.0, "extra": "n = 1"}
-
-
-def test_session_without_results_is_empty(bench: Any) -> None:
-    session = bench.session(bench.case(1, outcome="failed"))
-    assert bmf(session) == {} and gab(session) == ([], [])

@@ -5,20 +5,10 @@ import tomllib
 from typing import Any
 
 import pytest
-import tomlkit
 from hypothesis import given
 from hypothesis import strategies as st
 
 from benchtui.sessions.files.bounded_toml import LONGEST_KEY, MOST_LEVELS, MOST_VALUES, parse_toml
-from benchtui.sessions.sweep.toml_reader import preset_names, read_source
-
-TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=60)
-SCALARS = st.integers(-(10**12), 10**12) | st.floats(allow_nan=False) | st.booleans() | TEXTS | st.dates()
-VALUES = st.recursive(
-    SCALARS,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
-    max_leaves=20,
-)
 
 
 def outcome(parse: Any, text: str) -> object:
@@ -28,21 +18,9 @@ def outcome(parse: Any, text: str) -> object:
         return ValueError
 
 
-@given(st.dictionaries(TEXTS, VALUES, max_size=6))
-def test_ordinary_file_is_read_as_by_tomllib(table: dict[str, Any]) -> None:
-    text = tomlkit.dumps(table)
-    assert parse_toml(text) == tomllib.loads(text)
-
-
 @given(st.text("\"'\\#[]{}.,=\n\r \tab1-", max_size=80))
 def test_any_short_text_is_read_as_by_tomllib(text: str) -> None:
     assert outcome(parse_toml, text) == outcome(tomllib.loads, text)
-
-
-@pytest.mark.parametrize("preset", preset_names())
-def test_every_preset_is_within_the_limits(preset: str) -> None:
-    text, _ = read_source(preset)
-    assert parse_toml(text) == tomllib.loads(text)
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.files.output_file import check_output, output_file, write_text
-from benchtui.sessions.library import paths as library
+from benchtui.sessions.files.output_file import check_output, output_file
 
 ROOT = Path(__file__).parents[3]
 SESSION = b'[\n{"event":"session_started","t":0.0,'
@@ -42,11 +41,6 @@ def test_any_other_file_is_overwritten(begins: bytes, tmp_path: Path) -> None:
     assert path.read_bytes() == b"new"
 
 
-def test_demo_is_recognized_as_a_session() -> None:
-    with pytest.raises(BenchtuiError, match=REFUSED):
-        check_output(library.demo_path(), ())
-
-
 def test_input_is_recognized_through_links(tmp_path: Path) -> None:
     path, symlink, hard_link = (tmp_path / name for name in ("input", "symlink", "hard link"))
     path.write_text("a session in a form of its own")
@@ -55,12 +49,6 @@ def test_input_is_recognized_through_links(tmp_path: Path) -> None:
     for target in (path, symlink, hard_link, tmp_path / ".." / tmp_path.name / "input"):
         with pytest.raises(BenchtuiError, match=REFUSED):
             check_output(target, (tmp_path / "none", path))
-
-
-def test_missing_file_can_be_written(tmp_path: Path) -> None:
-    (tmp_path / "dangling").symlink_to(tmp_path / "none")
-    for name in ("none", "dangling", "nowhere/at/all", "n\0ul"):
-        check_output(tmp_path / name, (tmp_path / "input",))
 
 
 def test_existing_file_is_kept_without_overwriting(tmp_path: Path) -> None:
@@ -184,16 +172,6 @@ def test_device_is_written_directly() -> None:
     write(Path(os.devnull), b"text")
     with pytest.raises(BenchtuiError, match="/dev/full: can't be written: No space left on device"):
         write(Path("/dev/full"), b"text")
-
-
-def test_document_overwrites_another_only_if_requested(tmp_path: Path) -> None:
-    path = tmp_path / "report.md"
-    write_text(path, "one", (), over=False)
-    with pytest.raises(BenchtuiError, match="already exists"):
-        write_text(path, "two", (), over=False)
-    assert path.read_text() == "one"
-    write_text(path, "two", (), over=True)
-    assert path.read_text() == "two"
 
 
 WRITES = re.compile(r"""\.write_(text|bytes)\((?!path|output|place)|open\([^)]*["'][wxa]b?\+?["']""")

@@ -4,13 +4,12 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions.analysis.scaling import scaling
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.export import dataframe
 from benchtui.sessions.importers.registry import read
 from benchtui.sessions.importers.session_writer import notes
 from benchtui.sessions.report.document import markdown
-from benchtui.sessions.stats.results import measured, series
+from benchtui.sessions.stats.results import measured
 
 FLAT = {
     "device": "cuda",
@@ -38,20 +37,6 @@ def lines(*values: object) -> str:
 
 def line_of(path: Path, place: int = 0) -> dict[str, Any]:
     return json.loads(path.read_text().splitlines()[place])
-
-
-def test_each_line_of_the_runner_is_a_case(imported: Any, runner_file: Path) -> None:
-    session = imported(runner_file)
-    assert [case.state for case in session.cases] == ["ok"] * 10
-    assert [row.name for row in measured(session)][::5] == [
-        "cuda fp32 compile=off bs=8 seq=128",
-        "cpu fp32 compile=off bs=8 seq=128",
-    ]
-    assert [row.config.precision for row in measured(session)][7:] == ["amp-fp16"] * 3
-    assert (session.start.sweep.task, session.start.sweep.model) == (
-        "classify",
-        "distilbert-base-uncased-finetuned-sst-2-english",
-    )
 
 
 def test_statistics_besides_the_mean_are_kept(imported: Any, runner_file: Path) -> None:
@@ -103,22 +88,6 @@ def test_machine_software_and_model_come_from_the_file(imported: Any, runner_fil
     text = markdown(session, full=True)
     assert "- **Parameters**: 66,955,010" in text
     assert "- **PyTorch**: 2.5.1+cu124" in text
-
-
-def test_earliest_timestamp_is_the_measurement_time(imported: Any, runner_file: Path) -> None:
-    session = imported(runner_file)
-    assert session.start.measured == "2025-05-06T14:57:40.190555"
-    assert "Measured on 2025-05-06 14:57:40, imported on " in markdown(session)
-
-
-def test_ignored_fields_are_listed_in_the_log_and_the_report(imported: Any, runner_file: Path) -> None:
-    session = imported(runner_file)
-    texts = "\n".join(message.text for message in session.messages)
-    assert "ignored fields: metrics.data_prep_time_s, " in texts
-    assert "metrics.gpu_latency_ms_p95, " in texts
-    assert "smoke_test, system_info.gpu_count, model_info.intermediate_size" in texts
-    assert "metrics.latency_ms_mean" not in texts
-    assert "- **Import**: ignored fields: metrics.data_prep_time_s" in markdown(session)
 
 
 def test_dataset_and_warm_up_come_from_the_file(imported: Any, runner_file: Path) -> None:
@@ -219,12 +188,6 @@ def test_line_without_a_sequence_length_is_labeled(imported: Any) -> None:
     assert frame["precision"].isna().all()
     assert any("rows without a sequence length" in message.text for message in session.messages)
     assert "seq=" not in markdown(session)
-
-
-def test_lines_with_a_sequence_length_form_a_series(imported: Any) -> None:
-    session = imported(lines(*(FLAT | {"batch_size": size, "throughput_mean": None} for size in (8, 16, 32))))
-    (found,) = series(measured(session))
-    assert len(scaling(found)) == 3
 
 
 def test_rate_that_contradicts_batch_size_and_time_is_marked(imported: Any) -> None:

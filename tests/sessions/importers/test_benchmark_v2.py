@@ -97,11 +97,6 @@ def test_configuration_without_a_generation_failed(imported: Any) -> None:
     assert (good.state, bad.state, bad.finished.reason) == ("ok", "failed", "no generation succeeded")
 
 
-def test_unknown_fields_are_named_once(imported: Any) -> None:
-    session = imported({name: changed(batch_size=size, fuse=True) for name, size in (("1", 1), ("2", 2))})
-    assert session.messages[-1].text == "ignored fields: config.fuse"
-
-
 @pytest.mark.parametrize(
     ("content", "expected"),
     [

@@ -135,6 +135,7 @@ def test_kind_of_table_is_read(imported: Any, tmp_path: Path, kind: str) -> None
         ('{"times": [0.5, 0.6]}', "the unit of 'times' isn't stated"),
         ("name,latency_min,latency_max\na,1,3\nb,2,4\n", "may be minutes or the minimum"),
         ("model,bs=1,bs=2\na,5,7\n", "are values of an option, and nothing says what their cells are"),
+        ("model,bs1_ms,bs2_ms\na,5,7\n", "--map 'bs[0-9]*_ms=batch_size:step_ms'"),
         ("- batch: 1\n  latency_ms: 5.5\n", "YAML; write it as JSON"),
         ("{'batch': 1, 'latency_ms': 5.5}\n", "Python's repr of a dict; write it with json.dump"),
         ("<table><tr><td>1</td></tr></table>", "HTML or XML; copy its table into a CSV file"),
@@ -172,14 +173,6 @@ def test_copies_among_many_rows_are_found_at_once(tmp_path: Path) -> None:
     path = tmp_path / "written"
     path.write_text("batch,latency_ms\n" + "\n".join([*lines, *lines]))
     assert len(registry.read(path).measurements) == len(lines)
-
-
-def test_a_fact_on_which_rows_differ_has_one_note(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text("batch,latency_ms,card,memory,torch\n1,5.5,A100,40000,2.4\n2,7.5,H100,80000,2.4\n")
-    quantities = "batch=batch_size,latency_ms=step_ms,card=gpu,memory=gpu_memory,torch=torch"
-    found = registry.read(path, map_text=quantities)
-    assert [note for note in found.notes if "differs" in note] == ["gpu differs between rows: not recorded"]
 
 
 def test_figures_of_a_wide_table_are_those_of_the_same_option(imported: Any) -> None:

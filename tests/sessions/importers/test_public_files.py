@@ -303,11 +303,6 @@ def test_outcomes_of_public_files(tmp_path: Path) -> None:
     assert [case.state for case in big.cases].count("oom") == 7
 
 
-def test_failed_requests_of_a_load_are_marked(tmp_path: Path) -> None:
-    session = imported_by_map("failing-load.json", tmp_path)
-    assert any("2,424 of 5,000 requests failed" in mark for row, _ in rows(session) for mark in row.marks)
-
-
 def test_rows_that_all_lack_a_cell_are_refused_as_nobody_knows_which(tmp_path: Path) -> None:
     """A header with a column more than its rows would shift figures to the wrong names."""
     path = tmp_path / "shifted.csv"

@@ -14,7 +14,6 @@ import pytest
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.export.case_rows import rows
 from benchtui.sessions.importers.registry import detect
-from benchtui.sessions.report.document import markdown
 from benchtui.sessions.report.sections.task_metrics import task_sections
 from benchtui.sessions.stats.results import measured
 from benchtui.sessions.text.tables import Table
@@ -179,13 +178,6 @@ def test_failed_requests_are_marked_and_a_run_without_any_failed(imported: Any) 
     first, second = imported("\n".join(map(json.dumps, (some, none)))).cases
     assert first.marks == ("50 of 200 requests failed",)
     assert (second.state, second.finished.reason) == ("failed", "no request of 200 succeeded")
-
-
-def test_report_has_the_times_of_requests_and_calls_no_run_length_a_latency(imported: Any) -> None:
-    text = markdown(imported(FIXTURES / "guidellm.json"))
-    assert "## Serving" in text
-    assert "Requests/s" in text
-    assert "latency" not in text.partition("## Results")[0].lower()
 
 
 @pytest.mark.parametrize(

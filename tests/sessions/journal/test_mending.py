@@ -58,15 +58,6 @@ def test_file_cut_anywhere_can_be_resumed_and_ends_as_one_array(tmp_path: Path, 
         assert len(whole) == len(before) + 2
 
 
-def test_file_can_be_resumed_repeatedly(tmp_path: Path, events: list[AnyEvent]) -> None:
-    path = tmp_path / "s.json"
-    write_session(path, events)
-    for _ in range(3):
-        resume(path, RESUMED, END)
-    assert json.loads(path.read_text())[-1]["event"] == "session_finished"
-    assert read(path).events == [*events, *[RESUMED, END] * 3]
-
-
 def test_partial_line_ending_in_a_bracket_is_not_a_closed_file(tmp_path: Path, events: list[AnyEvent]) -> None:
     path = tmp_path / "s.json"
     torn = b'{"event":"steps","t":1.0,"case":0,"phase":"measure","wall_ms":[1.0,2.0]'
@@ -251,11 +242,3 @@ def test_existing_file_is_never_removed(tmp_path: Path) -> None:
     path.touch()
     Journal(path, resumed=True).close()
     assert path.exists()
-
-
-def test_device_cannot_be_resumed(tmp_path: Path) -> None:
-    link = tmp_path / "link.json"
-    link.symlink_to("/dev/null")
-    with pytest.raises(BenchtuiError, match="can't open the session file for writing: a device, not a file"):
-        Journal(link, resumed=True)
-    assert link.is_symlink()

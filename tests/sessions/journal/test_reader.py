@@ -12,7 +12,6 @@ import pytest
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import (
     AnyEvent,
-    CaseFinished,
     Message,
     SessionFinished,
     SessionStarted,
@@ -66,10 +65,6 @@ def test_finished_file_is_a_json_array_with_one_event_per_line(tmp_path: Path, e
     assert read(path) == reader.Recording([*events], torn=False)
 
 
-def test_unfinished_file_is_read(tmp_path: Path, events: list[AnyEvent]) -> None:
-    assert read(write_session(tmp_path / "s.json", events[:-1])) == reader.Recording([*events[:-1]], torn=False)
-
-
 def test_file_cut_anywhere_has_the_events_before_the_cut(tmp_path: Path, events: list[AnyEvent]) -> None:
     data = write_session(tmp_path / "s.json", events).read_bytes()
     cut = tmp_path / "cut.json"
@@ -83,15 +78,6 @@ def test_file_cut_anywhere_has_the_events_before_the_cut(tmp_path: Path, events:
         tail = Tail(cut)
         assert (tail.read(), tail.torn) == (recording.events, recording.torn), size
         tail.close()
-
-
-def test_file_cut_within_its_first_event_is_not_a_session(tmp_path: Path, events: list[AnyEvent]) -> None:
-    data = write_session(tmp_path / "s.json", events).read_bytes()
-    cut = tmp_path / "cut.json"
-    for size in range(data.index(b"\n", 2) + 1):
-        cut.write_bytes(data[:size])
-        with pytest.raises(BenchtuiError, match=r"cut\.json: not a session file; it should begin with"):
-            read(cut)
 
 
 def test_unknown_event_is_kept_as_written(tmp_path: Path, events: list[AnyEvent]) -> None:
@@ -315,28 +301,6 @@ def test_tail_returns_each_event_once_and_waits_for_whole_lines(tmp_path: Path, 
     assert max(map(len, found)) < len(events)
 
 
-def test_tail_reads_no_more_than_requested(tmp_path: Path, events: list[AnyEvent]) -> None:
-    path = write_session(tmp_path / "s.json", events)
-    first = path.read_bytes().index(b"\n", 2) + 1
-    tail = Tail(path)
-    assert (tail.read(first - 1), tail.torn) == ([], True)
-    assert (tail.read(1), tail.torn) == (events[:1], False)
-    assert tail.read() == events[1:]
-    tail.close()
-
-
-def test_tail_counts_lines_across_reads(tmp_path: Path, events: list[AnyEvent]) -> None:
-    path = write_session(tmp_path / "s.json", events[:-1])
-    tail = Tail(path)
-    tail.read(10)
-    tail.read()
-    with path.open("ab") as file:
-        file.write(b"oops\n")
-    with pytest.raises(BenchtuiError, match=rf"s\.json, line {len(events) + 1}: not a session event"):
-        tail.read()
-    tail.close()
-
-
 def test_tail_can_continue_from_the_position_of_another(tmp_path: Path, events: list[AnyEvent]) -> None:
     path = write_session(tmp_path / "s.json", events[:-1])
     whole = path.stat().st_size
@@ -375,29 +339,6 @@ def test_tail_follows_a_writer(tmp_path: Path, events: list[AnyEvent]) -> None:
     tail.close()
     assert isinstance(found[0], SessionStarted) and isinstance(found[-1], SessionFinished)
     assert [event.t for event in found[1:-1]] == [float(number) for number in range(300)]
-
-
-def test_newline_in_a_text_is_escaped(tmp_path: Path, events: list[AnyEvent]) -> None:
-    odd = Message(t=1.0, level="error", text="a\nb\r\n\u2028 \x1b[31m ]\n")
-    path = write_session(tmp_path / "s.json", [events[0], odd])
-    assert path.read_bytes().count(b"\n") == 3
-    assert b"\x1b" not in path.read_bytes()
-    assert read(path).events[1] == odd
-
-
-def test_last_line_may_lack_its_newline(tmp_path: Path, events: list[AnyEvent]) -> None:
-    path = write_session(tmp_path / "s.json", events)
-    path.write_bytes(path.read_bytes().rstrip())
-    tail = Tail(path)
-    assert tail.read() == read(path).events == events
-    assert not tail.torn and not read(path).torn
-    tail.close()
-
-
-def test_every_known_event_has_a_tag() -> None:
-    assert {"session_started", "steps", "telemetry", "case_finished"} < reader.KNOWN_EVENTS
-    assert len(reader.KNOWN_EVENTS) == 24
-    assert CaseFinished.__struct_config__.tag in reader.KNOWN_EVENTS
 
 
 def test_line_beyond_the_limit_is_rejected_with_its_number(
@@ -444,14 +385,3 @@ def test_planned_cases_are_counted_in_any_layout(
         monkeypatch.setattr(reader, "MOST_CASES", most)
         with path.open("rb") as file:
             assert reader._plans_too_many(file) is too_many
-
-
-def test_long_partial_line_is_torn_but_white_space_is_not(tmp_path: Path) -> None:
-    path = tmp_path / "s.json"
-    for text, torn in ((b"", False), (b" " * 50, False), (b"]" + b" " * 50, False), (b" " * 50 + b"{", True)):
-        path.write_bytes(text)
-        tail = Tail(path)
-        while not tail.at_end:
-            tail.read(10)
-        assert tail.torn is torn
-        tail.close()

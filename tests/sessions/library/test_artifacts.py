@@ -1,6 +1,7 @@
 """Artifacts of backends on the disk: listing, removing and their limit."""
 
 import os
+import threading
 from pathlib import Path
 
 import msgspec
@@ -73,3 +74,32 @@ def test_artifact_that_is_in_use_stays(folder: Path) -> None:
         assert names(artifacts.remove(artifacts.stored())) == ["free"]
     assert used.exists()
     assert not free.exists()
+
+
+def test_lock_file_goes_with_its_artifact(folder: Path) -> None:
+    artifacts.remove([*artifacts.stored()])
+    kept, gone = store(folder, "kept", 1000, DAY_S), store(folder, "gone", 1000, DAY_S)
+    with artifacts.locked(kept, wait=False):
+        pass
+    assert names(artifacts.remove([each for each in artifacts.stored() if each.path == gone])) == ["gone"]
+    assert sorted(path.name for path in folder.iterdir()) == ["kept", "kept.lock"]
+
+
+def test_whoever_waited_for_a_removed_artifact_has_its_new_lock(folder: Path) -> None:
+    path = folder / "built"
+    held, waiting = threading.Event(), threading.Event()
+
+    def build() -> None:
+        waiting.set()
+        with artifacts.locked(path, wait=True):
+            path.mkdir()
+            held.set()
+
+    with artifacts.locked(path, wait=False):
+        thread = threading.Thread(target=build)
+        thread.start()
+        waiting.wait()
+    thread.join()
+    assert held.is_set()
+    with artifacts.locked(path, wait=False), pytest.raises(BlockingIOError), artifacts.locked(path, wait=False):
+        pass

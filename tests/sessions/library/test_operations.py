@@ -67,15 +67,6 @@ def test_invalid_name_is_rejected(record: Any, name: str) -> None:
     assert path.exists()
 
 
-def test_existing_name_is_rejected(record: Any) -> None:
-    one, other = record("a.json"), record("b.json")
-    before = other.read_text()
-    with pytest.raises(BenchtuiError, match=r"^b: a session with this name already exists"):
-        operations.rename(one, "b", ())
-    assert one.exists() and other.read_text() == before
-    assert operations.rename(one, "a", ()) == one
-
-
 def test_delete_also_deletes_the_note(record: Any) -> None:
     path = record("a.json")
     operations.write_note(path, "kept")
@@ -115,11 +106,3 @@ def test_imported_session_is_copied_under_a_free_name(record: Any, tmp_path: Pat
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     with pytest.raises(BenchtuiError, match="already in the library as session-2"):
         operations.import_session(source)
-
-
-def test_file_that_is_not_a_session_cannot_be_imported(home: Path, tmp_path: Path) -> None:
-    (tmp_path / "other.json").write_text('{"a": 1}')
-    for name in ("other.json", "none.json"):
-        with pytest.raises(BenchtuiError, match=name):
-            operations.import_session(tmp_path / name)
-    assert list(paths.folder().iterdir()) == []

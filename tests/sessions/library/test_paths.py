@@ -1,5 +1,4 @@
 import os
-import re
 import shutil
 import stat
 from datetime import datetime
@@ -145,11 +144,6 @@ def test_path_is_preferred_over_the_library(tmp_path: Path, record: Any) -> None
     assert library.resolve(os.fspath(tmp_path)) == tmp_path
 
 
-def test_empty_library_suggests_the_first_run(home: Path) -> None:
-    with pytest.raises(BenchtuiError, match=rf"^no session in {re.escape(str(home))} yet; create one with"):
-        library.resolve("latest")
-
-
 @pytest.mark.parametrize("source", ["none", "", "a" * 5000, "a\0b", "*"], ids=lambda source: repr(source)[:10])
 def test_missing_session_is_an_error(record: Any, source: str) -> None:
     record("old.json")
@@ -178,15 +172,6 @@ def test_session_outside_the_library_is_known_while_it_exists(
     gone.unlink()
     assert [entry.path for entry in library.known()] == [outside]
     assert library.entries() == []
-
-
-def test_session_of_the_library_is_not_listed_twice(record: Any, bench: Any, home: Path) -> None:
-    journal = Journal(library.path_of("own"))
-    for event in bench.events(bench.case(1, 10.0)):
-        journal.append(event)
-    journal.close()
-    library.remember(library.path_of("own"))
-    assert [entry.path.stem for entry in library.known()] == ["own"]
 
 
 def test_damaged_list_of_sessions_is_ignored(home: Path) -> None:

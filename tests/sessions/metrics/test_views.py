@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from benchtui.sessions.metrics import view, views
-from benchtui.sessions.metrics.catalogue import BY_KEY, CATALOGUE, SUBJECTS
+from benchtui.sessions.metrics.catalogue import BY_KEY, CATALOGUE
 from benchtui.sessions.metrics.quantity import CaseData, Quantity, Reading
-from benchtui.sessions.metrics.view import REST, View, interval, shown
+from benchtui.sessions.metrics.view import REST, View, shown
 from benchtui.sessions.stats.results import measured
-from benchtui.sessions.text.quantities import FORMATS, cell, columns, with_unit
+from benchtui.sessions.text.quantities import FORMATS, cell, with_unit
 
 VIEWS = {name: found for name, found in vars(views).items() if isinstance(found, View)} | views.TASKS
 
@@ -45,22 +45,8 @@ def test_a_new_quantity_of_a_task_joins_the_table_of_the_task(
     assert new in views.TASKS[task].rows()
 
 
-def test_subjects_of_views_exist() -> None:
-    assert {subject for table in VIEWS.values() for subject in table.subjects} <= set(SUBJECTS)
-
-
 def test_every_format_of_the_catalogue_has_a_function() -> None:
     assert {row.format for row in CATALOGUE} <= set(FORMATS)
-
-
-def test_titles_can_be_changed_for_one_view(bench: Any) -> None:
-    (result, *_) = measured(bench.session(bench.case(1, 10.0)))
-    table = View(("own", shown("latency_p50_ms", title="Middle"), interval("samples_per_s")))
-    own, middle, bounds = columns(table, CaseData.of, {"own": columns(View(("name",)), CaseData.of)})
-    assert (own.title, middle.title, bounds.title) == ("Case", "Middle (ms)", "95% interval (samples/s)")
-    assert (own.right, middle.right) == (False, True)
-    assert middle.cell(result) == "10.0"
-    assert BY_KEY["latency_p50_ms"].title == "Latency, p50"
 
 
 def test_values_are_formatted_as_their_quantity_says(bench: Any) -> None:
@@ -70,12 +56,6 @@ def test_values_are_formatted_as_their_quantity_says(bench: Any) -> None:
     assert cell(BY_KEY["kv_cache_mb"], data) is None
     assert cell(shown("outliers", format="nonzero"), data) is None
     assert with_unit("samples_per_s", result) == "100 samples/s"
-
-
-def test_own_column_may_have_the_name_of_a_quantity() -> None:
-    view = View(("graphs", "n"))
-    assert list(view.rows(("graphs",))) == ["graphs", BY_KEY["n"]]
-    assert list(view.rows()) == [BY_KEY["graphs"], BY_KEY["n"]]
 
 
 ONE_ROW = """

@@ -9,7 +9,6 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from matplotlib.figure import Figure
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, Message, Telemetry
@@ -140,25 +139,11 @@ def test_text_of_a_value_is_escaped(bench: Any) -> None:
         assert all("<b>&" in text for text in titles(picture))
 
 
-def test_title_and_caption_are_left_to_a_page(bench: Any) -> None:
-    picture = render_plots(whole(bench), captioned=False)[0][1]
-    assert picture.title not in texts(picture)
-    assert "n = 30" in picture.caption
-    assert "n = 30" not in texts(picture)
-
-
 def test_captions_of_imported_means_speak_of_no_median_and_no_bars(tmp_path: Path) -> None:
     session_writer.write(registry.read(FIXTURES / "gpt2-training-results.csv"), tmp_path / "gpt2.json")
     data = plot_data(Session.load(tmp_path / "gpt2.json"))
     captions = [plan(data).caption for plan in (curves.throughput, curves.latency)]
     assert captions == ["n = 500 to 1,000 steps per case.", "n = 500 to 1,000 steps per case. Mean step."]
-
-
-def test_captions_of_measured_steps_explain_their_bars(bench: Any) -> None:
-    data = plot_data(whole(bench))
-    for plan in (curves.latency, curves.throughput):
-        assert plan(data).caption.count("Bars:") == 1
-    assert "Typical step. Bars: from the fastest step to p95" in curves.latency(data).caption
 
 
 def test_memory_of_the_whole_device_is_drawn_if_nothing_else_is_known(tmp_path: Path) -> None:
@@ -252,12 +237,6 @@ def test_cpu_power_is_computed_from_energy_differences(bench: Any) -> None:
     assert (list(found[1].at_s), list(found[1].power_w)) == ([2.0, 3.0], [50.0, 40.0])
 
 
-def test_measured_windows_are_numbered_from_1_as_on_the_screen(bench: Any) -> None:
-    figure = Figure()
-    power_trace.power(plot_data(whole(bench))).draw(figure)
-    assert [text.get_text() for text in figure.axes[0].texts] == ["1", "2", "3", "4", "5", "6"]
-
-
 def test_downsampled_power_keeps_its_extremes(bench: Any) -> None:
     peak = [100.0] * 50_000
     peak[31_415] = 700.0
@@ -267,14 +246,6 @@ def test_downsampled_power_keeps_its_extremes(bench: Any) -> None:
     (curve,) = power_trace.curves(bench.session(bench.case(1, 10.0), more=(readings,)))
     assert len(curve.at_s) <= power_trace.MOST_POINTS
     assert (max(curve.power_w), min(curve.power_w)) == (700.0, 100.0)
-
-
-def test_windows_include_every_round_and_out_of_memory(bench: Any) -> None:
-    found = power_trace.windows(whole(bench))
-    assert [(span.case, span.start_s, span.end_s) for span in found if not span.ran_out] == [
-        (index, 1.0, 2.0) for index in range(6)
-    ]
-    assert [(span.case, span.start_s) for span in found if span.ran_out] == [(6, 6.0)]
 
 
 @pytest.mark.parametrize(
@@ -326,18 +297,6 @@ def test_rows_and_series_beyond_the_limit_are_counted(bench: Any) -> None:
     assert "The 30 fastest of 40 cases." in found["parts"].caption
     shown = {int(each) for each in re.findall(r"threads=(\d+)$", texts(found["throughput"]), re.MULTILINE)}
     assert shown == set(range(17, 41)), "the fastest, in the order of the plan"
-
-
-def test_line_with_many_sizes_has_spaced_markers(bench: Any) -> None:
-    many = [*range(1, 1001)]
-    places = curves.spread_out(many)
-    assert (places[0], places[-1]) == (0, 999)
-    assert 30 < len(places) <= curves.MOST_MARKS
-    assert curves.spread_out([4] * 60) == [59]
-    session = bench.session(*(bench.case(size, 10.0 + size) for size in range(1, 101)))
-    found = named(render_plots(session)[0])
-    assert "markers and bars are at up to 50 of them" in found["throughput"].caption
-    assert "markers" not in named(render_plots(bench.session(bench.case(1, 10.0)))[0])["throughput"].caption
 
 
 def test_devices_with_the_highest_power_are_drawn_without_warnings(
@@ -437,9 +396,3 @@ def test_throughput_is_drawn_against_the_distance_of_the_answers(bench: Any) -> 
 )
 def test_other_kinds_of_answers_have_their_own_distance(bench: Any, kind: str, value: float, axis: str) -> None:
     assert axis in texts(named(render_plots(compared(bench, kind, value))[0])["answers"])
-
-
-@pytest.mark.parametrize("distances", [(), (0.0, 0.0), (None,)])
-def test_answers_without_any_distance_are_no_plot(bench: Any, distances: Any) -> None:
-    found, lacking = render_plots(compared(bench, "kl_mean", *distances))
-    assert "answers" not in {each.name for each in (*found, *lacking)}

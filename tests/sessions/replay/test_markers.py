@@ -15,7 +15,7 @@ from benchtui.sessions.events import (
     Telemetry,
 )
 from benchtui.sessions.payloads import GpuReadings
-from benchtui.sessions.replay.markers import Markers, TimelineEvent, marker_text
+from benchtui.sessions.replay.markers import Markers, marker_text
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Config
 
@@ -93,12 +93,6 @@ def test_throttling_has_a_marker_each_time_it_begins(session: Session) -> None:
     ]
 
 
-def test_each_gpu_has_its_own_throttling(session: Session) -> None:
-    both = tuple(GpuReadings(index=index, throttle=["hw_thermal"]) for index in range(2))
-    marks = markers_of(session, throttled(1.0, "hw_thermal", gpu=1), Telemetry(t=2.0, at_s=[2.0], gpus=both))
-    assert [mark.text for mark in marks.all] == ["GPU 1: hw_thermal", "GPU 0: hw_thermal"]
-
-
 def test_throttling_of_a_gpu_that_is_read_less_often_does_not_begin_again(session: Session) -> None:
     marks = markers_of(
         session,
@@ -141,30 +135,3 @@ def test_outliers_of_a_repeated_round_do_not_count(session: Session) -> None:
         CaseFinished(t=6.0, case=0, outcome="ok"),
     )
     assert [mark.t for mark in marks.all if mark.kind == "outlier"] == [5.0]
-
-
-def test_case_without_steps_has_no_outliers(session: Session) -> None:
-    assert len(markers_of(session, CaseFinished(t=1.0, case=0, outcome="skipped")).all) == 1
-
-
-def test_markers_before_and_after_a_moment_are_found(session: Session) -> None:
-    messages = [Message(t=float(t), level="info", text=str(t)) for t in (1, 2, 2, 5)]
-    marks = markers_of(session, *messages)
-    found = {t: (marks.before(t), marks.after(t)) for t in (0.0, 1.0, 2.0, 4.0, 9.0)}
-    texts = {t: tuple(mark and mark.text for mark in pair) for t, pair in found.items()}
-    assert texts == {0.0: (None, "1"), 1.0: (None, "2"), 2.0: ("1", "5"), 4.0: ("2", "5"), 9.0: ("5", None)}
-
-
-def test_start_and_next_end_of_a_case_are_found(session: Session) -> None:
-    marks = markers_of(
-        session,
-        start(2.0),
-        RoundFinished(t=3.0, case=0, round=0),
-        start(4.0, 1),
-        CaseFinished(t=6.0, case=1, outcome="ok"),
-        start(7.0, 0, 1),
-        CaseFinished(t=8.0, case=0, outcome="ok"),
-    )
-    assert marks.begin_of(0) == TimelineEvent(2.0, "begin", 0) and marks.begin_of(5) is None
-    ends = [marks.end_of(0, t) for t in (2.0, 3.0, 8.0)]
-    assert [end and end.t for end in ends] == [3.0, 8.0, None]

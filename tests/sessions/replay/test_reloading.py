@@ -3,11 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, CaseRepeated, CaseStarted, RoundFinished, Steps
-from benchtui.sessions.journal.reader import FilePosition, Tail
+from benchtui.sessions.journal.reader import FilePosition
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.replay.reloading import reload_case
 from benchtui.sessions.state.case import CaseState
@@ -48,17 +45,6 @@ def test_reloaded_steps_equal_the_evicted_ones(bench: Any, tmp_path: Path) -> No
     assert not session.cases[0].steps_in_memory
 
 
-def test_any_position_before_the_case_is_enough(bench: Any, tmp_path: Path) -> None:
-    path = tmp_path / "session.json"
-    session = write_session(path, bench.events(bench.case(1, ms=10.0), bench.case(2, ms=20.0)))
-    kept, tail = times(session.cases[1]), Tail(path)
-    while tail.position.line < 4:
-        tail.read(64)
-    position = tail.position
-    tail.close()
-    assert times(reload(session, 1, path, position)) == kept
-
-
 def test_repeated_round_has_only_its_last_steps(bench: Any, tmp_path: Path) -> None:
     path, config = tmp_path / "session.json", bench.case(1).config
     first, *_ = bench.events(bench.case(1), finished=None)
@@ -86,11 +72,3 @@ def test_reloading_stops_once_it_is_not_wanted(bench: Any, tmp_path: Path) -> No
     session = write_session(path, bench.events(bench.case(1, ms=10.0)))
     whole, there = reload_case(session.cases[0], session.machine, path, FilePosition(), lambda: False)
     assert times(whole) == ([], []) and there.newest_s == 0
-
-
-def test_removed_file_is_an_error(bench: Any, tmp_path: Path) -> None:
-    path = tmp_path / "session.json"
-    session = write_session(path, bench.events(bench.case(1, ms=10.0)))
-    path.unlink()
-    with pytest.raises(BenchtuiError, match=r"session\.json: can't be read"):
-        reload_case(session.cases[0], session.machine, path, FilePosition())

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import (
     Answered,
     AnyEvent,
@@ -263,17 +262,6 @@ def long(tmp_path: Path, bench: Any) -> Iterator[tuple[list[AnyEvent], Timeline]
 
 
 @pytest.mark.usefixtures("small_pieces")
-def test_ended_case_is_the_same_object_at_every_moment(long: Any) -> None:
-    _, timeline = long
-    telling = ReplayCursor(timeline)
-    whole = timeline.whole.cases[0]
-    assert all(go(telling, t).cases[0] is whole for t in (450.0, 950.0, 450.0))
-    running = go(telling, 10.0).cases[0]
-    assert running is not whole and len(running.measured) == 11
-    assert go(telling, 450.0).cases[0] is whole
-
-
-@pytest.mark.usefixtures("small_pieces")
 def test_restarted_cases_that_never_started_stay_as_planned(tmp_path: Path) -> None:
     events = Course.started()
     events += [CaseFinished(t=1.0, case=case, outcome="interrupted") for case in range(3)]
@@ -296,24 +284,6 @@ def test_moving_on_keeps_the_session_and_going_back_replaces_it(long: Any) -> No
     before = go(telling, 950.0)
     assert go(telling, 951.0) is before
     assert go(telling, 3.0) is not before and len(before.cases[1].measured) == 400
-
-
-def test_a_jump_to_the_end_applies_no_event(long: Any) -> None:
-    _, timeline = long
-    telling = ReplayCursor(timeline)
-    telling.seek(1000.0)
-    assert telling.move(1000.0) and telling.session is timeline.whole
-    assert [case.index for case in telling.ended] == [0, 1]
-    assert go(telling, 3.0) is not timeline.whole and timeline.whole.finished is not None
-
-
-def test_stepping_moves_between_recorded_moments(long: Any) -> None:
-    _, timeline = long
-    found = [
-        timeline.moment(t, by) for t, by in ((0.0, 1), (0.5, 1), (0.5, -1), (1.0, -1), (5.0, 3), (5.0, -3))
-    ]
-    assert found == [1.0, 1.0, 0.0, 0.0, 8.0, 2.0]
-    assert (timeline.moment(3.0, -100), timeline.moment(3.0, 10_000)) == (0.0, 1000.0)
 
 
 def test_events_appended_later_are_read(tmp_path: Path, long: Any) -> None:
@@ -345,8 +315,3 @@ def test_broken_line_ends_the_timeline_with_a_message(tmp_path: Path, long: Any)
     assert len(go(telling, 20.0).cases[0].measured) == 21
     assert len(go(telling, 2000.0).cases[0].measured) == 47
     timeline.close()
-
-
-def test_missing_file_is_rejected(tmp_path: Path) -> None:
-    with pytest.raises(BenchtuiError, match="can't be read"):
-        Timeline(tmp_path / "none.json")

@@ -1,16 +1,14 @@
 """The comparison document: what it decides, sums up and leaves open."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from benchtui.sessions.compare.align import ComparedSession, SessionComparison, compare_sessions
-from benchtui.sessions.payloads import Host, Memory
+from benchtui.sessions.payloads import Host
 from benchtui.sessions.plots.render import render_comparison
 from benchtui.sessions.report.compare import markdown, report, row_markdown
-from benchtui.sessions.report.compare_json import as_json
 from benchtui.sessions.report.html import page
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import summarize
@@ -87,36 +85,6 @@ def test_steps_without_a_time_have_no_ratio(bench: Any, read: Any) -> None:
     assert document["B (new) against A (old)"].columns("Verdict") == [["UNSURE: no time"]]
 
 
-def test_average_is_the_geometric_mean_and_names_its_extremes(bench: Any, read: Any) -> None:
-    base = bench.session(bench.steady(1, 10.0), bench.steady(2, 20.0))
-    new = bench.session(bench.steady(1, 5.0), bench.steady(2, 2.5))
-    section = read(markdown(compared(base, new)))["Interpretation"]
-    titles = ("A", "B", "Against A (×)", "Least to most (×)", "Most at")
-    _, throughput, *_ = section.columns(*titles)
-    assert throughput == ["100 samples/s", "200 to 800 samples/s", "4.00", "2.00 to 8.00", "batch size 2"]
-
-
-def test_needs_name_the_better_session_and_the_next(bench: Any, read: Any) -> None:
-    base = bench.session(bench.steady(1, 10.0), bench.steady(2, 12.0))
-    new = bench.session(bench.steady(1, 20.0), bench.steady(2, 8.0))
-    document = read(markdown(compared(base, new)))
-    _, *rows = document["Best session for each need"].tables[0]
-    ((need, run, following, ahead),) = rows
-    assert need == "Minimum latency", "the highest throughput of both is that of a pair of cases"
-    assert run.startswith("B: cpu fp32 bs=2, ")
-    assert following == "A: cpu fp32 bs=1, 10.0 ms"
-    assert ahead.startswith("1.25 × (")
-
-
-def test_memory_of_the_same_kind_is_a_ratio(bench: Any, read: Any) -> None:
-    def session(mb: float) -> Any:
-        return bench.session(bench.steady(1, 10.0, end={"memory": Memory(peak_rss_mb=mb)}))
-
-    document = read(markdown(compared(session(500.0), session(600.0))))
-    rows = document["Interpretation"].columns("Quantity", "A", "B", "Against A (×)")
-    assert ["Peak memory", "500 MB", "600 MB", "1.20"] in rows
-
-
 def test_several_sessions_are_compared_with_the_first(bench: Any, read: Any) -> None:
     sides = [
         ComparedSession.of(name, bench.session(bench.steady(1, ms)))
@@ -132,13 +100,6 @@ def test_several_sessions_are_compared_with_the_first(bench: Any, read: Any) -> 
     assert (
         "Same session: A, B, C, D and E are the same record, compared with itself." in document["Caveats"].text
     )
-
-
-def test_equal_columns_follow_the_table(bench: Any, read: Any) -> None:
-    base, new = (bench.session(bench.case(1, ms), bench.case(2, 3 * ms)) for ms in (10.0, 5.0))
-    section = read(markdown(compared(base, new)))["B (new) against A (old)"]
-    assert "All rows: A n = 30, B n = 30." in section.text
-    assert "A n" not in section.tables[0][0]
 
 
 def test_marks_of_only_one_session_are_shown(bench: Any, read: Any) -> None:
@@ -181,21 +142,3 @@ def test_row_markdown_renders_a_single_case(bench: Any, read: Any) -> None:
     (against,) = compared(made, made).against
     table = read(row_markdown(against, against.rows[0])).sections[0]
     assert table.columns("Case", "Ratio (×)") == [["cpu fp32 bs=1", "1.000"]]
-
-
-def test_json_matches_the_comparison_document(bench: Any) -> None:
-    base = bench.session(bench.case(1, 10.0), bench.case(2, 20.0), bench.case(16, 1.0))
-    new = bench.session(bench.case(1, 5.0), bench.case(2, outcome="failed"))
-    found = json.loads(
-        as_json(compare_sessions([ComparedSession.of("old", base), ComparedSession.of("new", new)]))
-    )
-    assert [session["letter"] for session in found["sessions"]] == ["A", "B"]
-    (against,) = found["against"]
-    assert against["counts"] == {"FASTER": 1, "SLOWER": 0, "SAME": 0, "UNSURE": 0, "REPORTED": 0}
-    assert against["lost"] == 1
-    first, second, third = against["rows"]
-    assert (first["verdict"], first["ratio"]["value"]) == ("FASTER", pytest.approx(2.0))
-    assert first["new"]["latency_p50_ms"] == pytest.approx(5.0)
-    assert (second["verdict"], second["ratio"], second["new"]["outcome"]) == (None, None, "failed")
-    assert third["new"] is None
-    assert found["differences"] == []

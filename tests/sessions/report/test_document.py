@@ -1,7 +1,5 @@
 """Reports of sessions of every kind, read as a renderer would."""
 
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +9,7 @@ import pytest
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Idle, Message, Peaks
 from benchtui.sessions.journal.writer import Journal
-from benchtui.sessions.payloads import Energy, Environment, Gpu, Host, Memory, Model
+from benchtui.sessions.payloads import Environment, Gpu, Host, Model
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Baseline, Measure, Sweep
@@ -103,13 +101,6 @@ def test_percentile_of_too_few_steps_is_a_dash(bench: Any, read: Read) -> None:
     assert [row[3] == "–" for row in found] == [False, False, True]
 
 
-def test_columns_without_data_are_omitted(bench: Any, read: Read) -> None:
-    document = read(full_report(bench.session(bench.case(ms=[10.0] * 3))))
-    header = document["Results"].tables[0][0]
-    assert "p99 (ms)" not in header
-    assert not [name for name in header if "GPU" in name or "(W)" in name or "(J" in name]
-
-
 def test_every_planned_case_has_a_row_whatever_its_outcome(bench: Any, read: Read) -> None:
     session = bench.session(
         bench.case(1, 10.0),
@@ -169,16 +160,6 @@ def test_report_of_a_cut_off_session_with_a_torn_line(bench: Any, read: Read, tm
     assert document["Every case"].columns("Outcome", "Steps") == [["ok", "30"], ["unfinished", "30"]]
 
 
-def test_report_when_no_case_started(bench: Any, read: Read) -> None:
-    session = bench.session(finished=None)
-    document = read(full_report(session))
-    check(document)
-    assert document["Decision"].paragraphs == [
-        "Nothing to decide: nothing was measured: the sweep has no cases."
-    ]
-    assert "Every case" not in document.titles
-
-
 def test_session_without_its_first_event_is_rejected() -> None:
     with pytest.raises(BenchtuiError, match="no session_started"):
         markdown(Session())
@@ -193,36 +174,10 @@ def test_single_case_has_nothing_to_compare_with(bench: Any, read: Read) -> None
     assert "What each option brings" not in document.titles
 
 
-def test_overlapping_intervals_are_unsure_and_the_simpler_case_is_chosen(bench: Any, read: Read) -> None:
-    """One round each: fresh processes may differ by more than the 0.1% between the two."""
-    document = read(full_report(bench.session(bench.case(1, 10.0), bench.case(2, 19.98), bench.case(4, 60.0))))
-    row = document.need("Maximum throughput")
-    assert (row["Run"], row["Against the baseline"]) == ("cpu fp32 bs=1", "the baseline")
-    assert row["Next best"] == "cpu fp32 bs=2, 100 samples/s"
-    assert row["Ahead of it by"].startswith("0.999 × (") and "UNSURE" in row["Ahead of it by"]
-    assert row["Confidence"] == "indistinguishable from 1 other, within 11 % of the best"
-
-
-def test_cases_whose_interval_lies_within_the_margin_are_the_same(bench: Any, read: Read) -> None:
-    rounds = [[10.0 * (1 + by + 0.0001 * step) for step in range(20)] for by in (0.0, 0.001, 0.002)]
-    double = [[2.004 * time for time in each] for each in rounds]
-    document = read(full_report(bench.session(bench.case(1, rounds=rounds), bench.case(2, rounds=double))))
-    row = document.need("Maximum throughput")
-    assert (row["Run"], row["Confidence"]) == ("cpu fp32 bs=1", "indistinguishable from 1 other")
-
-
 def test_report_says_that_the_baseline_was_not_measured(bench: Any, read: Read) -> None:
     sweep = Sweep(name="hand", model="tiny", measure=Measure(baseline=Baseline(batch_size=64)))
     document = read(full_report(bench.session(bench.case(1, 10.0), sweep=sweep)))
     assert "Baseline: none: no case with batch_size=64 was planned at 128 tokens" in document["Decision"].text
-
-
-def test_method_lists_each_distinct_set_of_applied_options(bench: Any, read: Read) -> None:
-    shown = [bench.effective(padding=padding) for padding in (None, "max")]
-    cases = [bench.case(size, 10.0, effective=each) for size, each in enumerate([*shown, *shown], 1)]
-    compiled = bench.case(8, 10.0, effective=bench.effective(compiled=True))
-    (section,) = read(full_report(bench.session(*cases, compiled))).under("Method")
-    assert section.columns("Compiled", "Applied") == [["no", "yes"], ["yes", "compile: no"]]
 
 
 @pytest.mark.parametrize(
@@ -294,81 +249,6 @@ def test_ratios_next_to_a_neighbor_are_in_no_range(bench: Any, read: Read) -> No
     assert [cell for name, cell in scaling if "compile=off" in name] == ["–", "1.000"]
 
 
-def test_compile_gain_includes_the_cost_of_the_first_step(bench: Any, read: Read) -> None:
-    on = bench.effective(compiled=True)
-    session = bench.session(
-        bench.case(1, 10.0, warmup_ms=[12.0, 10.0]),
-        bench.case(2, 20.0, warmup_ms=[22.0, 20.0]),
-        bench.case(1, 8.0, compile="default", effective=on, warmup_ms=[16_008.0, 8.0]),
-        bench.case(2, 20.0, compile="default", effective=on, warmup_ms=[6_520.0, 20.0]),
-    )
-    document = read(full_report(session))
-    check(document)
-    found = document["Compile"].columns("Step (×)", "Cold cost (s)", "Break-even (steps)", "Verdict")
-    assert found == [
-        ["1.25", "16.0", "8,000", "FASTER"],
-        ["1.000", "6.50", "–", "UNSURE: can't resolve below 20 %"],
-    ]
-    effects = document["What each option brings"].columns("Option", "Pays off after (steps)")
-    assert ["compiling", "8,000"] in effects
-
-
-def test_device_speedup_names_both_devices(bench: Any, read: Read) -> None:
-    session = bench.session(
-        *(
-            bench.case(size, ms, device=device)
-            for device, ms in (("cpu", 50.0), ("cuda:0", 5.0))
-            for size in (1, 2)
-        )
-    )
-    document = read(full_report(session))
-    check(document)
-    found = document["Device"].columns("Case", "Against", "Verdict")
-    assert found == [["cuda:0 fp32 bs=1", "cpu", "FASTER"], ["cuda:0 fp32 bs=2", "cpu", "FASTER"]]
-    section = document["What each option brings"]
-    assert section.text.startswith("Device matters most for throughput, by a factor of up to 10.0.")
-    row = section.columns("Option", "Value", "Against", "Throughput (×)", "Verdicts")[0]
-    assert row == ["device", "cuda:0", "cpu", "10.0", "2 FASTER"]
-
-
-def test_parts_table_shows_shares_of_a_step(bench: Any, read: Read) -> None:
-    session = bench.session(bench.case(1, [10.0] * 30, parts=parts(8.0, 30)), bench.case(2, 20.0))
-    document = read(full_report(session))
-    check(document)
-    header, *rows = document["Step breakdown"].tables[0]
-    assert header == ["Case", "tokenize (ms)", "tokenize (%)", "forward (ms)", "forward (%)"]
-    assert rows == [["cpu fp32 compile=off bs=1 seq=128", "2.00", "20.0", "8.00", "80.0"]]
-    assert "A step: tokenize and forward; tokenizing is in the total" in document["Method"].paragraphs
-
-
-def test_energy_and_memory_are_shown_if_they_were_read(bench: Any, read: Read) -> None:
-    end = {
-        "memory": Memory(peak_rss_mb=650.0, peak_allocated_mb=300.0),
-        "energy": Energy(energy_j=60.0, mean_power_w=200.0, source="counter"),
-    }
-    document = read(full_report(bench.session(bench.case(2, 10.0, device="cuda:0", end=end))))
-    check(document)
-    columns = ("CPU memory, peak RSS (MB)", "GPU memory, peak allocated (MB)")
-    assert document["Memory"].columns(*columns) == [["650", "300"]]
-    assert document["Energy"].columns("Mean power (W)", "Energy (J/sample)") == [["200", "1.00"]]
-    assert "J/sample" in document["Results"].tables[0][0]
-    assert document["Decision"].columns("Latency") == [["bs=2: 10.0 ms"]]
-    assert "Energy and power: from counter (1 case)" in document["Method"].paragraphs
-
-
-def test_marks_are_noted_at_the_top(bench: Any, read: Read) -> None:
-    random = Model(name="tiny", weights="random")
-    session = bench.session(
-        bench.case(1, 10.0, model=random, marks=("sample text",)), bench.case(2, 10.0, model=random)
-    )
-    document = read(full_report(session))
-    caveats = document["Caveats"].paragraphs
-    assert [text.split(":")[0] for text in caveats] == ["Sample text", "Random weights"]
-    assert caveats[0].endswith("1 of 2 cases.")
-    assert caveats[1].endswith("both cases.")
-    assert document["Every case"].columns("Marks") == [["sample text"], ["–"]]
-
-
 def test_unequal_threads_of_a_backend_are_in_the_report(bench: Any, read: Read) -> None:
     mark = "onnxruntime ran with 3 threads, torch would with 2"
     document = read(full_report(bench.session(bench.case(1, 10.0), bench.case(2, 10.0, marks=(mark,)))))
@@ -426,15 +306,6 @@ def test_session_text_never_becomes_markup(bench: Any, read: Read) -> None:
         "a|b`c`<script>alert(1)</script> # h [x](javascript:1) **b** \ufffd[31m http://evil"
     )
     assert len(document["Every case"].tables[0]) == 5
-
-
-def test_report_imports_pandas_only_on_export_and_never_torch() -> None:
-    code = (
-        "import sys; from benchtui.sessions.report.document import markdown;"
-        "print([name for name in ('torch', 'pandas', 'textual', 'rich', 'matplotlib') if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
 
 
 def test_disturbances_share_a_note_and_the_method_has_rounds_and_noise_floor(bench: Any, read: Read) -> None:

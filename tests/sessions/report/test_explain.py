@@ -8,28 +8,10 @@ from benchtui.sessions.report.document import markdown
 from benchtui.sessions.report.document import report as contents
 from benchtui.sessions.report.html import report_page
 
-TITLE = "Where a step's time goes"
-
 
 def report(bench: Any, *events: Any, full: bool = False) -> str:
     cases = (bench.steady(1, 28.5), bench.steady(1, 16.3, precision="bf16"))
     return markdown(bench.session(*cases, more=events), full=full)
-
-
-def test_report_without_explained_cases_has_no_section(bench: Any) -> None:
-    assert TITLE not in report(bench)
-
-
-def test_families_of_each_case_and_their_difference(bench: Any, read: Any) -> None:
-    document = read(report(bench, explained(0), explained(1, fast=True), full=True))
-    rows = document[TITLE].columns("ms per step", "cpu fp32 bs=1", "cpu bf16 bs=1")
-    assert rows[0] == ["matrix products", "11.2 (39%)", "11.0 (67%)"]
-    assert ["waiting", "8.00 (28%)", "–"] in rows
-    assert "the main thread sleeps while no operator runs" in document[TITLE].text
-    gap = document["cpu bf16 bs=1 against cpu fp32 bs=1"]
-    assert "A step of cpu bf16 bs=1 is 12.2 ms shorter than one of cpu fp32 bs=1 (43%)." in gap.text
-    assert gap.columns("family", "difference, ms")[0] == ["waiting", "-8.00"]
-    assert gap.columns("family", "difference, ms")[-1] == ["measured difference", "-12.2"]
 
 
 def test_full_report_has_the_operators(bench: Any, read: Any) -> None:

@@ -16,7 +16,7 @@ from benchtui.sessions.events import Explained, Peaks
 from benchtui.sessions.export import step_export
 from benchtui.sessions.export.case_export import as_json
 from benchtui.sessions.importers import registry, session_writer
-from benchtui.sessions.payloads import Effective, Environment, Gpu, Host, Memory, StepCost
+from benchtui.sessions.payloads import Effective, Environment, Gpu, Host, StepCost
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.report.overview import option_effects
 from benchtui.sessions.report.sections import leaderboard
@@ -25,7 +25,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.disturbance import undisturbed
 from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.stats.verdicts import Verdict
-from benchtui.sessions.sweep import Axes, Baseline, Measure, Sweep
+from benchtui.sessions.sweep import Axes, Baseline, Sweep
 from benchtui.sessions.text import conclusion, quantities
 from benchtui.sessions.text.formatting import percentage
 from benchtui.sessions.text.tables import Column
@@ -323,35 +323,6 @@ def section_text(session: Session, title: str) -> str:
     assert objections_to(session, report) == []
     assert f"\n## {title}\n" in report
     return re.split(r"\n## ", report.partition(f"\n## {title}\n")[2])[0]
-
-
-def gpu_case(bench: Any, size: int, ms: float, mb: float, **options: Any) -> Any:
-    end = {"memory": Memory(peak_rss_mb=900.0, peak_allocated_mb=mb)}
-    return bench.case(size, ms, device="cuda:0", end=end, **options)
-
-
-def test_less_memory_is_not_a_cost(bench: Any) -> None:
-    rules = Measure(baseline=Baseline(batch_size=4))
-    session = bench.session(
-        gpu_case(bench, 4, 40.0, 800.0),
-        gpu_case(bench, 1, 5.0, 500.0),
-        sweep=Sweep(name="hand", model="tiny", measure=rules),
-    )
-    assert "Costs" not in section_text(session, "Choices")
-
-
-def test_process_memory_is_not_compared_with_device_memory(bench: Any) -> None:
-    on_cpu = bench.case(1, 50.0, end={"memory": Memory(peak_rss_mb=400.0)})
-    session = bench.session(on_cpu, gpu_case(bench, 1, 5.0, 500.0))
-    assert "% peak memory" not in section_text(session, "Choices")
-    assert "| 500 MB " in section_text(session, "Decision")
-
-
-def test_option_that_was_not_applied_has_no_break_even(bench: Any) -> None:
-    vain = bench.case(1, 5.0, compile="default", warmup_ms=[500.0])
-    text = section_text(bench.session(bench.case(1, 10.0), vain), "What each option brings")
-    assert "| 1 not applied |" in text
-    assert "Pays" not in text
 
 
 def test_advice_never_contradicts_a_recommendation(bench: Any) -> None:

@@ -41,10 +41,6 @@ def test_plot_without_a_section_gets_its_own_heading() -> None:
     assert text == REPORT + "\n## Figures\n\n![A title. How to read it.](x/a.svg)\n"
 
 
-def test_report_without_plots_is_unchanged() -> None:
-    assert with_plots(DOCUMENT, [], "figures") == DOCUMENT
-
-
 def test_untrusted_text_cannot_end_a_link() -> None:
     assert "![a\\](javascript:1) b. How" in linked([picture("a", "Summary", "a](javascript:1)\nb")], "x")
 

@@ -306,31 +306,6 @@ def in_samples(report: str, task: Task) -> str:
     return re.sub(rf"(J/|[Pp]er ){one}\b", r"\1sample", report)
 
 
-def test_loss_that_scatters_more_than_it_changes_has_no_trend(bench: Any, read: Any) -> None:
-    losses = [4.0 + (step % 3) / 10 - step / 10_000 for step in range(30)]
-    made = bench.case(1, 10.0, columns={"loss": losses})
-    section = read(markdown(bench.session(made, sweep=sweep("lm-train"))))["Training"]
-    assert section.columns("Trend") == [["no trend"]]
-
-
-def test_report_of_own_steps_says_nothing_of_a_model(bench: Any) -> None:
-    for full in (False, True):
-        text = markdown(own_steps(bench), full=full)
-        assert text.startswith("# Benchmark report: own.py:make\n")
-        head, _, rest = text.partition("```toml")
-        prose = head + rest.partition("```")[2]
-        assert not any(
-            word in prose for word in ("tiny", "Parameters", "parameters", "random weights", "transformers")
-        )
-        assert "Part first takes up to 55.0 % of a step" in " ".join(text.split())
-
-
-def test_reasons_of_unmeasured_cases_are_told_once(bench: Any, read: Any) -> None:
-    made = [bench.case(size, outcome="skipped", end={"reason": "no GPU"}, device="cuda:0") for size in SIZES]
-    remarks = read(markdown(bench.session(bench.case(1, 10.0), *made)))["Results"].paragraphs
-    assert "4 cases skipped (such as cuda:0 fp32 bs=1): no GPU." in remarks
-
-
 def test_long_note_on_an_import_says_what_it_leaves_out(tmp_path: Path, read: Any) -> None:
     session = imported(tmp_path, "batch-sweep-runner.jsonl")
     (note,) = [each.text for each in session.messages if each.text.startswith("ignored fields: ")]

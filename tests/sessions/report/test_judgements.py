@@ -11,7 +11,7 @@ from benchtui.sessions.compare.align import ComparedSession, compare_sessions
 from benchtui.sessions.events import Peaks, Resumed, Runtime
 from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.library import paths
-from benchtui.sessions.payloads import Energy, Host, Memory, Reported, StepCost
+from benchtui.sessions.payloads import Host, Memory, Reported, StepCost
 from benchtui.sessions.plots import curves
 from benchtui.sessions.plots.spec import Plan, plot_data
 from benchtui.sessions.report import compare
@@ -21,7 +21,6 @@ from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import measured
 from benchtui.sessions.sweep import Baseline, Measure, Sweep
-from benchtui.sessions.text.formatting import number
 
 
 def full_report(session: Session) -> str:
@@ -181,15 +180,6 @@ def test_throughput_point_lies_within_its_error_bar(bench: Any, rounds: int) -> 
         assert point.low < point.value < point.high
 
 
-def test_table_shows_the_interval_of_the_plot(bench: Any, read: Any) -> None:
-    session = bench.session(bench.steady(1, 10.0), bench.steady(2, 12.0), sweep=swept(rounds=3))
-    plan = curves.throughput(plot_data(session))
-    assert isinstance(plan, Plan)
-    (line,) = drawn(plan)
-    intervals = read(full_report(session))["Performance metrics"].columns("95% interval (samples/s)")
-    assert intervals == [[f"{number(point.low)} to {number(point.high)}"] for point in line.points]
-
-
 def test_case_interval_covers_the_spread_between_rounds(bench: Any, read: Any) -> None:
     """Three rounds, each exact, with medians far apart."""
     apart = bench.case(1, 10.0, rounds=[[ms + step / 1000 for step in range(30)] for ms in (9.0, 10.0, 14.0)])
@@ -216,16 +206,6 @@ PEAKS = Peaks(t=0.1, device="cpu", precision="fp32", flops_per_s=1e11, bytes_per
 def counted(bench: Any, size: int, gflop: float, gb: float = 0.1, weights_gb: float = 0.05) -> Any:
     work = StepCost(flops=gflop * 1e9, bytes_moved=gb * 1e9, bytes_of_weights=weights_gb * 1e9)
     return bench.case(size, 100.0, end={"work": work})
-
-
-def test_case_below_a_quarter_of_both_peaks_has_a_share_but_no_bound(bench: Any, read: Any) -> None:
-    """The case with 20% is below a quarter of both peaks, so it has no bound."""
-    session = bench.session(
-        counted(bench, 1, gflop=0.6, gb=0.5, weights_gb=0.4), counted(bench, 2, gflop=2.0), more=[PEAKS]
-    )
-    section = read(full_report(session))["Limits"]
-    assert section.columns("Limited by") == [["memory"], ["–"]]
-    assert section.columns("Share of the measured peak (%)") == [["6.00"], ["20.0"]]
 
 
 def test_peak_exceeded_by_one_case_is_used_for_none(bench: Any, read: Any) -> None:
@@ -293,23 +273,6 @@ def test_cases_of_different_lengths_are_never_compared(
     assert document["Ranked, 16 tokens"].columns("Verdict")[1:] == [["the baseline"]]
 
 
-def test_rows_with_intervals_are_not_reported_as_lacking_them(bench: Any, read: Any) -> None:
-    """A lead that other evidence contradicts still has an interval."""
-    steps = [10.0] * 20 + [13.0] * 10
-    cases = bench.steady(1, 12.0), bench.case(1, steps, rounds=[steps] * 3, threads=2)
-    document = read(full_report(bench.session(*cases, sweep=swept(rounds=3))))
-    assert "no interval" not in " ".join(document.need("Maximum throughput").values())
-    without = [
-        bench.case(
-            size, end={"reported": Reported(steps=20, latency_mean_ms=ms, samples_per_s=1000 * size / ms)}
-        )
-        for size, ms in ((1, 10.0), (2, 15.0))
-    ]
-    row = read(full_report(bench.session(*without))).need("Maximum throughput")
-    assert row["Confidence"] == "as reported"
-    assert row["Ahead of it by"].endswith("REPORTED: the source kept no steps")
-
-
 def test_shorter_median_with_a_longer_tail_is_not_clearly_ahead(bench: Any, read: Any) -> None:
     long = [40.0 if place % 50 == 49 else 10.0 + place % 7 / 100 for place in range(200)]
     short = [11.5 + place % 7 / 100 for place in range(200)]
@@ -327,56 +290,12 @@ def steps_of(middle_ms: float, width: float) -> list[float]:
     return [middle_ms * (1 + width * (place * 7 % 120 / 119 - 0.5)) for place in range(120)]
 
 
-def test_steadiest_of_the_fastest_cases_shows_its_slow_steps(bench: Any, read: Any) -> None:
-    """A slower case may be steadier still, but isn't an alternative."""
-    widths = ((10.0, 0.1, 0), (10.0, 0.01, 2), (14.0, 0.001, 3))
-    made = [
-        bench.case(
-            1, rounds=[steps_of(ms, width * more) for more in (1.0, 1.01, 1.02)], ms=[ms], threads=threads
-        )
-        for ms, width, threads in widths
-    ]
-    row = read(full_report(bench.session(*made, sweep=swept(rounds=3)))).need("Steadiest steps")
-    assert row["Run"] == "cpu fp32 threads=2 bs=1"
-    assert row["Figure"] == "p90 0.41 % above p50"
-
-
 @pytest.mark.parametrize("rounds", [1, 3])
 def test_steadiest_case_is_left_out_unless_it_surely_is_and_as_fast(bench: Any, rounds: int) -> None:
     equal = [bench.case(1, rounds=[steps_of(10.0, 0.05)] * rounds, ms=[10.0], threads=each) for each in (0, 2)]
     slower = bench.case(1, rounds=[steps_of(14.0, 0.01)] * rounds, ms=[14.0], threads=3)
     text = full_report(bench.session(*equal, slower, sweep=swept(rounds=rounds)))
     assert "Steadiest" not in text
-
-
-@pytest.mark.parametrize(
-    ("precision", "said"), [("int8", True), ("bf16", True), ("amp-fp16", True), ("fp32", False)]
-)
-def test_option_that_changes_results_has_an_accuracy_note(
-    bench: Any, read: Any, precision: str, said: bool
-) -> None:
-    fast = bench.case(1, 5.0, precision=precision, threads=2)
-    document = read(full_report(bench.session(bench.case(1, 10.0), fast)))
-    words = f"{precision}: accuracy not measured here"
-    for row in (document.need("Maximum throughput"), document["Decision"].tables[0][1]):
-        assert (words in " ".join(row.values() if isinstance(row, dict) else row)) == said
-
-
-def test_more_memory_than_the_baseline_is_a_cost(bench: Any, read: Any) -> None:
-    base = bench.case(1, 10.0, end={"memory": Memory(peak_rss_mb=500.0)})
-    large = bench.case(8, 20.0, end={"memory": Memory(peak_rss_mb=670.0)})
-    document = read(full_report(bench.session(base, large)))
-    assert document.need("Maximum throughput")["Costs"] == "+34 % peak memory (500 MB to 670 MB)"
-    assert document["Decision"].columns("Peak memory") == [["670 MB (+34 %)"]]
-
-
-def test_energy_is_compared_over_rounds_only(bench: Any, read: Any) -> None:
-    cases = [
-        bench.case(1, 10.0, device="cuda:0", precision=precision, end={"energy": Energy(energy_j=joules)})
-        for precision, joules in (("fp32", 60.0), ("fp16", 30.0))
-    ]
-    least = read(full_report(bench.session(*cases))).need("Least energy per sample")
-    assert least["Ahead of it by"].endswith("UNSURE: no interval")
 
 
 def test_what_a_source_reports_decides_without_a_tie_of_more_than_the_margin(tmp_path: Path, read: Any) -> None:

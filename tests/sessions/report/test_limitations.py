@@ -3,9 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from benchtui.sessions.events import Runtime
 from benchtui.sessions.importers import registry, session_writer
-from benchtui.sessions.payloads import Gpu, Host
 from benchtui.sessions.report.limitations import ACCURACY, limitations
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import summarize
@@ -34,18 +32,6 @@ def test_few_rounds_and_steps_are_limits(bench: Any) -> None:
     assert of(bench.session(bench.case(1, rounds=[[10.0, 11.0] * 20] * 3))) == [UNKNOWN_HARDWARE]
 
 
-def test_hardware_and_software_are_named(bench: Any) -> None:
-    gpus = tuple(Gpu(index=place, name=name, uuid=name) for place, name in enumerate(("Tesla T4", "NVIDIA L4")))
-    host = Host(processor="Some Processor", gpus=gpus)
-    one = bench.case(1, 5.0, device="cuda:0", prepared={"gpu_uuid": "Tesla T4"})
-    torch = [Runtime(t=0.0, torch="2.5.1")]
-    first, *_ = of(bench.session(bench.case(1, 10.0), one, host=host, more=torch))
-    assert first == (
-        "The figures belong to Some Processor and Tesla T4 with PyTorch 2.5.1: other hardware or versions may"
-        " rank the cases differently."
-    )
-
-
 def test_accuracy_is_a_limit_of_several_precisions_without_answers(bench: Any) -> None:
     two = bench.case(1, 10.0), bench.case(1, 5.0, precision="bf16")
     assert ACCURACY in of(bench.session(*two))
@@ -62,7 +48,3 @@ def test_import_without_steps_shows_no_slow_steps(tmp_path: Path) -> None:
         "The source kept no single steps, so drift and slow steps can't be seen.",
         ACCURACY,
     ]
-
-
-def test_session_without_results_has_none(bench: Any) -> None:
-    assert of(bench.session(bench.case(1, outcome="oom"))) == []

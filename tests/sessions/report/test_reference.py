@@ -316,7 +316,7 @@ ROWS: dict[str, tuple[Field | Command, ...]] = {
     "figures": (Command(("export", "--format", "html", COMPREHENSIVE), "<figure.*Speedup over the baseline"),),
     "conclusion": (texts(DOCUMENTED, "Decision", "over 1 case, REPORTED: the source kept no steps."),),
     "typed configuration and command line": (
-        Command(("plan", "quick", "--set", "batch_sizes=4"), "batch_sizes.*batch_size"),
+        Command(("plan", "quick", "--set", "batch_sise=4"), "batch_sise.*batch_size"),
     ),
     "structured results": (
         Command(("export", "--format", "json", COMPREHENSIVE), r'"\$id": ?"urn:benchtui:results:'),
@@ -545,7 +545,7 @@ ROWS: dict[str, tuple[Field | Command, ...]] = {
         ),
     ),
     "batch sizes 1 and 32, CPU and GPU (GPU), same function": (
-        Command(("plan", "quick", "--set", "batch_size=1,32", "--set", "device=cpu,cuda:0"), "cuda:0 .*bs=32"),
+        Command(("plan", "quick", "--set", "batch_size=1,32", "--set", "device=cpu,cuda:0"), "bs=32.*cuda:0"),
     ),
     "latency, throughput, peak allocated GPU memory": (
         cells(COMPREHENSIVE, "Memory", {"Case": GPU.format(32)}, {"GPU memory, peak allocated (MB)": "893"}),

@@ -24,10 +24,6 @@ def test_columns_without_data_are_omitted_and_gaps_are_dashes(read: Callable[[st
     assert only == [["Size", "Odd"], ["2", "–"], ["30,001", "odd"]]
 
 
-def test_no_records_make_no_table() -> None:
-    assert table(COLUMNS, []) is None
-
-
 def test_numbers_are_right_aligned_and_words_left_aligned() -> None:
     found = table(COLUMNS, [1])
     assert found is not None

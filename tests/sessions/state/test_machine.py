@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from benchtui.sessions.analysis.roofline import limit
-from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import (
     CaseFinished,
     CaseRepeated,
@@ -73,14 +72,6 @@ def test_each_node_and_the_engine_have_their_own_readings(session: Session) -> N
     assert [node.gpus[0].latest("power_w") for node in (first, second)] == [300.0, 400.0]
     assert (session.gpus, session.runtime, session.host.latest("engine_cpu_percent")) == ({}, None, 1.5)
     assert second.joined.labels == {"zone": "a"} and first.host.hostname == "n1"
-
-
-@pytest.mark.parametrize(
-    "event", [Runtime(t=1.0, torch="2", node="n9"), NodeLost(t=1.0, node="n9", reason="r")]
-)
-def test_node_that_never_joined_is_rejected(session: Session, event: Any) -> None:
-    with pytest.raises(BenchtuiError, match="event for node 'n9', which hasn't joined the session"):
-        session.apply(event)
 
 
 def test_case_of_a_lost_node_waits_and_its_end_counts_once(session: Session) -> None:

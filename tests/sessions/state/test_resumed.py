@@ -2,7 +2,6 @@
 
 import csv
 import io
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ import pytest
 
 from benchtui.sessions.analysis.roofline import limit
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.estimates.history import HistoryEstimator
 from benchtui.sessions.events import (
     AnyEvent,
     CaseFinished,
@@ -18,7 +16,6 @@ from benchtui.sessions.events import (
     CaseStarted,
     Continued,
     Idle,
-    Message,
     Paused,
     Peaks,
     Resumed,
@@ -31,7 +28,7 @@ from benchtui.sessions.export import step_export as steps_format
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.library.summaries import summary
 from benchtui.sessions.payloads import Host, Memory, Model, StepCost
-from benchtui.sessions.replay.markers import Markers, marker_text
+from benchtui.sessions.replay.markers import Markers
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session, Summarize
 from benchtui.sessions.stats.case_metrics import metrics
@@ -152,13 +149,6 @@ def test_finished_rounds_keep_their_steps_and_the_cut_off_one_is_dropped(bench: 
     assert [list(each) for each in case.measured.by_round()] == [[1.0, 2.0], [3.0]]
 
 
-def test_case_waiting_between_rounds_stays_queued(bench: Any) -> None:
-    made = bench.events(bench.case(1), finished=None)[:2]
-    events = [*start(0, 1.0), steps(0, 2.0, 1.0), RoundFinished(t=3.0, case=0, round=0), resumed(3.0)]
-    case = applied([*made, *events]).cases[0]
-    assert (case.state, len(case.measured), case.prepared is not None) == ("queued", 1, True)
-
-
 def test_resume_ends_a_pause_and_keeps_the_original_machine_facts(bench: Any) -> None:
     made = bench.events(bench.case(1), finished=None)[:1]
     session = applied(
@@ -186,11 +176,6 @@ def test_resume_by_a_newer_version_is_rejected(bench: Any, tmp_path: Path) -> No
         Session.load(path)
 
 
-def test_resume_of_missing_cases_is_rejected(bench: Any) -> None:
-    with pytest.raises(BenchtuiError, match="event for case 7, but the session has 1 cases"):
-        bench.session(bench.case(1), finished=None, more=(resumed(5.0, 7),))
-
-
 def test_exported_steps_exclude_discarded_ones(whole: list[AnyEvent], tmp_path: Path) -> None:
     out = io.BytesIO()
     steps_format.write_csv(Session.load(write_session(tmp_path / "s.json", whole)), out)
@@ -202,24 +187,6 @@ def test_exported_steps_exclude_discarded_ones(whole: list[AnyEvent], tmp_path: 
         ("1", "1", "20.0"),
         ("2", "0", "30.0"),
     ]
-
-
-def test_exported_steps_include_finished_rounds(bench: Any, tmp_path: Path) -> None:
-    made = bench.events(bench.case(1), finished=None)[:2]
-    events = [
-        *start(0, 1.0),
-        steps(0, 2.0, 1.0),
-        RoundFinished(t=3.0, case=0, round=0),
-        *start(0, 3.0, 1),
-        steps(0, 4.0, 9.0, round_index=1),
-        resumed(5.0, 0),
-        *start(0, 6.0, 1),
-        steps(0, 7.0, 2.0, round_index=1),
-        end(0, 8.0),
-    ]
-    session = Session.load(write_session(tmp_path / "s.json", [*made, *events]))
-    rounds = [(block.columns["round"], block.columns["wall_ms"]) for block in steps_format.blocks(session)]
-    assert rounds == [([0], [1.0]), ([1], [2.0])]
 
 
 def test_summary_counts_a_resumed_session_as_one(bench: Any, tmp_path: Path) -> None:
@@ -247,24 +214,6 @@ def test_summary_rates_rounds_from_before_and_after_the_resume(bench: Any, tmp_p
     ]
     best = summary(write_session(tmp_path / "s.json", [*made, *events])).best
     assert best is not None and best.samples_per_s == pytest.approx(1000 * 2 / 40)
-
-
-def test_history_learns_from_a_resumed_session_as_uninterrupted(whole: list[AnyEvent]) -> None:
-    session, precedents = applied(whole), HistoryEstimator()
-    precedents.learn(session)
-    prediction = precedents.predict(CONFIGS[1], session.start.sweep)
-    assert prediction.time_basis == "measured"
-    assert prediction.seconds is not None and prediction.seconds < 10
-
-
-def test_resume_has_a_replay_marker(whole: list[AnyEvent]) -> None:
-    session, marks = Session(), Markers()
-    for event in whole:
-        session.apply(event)
-        marks.add(event, session)
-    (mark,) = [mark for mark in marks.all if mark.kind == "resumed"]
-    assert mark.t == 6.0
-    assert marker_text(mark, session).startswith("resumed: 3 of 4 cases left, ")
 
 
 def test_outliers_of_discarded_steps_are_dropped(bench: Any) -> None:
@@ -331,12 +280,3 @@ def test_report_lists_cases_measured_before_and_after_a_resume(bench: Any) -> No
     ]
     assert "1 case of them only in part" in markdown(applied([*made, *events]))
     assert "no case has finished since" in markdown(applied([*made, *events[:-1]]))
-
-
-def test_messages_and_resumes_are_kept(whole: list[AnyEvent]) -> None:
-    session = applied(
-        [*whole[:2], Message(t=0.0, level="info", text="one"), *whole[2:], resumed(13.0), resumed(13.0)]
-    )
-    assert [message.text for message in session.messages] == ["one"]
-    assert Counter(type(each) for each in session.resumed) == {Resumed: 3}
-    assert session.finished is None and session.left == 0

@@ -17,20 +17,15 @@ from benchtui.sessions.events import (
     CasePrepared,
     CaseRepeated,
     CaseStarted,
-    Continued,
     Message,
     OrderChanged,
-    Paused,
-    Peaks,
     Resumed,
     RoundFinished,
-    Runtime,
     SessionStarted,
     Steps,
     Telemetry,
 )
 from benchtui.sessions.export.case_export import as_json
-from benchtui.sessions.journal.reader import Unknown
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import (
     AnswerComparison,
@@ -70,13 +65,6 @@ def steps(case: int = 0, **columns: Any) -> Steps:
     return Steps(**given)
 
 
-def test_session_is_empty_before_the_first_event() -> None:
-    session = Session()
-    assert (session.cases, session.current, session.done, session.cut_off) == ([], None, 0, True)
-    with pytest.raises(BenchtuiError, match="the session has no session_started event"):
-        _ = session.start
-
-
 def test_case_goes_from_queued_to_running_to_its_outcome(session: Session) -> None:
     case, later = session.cases
     assert (case.state, case.name) == ("queued", "cpu fp32 compile=off bs=1 seq=128")
@@ -91,12 +79,6 @@ def test_case_goes_from_queued_to_running_to_its_outcome(session: Session) -> No
 def test_ended_case_has_its_outcome_even_if_it_never_started(session: Session, outcome: Any) -> None:
     session.apply(CaseFinished(t=1.0, case=1, outcome=outcome))
     assert [case.state for case in session.cases] == ["queued", outcome]
-
-
-def test_end_of_another_case_keeps_the_current_one(session: Session) -> None:
-    session.apply(CaseStarted(t=1.0, case=1, config=session.cases[1].config))
-    session.apply(CaseFinished(t=1.0, case=0, outcome="skipped"))
-    assert session.current is session.cases[1]
 
 
 @pytest.mark.parametrize(
@@ -176,12 +158,6 @@ def test_columns_of_unequal_length_are_rejected(session: Session, columns: dict[
     assert len(session.cases[1].measured) == 0
 
 
-def test_columns_without_steps_are_empty() -> None:
-    columns = Columns()
-    columns.extend(steps(wall_ms=[], device_ms=None, tokens=None))
-    assert len(columns) == len(columns.device_ms) == len(columns.tokens) == 0
-
-
 def test_dropping_a_round_restores_every_column() -> None:
     whole = {
         "device_ms": [0.5, 1.5],
@@ -203,12 +179,6 @@ def test_dropping_a_round_restores_every_column() -> None:
     assert len(dropped.loss) == 2 and dropped.loss[0] == 1.5
     dropped.drop_from_round(0)
     assert {len(dropped), len(dropped.loss), len(dropped.padded_tokens)} == {0}
-
-
-def test_peaks_are_kept_in_measurement_order(session: Session) -> None:
-    peaks = [Peaks(t=1.0, device="cpu", precision=precision) for precision in ("fp32", "bf16")]
-    session.apply_all(peaks)
-    assert session.peaks == peaks
 
 
 @pytest.mark.parametrize("counts", [[1, 65_535], [3, 65_536, 4], [2**32, 1], [10**18]])
@@ -250,39 +220,6 @@ def test_unplanned_case_is_rejected(session: Session, case: int) -> None:
     for event in events:
         with pytest.raises(BenchtuiError, match=rf"^event for case {case}, but the session has 2 cases$"):
             session.apply(event)
-
-
-def test_second_session_start_is_rejected(session: Session) -> None:
-    with pytest.raises(BenchtuiError, match="second session_started event"):
-        session.apply(session.start)
-
-
-def test_newer_schema_is_rejected(session: Session) -> None:
-    newer = msgspec.structs.replace(session.start, schema=4)
-    with pytest.raises(
-        BenchtuiError, match="written with schema 4, but this version reads up to schema 3; update benchtui"
-    ):
-        Session().apply(newer)
-
-
-def test_session_time_is_that_of_the_newest_event(session: Session) -> None:
-    session.apply(Unknown("new", 50.0, b"{}"))
-    session.apply(Message(t=40.0, level="info", text="late"))
-    assert session.now_s == 50.0
-
-
-def test_runtime_idle_power_and_messages_are_kept(session: Session) -> None:
-    message, runtime = Message(t=1.0, level="info", text="x"), Runtime(t=1.0, torch="3.0")
-    session.apply_all([message, runtime])
-    assert (session.messages, session.runtime, session.finished) == ([message], runtime, None)
-
-
-def test_finished_session_has_no_running_case(bench: Any) -> None:
-    running = bench.case(1, outcome=None, ms=[1.0])
-    open_, closed = bench.session(running, finished=None), bench.session(running, finished="interrupted")
-    assert open_.current is open_.cases[0] and open_.cut_off
-    assert closed.current is None and not closed.cut_off
-    assert closed.finished.outcome == "interrupted"
 
 
 def test_readings_are_collected_and_missing_ones_stay_missing(session: Session) -> None:
@@ -462,13 +399,6 @@ def test_newest_of_several_running_cases_is_the_current_one(bench: Any) -> None:
     assert session.current is session.cases[2]
 
 
-def test_cases_are_added_to_the_plan(session: Session) -> None:
-    session.apply_all([added(2), added(3, why="auto: doubling", after=0), added(4, why="again", of=1)])
-    assert numbers(session) == [0, 3, 1, 2, 4]
-    assert session.cases[4].name == "cpu fp32 compile=off bs=1 seq=128 (rerun of case 2)"
-    assert session.cases[3].added is not None and session.cases[3].name == Config(device="cpu").name
-
-
 @pytest.mark.parametrize(
     ("event", "expected"),
     [
@@ -498,14 +428,6 @@ def test_pending_cases_follow_the_latest_order_and_the_rounds(session: Session) 
     for case in (2, 0):
         session.apply_all([*starts(case), RoundFinished(t=2.0, case=case, round=0)])
     assert numbers(session) == [1, 0, 2]
-
-
-def test_pause_and_continue_are_part_of_the_state(session: Session) -> None:
-    assert not session.paused
-    session.apply(Paused(t=1.0))
-    assert session.paused
-    session.apply(Continued(t=2.0))
-    assert not session.paused
 
 
 @pytest.mark.parametrize(
@@ -567,13 +489,6 @@ def test_restarted_case_loses_its_answer(session: Session) -> None:
     session.apply(Answered(t=3.0, case=1, comparisons=(found,)))
     session.apply(Resumed(t=4.0, created="", host=Host(), cases=(1,)))
     assert session.cases[1].answered is session.cases[1].comparison is None
-
-
-def test_answer_of_an_unknown_case_is_rejected(session: Session) -> None:
-    for case, baseline in ((5, 0), (0, 5)):
-        found = AnswerComparison(case=case, baseline=baseline)
-        with pytest.raises(BenchtuiError, match="event for case 5, but the session has 2 cases"):
-            session.apply(Answered(t=3.0, case=0, comparisons=(found,)))
 
 
 def one_planned_case() -> Session:

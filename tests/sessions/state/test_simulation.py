@@ -16,7 +16,7 @@ from benchtui.sessions.compare import align
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.estimates.history import load_history
 from benchtui.sessions.events import SessionStarted
-from benchtui.sessions.export import case_export, dataframe, step_export
+from benchtui.sessions.export import case_export, step_export
 from benchtui.sessions.journal.session_file import SessionFile
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.library.paths import CPU_DEMO, demo_path
@@ -94,12 +94,6 @@ def test_text_says_simulated_of_a_simulated_session_alone(what: str, record: Cal
     assert "SIMULATED" not in TEXTS[what](record(None, "measured"))
 
 
-@pytest.mark.parametrize("what", TEXTS)
-def test_text_says_simulated_of_the_demo_and_not_of_the_measured_one(what: str) -> None:
-    assert "SIMULATED" in TEXTS[what](demo_path())
-    assert "SIMULATED" not in TEXTS[what](demo_path(CPU_DEMO))
-
-
 def test_reports_name_the_model_that_computed_the_session(record: Callable[..., Path]) -> None:
     text = markdown(Session.load(record(SIMULATED_BY)))
     assert text.startswith("# Benchmark report: SIMULATED ")
@@ -130,13 +124,6 @@ def test_parquet_and_table_say_simulated(record: Callable[..., Path], tmp_path: 
     assert all("SIMULATED" in each for each in marks)
 
 
-def test_pandas_table_says_simulated(record: Callable[..., Path]) -> None:
-    table = dataframe.frame(Session.load(record(SIMULATED_BY)))
-    assert table["marks"].str.startswith("SIMULATED").all()
-    assert SIMULATED_BY in table.attrs["simulated"]
-    assert "simulated" not in dataframe.frame(Session.load(record(None, "measured"))).attrs
-
-
 def test_plots_say_simulated(record: Callable[..., Path]) -> None:
     from benchtui.sessions.plots.render import render_plots
 
@@ -144,11 +131,6 @@ def test_plots_say_simulated(record: Callable[..., Path]) -> None:
     assert found and all(each.title.startswith("SIMULATED ") for each in found)
     measured, _ = render_plots(Session.load(record(None, "measured")))
     assert not any("SIMULATED" in each.title for each in measured)
-
-
-def test_comparison_names_the_simulated_side_alone(record: Callable[..., Path]) -> None:
-    paths = [record(SIMULATED_BY, "modeled"), record(None, "measured")]
-    assert [side.name for side in align.load_sessions(paths)] == ["SIMULATED modeled", "measured"]
 
 
 def test_first_event_of_an_older_session_is_of_a_measured_one(record: Callable[..., Path]) -> None:

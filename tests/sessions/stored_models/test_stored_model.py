@@ -112,8 +112,3 @@ def test_name_that_can_only_be_a_folder_is_missing(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "here").mkdir()
     assert bool(missing_reason(model, None)) == missing
-
-
-def test_folder_needs_a_configuration(tmp_path: Path) -> None:
-    assert "no config.json" in missing_reason("here", tmp_path)
-    assert not missing_reason("here", write(tmp_path))

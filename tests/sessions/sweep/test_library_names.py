@@ -20,10 +20,6 @@ def value_at(sweep: Sweep, entry: str) -> object:
     return value
 
 
-def test_there_are_sixty_habits() -> None:
-    assert len(ACCEPTED) + len(OF_SWEEP) + len(ANSWERED) >= 60
-
-
 @pytest.mark.parametrize(("habit", "axis", "values"), ACCEPTED)
 def test_names_that_people_know_set_an_axis(habit: str, axis: str, values: tuple[object, ...]) -> None:
     assert getattr(load_sweep("quick", [habit]).axes, axis) == values
@@ -80,6 +76,22 @@ def test_two_names_of_one_entry_are_refused() -> None:
         BenchtuiError, match=r"axes\.precision: precision is set twice, under two names; .*line 4"
     ):
         parse_sweep('model = "gpt2"\n[axes]\ndtype = "bf16"\nprecision = "fp16"\n', "my.toml")
+
+
+def test_an_own_step_is_named_by_options_under_any_name() -> None:
+    sweep = parse_sweep('task = "my.py:step"\n[axes]\ndtype = ["fp32", "bf16"]\n', "my.toml")
+    assert sweep.axes.unset == ("compile", "sequence_length", "batch_size")
+
+
+def test_entries_that_differ_by_an_s_stay_apart() -> None:
+    sweep = load_sweep("quick", ["cache=static", "caches=shared"])
+    assert (sweep.axes.cache, sweep.measure.caches) == (("static",), "shared")
+    with pytest.raises(BenchtuiError, match=r"caches: .static. is not recognized"):
+        load_sweep("quick", ["Caches=static"])
+
+
+def test_a_draft_may_have_the_name_of_a_value() -> None:
+    assert load_sweep("quick", ["draft=static"]).axes.draft == ("static",)
 
 
 def test_an_entry_in_the_wrong_table_is_answered_with_its_home() -> None:

@@ -55,24 +55,6 @@ def test_the_device_is_outermost_and_the_batch_size_innermost() -> None:
     assert [case.index for case in planned] == list(range(8))
 
 
-def test_there_are_as_many_cases_as_counted() -> None:
-    axes = {
-        "device": ("cpu", "cuda:0"),
-        "precision": ("fp32", "fp16", "bf16"),
-        "attention": ("eager", "sdpa"),
-        "compile": ("off", "default"),
-        "sequence_length": (32,),
-        "batch_size": (1, 2, 4, 8, 16),
-    }
-    planned = cases(sweep(**axes))  # type: ignore[arg-type]
-    assert len(planned) == sweep(**axes).axes.count == 120  # type: ignore[arg-type]
-    assert len({case.config for case in planned}) == len({case.name for case in planned}) == 120
-
-
-def test_a_sweep_without_axes_is_one_case_on_the_cpu() -> None:
-    assert [case.config for case in cases(sweep())] == [Config(device="cpu")]
-
-
 def test_attention_is_named_only_where_it_was_chosen() -> None:
     assert Config(device="cpu", attention="sdpa").name == "cpu fp32 compile=off attn=sdpa bs=1 seq=128"
 
@@ -167,11 +149,6 @@ def test_what_means_nothing_on_a_cpu_is_planned_as_skipped(options: dict[str, st
     assert case.skip == reason
 
 
-@pytest.mark.parametrize("options", [{}, {"compile": "max-autotune"}, {"precision": "amp-bf16"}])
-def test_the_rest_makes_sense_on_a_cpu(options: dict[str, str]) -> None:
-    assert unsupported_reason(Config(device="cpu", **options)) is None  # type: ignore[arg-type]
-
-
 def test_a_baseline_matches_by_the_options_it_names() -> None:
     baseline = Baseline(precision="fp32", batch_size=8)
     assert baseline.matches(Config(device="cpu", batch_size=8))
@@ -250,14 +227,3 @@ def test_too_many_gpus_for_a_plan_are_refused() -> None:
     assert expand_gpus(sweep, 10).planned == 5_000
     with pytest.raises(BenchtuiError, match=r"axes\.device: 11 GPUs make 5,500 cases; at most 5,000"):
         expand_gpus(sweep, 11)
-
-
-def test_a_sweep_without_the_word_stays_as_it_is() -> None:
-    sweep = Sweep(name="s", model="m", axes=Axes(device=("cuda:0",)))
-    assert expand_gpus(sweep, 4) is sweep
-
-
-def test_a_family_is_named_without_its_batch_size() -> None:
-    config = Config(device="cpu", batch_size=8, attention="eager", repeat=1)
-    assert config.family == "cpu fp32 compile=off attn=eager seq=128"
-    assert config.name == "cpu fp32 compile=off attn=eager bs=8 seq=128 again"

@@ -19,15 +19,6 @@ def test_config_axes_and_baseline_have_a_field_for_every_option_and_no_other() -
     assert set(Baseline.__struct_fields__) == set(AXES)
 
 
-def test_a_config_and_the_axes_have_the_same_defaults() -> None:
-    config = Config(device="cpu")
-    assert {name: getattr(config, name) for name in AXES} == {each.name: each.default for each in OPTIONS}
-
-
-def test_an_option_that_is_not_always_named_has_a_prefix_if_it_is_a_number() -> None:
-    assert all(each.prefix for each in OPTIONS if each.numeric and not each.work)
-
-
 def test_options_with_fields_of_their_own_are_those_with_a_check_of_their_own() -> None:
     assert {each.name for each in OPTIONS if each.own_fields} == set(applied_options._CHECKS)
     assert not {each.name for each in IN_OTHERS} & {"attention", "threads"}, "these have columns of their own"

@@ -3,7 +3,6 @@ import pytest
 from benchtui.sessions.sweep.ranges import parse_quantity
 
 DURATION_S = {"d": 86400, "h": 3600, "m": 60, "s": 1}
-TIME_MS = {"us": 0.001, "ms": 1.0, "s": 1000.0}
 
 
 @pytest.mark.parametrize(
@@ -23,8 +22,3 @@ def test_other_text_is_no_quantity(text: str) -> None:
 def test_whole_numbers_have_at_most_nine_ascii_digits(text: str) -> None:
     assert parse_quantity(text, DURATION_S, whole=True) is None
     assert parse_quantity(text, DURATION_S) is not None
-
-
-@pytest.mark.parametrize(("text", "ms"), [("50ms", 50.0), ("1.1 ms", 1.1), ("2s", 2000.0), ("7us", 0.007)])
-def test_result_is_in_the_unit_of_factor_one(text: str, ms: float) -> None:
-    assert parse_quantity(text, TIME_MS) == ms

@@ -3,7 +3,7 @@ import re
 import pytest
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.sweep.ranges import MOST_VALUES, Words, nearest, one_of, whole_numbers, words
+from benchtui.sessions.sweep.ranges import MOST_VALUES, Words, one_of, whole_numbers, words
 
 
 @pytest.mark.parametrize(
@@ -28,10 +28,6 @@ from benchtui.sessions.sweep.ranges import MOST_VALUES, Words, nearest, one_of, 
 )
 def test_every_form_of_whole_numbers_expands(written: object, meant: tuple[int, ...]) -> None:
     assert whole_numbers(written, "batch_size") == meant
-
-
-def test_a_value_named_twice_stays_where_it_first_stood() -> None:
-    assert whole_numbers([4, "1..8*2", 4], "batch_size") == (4, 1, 2, 8)
 
 
 @pytest.mark.parametrize(
@@ -105,11 +101,6 @@ def test_the_most_values_are_allowed_and_repetitions_do_not_count() -> None:
         whole_numbers([everything, MOST_VALUES + 1], "batch_size")
 
 
-def test_words_keep_their_order_and_are_kept_as_the_check_returns_them() -> None:
-    assert words("b, a,b", "x", lambda word, _: word.upper()) == ("B", "A")
-    assert words(["b", "a"], "x", lambda word, _: word) == ("b", "a")
-
-
 @pytest.mark.parametrize("value", [3, [3], ["a", None], [["a"]], {"a": 1}])
 def test_what_is_no_text_is_refused(value: object) -> None:
     with pytest.raises(BenchtuiError, match=r"^precision: .* is not text; write it in quotes$"):
@@ -125,12 +116,8 @@ def test_an_unknown_word_is_answered_with_the_nearest_and_the_known() -> None:
     check = one_of(Words(("fp32", "amp-fp16")))
     assert check("fp32", "precision") == "fp32"
     with pytest.raises(BenchtuiError) as caught:
-        check("amp_fp16", "precision")
+        check("amp-fp61", "precision")
+    assert check("AMP_FP16", "precision") == "amp-fp16"
     assert str(caught.value) == (
-        "precision: 'amp_fp16' is not recognized (did you mean 'amp-fp16'?); allowed: fp32, amp-fp16"
+        "precision: 'amp-fp61' is not recognized (did you mean 'amp-fp16'?); allowed: fp32, amp-fp16"
     )
-
-
-def test_nothing_is_suggested_for_a_word_that_is_near_to_none() -> None:
-    assert nearest("zzz", ["fp32", "fp16"]) == ""
-    assert nearest("fp23", ["fp32", "bf16"]) == " (did you mean 'fp32'?)"

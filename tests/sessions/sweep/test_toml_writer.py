@@ -44,15 +44,6 @@ def test_entries_are_shown_as_they_would_be_typed() -> None:
     assert "axes.precision" not in texts
 
 
-def test_what_is_shown_says_the_same_when_it_is_typed() -> None:
-    texts = toml_writer.texts_of(read_table(FILE, "f"))
-    assert toml_writer.sweep_of(texts, (), "f") == parse_sweep(FILE, "f")
-
-
-def test_nothing_changed_is_nothing_rewritten() -> None:
-    assert changed() == FILE
-
-
 def test_a_change_leaves_all_else_as_it_was() -> None:
     text = changed(axes__device="cpu", axes__batch_size="1, 2", measure__warmup="auto")
     lines = text.splitlines()
@@ -89,27 +80,6 @@ def test_exclusions_are_written_as_tables() -> None:
 def test_a_preset_written_anew_is_the_same_sweep(name: str) -> None:
     sweep = load_sweep(name)
     assert parse_sweep(toml_writer.toml_of(sweep), name) == sweep
-
-
-def test_rounds_auto_and_their_budget_survive_being_written() -> None:
-    sweep = parse_sweep('model = "m"', "s", ("rounds=auto", "budget=90s"))
-    written = toml_writer.toml_of(sweep)
-    assert 'rounds = "auto"' in written and 'budget = "90s"' in written
-    assert parse_sweep(written, "s") == sweep
-
-
-@pytest.mark.parametrize("name", preset_names())
-def test_presets_measure_further_rounds_where_a_comparison_is_open(name: str) -> None:
-    assert load_sweep(name).measure.rounds_auto
-
-
-def test_every_rule_survives_being_written() -> None:
-    overrides = ("warmup=auto", "until=auto", "max_time=90s", "retries=0", "aa=true", "env.A=x y", "env.B=007")
-    more = ("sequence_length=3..300+3", "threads=0..3", "learning_rate=1e-3", "timeout=0.5", "batch_size=1,2,4")
-    excluded = parse_sweep(FILE + "[[exclude]]\nthreads = 0\n", "f", (*overrides, *more))
-    text = toml_writer.toml_of(excluded)
-    assert parse_sweep(text, "f") == excluded
-    assert '"3..300+3"' in text and '"0..3"' in text
 
 
 @pytest.mark.parametrize(

@@ -61,13 +61,6 @@ def test_invalid_yaml_is_refused_in_one_line(text: str, problem: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_invalid_entry_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "sweep.yaml"
-    path.write_text(SWEEP.replace("gpt2", "gpt2\nmodle: x"))
-    with pytest.raises(BenchtuiError, match="modle"):
-        load_sweep(str(path))
-
-
 def test_wrong_entry_of_yaml_has_no_line_of_the_converted_text(tmp_path: Path) -> None:
     (tmp_path / "sweep.yaml").write_text("model: m\nmeasure: {rounds: 0}\n")
     refusal = r'measure\.rounds: 0 is not a whole number from 1 to 100, or "auto"$'

@@ -42,10 +42,6 @@ def test_note_names_the_unit(bench: Any) -> None:
     assert noted(bench, absent="why") is None
 
 
-def test_note_on_random_weights_has_no_figure(bench: Any) -> None:
-    assert noted(bench, "random", verdict="different", kl_mean=0.03) == "answers DIFFERENT"
-
-
 def test_comparisons_sort_by_verdict_then_by_figure() -> None:
     ordered = [
         compared(verdict="identical", kl_mean=0.0),

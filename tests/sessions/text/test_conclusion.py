@@ -7,7 +7,6 @@ import pytest
 from benchtui.sessions.advice.conclusion import Conclusion, conclude
 from benchtui.sessions.advice.constraints import Constraints
 from benchtui.sessions.advice.objectives import Objective
-from benchtui.sessions.payloads import Reported
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Axes, Baseline, Config, Measure, Sweep
 from benchtui.sessions.text.conclusion import (
@@ -63,6 +62,17 @@ def test_open_lead_is_said_first_with_what_would_decide_it(bench: Any) -> None:
     assert said.startswith("1 question; 4 more rounds of 2 cases (about ") and said.endswith(" would decide it")
 
 
+def test_case_that_beats_the_baseline_is_run_for_now(bench: Any) -> None:
+    rivals = (bench.case(size, ms, rounds=[[ms] * 20, [1.4 * ms] * 20]) for size, ms in ((8, 8.0), (16, 15.2)))
+    session = bench.session(bench.steady(1, 10.0), *rivals)
+    work = only(session)
+    assert not work.decided and work.better_than_baseline
+    assert headline(work, name, "128 tokens").startswith("run for now at 128 tokens fp32 bs ")
+    said = dict(facts(work, name))
+    assert said["confidence"].startswith("undecided: 1 other may be as good or better")
+    assert said["baseline"].endswith("FASTER")
+
+
 def test_lead_that_is_not_established_is_bounded(bench: Any) -> None:
     work = only(bench.session(bench.case(1, 10.0), bench.case(2, 19.0), sweep=sweep((1, 2))))
     assert work.decided and headline(work, name).startswith("run fp32 bs 1: 100 samples/s")
@@ -83,15 +93,6 @@ def test_missing_baseline_is_named_with_its_reason(bench: Any) -> None:
     work = only(session)
     said = dict(facts(work, name))
     assert said["baseline"].startswith("none (the baseline") and said["confidence"] == "the only case"
-
-
-def test_imported_session_is_as_reported(bench: Any) -> None:
-    made = [
-        bench.case(size, outcome="ok", end={"reported": Reported(latency_mean_ms=ms, samples_per_s=rate)})
-        for size, ms, rate in ((1, 10.0, 100.0), (2, 10.0, 200.0))
-    ]
-    work = only(bench.session(*made))
-    assert dict(facts(work, name))["confidence"] == "as reported"
 
 
 def test_constraint_that_excludes_all_leaves_no_conclusion(bench: Any) -> None:

@@ -22,7 +22,7 @@ from benchtui.sessions.text.formatting import (
     span,
     time_ms,
 )
-from benchtui.sessions.text.markdown import LONGEST, plain
+from benchtui.sessions.text.markdown import plain
 
 HOSTILE = [
     "a|b",
@@ -92,11 +92,6 @@ def test_hostile_text_is_rendered_literally(text: str, frame: str) -> None:
 )
 def test_text_is_one_visible_line_and_ordinary_names_are_unchanged(text: str, seen: str) -> None:
     assert plain(text) == seen
-
-
-def test_long_text_is_truncated() -> None:
-    assert len(plain("x" * 10_000_000)) == LONGEST
-    assert plain("x" * 10, 4) == "xxx…"
 
 
 @pytest.mark.parametrize(

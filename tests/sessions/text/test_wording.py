@@ -1,11 +1,10 @@
-from math import inf
 from typing import Any
 
 import pytest
 
 from benchtui.sessions.stats.sampling import Bounds
 from benchtui.sessions.stats.verdicts import Ratio
-from benchtui.sessions.text.wording import costs, doubt_phrase, ratio_cell, why_unsure
+from benchtui.sessions.text.wording import costs, doubt_phrase, why_unsure
 
 
 @pytest.mark.parametrize(("compiled", "named"), [(True, True), (None, True), (False, False)])
@@ -25,9 +24,3 @@ def test_interval_that_decided_is_shown_where_the_other_excludes_one() -> None:
     assert (why_unsure(leaning) or "").startswith("leans faster (95 %), not at 99 %: 0.990 to 1.25 ×")
     wide = Ratio(1.1, Bounds(1.1, 0.9, 1.3, 0.8, 1.5), same_within=0.02)
     assert doubt_phrase(wide) == "can't resolve below 38 %"
-
-
-def test_nothing_is_compared_with_a_case_next_to_a_neighbor() -> None:
-    sure = Ratio(1.5, Bounds(1.5, 1.4, 1.6, 1.3, 1.7), same_within=0.02)
-    assert ratio_cell(sure.widened(inf, inf, "make was running")) == "UNSURE: load or clock may explain it"
-    assert ratio_cell(sure.widened(2.0, 2.0, "heat")).startswith("1.50 × (0.700 to 3.20), UNSURE")

@@ -5,7 +5,6 @@ import pytest
 
 import benchtui
 from benchtui.sessions.compare.align import ComparedSession, compare_sessions
-from benchtui.sessions.library.paths import CPU_DEMO, demo_path
 from benchtui.tui.api.comparison import Comparison
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "quick-cpu.json"
@@ -37,14 +36,6 @@ def test_text_and_html_show_the_verdicts_escaped(compared: Comparison) -> None:
     html = compared._repr_html_()
     assert "&lt;a&gt;" in html and "<a>" not in html
     assert html.count("<tr") == 3
-
-
-def test_sessions_are_named_by_path_name_or_object() -> None:
-    base = benchtui.load(FIXTURE)
-    by_object, by_path = benchtui.compare(base, "demo-cpu"), benchtui.compare(FIXTURE, demo_path(CPU_DEMO))
-    assert by_object.cases().equals(by_path.cases())
-    assert list(by_path.differences().columns) == ["group", "base", "new"]
-    assert len(by_path.differences()) > 0
 
 
 def test_simulated_session_marks_the_comparison() -> None:

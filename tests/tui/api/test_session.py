@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 import benchtui
-from benchtui.engine.workloads.own.case import _Option
 from benchtui.sessions.export import dataframe
 from benchtui.sessions.export.case_schema import CaseRow
 from benchtui.sessions.library.paths import CPU_DEMO, demo_path
@@ -25,11 +24,6 @@ def test_cases_have_the_columns_that_were_measured_or_differ(bench: Any) -> None
     assert {"batch_size", "latency_p50_ms", "samples_per_s", "marks"} <= set(cases)
     assert not {"device", "precision", "sequence_length", "energy_j", "reason", "name"} & set(cases)
     assert cases["latency_p50_ms"].round(1).tolist() == [2.0, 9.0]
-
-
-def test_marks_stay_although_they_do_not_differ(bench: Any) -> None:
-    session = bench.session(*(bench.case(size, 2.0, marks=("random weights",)) for size in (1, 2)))
-    assert case_frame(session)["marks"].tolist() == ["random weights"] * 2
 
 
 def test_verdicts_stay_although_they_do_not_differ() -> None:
@@ -52,13 +46,6 @@ def test_all_columns_are_those_of_the_schema() -> None:
     )
     whole = dataframe.frame(SessionState.load(FIXTURE)).set_index("name")
     assert cases.equals(whole)
-
-
-def test_columns_of_cases_are_unchanged_by_leaving_some_out() -> None:
-    session = benchtui.load("demo-cpu")
-    few, every = session.cases(), session.cases(all=True)
-    assert len(few.columns) < 70 < len(every.columns)
-    assert few.equals(every[few.columns])
 
 
 def test_simulated_session_says_so_everywhere() -> None:
@@ -148,11 +135,3 @@ def test_help_on_a_name_has_only_its_own_words(name: str) -> None:
     assert len(text.splitlines()) < 60
     for noise in ("Return repr(self)", "Initialize self", "__weakref__", "inherited from", "benchtui.sessions"):
         assert noise not in text
-
-
-def test_help_on_a_case_describes_each_option() -> None:
-    lines = [line.strip(" |") for line in described("benchtui.Case").splitlines()]
-    options = [name for name, value in vars(benchtui.Case).items() if isinstance(value, _Option)]
-    assert len(options) == 10
-    for name in options:
-        assert lines[lines.index(name) + 1].endswith(".")

@@ -67,16 +67,6 @@ def test_implausible_rounds_do_not_crash_the_table(turns: list[int]) -> None:
     assert len(rows(table, table.count - 1, 5)) == min(5, len(turns) + 1)
 
 
-def test_an_incomplete_column_is_left_blank() -> None:
-    odd = columns([1.0, 2.0])
-    odd.device_ms.append(7.0)
-    assert "7.000" not in "".join(rows(StepTable(case(Columns(), odd), ()), 0))
-
-
-def test_a_case_without_steps_has_no_rows() -> None:
-    assert StepTable(case(Columns(), Columns()), ()).count == 0
-
-
 def test_host_times_are_listed_beside_device_times() -> None:
     measured = columns([9.0])
     measured.device_ms.append(8.0)

@@ -91,10 +91,6 @@ def test_unknown_limits_show_a_sanitized_reason() -> None:
     assert alone[1] == "arithmetic 120 GFLOP/s" and alone[-1] == "unknown because peaks not measured"
 
 
-def test_a_case_without_step_costs_has_no_limits_section() -> None:
-    assert shown(None) == []
-
-
 def test_cuda_graphs_show_why_tensor_memory_is_missing() -> None:
     graphs = Config(device="cuda:0", compile="reduce-overhead")
     peaks = "Memory, peaks while measured"
@@ -184,12 +180,6 @@ def test_options_of_the_task_show_their_actual_value() -> None:
     (shown,) = (" ".join(line.split()) for line in lines if "optimizer" in line)
     assert shown == "optimizer auto ✓ AdamW fused"
     assert "| optimizer | auto | AdamW fused | applied |" in case_markdown(case, None, None, UNICODE)
-
-
-def test_hardware_counters_are_shown_where_they_were_read() -> None:
-    seen = Environment(tensor_active_percent=61.5, pcie_rx_mb_per_s=1234.5, instructions_per_cycle=1.875)
-    rows = section("Environment", CONFIG, environment=seen)
-    assert rows == ["tensor cores active 61.5 %", "PCIe received 1,230 MB/s", "instructions per cycle 1.88"]
 
 
 def test_marks_are_followed_by_their_remedy() -> None:

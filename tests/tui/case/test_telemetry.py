@@ -35,18 +35,6 @@ def measured(story: Any) -> Any:
     return story
 
 
-@pytest.mark.parametrize("size", [(76, 60), (116, 34), (196, 44)])
-def test_traces_fill_the_page(measured: Any, size: tuple[int, int]) -> None:
-    rows = page(measured, *size)
-    assert size[1] * 0.75 < len(rows) <= size[1] and max(map(len, rows)) <= size[0]
-
-
-def test_traces_have_a_time_axis(measured: Any) -> None:
-    axes = [row for row in page(measured, 76, 60) if row.strip().startswith("└")]
-    assert len(axes) == sum(" mean " in row for row in page(measured, 76, 60)) > 3
-    assert {axis.split("└")[1].split()[1] for axis in axes} == {"s"} and len(axes[0].split(" s")) > 3
-
-
 def test_the_power_limit_is_a_line_in_its_trace(measured: Any) -> None:
     session = Session.load(measured.path)
     case = session.cases[0]

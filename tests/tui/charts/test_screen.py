@@ -204,16 +204,6 @@ async def test_no_text_is_truncated(story: Any, engine: Any, opened: Any, size: 
             assert figure in seen.text
 
 
-async def test_heatmap_shows_the_whole_sweep(story: Any, engine: Any, opened: Any) -> None:
-    record_sweep(story)
-    async with opened(story.path, engine) as seen:
-        await press(seen, "3")
-        rows = {row.split()[0]: row for row in seen.panel("map") if row.strip().startswith("fp")}
-        assert "▒OOM▒" in rows["fp32"]
-        assert rows["fp16"].count("★") == 1 and rows["fp16"].rstrip().endswith("664")
-        assert "6/6 cases" in seen.panel("heading")[0]
-
-
 async def test_arrows_select_a_cell_and_enter_opens_its_case(story: Any, engine: Any, opened: Any) -> None:
     record_sweep(story)
     async with opened(story.path, engine) as seen:
@@ -322,13 +312,6 @@ async def test_heatmap_numbers_are_never_cut(
         await press(seen, "3", "right", "down")
         for figure in ("249", "398", "664", "OOM", "★ to run", "out of memory"):
             assert figure in seen.text
-
-
-async def test_heatmap_is_ascii_in_ascii_mode(story: Any, engine: Any, opened: Any) -> None:
-    record_sweep(story)
-    async with opened(story.path, engine, ascii_only=True) as seen:
-        await press(seen, "3", "right")
-        assert seen.text.isascii() and "/OOM/" in seen.text
 
 
 async def test_click_on_a_cell_reads_its_case_out_and_a_double_click_opens_it(

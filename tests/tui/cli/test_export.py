@@ -1,6 +1,5 @@
 """``benchtui export`` in all formats, invoked through the command line."""
 
-import csv
 import gzip
 import json
 import sys
@@ -24,15 +23,6 @@ def session(tmp_path: Path) -> Path:
 
 def export(*arguments: object) -> Result:
     return CliRunner().invoke(app, ["export", *map(str, arguments)], catch_exceptions=False)
-
-
-def test_results_are_exported_as_csv_and_json(session: Path, tmp_path: Path) -> None:
-    rows = list(csv.DictReader(export(session, "--format", "csv").stdout.splitlines()))
-    found = json.loads(export(session, "--format", "json").stdout)
-    assert len(rows) == len(found["cases"]) == 10
-    assert float(rows[0]["samples_per_s"]) == found["cases"][0]["samples_per_s"]
-    export(session, "--format", "csv", "-o", tmp_path / "r.csv")
-    assert (tmp_path / "r.csv").read_bytes() == export(session, "--format", "csv").stdout_bytes
 
 
 def test_report_written_to_a_file_links_its_plots(session: Path, tmp_path: Path) -> None:
@@ -77,29 +67,10 @@ def test_first_screen_has_one_figure(session: Path, tmp_path: Path) -> None:
     assert "](figures/speedup.svg)" in decision
 
 
-def test_full_report_has_every_case(session: Path) -> None:
-    assert "## Every case" in export(session, "--full").stdout
-    assert "## Every case" not in export(session).stdout
-    assert "Every case</h2>" in export(session, "--full", "--format", "html").stdout
-
-
 def test_report_on_standard_output_links_no_plots(session: Path, tmp_path: Path) -> None:
     done = export(session, "--figures", tmp_path / "figures")
     assert done.stdout == export(session).stdout
     assert (tmp_path / "figures" / "throughput.svg").exists()
-
-
-def test_html_embeds_its_plots_and_also_writes_them_if_requested(session: Path, tmp_path: Path) -> None:
-    done = export(session, "--format", "html", "--figures", tmp_path / "figures")
-    assert done.stdout.startswith("<!DOCTYPE html>")
-    assert done.stdout.count("<svg") == len(list((tmp_path / "figures").glob("*.svg"))) > 0
-
-
-def test_steps_are_written_to_standard_output_or_a_file(session: Path, tmp_path: Path) -> None:
-    done = export(session, "--steps", "--format", "csv")
-    assert done.stdout.startswith("case,case_name,round,phase,step,wall_ms,")
-    export(session, "--steps", "--format", "csv", "-o", tmp_path / "steps.csv")
-    assert (tmp_path / "steps.csv").read_bytes() == done.stdout_bytes
 
 
 def test_trace_is_written_to_standard_output_or_a_compressed_file(session: Path, tmp_path: Path) -> None:

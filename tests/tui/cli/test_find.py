@@ -37,7 +37,7 @@ def test_options_to_vary_may_be_chosen(tiny_model: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--within", "soon"), "'soon' is not a time of at least a second, such as 90s, 15m or 1h30m"),
+        (("--within", "soon"), "'soon' is not a time such as 90s or 15m; units: s, m, h"),
         (("--within", "0"), "'0' is not a time"),
         (("--vary", "speed"), "no option 'speed'"),
         (("--max-vram", "big"), "'big' is not a size such as 8GB"),

@@ -69,6 +69,16 @@ def test_sweep_of_planned_rounds_has_planned_rounds_again(story: Any, tmp_path: 
     assert (sweep.measure.rounds, sweep.measure.rounds_auto, sweep.measure.iterations) == (1, True, 20)
 
 
+def test_budget_makes_a_search_that_ends_in_time(session: Path, tmp_path: Path) -> None:
+    made = tmp_path / "next.toml"
+    assert run("next", session, "--budget", "5m", "-o", made).exit_code == 0
+    sweep = load_sweep(str(made))
+    assert (sweep.measure.rounds_auto, sweep.run.budget_s) == (True, 300.0)
+    assert sweep.find is not None
+    planned = run("plan", "quick", "--set", "device=cpu", "--budget", "90s").stdout.splitlines()
+    assert planned[-2].endswith(" at most 1 m 30 s")
+
+
 def test_question_of_cases_that_take_turns_says_so() -> None:
     made = HandMade(10.0, 10.35, seed=2).alone(0, 1)
     for _ in range(4):

@@ -268,11 +268,6 @@ def test_events_and_session_files_have_the_shape_of_their_schemas(library: None)
     assert [json.loads(line) for line in invoke("replay", "new", "--json").stdout.splitlines()] == events
 
 
-def test_unknown_schema_names_the_known_ones() -> None:
-    done = CliRunner().invoke(app, ["schema", "nothing"])
-    assert done.exit_code == 2 and "'sweep'" in done.stderr
-
-
 @pytest.mark.parametrize(
     ("status", "words", "ended"),
     [

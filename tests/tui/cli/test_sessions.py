@@ -10,10 +10,15 @@ from click.testing import CliRunner, Result
 from benchtui.engine import client
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.library import operations, paths
+from benchtui.sessions.library.summaries import SummaryCache
+from benchtui.themes.symbols import UNICODE
 from benchtui.tui.cli import app, watch
 from benchtui.tui.cli.options import complete_session
 from benchtui.tui.cli.sessions import SessionRow, _table
 from benchtui.tui.cli.watch import session_to_watch
+from benchtui.tui.drawing.format import compact
+from benchtui.tui.library.rows import Item
+from benchtui.tui.library.rows import row as library_row
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 
@@ -128,20 +133,6 @@ def test_running_session_without_measured_cases_is_named(home: Path, make_story:
     )
 
 
-def test_markdown_and_json_are_written_to_a_file(recorded: Any, tmp_path: Path) -> None:
-    recorded(2.0)
-    assert run("compare", "old", "new", "--format", "json", "-o", str(tmp_path / "c.json")).stdout == ""
-    assert json.loads((tmp_path / "c.json").read_text())["against"][0]["counts"]["SLOWER"] == 2
-    shown = run("compare", "old", "new", "--format", "md").stdout
-    assert shown.startswith("# Comparison: old and new")
-    assert run("export", "old", "new").stdout == shown
-
-
-def test_comparing_a_single_session_fails(recorded: Any) -> None:
-    recorded()
-    assert "2 to 26 sessions can be compared, not 1" in str(run("compare", "old").exception)
-
-
 def test_session_list_has_a_header_and_aligned_columns(recorded: Any) -> None:
     recorded()
     run("sessions", "note", "new", "after the update")
@@ -156,14 +147,15 @@ def test_session_list_has_a_header_and_aligned_columns(recorded: Any) -> None:
     assert rows[1].endswith("note: after the update")
 
 
-def test_session_list_is_printed_as_json(recorded: Any) -> None:
-    recorded()
-    found = json.loads(run("sessions", "--json").stdout)
-    assert [(row["name"], row["state"], row["measured"], row["cases"]) for row in found] == [
-        ("old", "completed", 2, 2),
-        ("new", "completed", 2, 2),
-    ]
-    assert found[0]["best_case"].startswith("cuda:0 fp32") and found[0]["path"].endswith("old.json")
+def test_rate_of_the_list_is_that_of_the_library(home: Path) -> None:
+    operations.import_session(FIXTURES / "recorded" / "generate.json")
+    (entry,) = paths.entries()
+    summary = SummaryCache().read(entry.path)
+    shown = library_row(Item(entry, "generate", "", summary=summary), "", UNICODE).cells["best"][0]
+    (row,) = json.loads(run("sessions", "--json").stdout)
+    assert shown.endswith("new tokens/s") and shown in run("sessions").stdout
+    assert (row["unit"], row["best_decided"]) == ("new tokens/s", "≈" not in shown)
+    assert compact(row["best_rate"]) in shown
 
 
 def test_unique_beginning_names_a_session_but_deletes_none(recorded: Any) -> None:

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from benchtui.themes.symbols import ASCII, UNICODE
+from benchtui.themes.symbols import UNICODE
 from benchtui.tui.compare.distributions import TimeAxis, Times, overlay_lines
 
 
@@ -11,27 +11,6 @@ def times(letter: str, *values: float) -> Times:
 
 def texts(*both: Times, width: int = 60, height: int = 6, symbols: object = UNICODE) -> list[str]:
     return ["".join(text for text, _ in line) for line in overlay_lines(both, width, height, symbols)]  # type: ignore[arg-type]
-
-
-def test_both_histograms_share_one_axis() -> None:
-    low, high = [10.0, 10.1, 10.2] * 10, [12.0, 12.1, 12.2] * 10
-    a, b, axis, ends = texts(times("A", *low), times("B", *high), height=4)
-    assert a.split()[0] == "A" and b.split()[0] == "B"
-    assert a.rstrip().rindex("█") < b.index("█", 11)
-    assert axis.index("A") < axis.index("B")
-    assert ends.split()[:2] == ["10.00", "ms"] and ends.split()[-2:] == ["12.20", "ms"]
-
-
-def test_the_highest_column_fills_all_rows() -> None:
-    values = [10.0] * 30 + [12.0] * 10
-    rows = texts(times("A", *values), times("B", *values), height=8)[:3]
-    assert all(row[10] == "█" for row in rows)
-    assert rows[0].rstrip()[-1] == "█" and len(rows[0].rstrip()) < len(rows[2].rstrip())
-
-
-def test_equal_medians_share_a_mark() -> None:
-    axis = texts(times("A", *[10.0] * 9, 11.0), times("B", *[10.0] * 9, 11.0))[-2]
-    assert "A" not in axis and UNICODE.middle in axis
 
 
 def test_a_wide_range_uses_a_labeled_logarithmic_axis() -> None:
@@ -54,15 +33,6 @@ def test_identical_step_times_are_drawn(value: float) -> None:
 def test_nothing_is_drawn_if_space_is_too_small() -> None:
     both = (times("A", 1.0, 2.0), times("B", 1.0, 2.0))
     assert texts(*both, width=15) == texts(*both, height=2) == []
-
-
-def test_a_low_panel_has_the_medians_but_not_the_ends_of_the_axis() -> None:
-    a, b, axis = texts(times("A", 1.0, 2.0), times("B", 1.0, 3.0), height=3)
-    assert a.split()[0] == "A" and b.split()[0] == "B" and "B" in axis
-
-
-def test_histograms_can_be_drawn_in_ascii() -> None:
-    assert all(text.isascii() for text in texts(times("A", 1.0, 2.0), times("B", 1.5, 3.0), symbols=ASCII))
 
 
 def test_no_line_exceeds_the_width() -> None:

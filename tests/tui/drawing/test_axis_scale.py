@@ -7,10 +7,6 @@ from benchtui.tui.drawing.axis_scale import (
     labels,
     linear,
     logarithmic,
-    logarithmic_with_zero,
-    of_values,
-    placed,
-    tick_text,
     time_interval,
     time_text,
 )
@@ -32,23 +28,6 @@ def test_logarithmic_ticks_cover_the_values(least: float, most: float) -> None:
     assert len(scale.ticks) <= 7
 
 
-def test_doubling_values_are_evenly_spaced() -> None:
-    scale = of_values([8, 1, 4, 2])
-    assert scale.logarithmic
-    assert [round(3 * scale.share(value)) for value in (1, 2, 4, 8)] == [0, 1, 2, 3]
-    assert not of_values([1, 2, 3, 4]).logarithmic
-    assert not of_values([0, 4, 8]).logarithmic
-    assert of_values([32]).share(32) == 0.5
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0, "0"), (1200, "1,200"), (0.05, "0.05"), (2.5, "2.5"), (2e6, "2M"), (5e9, "5G"), (1e18, "1e+18")],
-)
-def test_tick_labels_are_short(value: float, text: str) -> None:
-    assert tick_text(value) == text
-
-
 def test_labels_never_touch_and_include_both_ends() -> None:
     texts = labels([1000, 1001, 1002, 1003], lambda tick: int(tick - 1000) * 4, 16)
     assert [text for _, text in texts][::3] == ["1,000"] and texts[-1][1] == "1,003"
@@ -63,14 +42,6 @@ def test_time_axes_have_round_intervals(least_s: float, interval: float, text: s
     assert time_interval(least_s) == interval and time_text(interval) == text
 
 
-def test_times_on_an_axis_leave_out_parts_that_are_zero() -> None:
-    assert [time_text(seconds) for seconds in (0, 90, 3600, 5400)] == ["0 s", "1 m 30 s", "1 h", "1 h 30 m"]
-
-
-def test_texts_that_would_touch_are_left_out() -> None:
-    assert placed([(0, "warm-up"), (7, "5"), (9, "10"), (14, "150")], 16) == "warm-up  10     "
-
-
 @pytest.mark.parametrize(
     ("most", "count", "end"),
     [(672, 4, 750), (6176, 9, 7000), (13.7, 5, 15), (94, 7, 100), (3, 2, 3), (0, 4, 1)],
@@ -78,11 +49,3 @@ def test_texts_that_would_touch_are_left_out() -> None:
 def test_axis_from_zero_ends_at_a_round_value_near_the_data(most: float, count: int, end: float) -> None:
     scale = from_zero(most, count)
     assert scale.low == 0 and scale.high == pytest.approx(end) and len(scale.ticks) <= max(count, 3)
-
-
-def test_log_scale_may_have_a_place_for_zero() -> None:
-    scale = logarithmic_with_zero(1e-6, 0.1, 7)
-    assert scale.ticks[0] == 0 and tick_text(scale.ticks[1]) == "1e-06"
-    shares = [scale.share(value) for value in (0.0, 1e-6, 1e-3, 0.1)]
-    assert shares[0] == 0 and shares[-1] == 1 and 0 < shares[1] < shares[2] < 1
-    assert shares[2] - shares[1] == pytest.approx(0.9 * 3 / 5)

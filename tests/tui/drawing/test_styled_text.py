@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchtui.themes.symbols import UNICODE
-from benchtui.tui.drawing.styled_text import changes, crop, justify, line, width_of
+from benchtui.tui.drawing.styled_text import changes, crop, line, width_of
 
 TEXT = st.text(alphabet="ab 模é", max_size=12)
 LINES = st.lists(st.tuples(TEXT, st.sampled_from(["plain", "bad"])), max_size=4).map(
@@ -11,25 +11,11 @@ LINES = st.lists(st.tuples(TEXT, st.sampled_from(["plain", "bad"])), max_size=4)
 )
 
 
-def test_line_joins_neighbors_of_a_role_and_drops_empty_spans() -> None:
-    assert line(("a", "plain"), ("", "bad"), ("b", "plain"), ("c", "bad")) == (("ab", "plain"), ("c", "bad"))
-
-
 def test_changes_covers_only_changed_cells() -> None:
     old = line((f"{'x' * 30}12 ms", "plain"))
     new = line((f"{'x' * 30}13 ms", "plain"))
     assert changes(old, new, 40) == [(31, 32)]
     assert changes(old, old, 40) == []
-
-
-def test_role_change_counts_as_a_change() -> None:
-    assert changes(line(("ok", "good")), line(("ok", "bad")), 10) == [(0, 2)]
-
-
-def test_distant_changes_are_separate() -> None:
-    old = line((f"1{'.' * 30}1", "plain"))
-    new = line((f"2{'.' * 30}2", "plain"))
-    assert changes(old, new, 40) == [(0, 1), (31, 32)]
 
 
 def test_wide_character_counts_as_two_cells() -> None:
@@ -56,10 +42,6 @@ def test_a_combining_mark_at_the_start_of_a_span_changes_the_cell_before_it() ->
     assert changes(wide, other, 10) == [(0, 2)]
 
 
-def test_shorter_line_clears_the_rest() -> None:
-    assert changes(line(("abc", "plain")), line(("a", "plain")), 10) == [(1, 3)]
-
-
 @given(LINES, LINES)
 def test_changes_do_not_overlap_and_stay_within_the_line(old: object, new: object) -> None:
     spans = changes(old, new, 20)  # type: ignore[arg-type]
@@ -71,8 +53,3 @@ def test_changes_do_not_overlap_and_stay_within_the_line(old: object, new: objec
 @given(LINES, st.integers(0, 30))
 def test_cropped_line_never_exceeds_its_width(pieces: object, width: int) -> None:
     assert width_of(crop(pieces, width, UNICODE)) <= width  # type: ignore[arg-type]
-
-
-def test_justify_shortens_the_left_side() -> None:
-    drawn = justify([("a long name", "plain")], [("12 %", "plain")], 12, UNICODE)
-    assert drawn == (("a long… 12 %", "plain"),)

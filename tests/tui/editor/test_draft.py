@@ -19,12 +19,6 @@ def path(tmp_path: Path) -> Path:
     return file
 
 
-def test_draft_of_a_preset_equals_the_loaded_preset() -> None:
-    draft = Draft.of("quick")
-    assert draft.sweep == load_sweep("quick")
-    assert (draft.state.origin.path, draft.changed) == (None, False)
-
-
 def test_draft_of_a_session_is_its_recorded_sweep(story: Any) -> None:
     story.begin(batch_sizes=(1, 2, 4, 8))
     draft = Draft.of(story.path)
@@ -83,12 +77,6 @@ def test_every_change_can_be_undone_and_redone(path: Path) -> None:
     assert not draft.redo()
 
 
-def test_setting_the_same_value_is_not_a_change(path: Path) -> None:
-    draft = Draft.of(path)
-    draft.apply(draft.with_entry("axes.batch_size", "1..8*2"))
-    assert not draft.undo()
-
-
 def test_last_case_cannot_be_disabled(path: Path) -> None:
     draft = Draft.of(path)
     draft.apply(draft.with_cases_off(Exclusion(precision="fp32")))
@@ -119,13 +107,6 @@ def test_undo_works_past_a_save(path: Path) -> None:
     assert draft.changed and draft.overwrite_warning(path) is None
     draft.save(path)
     assert path.read_text() == FILE
-
-
-def test_unnamed_sweep_keeps_its_name_when_saved_to_another_file(path: Path) -> None:
-    draft = Draft.of(path)
-    draft.apply(draft.with_entry("axes.precision", "bf16"))
-    draft.save(path.with_name("other.toml"))
-    assert not draft.changed and draft.state.origin.path == path.with_name("other.toml")
 
 
 def test_overwriting_another_or_a_changed_file_needs_confirmation(path: Path) -> None:

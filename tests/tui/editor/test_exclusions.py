@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchtui.sessions.sweep import Axes, Config, Exclusion, Sweep, cases, exclusion_matcher, included_configs
-from benchtui.tui.editor.draft import exclude_cases, exclusion_of, switched_on
+from benchtui.tui.editor.draft import exclude_cases, switched_on
 
 AXES = Axes(device=("cpu", "cuda:0"), precision=("fp32", "bf16"), batch_size=(1, 2, 4))
 
@@ -13,18 +13,6 @@ def every() -> list[Config]:
 
 def off(exclude: tuple[Exclusion, ...]) -> set[Config]:
     return set(filter(exclusion_matcher(exclude), every()))
-
-
-def test_a_case_is_named_by_the_options_that_vary() -> None:
-    config = Config(device="cpu", precision="bf16", batch_size=2)
-    assert exclusion_of(AXES, config) == Exclusion(device="cpu", precision="bf16", batch_size=2)
-
-
-def test_a_completed_option_is_left_out_of_the_entry() -> None:
-    exclude: tuple[Exclusion, ...] = ()
-    for size in (1, 2, 4):
-        exclude = exclude_cases(exclude, AXES, Exclusion(device="cpu", precision="fp32", batch_size=size))
-    assert exclude == (Exclusion(device="cpu", precision="fp32"),)
 
 
 def test_an_entry_that_a_new_one_covers_is_dropped() -> None:

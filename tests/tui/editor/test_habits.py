@@ -3,12 +3,20 @@
 from typing import Any
 
 import pytest
-from habits import ANSWERED, OF_SWEEP, SETTINGS, parts
+from habits import OF_SWEEP, SETTINGS, parts
 
 from benchtui.tui.editor import screen as _keys  # noqa: F401  (its keys are named in the first message)
 from benchtui.tui.editor.state import EditorState
 
-TASKS = {"train": "lm-train", "generate": "generate"}
+TASKS = {
+    "train": "lm-train",
+    "generate": "generate",
+    "axes.cache": "generate",
+    "axes.draft": "generate",
+    "axes.lora": "lm-train",
+    "axes.pooling": "embed",
+}
+"""Tasks that show an entry, or a table of entries."""
 
 
 def typed(habit: str, task: str = "") -> EditorState:
@@ -31,14 +39,5 @@ def value_at(record: Any, entry: str) -> object:
 
 @pytest.mark.parametrize(("habit", "entry", "value"), [*SETTINGS, *OF_SWEEP])
 def test_names_that_people_know_set_an_entry(habit: str, entry: str, value: object) -> None:
-    task = TASKS.get(entry.partition(".")[0], "")
-    if entry == "axes.cache" or entry == "axes.draft":
-        task = "generate"
-    state = typed(habit, task)
+    state = typed(habit, TASKS.get(entry) or TASKS.get(entry.partition(".")[0], ""))
     assert value_at(state.sweep, entry) == value, state.error
-
-
-@pytest.mark.parametrize(("habit", "answer"), [pair for pair in ANSWERED if not parts(pair[0])[0]])
-def test_other_names_are_answered_with_the_right_word(habit: str, answer: str) -> None:
-    state = typed(habit)
-    assert answer in state.message or answer in state.error

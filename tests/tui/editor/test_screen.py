@@ -526,6 +526,14 @@ async def test_help_stands_below_the_selected_entry(opened: Any) -> None:
         assert sum("the same architecture" in row for row in rows) == 1
 
 
+async def test_help_stands_beside_the_cases_of_a_wide_screen(opened: Any) -> None:
+    async with opened(size=(200, 50)) as seen:
+        await go_to(seen, "weights")
+        beside = " ".join(seen.panel("meaning"))
+        assert "the same architecture without a download" in beside and "values   " in beside
+        assert not any("the same architecture" in row for row in seen.panel("entries"))
+
+
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_all_values_of_an_option_are_visible(opened: Any, size: tuple[int, int]) -> None:
     async with opened(size=size) as seen:

@@ -185,9 +185,8 @@ async def test_remedies_are_tried_and_join_the_session(
     faster = replace(base.config, threads=2)
     tried = CaseAdded(t=story.t, case=3, config=faster, why="joined", of=None)
     whole.apply_all([tried, CaseFinished(t=story.t, case=3, outcome="oom", reason="no room")])
-    monkeypatch.setattr(
-        explainer, "join_follow_up", lambda path, other, measured: joined.append((path, other)) or True
-    )
+    join = lambda path, other, measured: joined.append((path, other)) or True  # noqa: E731
+    monkeypatch.setattr("benchtui.sessions.compare.joined.join_follow_up", join)
     monkeypatch.setattr(explainer.Session, "load", lambda path, summarize=None: whole)
     async with opened(story.path) as seen:
         await seen.press(*FIRST_CASE)

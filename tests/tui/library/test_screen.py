@@ -134,7 +134,6 @@ async def test_sessions_are_listed_with_outcome_and_best_throughput(
         assert gamma.split()[:2] == ["▸", "gamma"]
         assert "■ interrupted" in gamma and "■ crashed" in beta and "✓ completed" in alpha
         assert all("2/2" in row and "125" in row and "box" in row for row in listed.rows)
-        assert "best      125 samples/s: cuda:0 fp32 bs 2 seq 128" in listed.text
         assert "⚑ random weights" in listed.text
 
 

@@ -66,15 +66,6 @@ def test_each_sort_order_lists_the_expected_session_first(order: str, expected: 
     assert names(shown(THREE, "", order)) == expected
 
 
-def test_every_sort_order_is_tested() -> None:
-    made, seen = selection(), []
-    for _ in ORDERS:
-        seen.append(made.order)
-        made.sort()
-    assert tuple(seen) == ORDERS
-    assert made.order == ORDERS[0]
-
-
 def test_running_sessions_come_first_in_every_order(engine: Any) -> None:
     running = item("zeta", 1, summary=None, engine=engine)
     for order in ORDERS:
@@ -87,18 +78,6 @@ def test_running_sessions_come_first_in_every_order(engine: Any) -> None:
 )
 def test_filter_matches_name_host_model_and_note(words: str, expected: list[str]) -> None:
     assert names(shown(THREE, words, "date")) == expected
-
-
-def test_move_stops_at_the_ends_or_wraps_around() -> None:
-    made = selection()
-    made.move(-1)
-    assert made.at == 0
-    made.move(-1, wrap=True)
-    assert made.at == 2
-    made.move(1, wrap=True)
-    assert made.at == 0
-    made.move(100)
-    assert made.at == 2
 
 
 def test_selected_session_stays_selected_after_sorting_and_refreshing() -> None:
@@ -131,14 +110,6 @@ def test_first_marked_session_is_the_base() -> None:
     assert names(made.marked) == ["alpha"]
 
 
-def test_single_marked_session_is_compared_with_the_selected_one() -> None:
-    made = selection()
-    made.toggle_mark()
-    assert names(made.to_compare) == ["beta"]
-    made.move(1)
-    assert names(made.to_compare) == ["beta", "gamma"]
-
-
 def test_marks_survive_the_filter_and_disappear_with_their_session() -> None:
     made = selection()
     made.toggle_mark()
@@ -159,14 +130,6 @@ def test_number_of_marks_is_limited_to_the_number_of_letters() -> None:
         assert made.toggle_mark()
         made.move(1)
     assert not made.toggle_mark()
-
-
-def test_empty_library_has_no_selection() -> None:
-    made = selection([])
-    made.move(1)
-    made.move(1, wrap=True)
-    assert made.toggle_mark()
-    assert made.chosen is None and made.to_compare == []
 
 
 def test_row_shows_the_outcome_of_a_session(engine: Any) -> None:

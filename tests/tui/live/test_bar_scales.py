@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from benchtui.sessions.state.session import Session
 from benchtui.themes.symbols import UNICODE
 from benchtui.tui.model.case_rows import CaseRows
@@ -14,24 +12,6 @@ def case_rows(story: Any) -> CaseRows:
     made = CaseRows(session, UNICODE)
     made.refresh(case for case in session.cases if case.finished)
     return made
-
-
-def test_the_best_throughput_fills_its_bar(story: Any) -> None:
-    story.begin().case(0, 10.0).case(1, 10.0).case(2, 10.0).end()
-    made = case_rows(story)
-    drawn = ["".join(text for text, _ in made.row(index).graph("samples", 10)) for index in range(3)]
-    assert drawn == ["▕██······▏", "▕████····▏", "▕████████▏"]
-
-
-def test_the_span_of_ratio_bars_reaches_the_farthest_case(story: Any) -> None:
-    story.begin().case(0, 10.0).case(1, 10.0).case(2, 10.0).end()
-    assert case_rows(story).scales.span == pytest.approx(4.0)
-
-
-def test_pending_rows_have_no_bars(story: Any) -> None:
-    story.begin().case(0, 10.0)
-    made = case_rows(story)
-    assert made.row(1).graph("samples", 9) == made.row(1).graph("base", 9) == ()
 
 
 def test_a_running_case_above_the_scale_widens_it(story: Any) -> None:

@@ -22,25 +22,6 @@ def test_skipped_cases_are_no_progress(story: Any) -> None:
     assert found.progress(1.0, None) == 0.0
 
 
-def test_a_stopped_sweep_is_not_complete(story: Any) -> None:
-    story.begin(batch_sizes=(1, 2, 4, 8)).case(0).finish(1, "oom").finish(2, "skipped").finish(3, "interrupted")
-    found = remaining(story.end("interrupted"))
-    assert (found.done, found.total, found.skipped) == (2, 3, 1)
-    assert found.progress(9.0, None) == 2 / 3
-
-
-def test_a_completed_sweep_of_skipped_cases_is_complete(story: Any) -> None:
-    found = remaining(story.begin(batch_sizes=(1,)).finish(0, "skipped").end())
-    assert (found.done, found.total) == (0, 0)
-    assert found.progress(9.0, None) == 1.0
-
-
-def test_measured_cases_count_while_further_rounds_run(story: Any) -> None:
-    story.begin(batch_sizes=(1, 2, 4), auto=True).round(0).round(1).round(2).plan_rounds(1)
-    found = remaining(story)
-    assert (found.done, found.total) == (3, 3)
-
-
 def test_further_rounds_take_at_most_the_rest_of_their_budget(story: Any) -> None:
     story.begin(batch_sizes=(1, 2), auto=True).round(0)
     before = remaining(story).sweep_left(1.0)

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions.errors import BenchtuiError
 from benchtui.tui.live.feed import Feed
 
 
@@ -24,21 +23,6 @@ def test_appended_events_are_read(story: Any, engine: Any, clock: Any) -> None:
     feed.close()
 
 
-def test_a_long_session_is_read_in_batches(story: Any, clock: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("benchtui.tui.live.feed.BATCH_BYTES", 64)
-    monkeypatch.setattr("benchtui.tui.live.feed.READ_BUDGET_S", -1.0)
-    story.begin().case(0).case(1).end()
-    feed = Feed(story.path, None, clock)
-    polls = 0
-    while not feed.caught_up:
-        assert not feed.cut_off
-        feed.poll()
-        polls += 1
-    assert polls > 5
-    assert feed.session.finished is not None and len(feed.ended) == 2
-    feed.close()
-
-
 def test_a_line_longer_than_a_batch_does_not_end_reading(
     story: Any, clock: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -47,18 +31,6 @@ def test_a_line_longer_than_a_batch_does_not_end_reading(
     feed = Feed(story.path, None, clock)
     feed.poll()
     assert feed.caught_up and len(feed.ended) == 1
-    feed.close()
-
-
-def test_session_time_advances_while_the_engine_is_running(story: Any, engine: Any, clock: Any) -> None:
-    story.begin().wait(7.0).say("hello")
-    feed = Feed(story.path, engine, clock)
-    feed.poll()
-    clock.now_s += 3
-    assert feed.now_s == 10.0
-    engine.is_alive = False
-    feed.poll()
-    assert feed.now_s == 7.0
     feed.close()
 
 
@@ -92,11 +64,6 @@ def test_a_broken_line_ends_reading_with_an_error(story: Any, clock: Any) -> Non
     feed.poll()
     assert feed.problem is not None and "line 3" in feed.problem
     feed.close()
-
-
-def test_a_missing_file_is_rejected(tmp_path: Path, clock: Any) -> None:
-    with pytest.raises(BenchtuiError, match="can't be read"):
-        Feed(tmp_path / "none.json", None, clock)
 
 
 def test_resumed_cases_no_longer_count_as_ended(story: Any, engine: Any, clock: Any) -> None:

@@ -1,15 +1,13 @@
 """Step cache: which steps and readings of a session stay in memory."""
 
 from collections.abc import Callable
-from threading import Event
 from typing import Any
 
 import pytest
 
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.themes.symbols import UNICODE
-from benchtui.tui.live import step_cache, step_statistics
+from benchtui.tui.live import step_cache
 from benchtui.tui.live.feed import Feed
 from benchtui.tui.model.case_rows import CaseRows
 from benchtui.tui.replay.feed import Replay
@@ -51,26 +49,6 @@ def five(story: Any) -> Any:
     return story
 
 
-async def test_newest_cases_keep_steps_and_older_ones_only_metrics(story: Any, read: Any) -> None:
-    five(story)
-    feed = read()
-    await all_done(feed)
-    assert [case.steps_in_memory for case in feed.session.cases] == [False, False, False, True, True]
-    known = [metrics(case) for case in Session.load(story.path).cases]
-    assert [metrics(case) for case in feed.session.cases] == known
-    feed.close()
-
-
-async def test_a_short_case_keeps_its_steps(story: Any, read: Any) -> None:
-    story.begin(batch_sizes=tuple(range(1, 31)))
-    for case in range(30):
-        story.case(case, 10.0, 20)
-    feed = read()
-    assert feed.cache.idle
-    assert all(case.steps_in_memory for case in feed.session.cases)
-    feed.close()
-
-
 async def test_a_replay_evicts_no_steps(story: Any, clock: Any) -> None:
     five(story).end()
     replay = Replay(story.path, None, clock)
@@ -95,7 +73,7 @@ async def test_rows_are_unchanged_after_steps_are_evicted(story: Any, read: Any)
         cases = feed.session.cases[index], whole.cases[index]
         figures = [case_rows.metrics(case) for case_rows, case in zip(row_sets, cases, strict=True)]
         assert figures[0].n == figures[1].n
-        assert (figures[0].p50_ms, figures[0].p99_ms) == (figures[1].p50_ms, figures[1].p99_ms)
+        assert (figures[0].step_ms, figures[0].p99_ms) == (figures[1].step_ms, figures[1].p99_ms)
         assert figures[0].rate == pytest.approx(figures[1].rate)
         parts = [case_rows.parts(case) for case_rows, case in zip(row_sets, cases, strict=True)]
         assert [part.name for part in parts[0]] == [part.name for part in parts[1]]
@@ -137,8 +115,8 @@ async def test_a_missing_file_is_reported_once_and_not_retried(story: Any, read:
 async def test_a_very_long_case_shows_metrics_once_computed(
     story: Any, read: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(step_cache, "THREAD_STEPS", 40)
-    monkeypatch.setattr("benchtui.tui.live.step_statistics.THREAD_STEPS", 40)
+    for module in ("step_cache", "step_statistics", "case_verdicts"):
+        monkeypatch.setattr(f"benchtui.tui.live.{module}.THREAD_STEPS", 40)
     five(story)
     feed = read()
     case_rows = CaseRows(feed.session, UNICODE)
@@ -148,56 +126,6 @@ async def test_a_very_long_case_shows_metrics_once_computed(
     await all_done(feed)
     assert case_rows.row(4).cells["p50"][0] == "14.0" and last.steps_in_memory
     feed.close()
-
-
-def test_figures_are_left_out_until_statistics_are_loaded(
-    story: Any, read: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(step_statistics, "_loaded", Event())
-    five(story)
-    feed = read()
-    case_rows = CaseRows(feed.session, UNICODE)
-    case_rows.refresh(feed.session.cases)
-    assert [case_rows.row(4).cells[key][0] for key in ("p50", "p99", "base")] == ["", "", ""]
-    step_statistics.load()
-    case_rows.refresh(())
-    assert case_rows.row(4).cells["p50"][0] == "14.0" and case_rows.row(4).cells["base"][0]
-    feed.close()
-
-
-async def test_statistics_of_many_steps_of_a_running_case_are_computed_in_a_thread(
-    story: Any, read: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("benchtui.tui.live.step_statistics.THREAD_STEPS", 40)
-    story.begin().start(0).prepare(0).steps(0, [10.0] * 200)
-    feed = read()
-    case_rows, case = CaseRows(feed.session, UNICODE), feed.session.cases[0]
-    assert case_rows.stats(case) is None and case_rows.metrics(case) is None
-    await case_rows.statistics.compute_pending()
-    assert case_rows.metrics(case).n == 200
-    story.steps(0, [20.0] * 3)
-    feed.poll()
-    assert case_rows.stats(case).n == 200 and not case_rows.statistics.has_pending_work, "2% more don't pay"
-    story.steps(0, [20.0] * 300)
-    feed.poll()
-    assert case_rows.stats(case).n == 200 and case_rows.statistics.has_pending_work
-    await case_rows.statistics.compute_pending()
-    assert (case_rows.stats(case).n, case_rows.stats(case).median) == (503, 20.0)
-    feed.close()
-
-
-async def test_the_monitor_shows_evicted_steps_of_a_selected_case(story: Any, opened: Any) -> None:
-    five(story).end()
-    async with opened(story.path) as seen:
-        while not seen.app.views.feed.cache.idle:
-            await seen.look()
-        await seen.press("home")
-        while seen.app.screen.panel_layout and "reloading its steps" in "".join(seen.panel("band")):
-            await seen.look()
-        assert any("p50" in line for line in seen.panel("band"))
-        await seen.press("enter", "tab", "tab")
-        assert "52 steps" in seen.text
-        assert not seen.app.views.feed.session.cases[0].steps_in_memory
 
 
 def half_a_minute(story: Any) -> Any:
@@ -267,15 +195,6 @@ async def test_viewing_a_case_reloads_its_readings(story: Any, read: Any) -> Non
         )
         assert again == kept != []
     feed.close()
-
-
-async def test_a_replay_keeps_all_readings(story: Any, clock: Any, few_readings: None) -> None:
-    half_a_minute(story).end()
-    replay = Replay(story.path, None, clock)
-    replay.poll()
-    await all_done(replay)
-    assert replay.timeline.whole.machine.readings_from_s == 0
-    replay.close()
 
 
 @pytest.mark.usefixtures("few_readings")

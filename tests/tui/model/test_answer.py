@@ -57,21 +57,6 @@ def test_what_stays_open_leaves_the_lines_of_the_case_and_its_figures(story: Any
     assert len(shown(made, 60, 12).splitlines()) > 5
 
 
-def test_fixed_rounds_say_which_round_is_measured(story: Any) -> None:
-    story.begin(rounds=3).case(0, 10.0, rounds=3)
-    assert answer(story.path, Alive()).right == "round 1 of 3"
-
-
-def test_a_decided_sweep_names_the_case_against_baseline_and_next(story: Any) -> None:
-    story.begin(rounds=3).case(0, 10.0, rounds=3).case(1, 10.0, rounds=3).case(2, 10.0, rounds=3).end()
-    made = answer(story.path)
-    assert (made.word, made.role, made.over) == ("completed", "good", True)
-    first = shown(made).splitlines()[0]
-    assert first.startswith(" ★ bs 4   399 samples/s   4.00x base (")
-    assert "confidence clearly ahead of the next\n" in shown(made)
-    assert "next best  bs 2, 200 samples/s: 2.00x (" in shown(made)
-
-
 def test_an_interrupted_sweep_offers_to_continue(story: Any) -> None:
     story.begin().case(0, 10.0).end("interrupted")
     made = answer(story.path)

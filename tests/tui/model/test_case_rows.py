@@ -3,10 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
-from benchtui.sessions.events import CaseAdded, RoundFinished
+from benchtui.sessions.events import RoundFinished
 from benchtui.sessions.payloads import Environment
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baseline_of
@@ -62,11 +61,6 @@ def test_a_ratio_has_the_sign_and_color_of_its_verdict(story: Any) -> None:
     assert shown == [("base", "muted"), ("≈1.001x", "plain"), ("2.00x", "good"), ("0.668x", "bad")]
 
 
-def test_one_round_gives_an_unsure_verdict(story: Any) -> None:
-    _, made = case_rows(story.begin(batch_sizes=(1, 2)).case(0, 10.0).case(1, 20.0).end().path)
-    assert made.row(1).cells["base"] == ("1.001x?", "muted")
-
-
 def test_a_row_without_a_baseline_of_its_length_says_why(story: Any) -> None:
     story.begin(batch_sizes=(1, 4), sequence_length=(16, 32))
     places = {(each.sequence_length, each.batch_size): place for place, each in enumerate(story.plan)}
@@ -90,11 +84,6 @@ def test_a_ratio_is_pending_until_the_baseline_has_been_measured(story: Any) -> 
     assert made.row(1).cells["base"] == ("pending", "muted")
     _, made = case_rows(story.round(0, 20.0).start(1).path)
     assert made.row(1).cells["base"][0].rstrip("?*").endswith("x")
-
-
-def test_a_pending_case_has_an_empty_ratio(story: Any) -> None:
-    _, made = case_rows(story.begin(batch_sizes=(1, 2)).case(0).start(1).path)
-    assert made.row(1).cells["base"] == ("", "plain")
 
 
 def test_a_row_shows_all_metrics(story: Any) -> None:
@@ -130,15 +119,6 @@ def test_an_interval_wider_than_the_median_has_no_number(story: Any) -> None:
     assert made.row(0).cells["interval"][0] == ">100"
 
 
-def test_a_new_baseline_updates_the_other_rows(story: Any) -> None:
-    story.begin(baseline=Baseline(batch_size=4)).case(0).case(2)
-    session, made = case_rows(story.path)
-    assert made.row(0).cells["base"][0] == "0.250x"
-    assert made.row(1).cells["base"][0] == ""
-    assert made.row(0) is made.row(0)
-    assert session.done == 2
-
-
 def test_a_running_case_shows_its_progress(story: Any) -> None:
     story.begin(iterations=20).start(0)
     states = []
@@ -152,23 +132,6 @@ def test_a_running_case_shows_its_progress(story: Any) -> None:
         session, _ = case_rows(story.path)
         states.append(state_text(session.cases[0], session.start.sweep.measure, UNICODE))
     assert states == ["▶ loading", "▶ first step", "▶ warm-up", "▶ 25/25"]
-
-
-def test_memory_is_that_of_the_device_the_case_ran_on(story: Any) -> None:
-    story.begin(device="cpu").case(0)
-    session, _ = case_rows(story.path)
-    assert session.cases[0].peak_memory_mb == 1600
-
-
-def test_name_column_grows_for_an_added_case(story: Any) -> None:
-    story.begin().case(0, 10.0)
-    session, made = case_rows(story.path)
-    width, first = made.names.width, made.names.text(session.cases[0].config)
-    config = msgspec.structs.replace(session.cases[0].config, batch_size=51_200)
-    session.apply(CaseAdded(t=99.0, case=len(session.cases), config=config, why="auto: doubling"))
-    assert made.names.width > width
-    last, grown = (made.names.text(session.cases[index].config) for index in (-1, 0))
-    assert last.endswith("bs 51200") and grown != first and grown.endswith("bs     1")
 
 
 def test_the_axis_of_a_running_case_is_chosen_after_the_warm_up_and_then_only_grows(story: Any) -> None:

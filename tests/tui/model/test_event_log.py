@@ -2,8 +2,6 @@
 
 from typing import Any
 
-from benchtui.tui.live import step_cache, step_statistics
-
 
 async def test_log_shows_when_cases_start_and_end_with_their_metrics(
     story: Any, engine: Any, opened: Any
@@ -26,34 +24,6 @@ async def test_log_shows_when_cases_start_and_end_with_their_metrics(
         assert lines[0][1].startswith("case 1 finished: 10.0 ms, 99.8 samples/s")
         assert lines[1] == ("warning", "case 2 out of memory: out of memory at 4 GB")
         assert "case 3 started: cuda:0 fp32 bs 4 seq 128" in seen.panel("log")[-1]
-
-
-async def test_log_is_kept_until_a_case_or_a_message_is_added(story: Any, engine: Any, opened: Any) -> None:
-    story.begin(batch_sizes=(1, 2)).case(0, 10.0, 120).start(1)
-    async with opened(story.path, engine) as seen:
-        lines = seen.app.screen.view.messages
-        await seen.look()
-        before = lines()
-        story.steps(1, [10.0] * 20).telemetry()
-        await seen.look()
-        assert lines() is before
-        story.say("looking for a free GPU")
-        await seen.look()
-        assert [line.text for line in lines()][-1] == "looking for a free GPU"
-        story.wait(1.0).finish(1)
-        await seen.look()
-        assert [line.text.partition(":")[0] for line in lines()][-1] == "case 2 finished"
-
-
-async def test_log_tells_metrics_that_are_computed_later(
-    story: Any, engine: Any, opened: Any, monkeypatch: Any
-) -> None:
-    for module in (step_cache, step_statistics):
-        monkeypatch.setattr(module, "THREAD_STEPS", 100)
-    story.begin(batch_sizes=(1, 2)).case(0, 10.0, 120)
-    async with opened(story.path, engine) as seen:
-        await seen.settle()
-        assert "10.0 ms" in [line.text for line in seen.app.screen.view.messages()][-1]
 
 
 async def test_marks_appear_in_older_lines_once_not_all_cases_share_them(

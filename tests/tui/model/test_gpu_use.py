@@ -11,7 +11,6 @@ from benchtui.sessions.events import (
     Telemetry,
 )
 from benchtui.sessions.payloads import Environment, Gpu, GpuReadings, Host, Model
-from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Config, Measure, Sweep
 from benchtui.tui.model.gpu_use import GpuUse, gpu_use
@@ -59,18 +58,6 @@ def standings(session: Session, *shown: int) -> list[str]:
     return [use.standing(index) for index in range(3)]
 
 
-def test_gpu_of_the_shown_case_is_found_by_its_uuid(session: Session) -> None:
-    start(session, 0, 1.0, "GPU-2")
-    load(session, 1, 8, 3, 3, 97)
-    assert standings(session, 0) == ["other", "other", "own"]
-
-
-def test_no_gpu_stands_out_if_the_shown_case_has_none(session: Session) -> None:
-    start(session, 3, 1.0)
-    load(session, 1, 8, 3, 3, 3)
-    assert standings(session, 3) == ["plain"] * 3
-
-
 def test_load_without_a_case_of_ours_is_use_by_others(session: Session) -> None:
     start(session, 0, 1.0, "GPU-2")
     load(session, 1, 8, 95, 3, 97)
@@ -86,13 +73,6 @@ def test_brief_load_is_not_yet_use_by_others(session: Session) -> None:
 def test_memory_of_idle_processes_is_use_by_others(session: Session) -> None:
     load(session, 1, 8, 0, memory_used_mb=[40_000.0])
     assert used(session).foreign == {0}
-
-
-def test_other_running_cases_of_ours_are_not_others(session: Session) -> None:
-    start(session, 0, 1.0, "GPU-2")
-    start(session, 2, 1.0, "GPU-0")
-    load(session, 1, 8, 95, 3, 97)
-    assert standings(session, 0) == ["other", "other", "own"]
 
 
 def test_load_of_a_case_that_has_just_ended_is_ours(session: Session) -> None:
@@ -113,12 +93,6 @@ def test_load_between_the_rounds_of_a_case_is_ours(session: Session) -> None:
     assert used(session).foreign == frozenset()
 
 
-def test_no_gpu_is_called_foreign_while_the_gpu_of_a_case_is_unknown(session: Session) -> None:
-    start(session, 0, 1.0)
-    load(session, 1, 8, 95, 3, 97)
-    assert used(session, 0) == GpuUse(frozenset(), frozenset(), frozenset())
-
-
 def test_loading_case_is_on_the_gpu_of_earlier_cases_on_its_device(session: Session) -> None:
     start(session, 0, 1.0, "GPU-2")
     session.apply(CaseFinished(t=2.0, case=0, outcome="ok"))
@@ -132,18 +106,3 @@ def test_gpu_of_a_case_with_other_processes_is_shared(session: Session) -> None:
     load(session, 1, 8, 3, 3, 97)
     session.apply(CaseFinished(t=9.0, case=0, outcome="ok", environment=Environment(gpu_processes=1)))
     assert standings(session, 0) == ["other", "other", "shared"]
-
-
-class Unread(list[CaseState]):
-    """Cases that nobody may look at."""
-
-    def __reversed__(self) -> Any:
-        raise AssertionError
-
-
-def test_ended_cases_of_a_machine_without_gpus_are_not_searched() -> None:
-    """Its readings don't say which of 5,000 cases are recent, and this is asked for each picture."""
-    made = Session()
-    sweep = Sweep(name="s", model="m")
-    made.apply(SessionStarted(t=0.0, id="s", created="", sweep=sweep, plan=PLAN[3:], host=Host()))
-    assert gpu_use(made, made.machine, made.cases, Unread(made.cases)).foreign == frozenset()

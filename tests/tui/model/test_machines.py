@@ -63,19 +63,6 @@ def in_cluster() -> Session:
     return session
 
 
-def test_each_node_shows_gauges_and_running_cases() -> None:
-    machines = machines_of(in_cluster(), UNICODE, NAME)
-    assert machines.host is None
-    devices = machines.devices(3)
-    assert [(each.title, each.notes, each.alarming) for each in devices] == [
-        ("box-one", ("idle",), False),
-        ("box-two", ("cpu fp32 compile=off bs=1 seq=128",), False),
-        ("box-three", ("lost: it went away",), True),
-    ]
-    assert [gauge.value for gauge in devices[1].gauges] == ["200% of 4 cores", "477 MiB"]
-    assert devices[2].gauges == ()
-
-
 def with_gpus(*powers: float | None) -> Session:
     """Return a cluster with one node and these GPUs, the last of them throttled."""
     session = in_cluster()
@@ -137,20 +124,6 @@ def test_a_sum_with_a_missing_gpu_is_none() -> None:
     assert (power.value, power.absent, memory.value) == ("–", "not supported", "1.9GiB")
 
 
-def test_readings_of_an_undescribed_gpu_are_shown() -> None:
-    session = in_cluster()
-    readings = (GpuReadings(index=5, power_w=[100.0]),)
-    session.apply(Telemetry(t=3.0, at_s=[3.0], gpus=readings, node="box-one"))
-    power = machines_of(session, UNICODE, NAME).device(0).gauge("power")
-    assert power is not None and power.value == "100W"
-
-
-def test_a_selected_node_is_shown_alone() -> None:
-    machines = machines_of(in_cluster(), UNICODE, NAME, "box-two")
-    assert machines.host is not None and machines.count == 0
-    assert machines.host.title == "box-two"
-
-
 @pytest.mark.parametrize(
     ("devices", "reason", "why"),
     [
@@ -165,16 +138,6 @@ def test_gpu_that_torch_uses_is_not_said_to_be_missing(devices: tuple[str, ...],
     session.apply(NodeJoined(t=2.0, node="one", host=host, kind="cpu", clock_offset_s=0.0))
     session.apply(Runtime(t=2.0, torch="2.9", cuda_devices=devices, node="one"))
     assert machines_of(session, UNICODE, NAME, "one").why == why
-
-
-def test_a_gpu_without_readings_hides_the_history_of_its_node() -> None:
-    session = with_gpus(100.0)
-    late = (GpuReadings(index=1, power_w=[5.0], memory_used_mb=[1.0]),)
-    session.apply(Telemetry(t=5.0, at_s=[], gpus=late, node="many"))
-    machines = machines_of(session, UNICODE, NAME)
-    assert {(gauge.value, gauge.past) for gauge in machines.devices(4)[-1].gauges} == {("–", None)}
-    lines = ["".join(text for text, _ in line) for line in gauge_lines(machines, 120, 60, UNICODE)]
-    assert sum("many" in text for text in lines) == 1
 
 
 def one_gpu(gpu: Gpu, host: HostReadings | None = None, **readings: Any) -> Session:

@@ -3,15 +3,10 @@ from typing import Any
 from benchtui.sessions.events import Answered
 from benchtui.sessions.payloads import AnswerComparison, Effective
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.sampling import Bounds
-from benchtui.sessions.stats.verdicts import Ratio, Verdict
+from benchtui.sessions.stats.verdicts import Verdict
 from benchtui.themes.symbols import ASCII, UNICODE
 from benchtui.tui.model.case_rows import CaseRows
-from benchtui.tui.model.row_cells import answer_span, note, ratio_cell, ratio_graph, state_text, steps_trace
-
-
-def graph(found: Ratio) -> str:
-    return "".join(text for text, _ in ratio_graph(found, 16.0, 11, UNICODE))
+from benchtui.tui.model.row_cells import answer_span, note, ratio_cell, state_text
 
 
 def test_every_verdict_has_a_sign_besides_its_color() -> None:
@@ -35,26 +30,6 @@ def test_row_of_a_settled_case_says_why_it_is_not_measured_further(story: Any) -
     fast, slow = Session.load(story.path).cases
     assert note(slow) == "not measured further: 2.1x slower, sure" and note(fast) == ""
     assert state_text(slow, Session.load(story.path).start.sweep.measure, UNICODE).endswith(" 20 steps")
-
-
-def test_a_ratio_without_an_interval_is_light_throughout() -> None:
-    assert graph(Ratio(4.0)) == "▕    │▒▒  ▏"
-    assert graph(Ratio(0.25)) == "▕  ▒▒│    ▏"
-    assert graph(Ratio(4.0, Bounds(4.0, 4.0, 4.0, 4.0, 4.0))) == "▕    │██  ▏"
-    assert graph(Ratio(0.0)) == ""
-
-
-def test_the_trace_has_a_column_per_part_of_the_steps(story: Any) -> None:
-    story.begin(batch_sizes=(1, 2)).start(0).prepare(0).steps(0, [10.0] * 30 + [20.0] * 10).finish(0)
-    one, two = Session.load(story.path).cases
-    assert steps_trace(one, 4, UNICODE) == "▄▄▄█"
-    assert steps_trace(two, 4, UNICODE) == ""
-
-
-def test_a_short_case_has_a_column_per_step(story: Any) -> None:
-    story.begin(batch_sizes=(1,)).start(0).prepare(0).steps(0, [10.0, 20.0]).finish(0)
-    (case,) = Session.load(story.path).cases
-    assert steps_trace(case, 16, UNICODE) == "▃▅"
 
 
 def test_answer_has_a_sign_besides_its_color(story: Any) -> None:

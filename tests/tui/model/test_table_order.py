@@ -12,11 +12,6 @@ def table_order(story: Any, values: dict[int, float | None]) -> TableOrder:
     return TableOrder(session, lambda case, key: values.get(case.index))
 
 
-def test_default_order_is_queue_order(story: Any) -> None:
-    made = table_order(story.begin(), {0: 3.0, 1: 1.0})
-    assert list(made.order) == [0, 1, 2]
-
-
 def test_sorting_puts_running_cases_first_and_unknown_values_last(story: Any) -> None:
     made = table_order(
         story.begin(batch_sizes=(1, 2, 4, 8, 16)).case(0).case(1).case(2).start(3), {0: 3.0, 1: 1.0, 2: 2.0}
@@ -37,36 +32,6 @@ def test_a_filter_must_match_every_word(story: Any) -> None:
     assert list(made.order) == [2]
     made.filter = "nothing"
     assert list(made.order) == [] and made.place(0) is None
-
-
-def test_moves_follow_the_shown_rows(story: Any) -> None:
-    made = table_order(story.begin(batch_sizes=(1, 2, 16)), {})
-    made.filter = "bs=1"
-    made.move(1, None)
-    assert made.chosen == 0
-    made.move(1, None)
-    assert made.chosen == 2
-    made.move(5, None)
-    assert made.chosen == 2
-    made.cycle(1, None)
-    assert made.chosen == 0
-    made.cycle(-1, None)
-    assert made.chosen == 2
-
-
-def test_sorting_cycles_through_columns_back_to_queue_order(story: Any) -> None:
-    made = table_order(story.begin(), {})
-    made.columns = ("p50", "notes", "power")
-    keys = [sorting.key if (sorting := made.sort_by_next()) else None for _ in range(4)]
-    assert keys == ["case", "p50", "power", None]
-
-
-def test_columns_without_an_order_are_not_sorted_by(story: Any) -> None:
-    made = table_order(story.begin(), {})
-    made.sort_by("p50")
-    for key in ("notes", "trace"):
-        made.sort_by(key)
-        assert made.sorting == Sorting("p50")
 
 
 def test_the_rows_of_a_full_plan_can_be_sorted_and_filtered(story: Any) -> None:

@@ -17,11 +17,5 @@ def test_every_panel_keeps_its_minimum_and_all_fit(height: int, gauges: int, res
     assert found.machine >= 1 + frame
 
 
-def test_rows_that_the_table_does_not_need_go_to_the_case() -> None:
-    few, many = sizes(40, 3, 2, cases=4), sizes(40, 3, 2, cases=100)
-    assert few.top > many.top
-    assert 40 - 3 - few.machine - few.top - few.log == 2 + 1 + 4
-
-
 def test_all_gpus_of_a_large_machine_have_a_row_on_a_usual_screen() -> None:
     assert sizes(40, 3, 9, cases=32).machine == 9 + 2

@@ -8,7 +8,6 @@ from benchtui.tui.panels.case_panel import (
     PanelMetrics,
     Part,
     current_lines,
-    current_title,
     needs_words,
     part_lines,
 )
@@ -48,23 +47,14 @@ def test_steps_that_a_round_still_needs_are_shown_with_what_they_are_for(needed:
 
 def test_metrics_are_one_line_with_what_is_still_needed() -> None:
     assert text(current_lines(current(), 120, 2, UNICODE))[1] == (
-        "p50 27.9 ms   p99 28.6   ±0.30 %   n 212   574 samples/s   about 40 more steps to estimate the noise"
+        "step 27.9 ms   p99 28.6   ±0.30 %   n 212   574 samples/s   about 40 more steps to estimate the noise"
     )
-
-
-def test_whole_metrics_are_left_out_of_a_narrow_panel() -> None:
-    assert text(current_lines(current(), 50, 2, UNICODE))[1] == "p50 27.9 ms   p99 28.6   ±0.30 %   n 212"
 
 
 def test_an_interval_wider_than_the_median_has_no_number() -> None:
     (row,) = text(current_lines(current(PanelMetrics(3, 20.0, None, 872.5, 50.0)), 120, 2, UNICODE))[1:]
     assert "±>100 %" in row and "872" not in row and "p99" not in row
     assert "≈50 samples/s" in row, "two digits, since the figures are a guess"
-
-
-def test_the_title_can_stand_in_the_frame_of_the_panel() -> None:
-    assert current_title(current()) == ([("cuda:0 bs=16", "strong")], [("case 15 of 32", "muted")])
-    assert text(current_lines(current(), 120, 2, UNICODE))[0].startswith("measuring      212/≈252 ▕██")
 
 
 def test_parts_have_a_row_each_with_name_time_bar_and_share() -> None:

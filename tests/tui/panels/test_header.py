@@ -3,25 +3,11 @@ from msgspec.structs import replace
 
 from benchtui.themes.symbols import UNICODE
 from benchtui.tui.drawing.styled_text import Span
-from benchtui.tui.panels.header import SweepHeading, count_text, heading_lines, percent_text
+from benchtui.tui.panels.header import SweepHeading, heading_lines, percent_text
 
 HEADING = SweepHeading(
     name="s", host="", device="", done=3, total=10, progress=0.3, state="running", left=None, about=""
 )
-
-
-def test_skipped_cases_are_counted_apart() -> None:
-    assert count_text(HEADING, UNICODE) == " 3/10 cases"
-    assert count_text(replace(HEADING, skipped=8), UNICODE) == " 3/10 cases · 8 skipped"
-
-
-def test_the_cases_of_a_round_are_counted() -> None:
-    second = replace(HEADING, round=(2, 3))
-    assert count_text(second, UNICODE) == "round 2/3 · 3/10 cases"
-    first, wide = (
-        "".join(text for text, _ in heading_lines(second, width, 2, UNICODE)[0]) for width in (80, 120)
-    )
-    assert "round 2/3 · 3/10 ▕" in first and "round 2/3 · 3/10 cases ▕" in wide
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 
 from benchtui import sessions
 from benchtui.sessions.files import visible_json
-from benchtui.sessions.report.content import Code, Items, Note, Section, Speedup, Speedups
+from benchtui.sessions.report.content import Code, Items, Note, Section, Speedup
 from benchtui.sessions.report.document import report
 from benchtui.sessions.report.speedup_block import with_speedups
 from benchtui.sessions.text.tables import Table
@@ -101,12 +101,6 @@ def test_verdicts_have_their_colors_and_caveats_their_sign() -> None:
     assert ("Measured today", "muted") in spans
 
 
-def test_sections_begin_at_their_headings(demo: Section) -> None:
-    rendered = report_lines(demo, 80, UNICODE)
-    headings = [text_of(rendered.lines[place]) for place in rendered.sections]
-    assert headings == [part.title for part in demo.content if isinstance(part, Section)]
-
-
 def test_report_has_the_same_parts_after_its_way_through_a_subprocess(demo: Section) -> None:
     again = msgspec.json.decode(visible_json.encode(demo), type=Section)
     assert report_lines(again, 80, UNICODE) == report_lines(demo, 80, UNICODE)
@@ -134,11 +128,6 @@ def texts_of(shown: Section) -> Iterator[str]:
 def test_ascii_terminal_gets_no_other_signs(demo: Section) -> None:
     lines = report_lines(demo, 80, ASCII).lines
     assert all(text_of(drawn).isascii() for drawn in lines)
-
-
-def test_table_that_fits_is_one_block_with_aligned_columns() -> None:
-    table = Table(("Case", "ms"), (False, True), (("one", "1.5"), ("three", "20")))
-    assert shown(table, 40) == ["Case    ms", UNICODE.track * 10, "one    1.5", "three   20"]
 
 
 def test_columns_that_do_not_fit_follow_with_the_names_of_their_rows() -> None:
@@ -207,14 +196,6 @@ def test_bars_stay_within_the_width(width: int) -> None:
     lines = list(bar_lines(rows, width, UNICODE))
     assert max(map(width_of, lines)) <= width
     assert "12 more cases" in text_of(lines[-1])
-
-
-def test_speedups_stand_at_the_end_of_the_first_section(demo: Section) -> None:
-    first = next(part for part in demo.content if isinstance(part, Section))
-    speedups = first.content[-1]
-    assert isinstance(speedups, Speedups)
-    assert [row.value for row in speedups.rows] == sorted((row.value for row in speedups.rows), reverse=True)
-    assert speedups.rows[0].verdict == "FASTER"
 
 
 @given(

@@ -80,12 +80,6 @@ async def test_report_opens_from_the_library(stage: Any, app_context: Any, gener
         assert isinstance(seen.app.screen, Library)
 
 
-async def test_report_opens_from_a_replay(stage: Any, app_context: Any, generated: list[Any]) -> None:
-    async with stage.at("replay", app_context) as seen:
-        await opened_page(seen, "v")
-        assert "Report of a model" in seen.text
-
-
 async def test_problem_is_shown_instead_of_the_report(stage: Any, app_context: Any) -> None:
     def fail() -> Section:
         raise BenchtuiError("the session has no first event")

@@ -13,12 +13,6 @@ from benchtui.tui.views import key_owners
 OWNERS = key_owners()
 
 
-def test_every_key_of_the_monitor_and_the_app_is_listed_once() -> None:
-    lines = [line.split()[0] for line in keymap.listing({}, OWNERS) if line.startswith("  ")]
-    assert len(lines) == len(set(lines))
-    assert {"monitor.skip", "app.theme", "columns.done", "replay.share_30", "library.mark"} <= set(lines)
-
-
 def test_listing_shows_mapped_keys() -> None:
     listed = keymap.listing({"library.mark": "insert, ctrl+k", "case.back": "f9"}, OWNERS)
     (mark,) = [line for line in listed if "library.mark" in line]
@@ -26,10 +20,6 @@ def test_listing_shows_mapped_keys() -> None:
     (back,) = [line for line in listed if "case.back" in line]
     assert back.split()[1:3] == ["f9", "esc"]
     assert listed[-1] == "always: esc goes back, ctrl+q and ctrl+c quit"
-
-
-def test_keys_are_shown_under_their_common_names() -> None:
-    assert keymap.shown("question_mark,f1,slash,escape,plus,ctrl+z,K") == "?  f1  /  esc  +  ctrl+z  K"
 
 
 def test_quit_and_back_keys_cannot_be_remapped() -> None:
@@ -76,13 +66,6 @@ def test_conflict_with_an_app_key_is_reported_once() -> None:
     ]
     assert keymap.problems({"monitor.sort": "f9", "monitor.skip": "f9"}, OWNERS) == [
         "keys: f9 is bound to monitor.skip and monitor.sort; map one of them to another key"
-    ]
-
-
-def test_replay_key_that_overrides_a_monitor_key_is_no_conflict() -> None:
-    assert keymap.problems({"replay.moment": "f9"}, OWNERS) == []
-    assert keymap.problems({"monitor.sort": "right_square_bracket"}, OWNERS) == [
-        "keys: ] is bound to replay.step and monitor.sort; the mapped one takes precedence"
     ]
 
 
@@ -149,14 +132,3 @@ async def test_messages_name_mapped_keys(opened: Any, app_context: Any) -> None:
         assert "f7: quit anyway.  esc: back." in seen.text
         await seen.press("f7")
     assert seen.app.return_value.how == "closed"
-
-
-async def test_running_sweep_is_opened_by_the_mapped_key(opened: Any, app_context: Any, engine: Any) -> None:
-    preferences = Preferences(Settings(keys={"app.monitor": "f9"}))
-    mine = replace(app_context, preferences=preferences, running=lambda: [engine])
-    async with opened(app_context=mine) as seen:
-        for _ in range(100):
-            await seen.pilot.pause(0.02)
-            if "f9 opens it" in seen.text:
-                return
-        raise AssertionError(seen.text)

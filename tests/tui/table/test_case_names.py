@@ -13,10 +13,6 @@ def names(**axes: tuple[object, ...]) -> list[str]:
     return [made.text(config) for config in plan]
 
 
-def test_options_that_never_differ_are_omitted() -> None:
-    assert names(batch_size=(1, 16)) == ["cpu fp32 bs  1", "cpu fp32 bs 16"]
-
-
 def test_options_that_differ_are_aligned_and_their_defaults_left_blank() -> None:
     assert names(device=("cpu", "cuda:0"), compile=("off", "default"), sequence_length=(32, 128))[::2] == [
         "cpu    fp32          bs 1 seq  32",
@@ -24,15 +20,6 @@ def test_options_that_differ_are_aligned_and_their_defaults_left_blank() -> None
         "cuda:0 fp32          bs 1 seq  32",
         "cuda:0 fp32 compiled bs 1 seq  32",
     ]
-
-
-def test_a_name_has_the_order_and_words_of_the_table() -> None:
-    plain = Config(device="cpu", batch_size=2, sequence_length=32)
-    assert config_name(plain) == "cpu fp32 bs 2 seq 32"
-    assert config_name(plain, ("precision",)) == "cpu fp32 bs 2"
-    options = {"precision": "fp16", "attention": "sdpa", "compile": "max-autotune", "threads": 4, "repeat": 1}
-    full = Config(device="cuda:0", batch_size=64, sequence_length=512, **options)  # type: ignore[arg-type]
-    assert config_name(full) == "cuda:0 fp16 max-autotune sdpa threads 4 bs 64 seq 512 again"
 
 
 def test_the_table_spells_a_case_like_its_heading_but_for_padding() -> None:
@@ -120,11 +107,6 @@ def test_shared_options_go_first_and_the_sizes_stay_longest() -> None:
         "… thr 16 s512",
         "… s512",
     ]
-
-
-def test_labels_of_imported_cases_are_not_abbreviated() -> None:
-    plan = [Config(device="cpu", label=f"pytorch model-{number}") for number in range(2)]
-    assert CaseNames.of(plan).fitted(5).text(plan[1]) == "cpu pytorch model-1"
 
 
 def test_short_names_have_the_options_that_differ() -> None:

@@ -4,8 +4,8 @@ from benchtui.sessions.sweep import Config
 from benchtui.themes.symbols import ASCII, UNICODE
 from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.table.case_names import CaseNames
-from benchtui.tui.table.columns import BY_KEY, DEFAULT_COLUMN_SET, Column, columns_of
-from benchtui.tui.table.layout import LEAD, Arrangement, Rows, Sorting, TableRow, table_subtitle, table_title
+from benchtui.tui.table.columns import BY_KEY, DEFAULT_COLUMN_SET, columns_of
+from benchtui.tui.table.layout import Arrangement, Rows, Sorting, TableRow, table_subtitle, table_title
 
 
 def titles(width: int, case_width: int = 21) -> list[str]:
@@ -36,26 +36,6 @@ def test_numbers_get_space_before_their_bars_and_bars_before_notes() -> None:
     assert graphs(196) == {"samples": 13, "base": 13}
 
 
-def test_columns_of_one_rank_are_shown_together_or_not_at_all() -> None:
-    both = (Column("state", "verdict", 8, 0), Column("base", "A", 9, 1), Column("new", "B", 9, 1))
-    shown = {width: len(Arrangement.of(width, 10, both).columns) for width in range(20, 60)}
-    assert set(shown.values()) == {0, 1, 3}
-
-
-def test_a_bar_stands_in_front_of_its_number() -> None:
-    def draw(key: str, width: int) -> list[Span]:
-        return [("#" * width, "accent")]
-
-    row = TableRow(("cpu", "plain"), {"samples": ("99.8", "plain")}, graph=draw)
-    columns = [BY_KEY["samples"]]
-    for width in (30, 34):
-        arrangement = Arrangement.of(width, 10, columns)
-        line = "".join(text for text, _ in arrangement.line(row, width, UNICODE))
-        (bar,) = [column.graph for column in arrangement.columns]
-        assert line.count("#") == bar and line.endswith("    99.8") and len(line) <= width
-    assert "#" not in "".join(text for text, _ in Arrangement.of(23, 10, columns).line(row, 23, UNICODE))
-
-
 def test_a_number_wider_than_its_column_uses_the_gap_and_is_not_cut() -> None:
     row = TableRow(("cpu", "plain"), {"power": ("12,345", "plain")})
     line = "".join(text for text, _ in Arrangement.of(40, 10, [BY_KEY["power"]]).line(row, 40, UNICODE))
@@ -68,22 +48,8 @@ def test_a_custom_selection_keeps_its_columns_and_order() -> None:
     assert tuple(column.key for column in shown) == keys
 
 
-def test_the_best_row_has_a_sign_in_front_of_its_name() -> None:
-    arrangement = Arrangement.of(60, 10, lead=LEAD)
-    row = TableRow(("cpu", "plain"), {}, lead=(UNICODE.best, "accent"))
-    assert "".join(text for text, _ in arrangement.line(row, 60, UNICODE, "▸")).startswith("▸★ cpu")
-    assert "".join(text for text, _ in arrangement.header(60, UNICODE)).startswith("   case")
-
-
 def plain(spans: list[Span]) -> str:
     return "".join(text for text, _ in spans)
-
-
-def test_the_title_has_the_number_of_rows_and_the_filter() -> None:
-    rows = Rows(7, lambda index: TableRow(("", "plain"), {}), CaseNames(()), None, None, total=1032)
-    whole = Arrangement.of(77, 21)
-    assert plain(table_title(rows, whole)) == "cases [1,032]"
-    assert plain(table_title(replace(rows, filter="sdpa"), whole)) == "cases /sdpa [7 of 1,032]"
 
 
 def test_the_title_names_what_all_cases_share_and_the_rows_leave_out() -> None:
@@ -102,16 +68,6 @@ def test_the_subtitle_names_the_sort_order_of_a_hidden_column() -> None:
     arrangement = Arrangement.of(60, 21, sorting=Sorting("interval"))
     assert plain(table_subtitle(arrangement, ASCII)) == "sorted by +- % ^"
     assert not table_subtitle(Arrangement.of(60, 21, sorting=Sorting("case")), UNICODE)
-
-
-def test_numbers_are_aligned_with_their_titles() -> None:
-    arrangement = Arrangement.of(100, 10)
-    row = TableRow(("cpu", "plain"), {"state": ("✓ ok", "good"), "p50": ("1.84", "plain")})
-    header, line = (
-        "".join(text for text, _ in made)
-        for made in (arrangement.header(100, UNICODE), arrangement.line(row, 100, UNICODE))
-    )
-    assert header.index("p50 ms") + len("p50 ms") == line.index("1.84") + len("1.84")
 
 
 def test_a_row_without_metrics_shows_why_in_their_place() -> None:
@@ -157,13 +113,3 @@ def test_names_leave_out_what_all_cases_share_if_that_makes_room_for_a_bar() -> 
     brief = [made for made in found if made.names == names.without_shared()]
     assert brief and all(any(column.graph for column in made.columns) for made in brief)
     assert found[0].names == found[-1].names == names
-
-
-def test_a_title_is_found_where_it_is_drawn() -> None:
-    for width in (77, 130, 196):
-        made = Arrangement.of_cases(width, long_names(), DEFAULT_COLUMN_SET)
-        header = "".join(text for text, _ in made.header(width, UNICODE))
-        assert made.key_at(header.index("case")) == "case"
-        for column in made.columns:
-            assert made.key_at(header.index(column.title)) == column.key
-            assert made.key_at(header.index(column.title) + len(column.title) - 1) == column.key

@@ -9,23 +9,14 @@ from benchtui.engine import client
 from benchtui.sessions.advice.find_sweep import DEFAULT_WITHIN_S, VARIED, FindRequest, find_sweep, parse_vary
 from benchtui.sessions.advice.objectives import OBJECTIVES
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.sweep import TASKS, Answers, Find, Need, Sweep, toml_writer
-from benchtui.sessions.sweep.ranges import seconds
-from benchtui.tui.cli.advice.optimal import LimitOptions, limit_options, need_named
+from benchtui.sessions.sweep import TASKS, Answers, Find, Need, toml_writer
+from benchtui.tui.cli.advice.optimal import SECONDS, LimitOptions, limit_options, need_named
 from benchtui.tui.cli.consent import trust_option
 from benchtui.tui.cli.options import complete_model, json_option, session_option, set_option
 from benchtui.tui.cli.run import run_to_end
 from benchtui.tui.cli.text.output import write_document
 from benchtui.tui.cli.watch import start_engine
 from benchtui.tui.home.sweeps import proposal_of_name
-
-
-def _duration(_context: click.Context, _parameter: click.Parameter, text: str) -> float:
-    """Parse a time such as ``15m``."""
-    value = seconds(text)
-    if not isinstance(value, int | float) or not 1 <= value <= 1e6:
-        raise click.BadParameter(f"{text!r} is not a time of at least a second, such as 90s, 15m or 1h30m")
-    return float(value)
 
 
 def _varied(_context: click.Context, _parameter: click.Parameter, text: str | None) -> tuple[str, ...]:
@@ -58,7 +49,7 @@ class FindOptions(LimitOptions):
 @click.option(
     "--within",
     "within_s",
-    callback=_duration,
+    callback=SECONDS,
     default=f"{DEFAULT_WITHIN_S / 60:g}m",
     show_default=True,
     metavar="TIME",
@@ -117,27 +108,15 @@ def find(
     measured briefly, then those that may be the best are measured again until one clearly is. The session is
     an ordinary one. Exit status as for `benchtui run`.
     """
-    sweep = _sweep(model, device, task, within_s, vary, overrides, Find(**options))
+    request = FindRequest(
+        model=model,
+        within_s=within_s,
+        find=Find(**options),
+        vary=vary,
+        overrides=(*proposal_of_name(model).overrides, *((f"task={task}",) if task else ()), *overrides),
+    )
+    sweep = find_sweep(request, client.device_support(device))
     if print_toml:
         write_document(toml_writer.toml_of(sweep), None)
         return
     run_to_end(lambda: start_engine(sweep, session_path, overrides, trust=trust), as_json)
-
-
-def _sweep(
-    model: str,
-    device: str | None,
-    task: str | None,
-    within_s: float,
-    vary: tuple[str, ...],
-    overrides: tuple[str, ...],
-    wanted: Find,
-) -> Sweep:
-    request = FindRequest(
-        model=model,
-        within_s=within_s,
-        find=wanted,
-        vary=vary,
-        overrides=(*proposal_of_name(model).overrides, *((f"task={task}",) if task else ()), *overrides),
-    )
-    return find_sweep(request, client.device_support(device))

@@ -8,10 +8,12 @@ import click
 
 from benchtui.sessions.advice.conclusion import questions_of
 from benchtui.sessions.advice.deciding_sweep import deciding_sweep, further_rounds
+from benchtui.sessions.advice.find_sweep import within
 from benchtui.sessions.compare.joined import load_joined
 from benchtui.sessions.library import paths
 from benchtui.sessions.sweep import toml_writer
 from benchtui.sessions.sweep.toml_reader import parse_sweep
+from benchtui.tui.cli.advice.optimal import budget_option
 from benchtui.tui.cli.consent import trust_option
 from benchtui.tui.cli.exit_status import FAILED
 from benchtui.tui.cli.options import (
@@ -34,6 +36,7 @@ from benchtui.tui.cli.watch import start_engine
 @output_option("Sweep file to write; no existing file is overwritten.", "path")
 @click.option("--toml", is_flag=True, help="Print the sweep instead of the questions, which go to stderr.")
 @click.option("--run", "run_now", is_flag=True, help="Run the sweep now, and append its rounds to the session.")
+@budget_option
 @trust_option
 @judging_options
 @json_option("Print questions and sweep as JSON.")
@@ -42,6 +45,7 @@ def decide_next(
     path: Path | None,
     toml: bool,
     run_now: bool,
+    budget_s: float | None,
     trust: bool,
     as_json: bool,
     **judging: Unpack[JudgingOptions],
@@ -62,6 +66,7 @@ def decide_next(
     loaded.judge_by(verdict_settings(judging))
     questions = questions_of(loaded)
     sweep = deciding_sweep(loaded, questions)
+    sweep = sweep and within(sweep, budget_s)
     text = toml_writer.toml_of(sweep) if sweep else None
     if text:
         parse_sweep(text, f"the sweep that would decide {', '.join(sources)}")

@@ -20,7 +20,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.library import paths
 from benchtui.sessions.payloads import AnswerVerdict
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.results import Result
+from benchtui.sessions.stats.results import Result, measured
 from benchtui.sessions.sweep import MEASURE_DEFAULTS, UNKNOWN, Sweep, Work, toml_writer
 from benchtui.sessions.sweep.options import AXES
 from benchtui.sessions.sweep.ranges import parse_quantity
@@ -85,6 +85,12 @@ _LIMITS = (
     ("--max-p99", "max_p99_ms", _TIME, "TIME", "Maximum p99 of the step time, such as 50ms."),
     ("--max-latency", "max_latency_ms", _TIME, "TIME", "Maximum typical step, such as 50ms."),
     ("--max-power", "max_power_w", _POWER, "POWER", "Maximum mean power, such as 300W."),
+)
+
+
+SECONDS = _quantity("time", {"s": 1.0, "m": 60.0, "h": 3600.0}, "90s or 15m")
+budget_option = click.option(
+    "--budget", "budget_s", callback=SECONDS, metavar="TIME", help="Answer within this time, as a search does."
 )
 
 
@@ -242,10 +248,12 @@ def _wanted(
     *,
     any_answer: bool = False,
 ) -> Objective:
-    """Return the objective that the user states, or else that of the session's search."""
-    if need is None and constraints == NONE and steps is None and not any_answer:
+    """Return the objective that the user states, else that of the session's search, else what was measured."""
+    if need is None and constraints == NONE and steps is None and not any_answer and session.start.sweep.find:
         return session_objective(session)
-    return Objective(need or "throughput", constraints, steps, any_answer=any_answer)
+    rates = [result.metrics.samples_per_s for result in measured(session)]
+    usual: Need = "throughput" if any(rates) or not rates else "latency"
+    return Objective(need or usual, constraints, steps, any_answer=any_answer)
 
 
 def _objectives(

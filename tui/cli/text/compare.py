@@ -9,7 +9,7 @@ from benchtui.sessions.report.compare_columns import short_columns
 from benchtui.sessions.report.content import Items, Section
 from benchtui.sessions.text.markdown import MISSING
 from benchtui.sessions.text.tables import Table
-from benchtui.tui.cli.text.output import aligned_rows
+from benchtui.tui.cli.text.output import in_columns
 from benchtui.tui.drawing.format import clean
 
 SHOWN = ("Decision", "Cases", "What differs", "Caveats")
@@ -44,6 +44,6 @@ def _lines(shown: Section) -> Iterator[str]:
 
 
 def table_lines(table: Table) -> Iterator[str]:
-    """Yield a table's rows, each column as wide as its widest cell."""
+    """Yield a table's rows in columns, indented."""
     rows = [table.titles, *([clean(cell or MISSING) for cell in row] for row in table.rows)]
-    yield from (f"  {row}" for row in aligned_rows(rows, table.right))
+    yield from (f"  {drawn}" for drawn in in_columns(rows, table.right))

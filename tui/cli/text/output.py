@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from benchtui.sessions.report.content import Section
     from benchtui.sessions.state.session import Session
 
+GAP = "  "
+"""Between two columns."""
 WIDTH = 100
 LABEL_CELLS = 14
 """Width of what a line is about, with the indent before it."""
@@ -50,13 +52,13 @@ def print_json(record: object) -> None:
     click.echo(visible_json.encode(record).decode())
 
 
-def aligned_rows(rows: Sequence[Sequence[str]], right: Sequence[bool]) -> Iterator[str]:
-    """Yield rows of cells, each column as wide as its widest cell; ``right`` says which are right-aligned."""
+def in_columns(rows: Sequence[Sequence[str]], right: Sequence[bool]) -> Iterator[str]:
+    """Yield rows as lines, each column as wide as its widest cell, and aligned ``right`` or left."""
     widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         blanks = [" " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)]
         cells = zip(row, blanks, right, strict=True)
-        yield "  ".join(blank + cell if to_right else cell + blank for cell, blank, to_right in cells)
+        yield GAP.join(blank + cell if numeric else cell + blank for cell, blank, numeric in cells)
 
 
 def aligned(about: str, text: str) -> Iterator[str]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from benchtui.sessions.estimates.history import HistoryEstimator
 from benchtui.sessions.estimates.sweep_models import download_remark
 from benchtui.sessions.sweep import Config, Sweep
+from benchtui.sessions.text.formatting import count
 from benchtui.themes import symbols
 from benchtui.tui.cli.schema.records import PlanJson, PlannedCaseJson
 from benchtui.tui.drawing.format import clean
@@ -24,7 +25,10 @@ SIGNS = symbols.UNICODE
 def plan_lines(
     sweep: Sweep, estimator: HistoryEstimator, missing: Callable[[Config], str] | None = None
 ) -> Iterator[str]:
-    """Yield a line per case, then the totals. ``missing`` returns why a case's device isn't on this machine."""
+    """Yield a line per case to measure, one for each reason to leave cases out, then the totals.
+
+    ``missing`` returns why a case's device isn't on this machine.
+    """
     matrix = CaseGrid(sweep, estimator, missing)
     digits = len(f"{matrix.count:,}")
     yield clean(
@@ -33,8 +37,18 @@ def plan_lines(
     if remark := download_remark(sweep):
         yield clean(f"model {remark}")
     yield f"{'':{digits}}  {'time s':>10} {'memory MB':>11}  case"
+    left_out: dict[tuple[str, str], tuple[int, str]] = {}
     for index in range(matrix.count):
-        yield f"{index + 1:>{digits},}  {_case(matrix.cell(index))}"
+        cell = matrix.cell(index)
+        if cell.status == "on":
+            yield f"{index + 1:>{digits},}  {_case(cell)}"
+            continue
+        why = "without a device" if cell.status == "missing" else cell.status, cell.reason
+        amount, first = left_out.get(why, (0, f"{index + 1:,} {cell.config.name}"))
+        left_out[why] = amount + 1, first
+    for (word, reason), (amount, first) in left_out.items():
+        such_as = "," if amount == 1 else ", such as"
+        yield clean(f"{count(amount, 'case')} {word}{such_as} {first}{reason and f': {reason}'}")
     totals = matrix.totals()
     yield totals_text(totals, sweep, SIGNS)
     if basis := basis_text(totals):
@@ -56,7 +70,7 @@ def planned(
         rounds=sweep.measure.rounds,
         cases=tuple(_planned_case(matrix.cell(index), index + 1) for index in range(matrix.count)),
         to_measure=totals.on,
-        seconds=None if totals.on and totals.unknown == totals.on else totals.seconds,
+        seconds=None if totals.on and totals.unknown == totals.on else min(totals.seconds, sweep.ends_s),
         further_s=further_s(totals, sweep),
         unknown=totals.unknown,
         sessions=totals.sessions,
@@ -80,11 +94,6 @@ def _planned_case(cell: GridCase, number: int) -> PlannedCaseJson:
 
 
 def _case(cell: GridCase) -> str:
-    if cell.status == "off":
-        return f"{'off':>10} {'':>11}  {cell.config.name}"
-    if cell.status in ("skipped", "missing"):
-        word = "no device" if cell.status == "missing" else "skipped"
-        return f"{word:>10} {'':>11}  {cell.config.name}: {cell.reason}"
     figures = f"{time_cell(cell.prediction, SIGNS):>11}{memory_cell(cell.prediction, SIGNS):>12}"
     ran_out = ": ran out of memory in an earlier session" if cell.prediction and cell.prediction.ran_out else ""
     return f"{figures} {cell.config.name}{ran_out}"

@@ -20,10 +20,6 @@ LOCKED = end(environment=Environment(throttle=("app_clocks", "sw_power_cap"), **
 QUIET = end(environment=Environment(processors=2, others_cpu_percent=3.0))
 
 
-def test_single_round_ends_the_case_unchanged() -> None:
-    assert Rounds(Measure()).ended(HOT, 0) is HOT
-
-
 def test_last_round_combines_all_rounds() -> None:
     rounds = Rounds(Measure(rounds=3))
     peaks = (300.0, 500.0, 400.0)
@@ -46,12 +42,6 @@ def test_last_round_combines_all_rounds() -> None:
         ("random weights", "throttled: sw_thermal, in 1 of 3 rounds"),
         "stop 2",
     )
-
-
-def test_failed_round_ends_the_case() -> None:
-    rounds = Rounds(Measure(rounds=3))
-    failed = end(outcome="failed", reason="killed")
-    assert rounds.ended(failed, 0) is failed
 
 
 def test_throttled_case_is_retried_with_growing_pauses_up_to_a_limit() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from benchtui.engine.telemetry.gpu import cuda_presence
-from benchtui.engine.telemetry.gpu import torch_build as build_module
+from benchtui.engine.telemetry.gpu import open as build_module
 from benchtui.engine.telemetry.gpu.cuda_presence import CudaPresence, find_cuda
 from benchtui.engine.telemetry.gpu.reader import GpusUnavailable
 from benchtui.sessions.payloads import Gpu

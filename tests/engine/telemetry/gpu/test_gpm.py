@@ -38,11 +38,6 @@ def test_each_sample_has_the_means_since_the_one_before(with_gpus: Callable[...,
     assert first[0]["absent"] == second[1]["absent"] == {}
 
 
-def test_first_sample_has_no_mean_yet(with_gpus: Callable[..., Any]) -> None:
-    (sample,) = with_gpus("result = open_nvml().sample()", FAKE_NVML_GPUS="1")
-    assert set(activity(sample).values()) == {None} and sample["absent"] == {}
-
-
 @pytest.mark.parametrize(
     ("settings", "reason"),
     [

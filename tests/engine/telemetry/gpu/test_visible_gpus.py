@@ -1,6 +1,6 @@
 import pytest
 
-from benchtui.engine.telemetry.gpu.visible_gpus import visible_gpus
+from benchtui.engine.telemetry.gpu.cuda_presence import visible_gpus
 from benchtui.sessions.payloads import Gpu
 
 GPUS = tuple(Gpu(index=index, name="H200", uuid=f"GPU-{letter}0") for index, letter in enumerate("abc"))

@@ -1,6 +1,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import psutil
 import pytest
 
 from benchtui.engine.telemetry.neighbors import idle, processes, run_delay
@@ -31,7 +32,7 @@ def observed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Idle]]:
             return lambda *_: (first, second)[now[0]]
 
         monkeypatch.setattr(idle, "usable_processors", lambda: usable)
-        monkeypatch.setattr(idle.psutil, "cpu_count", lambda: 64)
+        monkeypatch.setattr(psutil, "cpu_count", lambda: 64)
         monkeypatch.setattr(idle, "monotonic", at(50.0, 50.0 + span_s))
         monkeypatch.setattr(idle, "busy_s", at(1000.0, None if busy_s is None else 1000.0 + busy_s))
         monkeypatch.setattr(idle, "stolen_s", at(7.0, None if stolen_s is None else 7.0 + stolen_s))

@@ -5,7 +5,7 @@ import sys
 import pytest
 import torch
 
-from benchtui.engine.worker.explain.profiling import diagnostic_modes
+from benchtui.engine.worker.environment import diagnostic_modes
 
 
 def test_modes_are_named_while_they_are_on(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,10 +10,9 @@ from mmap import mmap
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from benchtui.engine.worker.explain import host_use
-from benchtui.engine.worker.explain.host_use import IO, HostWatch, _Stretch
+from benchtui.engine.worker.explain.host_use import IO, HostWatch, between
 from benchtui.sessions.profiles import HostUse
 
 
@@ -38,12 +37,13 @@ def used(steps_s: tuple[float, ...], reading_s: float = 0.0) -> HostUse:
     watch = HostWatch()
     clock, reading = watch._clocks(), watch._others()
     for step_s in steps_s:
-        clocks = [replace(clock, at_s=at_s, main_s=at_s) for at_s in (0.0, 4 * step_s)]
+        clocks = [clock._replace(at_s=at_s, main_s=at_s) for at_s in (0.0, 4 * step_s)]
         readings = [
-            replace(reading, at_s=at_s, children_s=at_s, processors_s=2 * at_s)
+            reading._replace(at_s=at_s, children_s=at_s, processors_s=2 * at_s)
             for at_s in (0.0, 4 * (step_s + reading_s))
         ]
-        watch._stretches.append(_Stretch(4, (clocks[0], clocks[1]), (readings[0], readings[1])))
+        stretch = between(4, (clocks[0], clocks[1]), (readings[0], readings[1]), (None, None))
+        watch._stretches.append(stretch)
     return watch.use()
 
 

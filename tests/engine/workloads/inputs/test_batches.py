@@ -74,19 +74,6 @@ def test_compiled_network_gets_a_mask_with_every_batch_of_unequal_texts(
         assert ("attention_mask" in batch.inputs) is (compiled == "default")
 
 
-def test_synthetic_rows_wrap_around() -> None:
-    batches = SyntheticBatches(1000, Config(device="cpu", batch_size=100, sequence_length=4))
-    drawn = [batches.draw(nothing).inputs["input_ids"] for _ in range(3)]
-    assert torch.equal(drawn[2][56:], drawn[0][:44])  # rows 256 to 299 are rows 0 to 43
-
-
-def test_rewound_rows_begin_at_the_first() -> None:
-    batches = SyntheticBatches(1000, Config(device="cpu", batch_size=100, sequence_length=4))
-    first, _ = batches.draw(nothing), batches.draw(nothing)
-    batches.rewind()
-    assert torch.equal(batches.draw(nothing).inputs["input_ids"], first.inputs["input_ids"])
-
-
 def test_rewound_texts_begin_at_the_first(tiny_gpt2: Path, tmp_path: Path) -> None:
     (tmp_path / "three.txt").write_text("good film\nbad film\nno film\n")
     config = Config(device="cpu", batch_size=2, sequence_length=8)

@@ -17,7 +17,7 @@ from .cases import (
 )
 from .columns import check_rows
 from .reader import Claim, Reader
-from .report_text import NUMBER, Part, Rows, parse_number
+from .report_text import NUMBER, Part, Rows, parse_number, rounds_to
 
 NAMES = {name.replace("_", " "): name for name in (*OPTIONS, "batch_size")} | {
     "compiling": "compile",
@@ -88,11 +88,12 @@ def _words(claim: Claim, option: str, base: Row, new: Row) -> set[str]:
 
 def _check_effect(claim: Claim, row: dict[str, str], option: str, pairs: Pairs) -> None:
     ratios = [claim.facts.throughput(*pair) for pair in pairs]
-    values = [ratio.value for ratio in ratios if not ratio.next_to_a_neighbor] or [
-        each.value for each in ratios
-    ]
-    _require_ends(claim, row["Throughput (×)"], min(values), max(values), "throughput")
-    _require_ends(claim, row["Time per sample (%)"], 100 / max(values) - 100, 100 / min(values) - 100, "time")
+    values = [ratio.value for ratio in ratios if not ratio.next_to_a_neighbor]
+    claim.require(("Throughput (×)" in row) is bool(values), "a ratio next to a neighbor")
+    if values and "Throughput (×)" in row:
+        low, high = min(values), max(values)
+        _require_ends(claim, row["Throughput (×)"], low, high, "throughput")
+        _require_ends(claim, row["Time per sample (%)"], 100 / high - 100, 100 / low - 100, "time")
     tally = re.findall(r"([\d,]+) ([A-Za-z ]+?)(?=, \d| and \d|$)", row["Verdicts"])
     counts = {word: parse_number(amount) for amount, word in tally}
     allowed = [_words(claim, option, *pair) for pair in pairs]
@@ -162,8 +163,9 @@ def check_option_pairs(reader: Reader, part: Part, rows: Rows) -> None:
             continue
         latency = reader.facts.latency(base, new)
         claim.require(row["Against"] == str(base[option]), f"the base has {base[option]}")
-        claim.require_value(row["Throughput (×)"], reader.facts.throughput(base, new).value, "throughput")
-        claim.require_value(row["Step (×)"], latency.value, "the step")
+        for title, ratio in (("Throughput (×)", reader.facts.throughput(base, new)), ("Step (×)", latency)):
+            claim.require((title in row) is not ratio.next_to_a_neighbor, "a ratio next to a neighbor")
+            claim.require(title not in row or rounds_to(row[title], ratio.value), f"{title} is {ratio.value}")
         word = row.get("Verdict", "").partition(":")[0]
         claim.require(not word or word in latency.words, f"the verdict is {latency.words}")
         states = {APPLIED[state] for state in pair_applied_states(base, new, option)}

@@ -9,18 +9,11 @@ from benchtui.sessions.report.sections.method import method, options
 from benchtui.sessions.stats.results import measured
 from benchtui.sessions.sweep import Axes, Measure, Sweep
 
-DRAWN = Data(dataset="synthetic", samples=64)
-
 
 def facts(bench: Any, sweep: Sweep, data: Data | None = None) -> dict[str, str]:
     case = bench.case(1, 4.0, sequence_length=16, prepared={"data": data} if data else {})
     session = bench.session(case, sweep=sweep)
     return dict(method(session, measured(session)))
-
-
-def test_method_describes_text_with_its_length(bench: Any) -> None:
-    text = facts(bench, Sweep(name="a", model="tiny"), Data(dataset="sample", samples=64))["Text"]
-    assert text == "sample (64 samples), truncated and padded to 16 tokens"
 
 
 @pytest.mark.parametrize(
@@ -54,15 +47,6 @@ def test_truncation_of_each_length_is_reported(bench: Any) -> None:
         "imdb (64 samples), truncated and padded to 32 tokens (100 % of the texts are longer)"
         " and 128 tokens (25.0 % of the texts are longer)"
     )
-
-
-def test_synthetic_rows_are_full_and_not_truncated(bench: Any) -> None:
-    text = facts(bench, Sweep(name="a", model="tiny", dataset="synthetic"), DRAWN)["Text"]
-    assert text == "synthetic (64 samples), every row of 16 tokens"
-
-
-def test_text_of_a_custom_step_is_unknown(bench: Any) -> None:
-    assert "Text" not in facts(bench, Sweep(name="a", model="tiny", task="step.py:make"))
 
 
 def test_minimum_times_are_part_of_the_rules_on_a_gpu(bench: Any) -> None:

@@ -70,8 +70,3 @@ def test_cases_spread_over_unlike_nodes_cause_a_warning(bench: Any) -> None:
     text = full_report(session)
     assert "> - **Different nodes**: cases ran on 2 nodes that differ in CPU count" in text
     assert "| cpu fp32 compile=off bs=2 seq=128 | two " in text
-
-
-def test_single_machine_session_has_no_node_sections(bench: Any) -> None:
-    text = full_report(bench.session(bench.case(1, ms=10.0)))
-    assert "Node" not in text and "### Machine" not in text

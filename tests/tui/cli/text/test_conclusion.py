@@ -8,7 +8,7 @@ from benchtui.sessions.library import paths
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
-from benchtui.tui.cli.text.conclusion import document, lines
+from benchtui.tui.cli.text.conclusion import lines
 from benchtui.tui.cli.text.output import WIDTH
 
 
@@ -55,23 +55,3 @@ def test_works_are_named_and_counted_beyond_the_first(make_story: Any, tmp_path:
     said = answer(story.path)
     assert said[0].startswith("run at 16 tokens cuda:0 fp32 bs=1: ")
     assert f"and 1 more: benchtui optimal {story.path}" in said
-
-
-def test_each_work_names_its_next_best_case(make_story: Any, tmp_path: Path) -> None:
-    story = make_story(tmp_path / "s.json").begin(batch_sizes=(1, 2), sequence_length=(16, 32))
-    for case in range(4):
-        story.case(case)
-    story.end().close()
-    assert len([line for line in answer(story.path) if line.startswith("  next best ")]) == 2
-
-
-def test_json_has_the_facts_and_the_lines(make_story: Any, tmp_path: Path) -> None:
-    story = make_story(tmp_path / "s.json").begin(batch_sizes=(1, 2), rounds=3)
-    story.case(0, 10.0, rounds=3).case(1, 15.0, rounds=3).end().close()
-    session = Session.load(story.path)
-    record = document(session, conclude(session), story.path)
-    (work,) = record.works
-    assert (record.outcome, record.states, record.text) == ("completed", {"ok": 2}, tuple(answer(story.path)))
-    assert work.decided and work.decision.best is not None and work.decision.best.case == 1
-    assert work.baseline is not None and work.baseline.case == 0
-    assert work.against_baseline is not None and work.against_baseline.verdict == "FASTER"

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.payloads import Gpu, Host
 from benchtui.sessions.state.session import Session
 from benchtui.tui.cli.text import progress
 
@@ -42,21 +41,6 @@ def test_further_rounds_are_announced_and_settled_cases_say_so(story: Any) -> No
     assert any(line.endswith("seq=128, round 2") for line in said)
     assert said[-2].startswith("      0.8 s  [1/2]") and "not measured further" not in said[-2]
     assert said[-1].endswith("not measured further: 2.1x slower, sure") and "n 20 " in said[-1]
-
-
-def test_equal_gpus_are_counted() -> None:
-    gpus = tuple(Gpu(index=index, name="Test GPU") for index in range(8))
-    assert (
-        progress._machine_text(Host(hostname="box", cpu_count=1, gpus=gpus))
-        == "on box, 1 processor, 8 x Test GPU"
-    )
-
-
-def test_lines_start_at_the_given_time(story: Any) -> None:
-    story.begin().case(0).wait(9.0).case(1).end()
-    assert any("[1/3]" in line for line in lines(story.path))
-    later = lines(story.path, begin_s=progress.session_time_of(story.path, "case 2"))
-    assert "starts: cuda:0 fp32 compile=off bs=2" in later[0] and "[2/3]" in later[1]
 
 
 def test_lines_are_paced_by_the_replay_speed(story: Any, monkeypatch: pytest.MonkeyPatch) -> None:

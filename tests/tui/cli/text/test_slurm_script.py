@@ -59,14 +59,6 @@ def test_options_of_sbatch_are_passed_with_their_values_quoted() -> None:
     ]
 
 
-def test_sbatch_options_come_before_any_command() -> None:
-    lines = script(FULL).splitlines()
-    assert lines[0] == "#!/bin/bash"
-    commands = [number for number, line in enumerate(lines) if line and not line.startswith("#")]
-    last = max(number for number, line in enumerate(lines) if line.startswith("#SBATCH"))
-    assert last < commands[0]
-
-
 def test_sweep_argument_is_passed_unchanged() -> None:
     named = replace(PLAIN, sweep=("/home/ada/my sweep.toml", "--set", "batch_size=1..8*2"))
     wanted = """benchtui run '/home/ada/my sweep.toml' --set 'batch_size=1..8*2' --output "$session" &"""
@@ -95,12 +87,6 @@ def test_ray_is_started_only_for_several_nodes() -> None:
         several.index("ray start --head") < several.index("ray start --address") < several.index("benchtui run")
     )
     assert "quick --set run.executor=ray --set run.address=auto --set run.lost=repeat --output" in several
-
-
-@pytest.mark.parametrize("batch", VARIANTS, ids=range(len(VARIANTS)))
-def test_script_is_valid_bash(batch: BatchJob) -> None:
-    done = subprocess.run(["bash", "-n"], input=script(batch), text=True, capture_output=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("batch", VARIANTS, ids=range(len(VARIANTS)))

@@ -1,4 +1,4 @@
-from benchtui.engine.supervisor.waits.machine_loads import MachineLoads
+from benchtui.engine.supervisor.waits import MachineLoads
 from benchtui.sessions.events import Telemetry
 from benchtui.sessions.payloads import GpuReadings, HostReadings
 

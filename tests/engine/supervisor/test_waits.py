@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from benchtui.engine.executor import Node
 from benchtui.engine.supervisor.rounds import further
-from benchtui.engine.supervisor.waits.waits import Wait, Waits
+from benchtui.engine.supervisor.waits import Waits
 from benchtui.sessions.advice.race import RacePlan
 from benchtui.sessions.events import CasePrepared, CaseRepeated, CaseStarted, Message, Telemetry, Waiting
 from benchtui.sessions.journal.reader import read
@@ -189,15 +189,6 @@ def test_case_starts_anyway_on_a_gpu_that_stays_hot(begin: Callable[..., Stage])
     )
 
 
-def test_case_that_waits_for_a_cooler_gpu_can_be_skipped(begin: Callable[..., Stage]) -> None:
-    here = begin(**COOL | {"axes": Axes(device=("cuda:0",), batch_size=(1, 2))})
-    here.wait(1.0, temperature_c=80.0)
-    here.finish(QUIET)
-    here.sweep.scheduler.end(1, "skipped", "skipped by the user")
-    assert not here.sweep.scheduler.advance()
-    assert here.sweep.outcomes()[1] == ("skipped", "skipped by the user")
-
-
 def test_cases_on_a_cpu_do_not_wait_for_a_cooler_gpu(begin: Callable[..., Stage]) -> None:
     here = begin(run=Run(wait_below_c=60.0), axes=Axes(batch_size=(1, 2)))
     here.wait(1.0, temperature_c=80.0)
@@ -287,15 +278,6 @@ def test_paused_turns_wait_without_ever_being_due(taking_turns: Callable[..., St
     assert here.sweep.scheduler.left_s is None
     here.sweep.scheduler.queue.paused = False
     assert here.wait(0.5) and here.starts == 6
-
-
-@pytest.mark.parametrize(
-    ("now_s", "left_s"), [(10.0, 0.5), (69.0, 0.5), (69.75, 0.25), (70.0, 0.0), (80.0, 0.0)]
-)
-def test_checks_of_a_wait_are_half_a_second_apart(now_s: float, left_s: float) -> None:
-    wait = Wait("quiet", 10.0, 60.0, bool)
-    assert wait.left_s(now_s) == left_s
-    assert wait.is_over(now_s) is (left_s == 0)
 
 
 def test_time_for_waits_grows_from_the_start_of_the_engine(

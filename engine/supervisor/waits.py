@@ -4,18 +4,23 @@ A case measured next to neighbors is repeated once the machine has been quiet fo
 of an engine together take at most one limit and a quarter of the time since it started: a neighbor that never
 leaves lengthens a sweep by no more than a third and one limit. A wait for a cooler GPU has only its own limit,
 since the user asked for one before every case.
+
+Disturbed rounds by turns can't be repeated case by case. They don't count, so the plan asks for further ones,
+which start once the machine is quiet again.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from math import inf
+from statistics import fmean
 
 import msgspec
 
 from benchtui.engine.executor import Node
 from benchtui.engine.supervisor.case_queue import ScheduledRound
-from benchtui.engine.supervisor.waits.machine_loads import QUIET_S, MachineLoads
-from benchtui.sessions.events import CasePrepared, Message, Waiting
-from benchtui.sessions.payloads import Environment
+from benchtui.engine.supervisor.rounds.policy import Retry
+from benchtui.sessions.events import CaseFinished, CasePrepared, Message, Telemetry, Waiting
+from benchtui.sessions.payloads import Environment, GpuReadings
 from benchtui.sessions.stats.disturbance import IDLE_GPU_PERCENT, gpu_sharers, is_noisy
 from benchtui.sessions.sweep import Run
 from benchtui.sessions.sweep.model import WAIT_FOR_QUIET_S
@@ -24,6 +29,53 @@ CHECK_S = 0.5
 """Seconds between two checks of what a case waits for. No more readings arrive."""
 SHARE_OF_SESSION = 0.25
 """Share of the time since the engine started that all waits for quiet may take, beyond one limit."""
+QUIET_S = 2.0
+"""Seconds over which a machine has to be quiet. Neighbors often pause for less."""
+_MOST_SAMPLES = 64
+
+Reading = tuple[float, float]
+"""Session time, and the value at that time."""
+
+
+class MachineLoads:
+    """Newest readings by machine. Filled by the samplers' threads and read by the engine's loop."""
+
+    def __init__(self) -> None:
+        self._others: dict[str | None, deque[Reading]] = {}
+        self._gpus: dict[tuple[str | None, int, str], Reading] = {}
+
+    def add(self, event: Telemetry) -> None:
+        """Add the readings of an event."""
+        others = self._others.setdefault(event.node, deque(maxlen=_MOST_SAMPLES))
+        others.extend(_known(event.at_s, event.host.others_cpu_percent))
+        for gpu in event.gpus:
+            for name in ("utilization_percent", "temperature_c"):
+                self._add_newest(event, gpu, name)
+
+    def _add_newest(self, event: Telemetry, gpu: GpuReadings, name: str) -> None:
+        if readings := _known(event.at_s, getattr(gpu, name)):
+            self._gpus[event.node, gpu.index, name] = readings[-1]
+
+    def others_percent(self, node: str | None, since_s: float) -> float | None:
+        """Return the CPU use of others over the newest ``QUIET_S``; None until that has passed since a time."""
+        readings = [reading for reading in list(self._others.get(node, ())) if reading[0] >= since_s]
+        if not readings or readings[-1][0] - since_s < QUIET_S:
+            return None
+        return fmean(percent for at_s, percent in readings if at_s > readings[-1][0] - QUIET_S)
+
+    def gpu_percent(self, node: str | None, index: int, since_s: float) -> float | None:
+        """Return the newest utilization of a GPU; None if there is none later than ``QUIET_S`` after a time."""
+        reading = self._gpus.get((node, index, "utilization_percent"))
+        return reading[1] if reading and reading[0] >= since_s + QUIET_S else None
+
+    def temperature_c(self, node: str | None, index: int) -> float | None:
+        """Return the newest temperature of a GPU; None if it can't be read."""
+        reading = self._gpus.get((node, index, "temperature_c"))
+        return reading[1] if reading else None
+
+
+def _known(at_s: list[float], column: list[float | None]) -> list[Reading]:
+    return [(at, value) for at, value in zip(at_s, column, strict=False) if value is not None]
 
 
 class Wait(msgspec.Struct, frozen=True):
@@ -137,3 +189,52 @@ class Waits:
         gpus = [gpu.index for gpu in self._hosts[scheduled.node].gpus] if index is None else [index]
         readings = (self._loads.temperature_c(scheduled.node, gpu) for gpu in gpus)
         return max((celsius for celsius in readings if celsius is not None), default=0.0)
+
+
+class WaitBetweenTurns:
+    """Wait before further rounds by turns, because the newest ones were disturbed."""
+
+    def __init__(self, waits: Waits) -> None:
+        self._waits = waits
+        self._disturbed: tuple[ScheduledRound, Retry] | None = None
+        """A disturbed one of the newest rounds by turns, and how it would be repeated on its own."""
+        self._seen = Environment()
+        """Environment of that round."""
+        self._wait: Wait | None = None
+
+    @property
+    def going_on(self) -> bool:
+        """Whether it has begun, and not ended yet."""
+        return self._wait is not None
+
+    def left_s(self, now_s: float) -> float | None:
+        """Return the seconds until the next check; None while there is no wait."""
+        return self._wait.left_s(now_s) if self._wait else None
+
+    def note(self, scheduled: ScheduledRound, ended: CaseFinished, retry: Retry | None) -> None:
+        """Remember a round by turns that was measured next to neighbors."""
+        if retry and retry.quiet:
+            self._disturbed, self._seen = (scheduled, retry), ended.environment or Environment()
+
+    def begin(self, now_s: float) -> Iterator[Message | Waiting]:
+        """Begin to wait if the newest rounds by turns were disturbed, and if time for waits is left."""
+        if self._disturbed is None:
+            return
+        scheduled, retry = self._disturbed
+        self._wait = self._waits.quiet(scheduled, self._seen, now_s)
+        if self._wait:
+            yield from self._wait.announced(scheduled, retry.reason)
+        else:
+            self._disturbed = None
+
+    def end(self, now_s: float) -> Iterator[Message]:
+        """End the wait if the machine is quiet, or the time for it is over."""
+        wait, disturbed = self._wait, self._disturbed
+        if wait is None or disturbed is None:
+            return
+        met = wait.is_met()
+        if met or wait.is_over(now_s):
+            self._waits.spend(wait, now_s)
+            self._wait = self._disturbed = None
+            if not met:
+                yield wait.timed_out(disturbed[0], "measuring anyway", now_s)

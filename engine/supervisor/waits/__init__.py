@@ -1,1 +1,0 @@
-"""Waits before a case is measured: for a quiet machine, and for a cooler GPU."""
