@@ -98,6 +98,8 @@ def run(
     a case failed or none was measured, 2 for invalid usage or input, 3 with --strict if a device was missing,
     130 if interrupted.
     """
+    if options["resumed"] is None and (options["retry_failed"] or options["anyway"]):
+        raise click.UsageError("--retry-failed and --anyway require --resume SESSION")
     if no_cache:
         os.environ[artifacts.VARIABLE] = artifacts.OFF  # the engine and its workers inherit it
     if into is None:
@@ -204,8 +206,6 @@ def _start_or_resume(
 ) -> "Engine | None":
     """Start the requested engine; None if the session to resume has no case left."""
     if options["resumed"] is None:
-        if options["retry_failed"] or options["anyway"]:
-            raise click.UsageError("--retry-failed and --anyway require --resume SESSION")
         loaded = _requested(sweep, overrides, options)
         return start_engine(loaded, session_path, overrides, trust=options["trust"], wait=options["wait"])
     if sweep or overrides or session_path or options["optimal_from"] or options["budget_s"]:
