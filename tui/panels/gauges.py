@@ -171,10 +171,10 @@ def _barred(gauge: Gauge, host: Machine, symbols: Symbols) -> list[Span]:
 
 
 def _worker(host: Machine) -> tuple[Span, ...]:
-    """Return CPU and memory of the worker in words."""
+    """Return CPU and memory of the worker in words; nothing while there is none."""
     cpu, rss = (host.gauge(label) for label in ("worker CPU", "worker RSS"))
-    read = cpu and rss and any(map(str.isdigit, cpu.value)) and rss.past
-    return ((f"worker {cpu.value} CPU, {rss.value} RSS", "plain"),) if cpu and rss and read else ()
+    shown = cpu and rss and cpu.known and rss.known
+    return ((f"worker {cpu.value} CPU, {rss.value} RSS", "plain"),) if shown and cpu and rss else ()
 
 
 def _lone_host(machines: Machines, width: int, symbols: Symbols) -> list[Line]:
