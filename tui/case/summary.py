@@ -19,7 +19,7 @@ from benchtui.tui.case.actual_options import actual_options
 from benchtui.tui.case.distribution import percentiles
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.listing import heading, pipe_table
-from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, hanging, line
+from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, labeled, line
 from benchtui.tui.model.case_rows import parts_of
 from benchtui.tui.panels.case_panel import part_table
 from benchtui.tui.table.case_names import case_name
@@ -114,13 +114,7 @@ def _join_sections(sections: Sections) -> list[Line]:
 
 
 def _table(facts: Facts, width: int) -> list[Line]:
-    """Render labels and values, one per row. Long values are wrapped, never truncated."""
-    size = max((len(label) for label, _ in facts), default=0)
-    return [
-        row
-        for label, value in facts
-        for row in hanging((f"  {format.clean(label):<{size}}   ", "muted"), format.clean(value), width)
-    ]
+    return labeled([(format.clean(label), format.clean(value)) for label, value in facts], width)
 
 
 def _non_empty(*facts: tuple[str, object]) -> Facts:

@@ -13,7 +13,7 @@ from textual.widgets import Input
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.tui.monitor.requests import EngineRequests, Request
 from benchtui.tui.widgets.completion import Completer, path_completer
-from benchtui.tui.widgets.input_field import LineInput
+from benchtui.tui.widgets.input_field import TextInput
 
 if TYPE_CHECKING:
     from benchtui.tui.model.table_order import TableOrder
@@ -90,8 +90,10 @@ def error_handler(
     return apply
 
 
-class PromptInput(LineInput):
+class PromptInput(TextInput):
     """Input field of an open prompt, at the bottom of the screen."""
+
+    DEFAULT_CSS = "PromptInput { margin: 0 1; }"
 
     def __init__(self, monitor: Monitor, prompt: TextPrompt) -> None:
         super().__init__(prompt.value)
@@ -117,7 +119,7 @@ class PromptInput(LineInput):
         else:
             _close(self._monitor, self)
 
-    def on_text_input_completed(self, event: LineInput.Completed) -> None:
+    def on_text_input_completed(self, event: TextInput.Completed) -> None:
         """Show how the text may continue."""
         event.stop()
         if event.options:

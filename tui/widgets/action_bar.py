@@ -104,9 +104,7 @@ class ActionBar(Vertical):
         """Create the message panel, and the input field that replaces it."""
         with Horizontal(id="typing"):
             yield Panel(_word, self._symbols, id="asked")
-            field = TextInput(compact=True, select_on_focus=False, id="field")
-            field.cursor_blink = False
-            yield field
+            yield TextInput(id="field")
         yield Panel(log_lines, self._symbols, id="log")
 
     @property
