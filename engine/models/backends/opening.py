@@ -25,7 +25,7 @@ from benchtui.engine.models.backends.aot_inductor import AotInductor
 from benchtui.engine.models.backends.base import Backend, Loaded, Request
 from benchtui.engine.models.backends.onnx_runtime import TENSORRT, OnnxRuntime
 from benchtui.engine.models.backends.open_vino import OpenVino
-from benchtui.sessions.errors import CaseSkippedError
+from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
 from benchtui.sessions.library.artifacts import About
 from benchtui.sessions.payloads import Artifact, Effective
 from benchtui.sessions.sweep import Config
@@ -82,7 +82,13 @@ class Opened:
         )
 
     def __call__(self, **inputs: object) -> SimpleNamespace:
-        """Run the network. Options of transformers' call were applied when it was exported."""
+        """Run the network. Options of transformers' call were applied when it was exported.
+
+        Raises BenchtuiError if it was exported with other inputs, which it would miss or ignore.
+        """
+        given = {name for name, value in inputs.items() if isinstance(value, torch.Tensor)}
+        if given != set(self._names):
+            raise BenchtuiError(f"exported with {', '.join(self._names)}; called with {', '.join(given)}")
         result = self.run(tuple(inputs[name] for name in self._names))  # type: ignore[misc]
         return SimpleNamespace(**{self._output: result})
 

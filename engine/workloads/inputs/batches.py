@@ -73,7 +73,8 @@ class TextBatches(Batches):
             "max_length": config.sequence_length,
             "return_tensors": None if self._packed else "pt",
         }
-        self._masks_full_rows = config.compile != "off" and self._may_pad(config)
+        traced = config.compile != "off" or config.backend != "torch"
+        self._masks_full_rows = traced and self._may_pad(config)
         checked = texts.texts[:CHECKED_TEXTS]
         self.data = Data(
             dataset=texts.name,
@@ -88,7 +89,8 @@ class TextBatches(Batches):
     def draw(self, lap: Lap) -> Batch:
         """Tokenize the next texts. This is a timed part of the step.
 
-        A compiled network gets a mask with every batch if any may be padded. Otherwise it would be recompiled.
+        A compiled or exported network gets a mask with every batch if any may be padded. Otherwise it would be
+        recompiled, or run without the input that it was exported with.
         """
         inputs = dict(self._tokenizer(list(islice(self._next_texts, self._batch_size)), **self._options))
         if self._packed:

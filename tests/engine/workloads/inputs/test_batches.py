@@ -62,16 +62,19 @@ def test_texts_that_are_longer_than_a_row_are_counted(tiny_gpt2: Path, tmp_path:
     assert {data.checked for data in counts.values()} == {4}
 
 
-def test_compiled_network_gets_a_mask_with_every_batch_of_unequal_texts(
-    tiny_gpt2: Path, tmp_path: Path
+@pytest.mark.parametrize(
+    ("options", "masked"),
+    [({}, False), ({"compile": "default"}, True), ({"backend": "aoti"}, True), ({"backend": "openvino"}, True)],
+)
+def test_compiled_or_exported_network_gets_a_mask_with_every_batch_of_unequal_texts(
+    tiny_gpt2: Path, tmp_path: Path, options: dict[str, str], masked: bool
 ) -> None:
     (tmp_path / "two.txt").write_text("good film once more\ngood\n")
     place = loading.locate(str(tiny_gpt2), "random")
-    for compiled in ("off", "default"):
-        config = Config(device="cpu", sequence_length=5, compile=compiled)
-        batch = TextBatches(place, str(tmp_path / "two.txt"), config, "right").draw(nothing)
-        assert bool(batch.mask.all())
-        assert ("attention_mask" in batch.inputs) is (compiled == "default")
+    config = Config(device="cpu", sequence_length=5, **options)  # type: ignore[arg-type]
+    batch = TextBatches(place, str(tmp_path / "two.txt"), config, "right").draw(nothing)
+    assert bool(batch.mask.all())
+    assert ("attention_mask" in batch.inputs) is masked
 
 
 def test_rewound_texts_begin_at_the_first(tiny_gpt2: Path, tmp_path: Path) -> None:
