@@ -56,6 +56,8 @@ class Conclusion(msgspec.Struct, frozen=True, kw_only=True):
     baseline: Result | None
     no_baseline: str
     """Why there is no baseline; empty if there is one."""
+    baseline_pending: bool
+    """Whether it has yet to be measured."""
     against_baseline: Ratio | None
     """How many times as good the best case is as the baseline; None for the baseline itself."""
     alternative: Decision | None
@@ -169,11 +171,13 @@ def conclude_work(
     if best is None:
         return None
     base = baseline_of(best.config, rows, named)
+    planned = baseline_of(best.config, session.cases, named)
     return Conclusion(
         choice=choice,
         best=best,
         baseline=base,
         no_baseline="" if base else explain_missing_baseline(best.config, session.cases, named),
+        baseline_pending=base is None and planned is not None and planned.state in ("queued", "running"),
         against_baseline=_against(base, choice, best) if base else None,
         alternative=_alternative(choice, rows, decisions),
         rivals=tuple(merged(list(choices([choice])))),

@@ -51,13 +51,16 @@ def lines(session: Session, decision: Decision) -> Iterator[str]:
     best = decision.best
     if best is None:
         yield f"no case found for {_objective_text(decision)}"
-        yield from _constraint_texts(decision)
+        yield from map(_relaxation_text, decision.relaxations)
+        if not decision.relaxations and decision.objective.constraints != NONE:
+            yield "  relaxing any single constraint is not enough"
     else:
         yield f"{_objective_text(decision)}: {best.name}: {metrics_text(best, decision)}"
         yield from _fields(session, decision)
         if marks := [mark for mark in best.case.marks if mark != SIMULATED]:
             yield from aligned("marked", ", ".join(marks))
-        yield from _listed("Pareto front of samples/s, step time and memory:", _front_texts(decision))
+        front = [f"{result.name}: {metrics_text(result, decision)}" for result in decision.front]
+        yield from _listed("Pareto front of samples/s, step time and memory:", front)
     yield from _listed(
         "excluded:", [f"{rejection.case.name}: {rejection.reason}" for rejection in decision.rejected]
     )
@@ -283,16 +286,6 @@ class _Baselines:
             return None
         own, baseline = self.of(result)
         return case_row(own.case, own, baseline)
-
-
-def _front_texts(decision: Decision) -> list[str]:
-    return [f"{result.name}: {metrics_text(result, decision)}" for result in decision.front]
-
-
-def _constraint_texts(decision: Decision) -> Iterator[str]:
-    yield from (_relaxation_text(relaxation) for relaxation in decision.relaxations)
-    if not decision.relaxations and decision.objective.constraints != NONE:
-        yield "  relaxing any single constraint is not enough"
 
 
 def _relaxation_text(relaxation: Relaxation) -> str:
