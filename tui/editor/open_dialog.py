@@ -150,7 +150,7 @@ class OpenDialog(ChoiceScreen[str]):
         """Redraw the sweeps, and why the selected one can't be opened."""
         super().show_choices()
         problem = self.items[self._chosen].problem if self.items else ""
-        self._panel("hint").show(Log(word=problem or self.ABOUT, role="warning" if problem else "muted"))
+        self._panel("hint").show(Log(word=problem, role="warning"))
 
     @on(Input.Changed)
     def _narrow(self, event: Input.Changed) -> None:
@@ -161,6 +161,6 @@ class OpenDialog(ChoiceScreen[str]):
 
     @on(Input.Submitted)
     def _open(self, event: Input.Submitted) -> None:
-        """If no name matches, use the text as a path. Textual calls the base's handler as well."""
+        """Use the text as a path if no name matches. Textual calls the base's handler as well."""
         if (text := event.value.strip()) and not self.items:
             self.dismiss(str(self._app_context.folder / Path(text).expanduser()))

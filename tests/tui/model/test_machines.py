@@ -228,7 +228,7 @@ def test_a_worker_that_is_gone_is_not_named_next_to_gpus(symbols: Symbols) -> No
         *_, host = gauge_lines(machines_of(session, symbols, NAME), 160, 3, symbols)
         return "".join(text for text, _ in host)
 
-    assert "worker 99% CPU, 500 MB RSS" in host_row()
+    assert "worker 99% CPU, 477 MiB RSS" in host_row()
     gone = HostReadings(worker_cpu_percent=[None], worker_rss_mb=[None])
     session.apply(Telemetry(t=6.0, at_s=[6.0], host=gone))
     assert "worker" not in host_row()
