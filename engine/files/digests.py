@@ -4,32 +4,25 @@ The worker computes them once it has loaded these files. The supervisor, which n
 them again before it resumes a session, reruns a case or profiles one.
 """
 
-import hashlib
 import os
 import sys
 import sysconfig
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import IO
 
 from benchtui.engine.files.model_location import locate
-from benchtui.sessions.files.input_file import open_plain
 from benchtui.sessions.payloads import Data
 from benchtui.sessions.state.file_names import DATASET, DRAFT_PREFIX, WEIGHTS, is_model_name
+from benchtui.sessions.stored_models.file_digests import (
+    MOST_FILES,
+    combined_digest,
+    file_digest,
+    files_matching,
+    weights_digest,
+)
 from benchtui.sessions.stored_models.measurable import PROCESSORS
 from benchtui.sessions.sweep import SAMPLE, SYNTHETIC, Config, Sweep, custom_task
-
-DIGITS = 16
-"""Recorded hexadecimal digits of a SHA-256."""
-WHOLE_BYTES = 2**24
-"""Largest file that is read in full, in bytes."""
-START_BYTES = 2**20
-"""Bytes read from the start of a larger file: safetensors has the names and shapes of all tensors there."""
-SAMPLES, SAMPLE_BYTES = 64, 4096
-"""Samples read from the rest of a larger file, evenly spaced, and the size of each."""
-MOST_FILES = 1000
-"""Maximum number of modules, or of files in a folder, to compute digests for."""
 
 _CONFIGURATION = ("config.json", "generation_config.json")
 _TOKENIZER = (
@@ -43,8 +36,6 @@ _TOKENIZER = (
     "*.model",
     "*.tiktoken",
 )
-_WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
-"""Patterns of weight files; transformers prefers the first kind."""
 _LIBRARIES = {Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
 
 
@@ -88,7 +79,7 @@ def current_files(sweep: Sweep, config: Config, names: Collection[str]) -> dict[
             if name == DATASET:
                 digests[name] = _dataset(sweep.dataset)
             elif folder is not None and _is_inside(inside):
-                digests[name] = _weights(folder) if inside == WEIGHTS else file_digest(folder / inside)
+                digests[name] = weights_digest(folder) if inside == WEIGHTS else file_digest(folder / inside)
         except OSError:  # such as a working directory that was removed
             digests[name] = None
     return digests
@@ -101,31 +92,6 @@ def _folder(name: str, sweep: Sweep, config: Config) -> Path | None:
     if name.startswith(DRAFT_PREFIX):
         return locate(config.draft, "pretrained").folder
     return locate(config.model, sweep.weights).folder
-
-
-def file_digest(path: Path) -> str | None:
-    """Return the digest of a file: of all of it, or of its size, start and samples if it is large.
-
-    None if it can't be read.
-    """
-    try:
-        with open_plain(path) as file:
-            size = os.fstat(file.fileno()).st_size
-            return _shortened(file.read() if size <= WHOLE_BYTES else _excerpt(file, size))
-    except (OSError, ValueError):
-        return None
-
-
-def _excerpt(file: IO[bytes], size: int) -> bytes:
-    parts = [str(size).encode(), file.read(START_BYTES)]
-    for sample in range(SAMPLES):
-        file.seek(START_BYTES + (size - START_BYTES - SAMPLE_BYTES) * sample // (SAMPLES - 1))
-        parts.append(file.read(SAMPLE_BYTES))
-    return b"".join(parts)
-
-
-def _shortened(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()[:DIGITS]
 
 
 def _step(file: Path, loaded: Iterable[object]) -> Iterator[tuple[str, str | None]]:
@@ -159,35 +125,18 @@ def _is_library(path: Path) -> bool:
 def _model(folder: Path | None, patterns: Iterable[str], *, weights: bool) -> Iterator[tuple[str, str | None]]:
     if folder is None:
         return
-    for path in _matching(folder, patterns):
+    for path in files_matching(folder, patterns):
         yield path.name, file_digest(path)
     if weights:
-        yield WEIGHTS, _weights(folder)
-
-
-def _weights(folder: Path) -> str | None:
-    """Return one digest of all files of weights; None if there are none."""
-    kinds = (_matching(folder, (pattern, f"{pattern}.index.json")) for pattern in _WEIGHTS)
-    return _combined(next((paths for paths in kinds if paths), []))
+        yield WEIGHTS, weights_digest(folder)
 
 
 def _dataset(dataset: str) -> str | None:
     """Return the digest of a local file, or of all files in a local folder; None for any other dataset."""
     path = Path(dataset).expanduser()
     if path.is_dir():
-        return _combined(_matching(path, ("*",)))
+        return combined_digest(files_matching(path, ("*",)))
     return file_digest(path) if path.is_file() else None
-
-
-def _matching(folder: Path, patterns: Iterable[str]) -> list[Path]:
-    """Return the files of a folder that match one of the patterns, sorted by name."""
-    paths = {path for pattern in patterns for path in folder.glob(pattern) if path.is_file()}
-    return sorted(paths)[:MOST_FILES]
-
-
-def _combined(paths: Iterable[Path]) -> str | None:
-    lines = [f"{path.name} {file_digest(path)}" for path in paths]
-    return _shortened("\n".join(lines).encode()) if lines else None
 
 
 def _is_inside(name: str) -> bool:

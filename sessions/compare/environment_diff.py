@@ -17,6 +17,7 @@ from benchtui.sessions.compare.system_facts import (
 )
 from benchtui.sessions.events import SessionStarted
 from benchtui.sessions.payloads import Host
+from benchtui.sessions.state.file_names import WEIGHTS
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import task_named
 
@@ -29,6 +30,8 @@ GROUPS = ("machine", "software", "work", "settings")
 MEMORY_SHARE = 0.01
 """Relative difference in memory size that is ignored: kernels reserve different amounts for themselves."""
 
+_PLACES = ("Model", "Configuration source", "Revision")
+"""Where a model's files are; no difference if they are the same files."""
 LIMITS = ("container_cpus", "container_memory_mb")
 """Fields of a host that are null if there is no limit. Any other null couldn't be read."""
 
@@ -55,12 +58,21 @@ def differences(sessions: Sequence[Session]) -> tuple[Difference, ...]:
     """
     facts_by_session = [_facts(session) for session in sessions]
     keys = dict.fromkeys(key for facts in facts_by_session for key in facts)
+    if len(set(map(_model_files, sessions))) == 1 and _model_files(sessions[0]):
+        for what in _PLACES:
+            keys.pop(("work", what), None)
     rows = (
         Difference(group, what, tuple(facts.get((group, what)) for facts in facts_by_session))
         for group, what in keys
     )
     differing = [row for row in (*rows, *_files(sessions)) if len(set(row.values)) > 1]
     return tuple(sorted(differing, key=lambda row: GROUPS.index(row.group)))
+
+
+def _model_files(session: Session) -> tuple[tuple[str, str], ...]:
+    """Return the digests of the files of a session's only model; empty for several, or without weights."""
+    digests = {tuple(sorted(case.prepared.files.items())) for case in session.cases if case.prepared}
+    return next((files for files in digests if WEIGHTS in dict(files)), ()) if len(digests) == 1 else ()
 
 
 def _files(sessions: Sequence[Session]) -> Iterator[Difference]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations  # array[float] can't be evaluated before Python 3.12
 
+import os
 from bisect import bisect_left, insort
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from statistics import fmean
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.estimates.eta import (
@@ -20,10 +22,14 @@ from benchtui.sessions.estimates.eta import (
     warmup_s,
 )
 from benchtui.sessions.estimates.memory import guess_mb
+from benchtui.sessions.events import CasePrepared
+from benchtui.sessions.journal.reader import Tail
 from benchtui.sessions.journal.session_file import SessionFile
 from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.file_names import WEIGHTS
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stored_models.hub_cache import stored_folder
+from benchtui.sessions.stored_models.file_digests import file_digest, weights_digest
+from benchtui.sessions.stored_models.hub_cache import CONFIG, model_place, stored_folder
 from benchtui.sessions.stored_models.stored_model import ModelShape, read_model
 from benchtui.sessions.stored_models.stored_weights import stored_parameters
 from benchtui.sessions.sweep import Config, Measure, Sweep, custom_task, task_named
@@ -32,6 +38,8 @@ NEWEST = 12
 """Number of earlier sessions to read."""
 MOST_BYTES = 64_000_000
 """Sessions larger than this are skipped."""
+MOST_HEADS, HEAD_BYTES = 20, 2**17
+"""Number of sessions of models with other names whose first bytes are read, since they may be copies."""
 
 ASSUMED_PARAMETERS = 100_000_000
 """Assumed size of a model that no session has loaded and whose weights aren't on this machine."""
@@ -80,10 +88,17 @@ class HistoryEstimator:
         self._ran_out: dict[Group, int] = {}
         """By group: the least work that ran out of memory."""
 
-    def learn(self, session: Session) -> None:
-        """Learn from the cases that a session measured."""
-        self.sessions += any(case.state in ("ok", "oom") for case in session.cases)
-        for case in session.cases:
+    def learn(self, session: Session, names: Mapping[str, str] | None = None) -> None:
+        """Learn from the cases that a session measured.
+
+        ``names`` has the models to learn about by their names in the session; None for all of them.
+        """
+        default = session.start.sweep.model
+        cases = [case for case in session.cases if names is None or (case.config.model or default) in names]
+        self.sessions += any(case.state in ("ok", "oom") for case in cases)
+        for case in cases:
+            model = case.config.model or default
+            case.config = replace(case.config, model=names[model] if names else model)
             if case.prepared is not None:
                 self.parameters = case.prepared.model.parameters or self.parameters
             if case.state == "oom":
@@ -100,6 +115,7 @@ class HistoryEstimator:
 
     def predict(self, config: Config, sweep: Sweep) -> Prediction:
         """Predict time and memory of a case."""
+        config = replace(config, model=config.model or sweep.model)
         seconds, time_basis = self._round_time(config, sweep)
         memory_mb, memory_basis = self._memory_mb(config, sweep)
         ran_out = config.size >= self._ran_out.get(same_options(config), config.size + 1)
@@ -138,33 +154,85 @@ class HistoryEstimator:
 
 
 def load_history(entries: Iterable[SessionFile], sweep: Sweep, hostname: str) -> HistoryEstimator:
-    """Learn from the newest sessions of the same model and task on this machine.
+    """Learn from the newest sessions of the same models and task on this machine, under whatever names.
 
     Simulated sessions and broken files are skipped.
     """
-    same_model = [
-        entry
-        for entry in entries
-        if entry.started.host.hostname == hostname and entry.started.sweep.model == sweep.model
-        if entry.started.simulated is None
-    ]
+    here = (entry for entry in entries if entry.started.host.hostname == hostname)
+    measured = [entry for entry in here if entry.started.simulated is None]
+    same_models, task = _of_models(measured, sweep), _task_key(sweep)
     history = HistoryEstimator()
-    for entry in [entry for entry in same_model if workload_key(entry.started.sweep) == workload_key(sweep)][
-        :NEWEST
-    ]:
+    for entry, names in [pair for pair in same_models if _task_of(pair[0]) == task][:NEWEST]:
         if (session := read_session(entry.path)) is not None:
-            history.learn(session)
-    if history.parameters is None and same_model:
-        history.parameters = _parameters(read_session(same_model[0].path))
+            history.learn(session, names)
+    if history.parameters is None and same_models:
+        history.parameters = _parameters(read_session(same_models[0][0].path))
     history.learn_files(sweep.model)
     return history
 
 
+def _of_models(entries: Iterable[SessionFile], sweep: Sweep) -> list[tuple[SessionFile, dict[str, str]]]:
+    """Return the sessions that measured a sweep's models, whose names there lead to those in the sweep."""
+    wanted, task = _places(sweep), _task_key(sweep)
+    of_models, heads = [], 0
+    for entry in entries:
+        places = _places(entry.started.sweep, entry.started.folder)
+        names = {name: wanted[place] for place, name in places.items() if place in wanted}
+        if not names and heads < MOST_HEADS and _task_of(entry) == task:
+            heads += 1
+            names = _copies(entry.path, wanted.values())
+        if names:
+            of_models.append((entry, names))
+    return of_models
+
+
+def _places(sweep: Sweep, folder: str | None = None) -> dict[str, str]:
+    """Return the names of a sweep's models by what their other names share. An own step loads any, or none."""
+    models = [model for model in sweep.axes.model if model] or [sweep.model]
+    if custom_task(sweep.task):
+        return {"" if model == sweep.task else model: model for model in models}
+    return {model_place(model, folder): model for model in models}
+
+
 def workload_key(sweep: Sweep) -> tuple[object, ...]:
     """Return the properties that two sweeps must share for one to predict the other."""
-    entries = task_named(sweep.task).entries
-    task = getattr(sweep, entries) if entries else None
-    return (sweep.model, sweep.task, task, sweep.run.executor)
+    return (sweep.model, *_task_key(sweep))
+
+
+def _task_key(sweep: Sweep, folder: str | None = None) -> tuple[object, ...]:
+    """Return these properties without the model. The file of an own step may have other names."""
+    own, entries = custom_task(sweep.task), task_named(sweep.task).entries
+    task = (os.path.realpath(os.path.join(folder or "", own[0])), own[1]) if own else sweep.task
+    return (task, getattr(sweep, entries) if entries else None, sweep.run.executor)
+
+
+def _task_of(entry: SessionFile) -> tuple[object, ...]:
+    return _task_key(entry.started.sweep, entry.started.folder)
+
+
+def _copies(path: Path, models: Iterable[str]) -> dict[str, str]:
+    """Return the model that a session loaded first, if it has the files of one of these; otherwise nothing."""
+    try:
+        tail = Tail(path)
+        events = tail.read(HEAD_BYTES)
+        tail.close()
+    except BenchtuiError:
+        return {}
+    first = next((event for event in events if isinstance(event, CasePrepared)), None)
+    recorded = {name: first.files[name] for name in (CONFIG, WEIGHTS) if name in first.files} if first else {}
+    if first is None or CONFIG not in recorded:
+        return {}
+    folders = {model: folder for model in models if (folder := stored_folder(model))}
+    same = [
+        model
+        for model, folder in folders.items()
+        if all(digest == _digest(folder, name) for name, digest in recorded.items())
+    ]
+    return {first.model.name: same[0]} if same else {}
+
+
+def _digest(folder: Path, name: str) -> str | None:
+    return weights_digest(folder) if name == WEIGHTS else file_digest(folder / name)
 
 
 def read_session(path: Path) -> Session | None:

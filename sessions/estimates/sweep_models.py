@@ -17,16 +17,25 @@ _ON = {"1", "on", "yes", "true"}
 
 
 def require_models(sweep: Sweep) -> None:
-    """Require that each model can be loaded, or may be on the hub. Raises BenchtuiError naming the first other.
+    """Require that each model, or the user's step, can be loaded, or may be on the hub.
+
+    Raises BenchtuiError naming the first other.
 
     The nodes of a cluster have files of their own.
     """
     if sweep.run.executor == "local" and (missing := missing_model(sweep)):
-        raise BenchtuiError(f"model {': '.join(missing)}")
+        raise BenchtuiError(f"{kind_of_work(sweep)} {': '.join(missing)}")
 
 
 def missing_model(sweep: Sweep) -> tuple[str, str] | None:
-    """Return the first model that can't be loaded, and why; None if each can, or may be on the hub."""
+    """Return the first model, or the step, that can't be loaded, and why; None if there is none.
+
+    A model that isn't here may be on the hub.
+    """
+    if own := custom_task(sweep.task):
+        from benchtui.sessions.estimates.own_step import step_problem  # parses Python, for own steps only
+
+        return (sweep.task, problem) if (problem := step_problem(*own)) else None
     for model in _models(sweep):
         if reason := missing_reason(model, stored_folder(model)) or _weights_reason(model, sweep):
             return model, reason
@@ -34,6 +43,11 @@ def missing_model(sweep: Sweep) -> tuple[str, str] | None:
         command = f"where there is a network, run: hf download {shell_word(missing[0])}"
         return missing[0], f"not in the cache of the hub, and HF_HUB_OFFLINE is set; {command}"
     return None
+
+
+def kind_of_work(sweep: Sweep) -> str:
+    """Return the entry that names what a sweep loads."""
+    return "task" if custom_task(sweep.task) else "model"
 
 
 def _weights_reason(model: str, sweep: Sweep) -> str:

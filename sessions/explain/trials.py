@@ -105,11 +105,15 @@ def chosen(session: Session, explained: Iterable[ExplainedCase], rules: Collecti
     Raises:
         BenchtuiError: If a rule has no finding with a remedy.
     """
+    explained = list(explained)
     remedies = [trial for case in explained for trial in trials(session, case)]
     names = dict.fromkeys(trial.finding.rule for trial in remedies)
     if unknown := [rule for rule in rules if rule not in names]:
-        known = ", ".join(names) or "none"
-        raise BenchtuiError(f"rule {unknown[0]!r} has no finding with a remedy here; those that have: {known}")
+        found = {finding.rule for case in explained for finding in findings(case)}
+        own = "its finding says what to change, which no option does"
+        why = own if unknown[0] in found else "found nothing here"
+        known = f"can be tried: {', '.join(names)}" if names else "no finding here can be tried"
+        raise BenchtuiError(f"rule {unknown[0]!r}: {why}; {known}")
     return [trial for trial in remedies if not trial.tried and (not rules or trial.finding.rule in rules)]
 
 

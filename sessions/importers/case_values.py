@@ -360,6 +360,7 @@ class CaseValues(msgspec.Struct):
         new = self.whole("new_tokens")
         return [
             *(f"{BY_NAME[name].prefix}{value}" for name, value in stated.items() if value != UNKNOWN),
+            f"threads={threads}" if (threads := self.whole("threads")) else "",
             f"bs={batch}" if batch else "",
             f"seq={length}" if length else "",
             f"new={new}" if new else "",

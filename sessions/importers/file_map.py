@@ -56,7 +56,8 @@ class FileMap(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     gather: bool = False
     """Whether records are steps of one case: the whole file is a row, and each of its columns a list."""
     transpose: str = ""
-    """Column with names of quantities: the whole file is one row, and its columns are ``NAME.COLUMN``."""
+    """Column with names of quantities: the whole file is one row, and its columns are ``NAME.COLUMN``. With
+    ``*`` as ``rows``, each other column is a row."""
     name: tuple[Text, ...] = ()
     """Parts of a case's name; one with an unknown column is left out, and one after ``?`` if all rows have the
     same."""
@@ -164,7 +165,7 @@ def _in_list(items: list[object], head: str, rest: str) -> object:
 def rows_of(source: Source, file_map: FileMap) -> list[Row]:
     """Return all rows of a file, each with the objects that contain it."""
     if file_map.transpose:
-        return _transposed(source, file_map.transpose)
+        return _transposed(source, file_map.transpose, by_column=file_map.rows == "*")
     if file_map.gather:
         names = dict.fromkeys(name for record in source.records for name in record.value)
         return [
@@ -175,7 +176,14 @@ def rows_of(source: Source, file_map: FileMap) -> list[Row]:
     return rows
 
 
-def _transposed(source: Source, column: str) -> list[Row]:
+def _transposed(source: Source, column: str, *, by_column: bool) -> list[Row]:
+    if by_column:
+        cells = [(str(record.value.get(column)), record.value) for record in source.records]
+        names = [name for name in source.first if name != column]
+        return [
+            Row(f"{source.path}: {name}", ({metric: of.get(name) for metric, of in cells}, {"*": name}))
+            for name in names
+        ]
     table: dict[str, object] = {}
     for record in source.records:
         rest = {name: cell for name, cell in record.value.items() if name != column}
@@ -202,7 +210,8 @@ def _inside(row: Row, name: str, file_map: FileMap) -> Iterator[Row]:
     named = one or (
         items.items() if isinstance(items, dict) else enumerate(items) if isinstance(items, list) else ()
     )
-    for place, item in named:
+    inner = ((place, one) for place, item in named for one in (item if isinstance(item, list) else (item,)))
+    for place, item in inner:
         if isinstance(item, dict):
             where, around = (str(place), ({"*": place},)) if key == "*" else (f"{key}[{place}]", ())
             yield Row(f"{row.place}: {where}", (item, *around, *row.levels))

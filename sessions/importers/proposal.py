@@ -63,6 +63,8 @@ _ALTERNATIVES = frozenset(
 """Words of columns that have the same quantity of different cases."""
 _VALUE = re.compile(r"(?i)value|result|avg|mean|average")
 """Column of values of different quantities, or key of an object that is one."""
+_METRIC = re.compile(r"(?i)(performance )?(metrics?|measures?|quantity|statistics?|kpi)")
+"""First column of a table whose other columns are cases."""
 _STATISTIC = re.compile(r"(?i)mean|avg|average|median|std(dev|ev)?|p(50|90|95|99)")
 """Key of an object of statistics, such as ``latency_ms``."""
 _OF_RUN = re.compile(r"(?i)total|duration|elapsed|wall|run")
@@ -159,6 +161,8 @@ def _shapes(source: Source) -> Iterator[FileMap]:
         column = next(iter(value))
         if len({str(record.value.get(column)) for record in source.records}) == len(source.records):
             yield FileMap(columns={}, transpose=column)  # a name that comes again is another table's
+    elif source.table and _METRIC.fullmatch(next(iter(value), "")):
+        yield FileMap(columns={}, transpose=next(iter(value)), rows="*")
 
 
 def _proposed(rows: Sequence[Row], *, named: bool) -> dict[str, str] | None:
@@ -188,6 +192,9 @@ def _proposed(rows: Sequence[Row], *, named: bool) -> dict[str, str] | None:
     cells = {name: {str(row.get(name)) for row in rows} for name in names if _UNIT_COLUMN.fullmatch(name)}
     units = [name for name, texts in cells.items() if all(canonical_unit(text) in MS for text in texts)]
     columns |= {name: "unit" for name in units[:1]}
+    if units and "name" in columns.values() and not any(of.startswith("step") for of in columns.values()):
+        values = (name for name in names if name not in columns and _VALUE.fullmatch(name))
+        columns |= {name: "step" for name in islice(values, 1)}
     columns |= _options(rows, names, columns)
     columns |= _wide(names, columns)
     results = [name.rpartition(":")[2] for name in columns.values()]
@@ -235,7 +242,11 @@ def _options(rows: Sequence[Row], names: Iterable[str], columns: dict[str, str])
         if len(texts) > 1 and not any(map(_NUMBER.match, texts)):
             options[name] = "option"
         elif all(str(cell).isdecimal() for cell in cells) and len(cases) > len({case[1:] for case in cases}):
-            is_result = _COUNTER.fullmatch(name) or _OTHER_STATISTICS.search(name.replace("_", " "))
+            is_result = (
+                _COUNTER.fullmatch(name)
+                or _OTHER_STATISTICS.search(name.replace("_", " "))
+                or (_quantity(name) or "").startswith(("step", *RATES))
+            )
             options |= {} if is_result else {name: "option"}
     return options
 

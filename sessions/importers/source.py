@@ -62,6 +62,8 @@ _ENCODINGS = {
 
 _CONTROLS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x1a\x1e]")
 """Colors of a terminal, the end of a file in DOS, and separators of JSON text sequences."""
+_ASSIGNED = re.compile(r"\A\s*(?:(?:var|let|const)\s+)?[\w.]+\s*=\s*(?=[\[{]\s)")
+"""Assignment of JSON in a file of JavaScript."""
 _LOGGED = re.compile(r"[^{\n]{1,200}(\{\".*\})\s*")
 _COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*[\s\S]*?\*/|,(?=\s*[\]}])')
 """Strings, which are kept, and comments and trailing commas, which JSON doesn't allow."""
@@ -195,7 +197,7 @@ def _text(path: Path, data: bytes) -> tuple[str, list[str]]:
             raise BenchtuiError(f"{path}: binary data, not text; save the results as JSON or CSV") from None
         encoding, text = "Windows-1252", data.decode("cp1252", "replace")
     remarks = [] if encoding.startswith("utf-8") else [f"not UTF-8: read as {encoding.upper()}"]
-    plain = _CONTROLS.sub("", text.removeprefix("\ufeff").strip("\0"))
+    plain = _ASSIGNED.sub("", _CONTROLS.sub("", text.removeprefix("\ufeff").strip("\0")))
     return "\n".join(plain.split("\r\n")).replace("\r", "\n"), remarks
 
 

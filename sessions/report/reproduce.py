@@ -13,14 +13,13 @@ from benchtui.sessions.report.content import Code, Content, items
 from benchtui.sessions.sanitize import replace_unprintable
 from benchtui.sessions.state.file_names import DATASET
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.sweep import Sweep, custom_task
+from benchtui.sessions.sweep import SYNTHETIC, Sweep, custom_task
 from benchtui.sessions.sweep.library_names import AUTO_CLASSES
 from benchtui.sessions.sweep.toml_writer import toml_of
 
 VERSIONED = ("benchtui", "torch", "transformers", "Python")
 COMMAND = "benchtui reproduce SESSION; without its file, save the sweep below, then: benchtui run sweep.toml"
 CODE = "code of the fastest case: benchtui optimal SESSION --snippet"
-SEEDS = "random weights and synthetic tokens: seed 0; texts are read in order"
 _ID = "# session "
 """Comment before the ID of a session in its sweep, which stays there wherever a report is pasted."""
 
@@ -53,7 +52,6 @@ def recipe(session: Session) -> tuple[tuple[Fact, ...], Code | None] | None:
     variables = {**(start.host.environment or {}), **start.sweep.env}
     environment = ", ".join(f"{name}={value}" for name, value in variables.items())
     snippet = f"; {CODE}" if start.sweep.task in AUTO_CLASSES else ""
-    drawn = None if custom_task(start.sweep.task) else SEEDS
     sweep, problem = None, ""
     try:
         sweep = code(toml_of(start.sweep), "toml")
@@ -66,10 +64,22 @@ def recipe(session: Session) -> tuple[tuple[Fact, ...], Code | None] | None:
             ("Versions", ", ".join(_versions(session)) or None),
             ("Environment", environment or None),
             ("Raw data", f"every step of session {start.id}: benchtui export SESSION --steps{snippet}"),
-            ("Seeds", drawn),
+            ("Seeds", None if custom_task(start.sweep.task) else _seeds(start.sweep)),
         ),
         sweep,
     )
+
+
+def _seeds(sweep: Sweep) -> str:
+    """Return what a built-in task draws at random, and the order in which it reads texts."""
+    drawn = {
+        "random weights": sweep.weights == "random",
+        "synthetic inputs": sweep.dataset == SYNTHETIC,
+        "dropout": sweep.task == "lm-train",
+    }
+    names = ", ".join(name for name, is_drawn in drawn.items() if is_drawn)
+    order = "" if sweep.dataset == SYNTHETIC else "texts are read in order"
+    return "; ".join(filter(None, (f"{names}: seed 0" if names else "nothing is drawn at random", order)))
 
 
 def _versions(session: Session) -> list[str]:

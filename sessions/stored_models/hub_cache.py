@@ -66,6 +66,18 @@ def bundled_models() -> Mapping[str, Path]:
     return {path.name: path for path in sorted(folder.iterdir())}
 
 
+def model_here(model: str, folder: str | None) -> str:
+    """Return the name by which a model can be found from here, if a path in it starts from ``folder``."""
+    path = os.path.join(folder or "", os.path.expanduser(model))
+    return path if os.path.isdir(path) else model
+
+
+def model_place(model: str, folder: str | None = None) -> str:
+    """Return what all names of a model have in common: the real path of its files, or its name without any."""
+    files = stored_folder(model_here(model, folder))
+    return os.path.realpath(files) if files else model
+
+
 def stored_folder(model: str, weights: str = "pretrained") -> Path | None:
     """Return the folder with the files of a model, given as a folder or a hub id; None if they aren't here.
 

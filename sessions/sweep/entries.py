@@ -16,6 +16,8 @@ from benchtui.sessions.sanitize import LONGEST_VALUE, quoted, visible
 from benchtui.sessions.sweep import named_values, options, ranges
 from benchtui.sessions.sweep.library_names import (
     ALIASES,
+    DEVICE_ALIASES,
+    DEVICE_HINTS,
     TASK_ALIASES,
     TASK_HINTS,
     entry_hint,
@@ -198,7 +200,9 @@ def _devices(problem: str, *exceptions: str) -> Check:
 
     def named(word: str, where: str) -> str:
         device = word.lower().replace("gpu", "cuda")
-        return check({"cuda": "cuda:0", "cuda:all": ALL_GPUS}.get(device, device), where)
+        if hint := DEVICE_HINTS.get(device.partition(":")[0]):
+            raise BenchtuiError(f"{where}: {quoted(word)} is not recognized ({hint}); allowed: {problem}")
+        return check(DEVICE_ALIASES.get(device, device), where)
 
     return named
 

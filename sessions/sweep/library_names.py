@@ -74,27 +74,31 @@ _ENTRIES = _PRINTED | _by_name(
         "model": "model_id model_name model_path model_name_or_path pretrained_model_name_or_path checkpoint",
         "dataset": "dataset_name dataset_path",
         "precision": "dtype torch_dtype",
-        "quantization": "quantization_config quantize",
-        "attention": "attn_implementation",
-        "compile": "torch_compile compile_mode",
-        "backend": "runtime engine",
+        "task": "pipeline_tag",
+        "quantization": "quantization_config quantize quant_method quantization_method",
+        "attention": "attn_implementation attention_implementation attn_impl attn_backend attention_backend",
+        "compile": "torch_compile compile_mode torch_compile_mode use_compile",
+        "backend": "runtime engine provider execution_provider",
         "cache": "cache_implementation kv_cache",
         "draft": "assistant_model draft_model speculative_model",
-        "liger": "use_liger_kernel",
+        "liger": "use_liger_kernel use_liger",
         "pooling": "pooling_mode pooling_strategy",
         "optimizer": "optim",
         "learning_rate": "lr",
         "activation_checkpointing": "gradient_checkpointing grad_checkpointing recompute",
         "accumulation": "gradient_accumulation_steps gradient_accumulation grad_accum_steps grad_accum",
-        "new_tokens": "max_new_tokens max_tokens output_length output_len gen_len osl",
+        "new_tokens": "max_new_tokens max_tokens max_completion_tokens output_length output_len gen_len osl "
+        "n_predict num_predict n_gen",
         "batch_size": "batch bsz per_device_train_batch_size per_device_eval_batch_size per_gpu_batch_size "
-        "train_batch_size eval_batch_size micro_batch_size",
+        "train_batch_size eval_batch_size micro_batch_size mbs max_batch_size max_num_seqs",
         "sequence_length": "max_length max_seq_length max_seq_len seq_len seq_length sequence_len input_length "
-        "input_len prompt_length prompt_len context_length isl",
+        "input_len prompt_length prompt_len context_length isl max_model_len model_max_length n_ctx num_ctx "
+        "ctx_size max_position_embeddings",
         "threads": "intra_op_num_threads omp_num_threads cpu_threads",
         "parameters": "params",
         "env": "environment",
-        "iterations": "iters iter max_steps steps",
+        "iterations": "iters iter max_steps steps number",
+        "min_time": "min_run_time benchtime",
         "rounds": "repeats repeat repetitions",
         "warmup": "warmup_steps warmup_iters warmup_iterations warmup_runs",
     }
@@ -108,17 +112,41 @@ _HINTS = _by_name(
         'write attention = "flash"': "use_flash_attention_2",
         'write draft = "lookup:N"': "prompt_lookup_num_tokens num_speculative_tokens",
         'write device = "cpu"': "cpu use_cpu no_cuda",
-        'write device = "cuda:0"': "device_map gpu gpu_id cuda_visible_devices",
+        'write device = "cuda:0"': "device_map gpu gpu_id cuda_visible_devices n_gpu_layers ngl",
         'write device = "cuda:*"': "gpus num_gpus gpu_ids",
-        "a case runs on one device; machine names nodes": "nodes tp tensor_parallel_size world_size",
+        "a case runs on one device; machine names nodes": "nodes tp tensor_parallel_size pp "
+        "pipeline_parallel_size data_parallel_size world_size nproc_per_node num_processes ddp fsdp deepspeed",
         'write weights = "pretrained"': "pretrained",
         'write weights = "random"': "random random_weights",
         'write lora = "r8"': "peft lora_r lora_rank lora_alpha r rank",
+        'write draft = "lookup:N", or a model': "speculative_config speculative_decoding",
+        'write compile = "off"': "enforce_eager no_compile",
+        'write compile = "reduce-overhead"': "cuda_graph cuda_graphs cudagraphs use_cuda_graph use_cuda_graphs",
+        'write precision = "tf32"': "allow_tf32 matmul_precision float32_matmul_precision",
+        'write precision = "amp-bf16" or "amp-fp16"': "mixed_precision",
+        'write attention = "sdpa"': "bettertransformer better_transformer use_sdpa",
+        'write quantization = "checkpoint", with a model that is stored so': "awq gptq",
+        'write batch_size = "auto", the largest that fits': "gpu_memory_utilization max_memory",
+        "set HF_HOME before you start benchtui": "cache_dir hf_home",
+        "set HF_HUB_OFFLINE=1 before you start benchtui": "local_files_only offline",
+        "run hf auth login, or set HF_TOKEN": "token hf_token use_auth_token",
+        "code from a model's repository is never run": "trust_remote_code",
+        "keys and values have the precision of the model": "kv_cache_dtype cache_dtype",
+        "it sends no requests to servers; import reads what their benchmarks measured": "request_rate qps "
+        "concurrency max_concurrency num_prompts",
+        "only lm-train computes gradients": "no_grad inference_mode eval eval_mode",
+        "write threads, and other variables under env": "inter_op_num_threads num_interop_threads "
+        "interop_threads",
+        "write padding and sequence_length": "truncation pad_to_multiple_of",
+        "name the file with -o": "output output_dir output_file out",
+        "write explain": "profile profiler profiling",
+        "intervals are of 95 %, verdicts need 99 %": "confidence confidence_level alpha",
         "the tokenizer is the model's": "tokenizer tokenizer_name",
         "download it and name its folder": "revision hub_revision",
         "generation always uses a cache; cache sets its kind": "use_cache use_kv_cache",
         "generation is greedy": "do_sample temperature top_p top_k num_beams beams greedy",
-        "write a key of parameters, for your own step": "num_workers dataloader_num_workers",
+        "write a key of parameters, for your own step": "num_workers dataloader_num_workers pin_memory "
+        "prefetch_factor weight_decay max_grad_norm lr_scheduler_type memory_format channels_last",
         "write iterations, a number of steps": "epochs num_epochs num_train_epochs",
         "write iterations for steps, rounds for processes": "runs num_runs n_runs nruns trials",
         "write sequence_length, or new_tokens for generated ones": "tokens num_tokens n_tokens",
@@ -136,16 +164,18 @@ _VALUES = {
     "amp-bf16": "amp autocast bf16-mixed",
     "bnb-int8": "8bit",
     "bnb-nf4": "nf4 4bit",
-    "torchao-fp8": "fp8",
+    "torchao-fp8": "fp8 float8 e4m3 float8_e4m3fn",
     "torchao-int4": "int4",
+    "sdpa-math": "math",
     "sdpa-efficient": "mem_efficient efficient",
+    "sdpa-cudnn": "cudnn",
     "flash": "flash2 flash_attention_2 flash_attention flash_attn fa2",
     "flash3": "flash_attention_3 fa3",
     "flex": "flex_attention",
     "default": "inductor",
     "torch": "pytorch",
-    "onnxruntime": "ort onnx",
-    "onnxruntime-tensorrt": "tensorrt trt",
+    "onnxruntime": "ort onnx CPUExecutionProvider CUDAExecutionProvider",
+    "onnxruntime-tensorrt": "tensorrt trt TensorrtExecutionProvider",
     "adamw": "adamw_torch",
     "adamw-fused": "fused adamw_torch_fused",
     "adamw-foreach": "foreach",
@@ -166,13 +196,15 @@ ALIASES = {
 """Further names of the values of options, by option."""
 TASK_ALIASES = _by_name(
     {
-        "classify": "text-classification sentiment-analysis sequence-classification classification",
-        "embed": "feature-extraction sentence-similarity embedding embeddings encode",
-        "generate": "text-generation generation",
+        "classify": "text-classification sentiment-analysis sequence-classification classification "
+        "zero-shot-classification text-ranking rerank reranking cross-encoder",
+        "embed": "feature-extraction sentence-similarity embedding embeddings encode retrieval bi-encoder",
+        "generate": "text-generation generation completion text-completion chat decode",
+        "serve-batch": "serving continuous-batching",
         "lm-train": "train training finetune fine-tuning sft pretraining",
-        "lm-forward": "forward",
+        "lm-forward": "forward prefill",
         "image": "image-classification vision",
-        "speech": "automatic-speech-recognition speech-recognition speech-to-text transcribe asr",
+        "speech": "automatic-speech-recognition speech-recognition speech-to-text transcribe asr stt",
     }
 )
 """Tasks by their names on the Hugging Face hub and by common ones."""
@@ -180,15 +212,34 @@ TASK_HINTS = _by_name(
     {
         "lm-forward, lm-train or generate": "causal-lm language-modeling inference",
         "only speech has an encoder and a decoder": "text2text-generation summarization translation seq2seq",
+        "write speech": "whisper wav2vec2 audio",
+        "name it as the model; auto reads the task from its files": "bert gpt gpt2 llama llm vit clip",
+        "write a step of your own": "text-to-image diffusion object-detection image-segmentation vlm "
+        "image-text-to-text visual-question-answering text-to-speech tts audio-classification",
         "embed measures its model": "fill-mask masked-lm question-answering token-classification ner",
     }
 )
 """What to write for tasks that aren't measured."""
+DEVICE_ALIASES = _by_name({"cuda:0": "cuda 0 rocm hip", "cuda:*": "cuda:all all", "cpu": "-1 cpu:0 host"})
+"""Devices by their names in torch, transformers and other tools."""
+DEVICE_HINTS = _by_name(
+    {
+        "measured are CPUs, and GPUs of NVIDIA and AMD": "mps xpu npu hpu tpu xla vulkan opencl dml metal",
+        "name the devices, such as cpu,cuda:*": "auto balanced any best",
+    }
+)
+"""What to write for devices that aren't measured, by the word before the number."""
 
 _VALUE_HINTS = _by_name(
     {
         'of the weights: bnb-int8 or torchao-int8; dynamic on a CPU: precision = "int8"': "int8",
-        "write checkpoint, with a model that is stored so": "gptq awq",
+        "write checkpoint, with a model that is stored so": "gptq awq aqlm eetq marlin compressed-tensors",
+        "bnb-int8 or bnb-nf4": "bitsandbytes bnb",
+        "fp32 is the widest that is measured": "fp64 float64 double f64",
+        "name one, or several as a list": "auto all any best",
+        "llama.cpp runs GGUF; import reads the results of llama-bench": "gguf ggml q4_0 q4_k_m q8_0",
+        "TorchScript isn't measured; torch.compile and backend aoti are": "torchscript jit script trace",
+        "another kernel is written kernel:ORG/NAME": "flashinfer sage sageattention sage_attention",
         'write quantization = "torchao-int4" or "bnb-nf4"': "int4",
         "fp16, or amp-fp16 for mixed precision": "16",
         "amp-bf16 or amp-fp16": "mixed",
@@ -217,7 +268,7 @@ def entry_named(key: str, entries: Collection[str]) -> str:
 
 def entry_hint(key: str, entries: Iterable[str]) -> str:
     """Return what to write instead of an unknown name, by its meaning or its letters; empty if unknown."""
-    hint = _HINTS.get(_lower(key)) or _values_elsewhere().get(plain(key))
+    hint = _HINTS.get(_lower(key)) or _values_elsewhere().get(plain(key)) or _VALUE_HINTS.get(_lower(key))
     if hint:
         return f" ({hint})"
     names = set(entries)

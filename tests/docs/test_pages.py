@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import click
@@ -166,3 +167,17 @@ def test_every_option_is_documented() -> None:
     text = (ROOT / "docs/options.md").read_text("utf-8")
     missing = [option.name for option in OPTIONS if f"`{option.name}`" not in text]
     assert not missing
+
+
+def test_pages_that_measure_install_what_measures() -> None:
+    extras = tomllib.loads(PROJECT.read_text("utf-8"))["project"]["optional-dependencies"]
+    measuring = {"run", *(name for name, needed in extras.items() if "benchtui[run]" in needed)}
+    installs = {
+        (name_of(page), *spec.split(","))
+        for page in PAGES
+        if re.search(r"^\$? ?benchtui (run|find|quick)\b", page.read_text("utf-8"), re.MULTILINE)
+        for block in blocks(page)
+        for spec in re.findall(r"pip install '?benchtui(?:\[([\w,-]+)\])?", block.text)
+    }
+    assert any(page == "docs/tutorials/torch-versions.md" for page, *_ in installs)
+    assert [install for install in installs if not measuring & set(install[1:])] == []

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from watching import Watched
 
-from benchtui.engine.files.digests import file_digest
+from benchtui.sessions.stored_models.file_digests import file_digest
 from benchtui.sessions.sweep import Sweep
 
 EDITING = """

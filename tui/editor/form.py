@@ -6,7 +6,7 @@ from typing import get_args
 
 import msgspec
 
-from benchtui.sessions.estimates.sweep_models import missing_model, models_remark
+from benchtui.sessions.estimates.sweep_models import kind_of_work, missing_model, models_remark
 from benchtui.sessions.sweep import (
     TASKS,
     Answers,
@@ -373,12 +373,12 @@ class Cursor:
         return rows
 
     def _row(self, entry: FormField, why: str | None, state: State) -> FormRow:
-        texts, is_model = state.texts, entry.key == "model"
+        texts, is_loaded = state.texts, entry.key == kind_of_work(state.sweep)
         text = shown(entry, texts, self._defaults)
         now = chosen(entry, text)
         values = tuple((value, value in now) for value in values_of(entry, text))
         changed = entry.key in texts and texts[entry.key] != self._defaults.get(entry.key)
-        remark = models_remark(state.sweep) if is_model else ""
-        wrong = is_model and missing_model(state.sweep) is not None
+        remark = models_remark(state.sweep) if is_loaded else ""
+        wrong = is_loaded and missing_model(state.sweep) is not None
         default = self._defaults.get(entry.key, "")
         return FormRow(entry, clean(text), changed, default, values, why or "", remark=remark, wrong=wrong)

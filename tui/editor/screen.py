@@ -12,7 +12,7 @@ from textual.binding import BindingType
 from textual.containers import Container
 from textual.widgets import Input
 
-from benchtui.sessions.estimates.sweep_models import missing_model
+from benchtui.sessions.estimates.sweep_models import kind_of_work, missing_model
 from benchtui.sessions.library.paths import DEMO, demo_path
 from benchtui.sessions.stored_models.hub_cache import snapshot
 from benchtui.sessions.sweep import Sweep
@@ -185,7 +185,7 @@ class Editor(ViewScreen):
         """Start the sweep and show it."""
         totals = self._cases.totals
         if missing := missing_model(self.state.sweep):
-            self.state.show_message(f"model {': '.join(missing)}", "bad")
+            self.state.show_message(f"{kind_of_work(self.state.sweep)} {': '.join(missing)}", "bad")
             self.draw()
         elif totals is not None and not totals.on:
             why = totals.missing_reason or "all cases are skipped or off"

@@ -12,7 +12,13 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.journal.session_file import SessionFile
 from benchtui.sessions.library.summaries import Best, Summary, SummaryCache
 from benchtui.sessions.sanitize import quoted
-from benchtui.sessions.stored_models.hub_cache import cached_models, snapshot, stored_folder
+from benchtui.sessions.stored_models.hub_cache import (
+    cached_models,
+    model_here,
+    model_place,
+    snapshot,
+    stored_folder,
+)
 from benchtui.sessions.stored_models.stored_model import StoredModel, holds_model, missing_reason, read_model
 from benchtui.sessions.sweep import UNKNOWN, custom_task
 from benchtui.tui.drawing.format import clean
@@ -121,17 +127,17 @@ def _known(session: SessionFile, summary: Summary) -> Known | None:
 
 
 def _measured_models(sessions: Iterable[SessionFile], hostname: str) -> dict[str, tuple[SessionFile, ...]]:
-    """Return the sessions of each model of the newest task, measured on this machine."""
-    models: dict[str, list[SessionFile]] = {}
+    """Return the sessions of each model of the newest task, measured on this machine, by its newest name."""
+    by_place: dict[str, tuple[str, list[SessionFile]]] = {}
     for session in sessions:
         started = session.started
         here = started.host.hostname == hostname and started.source is None and started.simulated is None
-        model = started.sweep.model
-        if here and session.finished and model != UNKNOWN and not custom_task(started.sweep.task):
-            models.setdefault(model, []).append(session)
+        if here and session.finished and started.sweep.model != UNKNOWN and not custom_task(started.sweep.task):
+            model = model_here(started.sweep.model, started.folder)
+            by_place.setdefault(model_place(model), (model, []))[1].append(session)
     return {
         model: tuple(one for one in of_model if one.started.sweep.task == of_model[0].started.sweep.task)
-        for model, of_model in models.items()
+        for model, of_model in by_place.values()
     }
 
 

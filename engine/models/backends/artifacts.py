@@ -9,10 +9,10 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from benchtui.engine.files.digests import file_digest
 from benchtui.sessions.errors import BenchtuiError, os_error_text
 from benchtui.sessions.library.artifacts import RECORD, About, Record, beyond_limit, folder, locked, remove
 from benchtui.sessions.payloads import Artifact
+from benchtui.sessions.stored_models.file_digests import file_digest
 
 
 def stored_or_built(

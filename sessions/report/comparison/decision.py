@@ -17,7 +17,7 @@ from benchtui.sessions.report.comparison.naming import base_name, label, lettere
 from benchtui.sessions.report.overview.decision import OPTIMA
 from benchtui.sessions.stats.results import Result, by_work, varied
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
-from benchtui.sessions.sweep.options import OPTIONS
+from benchtui.sessions.sweep.options import OPTIONS, UNKNOWN
 from benchtui.sessions.text.formatting import count, listed, ratio_span
 from benchtui.sessions.text.labels import case_label
 from benchtui.sessions.text.tables import Column, Table, table, text_column
@@ -35,6 +35,8 @@ class Candidate(msgspec.Struct, frozen=True):
     letter: str
     result: Result
     cost: float
+    known: bool
+    """Whether its work is known, and not only named by another tool."""
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -136,10 +138,17 @@ def choices(compared: SessionComparison) -> list[Choice]:
     for need in NEEDS if len(works) <= MOST_WORKS else SPEED_NEEDS:
         for work in works:
             where = str(work) if len(works) > 1 else ""
-            candidates = list(_candidates(compared.sides, Objective(need, work=work)))
+            candidates = _of_known_work(list(_candidates(compared.sides, Objective(need, work=work))))
             if len(candidates) > 1 and _comparable(need, candidates) and not _is_row(compared, candidates):
                 chosen.append(_choice(need, where, candidates, varying))
     return chosen
+
+
+def _of_known_work(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
+    """Return the candidates whose work is the same as far as is known: of a stated task, or of one name."""
+    known = [candidate for candidate in candidates if candidate.known]
+    names = {candidate.result.config.label for candidate in candidates}
+    return candidates if not known and len(names) == 1 else known
 
 
 def _is_row(compared: SessionComparison, candidates: Sequence[Candidate]) -> bool:
@@ -161,7 +170,8 @@ def _candidates(sides: Sequence[ComparedSession], objective: Objective) -> Itera
     for letter, side in lettered(sides):
         best = decide(side.session, objective, side.results).best
         if best:
-            yield Candidate(letter, best, total_cost(best, cost_metrics(objective, [best])))
+            known = not best.config.label and side.session.start.sweep.task != UNKNOWN
+            yield Candidate(letter, best, total_cost(best, cost_metrics(objective, [best])), known)
 
 
 def _comparable(need: Need, candidates: Sequence[Candidate]) -> bool:

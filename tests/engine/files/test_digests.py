@@ -8,10 +8,11 @@ from types import ModuleType
 
 import pytest
 
-from benchtui.engine.files import digests
-from benchtui.engine.files.digests import current_files, file_digest, used_files
+from benchtui.engine.files.digests import current_files, used_files
 from benchtui.engine.files.model_location import locate
 from benchtui.sessions.payloads import Data
+from benchtui.sessions.stored_models import file_digests
+from benchtui.sessions.stored_models.file_digests import file_digest
 from benchtui.sessions.sweep import Config, Sweep
 
 CPU = Config(device="cpu")
@@ -143,9 +144,9 @@ def test_draft_and_local_dataset_are_included(model: Path, tmp_path: Path) -> No
 def test_large_file_is_sampled_from_start_to_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: int
 ) -> None:
-    monkeypatch.setattr(digests, "WHOLE_BYTES", 1_000)
-    monkeypatch.setattr(digests, "START_BYTES", 1_000)
-    monkeypatch.setattr(digests, "SAMPLE_BYTES", 200)  # 64 of them leave no gap here
+    monkeypatch.setattr(file_digests, "WHOLE_BYTES", 1_000)
+    monkeypatch.setattr(file_digests, "START_BYTES", 1_000)
+    monkeypatch.setattr(file_digests, "SAMPLE_BYTES", 200)  # 64 of them leave no gap here
     path = tmp_path / "weights"
     data = bytearray(10_000)
     path.write_bytes(data)

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from benchtui.engine.control import Command, ResumeOptions
-from benchtui.engine.files.digests import file_digest
 from benchtui.engine.files.versions import FileVersions
 from benchtui.engine.supervisor.command_handler import execute
 from benchtui.engine.supervisor.resume import ResumableSession
@@ -16,6 +15,7 @@ from benchtui.sessions.events import CaseFinished, CasePrepared
 from benchtui.sessions.payloads import Host, Model
 from benchtui.sessions.permissions import approved
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stored_models.file_digests import file_digest
 from benchtui.sessions.sweep import Axes, Config, Measure, Sweep
 
 OLD, NEW = {"sane.py": "a" * 16, "near.py": "c" * 16}, {"sane.py": "b" * 16, "near.py": "c" * 16}

@@ -44,6 +44,19 @@ def test_versions_of_files_are_work(bench: Any) -> None:
     assert [row.values for row in mixed] == [("11111111", "11111111 or 22222222")]
 
 
+def test_other_names_of_one_model_are_no_difference(bench: Any) -> None:
+    def named(name: str, weights: str, **place: str) -> Any:
+        loaded = Model(name=name, **place)  # type: ignore[arg-type]
+        made = versions(bench, {"config.json": "1" * 16, "weights": weights}, models=(loaded,))
+        made.started = replace(made.start, sweep=replace(made.start.sweep, model=name))
+        return made
+
+    hub = named("org/m", "2" * 16, source="hub", revision="1a")
+    assert differences([hub, named("/models/m", "2" * 16, source="folder")]) == ()
+    other = differences([hub, named("/models/m", "3" * 16, source="folder")])
+    assert [row.what for row in other] == ["Model", "Configuration source", "Revision"]
+
+
 def test_files_that_a_session_did_not_record_are_no_difference(bench: Any) -> None:
     recorded, old = versions(bench, {"a.json": "1" * 16}), versions(bench, {})
     assert differences([recorded, old]) == ()

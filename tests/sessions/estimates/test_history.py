@@ -1,3 +1,4 @@
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from benchtui.sessions.events import (
 from benchtui.sessions.journal.session_file import SessionFile
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Host, Memory, Model
+from benchtui.sessions.stored_models.file_digests import file_digest, weights_digest
 from benchtui.sessions.sweep import Axes, Config, Measure, Sweep
 
 RULES = Measure(warmup=2, iterations=8)
@@ -34,8 +36,17 @@ class Library:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self.entries: list[SessionFile] = []
+        self.model, self.files = "m", dict[str, str]()
+        """Loaded model of the next cases, unless they name one, and the digests of its files."""
 
-    def add(self, *configs: Config, swept: Sweep | None = None, host: str = "box", **how: Any) -> SessionFile:
+    def add(
+        self,
+        *configs: Config,
+        swept: Sweep | None = None,
+        host: str = "box",
+        folder: str | None = None,
+        **how: Any,
+    ) -> SessionFile:
         path = self._folder / f"{len(self.entries)}.json"
         journal = Journal(path)
         start = SessionStarted(
@@ -45,6 +56,7 @@ class Library:
             sweep=swept or sweep(),
             plan=configs,
             host=Host(hostname=host),
+            folder=folder,
         )
         journal.append(start)
         for case, each in enumerate(configs):
@@ -61,7 +73,8 @@ class Library:
         if oom:
             journal.append(CaseFinished(t=1, case=case, outcome="oom"))
             return
-        journal.append(CasePrepared(t=1, case=case, model=Model(name="m", parameters=1_000_000)))
+        model = Model(name=of.model or self.model, parameters=1_000_000)
+        journal.append(CasePrepared(t=1, case=case, model=model, files=self.files))
         journal.append(Steps(t=1, case=case, phase="warmup", wall_ms=step_ms))
         journal.append(Steps(t=1, case=case, phase="measure", wall_ms=step_ms))
         end_s = 1 + sum(step_ms) * 2 / 1000
@@ -208,3 +221,75 @@ def test_only_the_newest_sessions_are_read_and_broken_ones_skipped(library: Libr
     library.entries[0].path.write_text("[\nno\n")
     library.entries[1].path.unlink()
     assert library.learned().sessions == history.NEWEST - 2
+
+
+def write_model(folder: Path, weights: bytes = b"w") -> Path:
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text('{"hidden_size": 1}')
+    (folder / "model.safetensors").write_bytes(weights)
+    return folder
+
+
+def basis(library: Library, model: str) -> str:
+    wanted = sweep(model=model, axes=Axes(batch_size=(2,)))
+    return library.learned(wanted).predict(config(batch_size=2), wanted).time_basis
+
+
+@pytest.mark.parametrize("recorded", ["./here/m", "here/m/", "here/../here/m", "{here}/here/m", "~/here/m"])
+@pytest.mark.parametrize("planned", ["{here}/here/m", "here/m/", "link", "org/m"])
+def test_a_model_is_the_same_under_other_names(
+    library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recorded: str, planned: str
+) -> None:
+    snapshot = tmp_path / "hub" / "models--org--m" / "snapshots" / "1a"
+    write_model(snapshot)
+    (snapshot.parents[1] / "refs").mkdir()
+    (snapshot.parents[1] / "refs" / "main").write_text("1a")
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "m").symlink_to(snapshot)
+    (tmp_path / "link").symlink_to(tmp_path / "here" / "m")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    library.add(config(batch_size=2), swept=sweep(model=recorded.format(here=tmp_path)), folder=str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    assert basis(library, planned.format(here=tmp_path)) == "measured"
+    assert basis(library, "other") == "guess"
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    above = "../" if planned in ("here/m/", "link") else ""
+    assert basis(library, above + planned.format(here=tmp_path)) == "measured"
+
+
+def test_a_copy_of_a_model_is_the_same_and_other_weights_are_not(library: Library, tmp_path: Path) -> None:
+    first, copy, tuned = (tmp_path / name for name in ("first", "copy", "tuned"))
+    write_model(first), write_model(copy), write_model(tuned, b"tuned")
+    digests = file_digest(first / "config.json"), weights_digest(first)
+    library.files = dict(zip(("config.json", "weights"), map(str, digests), strict=True))
+    library.model = str(first)
+    library.add(config(batch_size=2), swept=sweep(model=str(first)))
+    assert [basis(library, str(model)) for model in (first, copy, tuned)] == ["measured", "measured", "guess"]
+    shutil.rmtree(first)
+    assert basis(library, str(copy)) == "measured"
+
+
+def test_one_model_is_known_from_a_session_of_several(library: Library) -> None:
+    swept = sweep(model="a, b", axes=Axes(model=("a", "b"), batch_size=(2,)))
+    library.add(config(batch_size=2, model="a"), config(batch_size=2, model="b"), swept=swept)
+    assert basis(library, "b") == "measured"
+    wanted = sweep(model="c, a", axes=Axes(model=("c", "a"), batch_size=(2,)))
+    predicted = [library.learned(wanted).predict(config(batch_size=2, model=name), wanted) for name in "ca"]
+    assert [prediction.time_basis for prediction in predicted] == ["guess", "measured"]
+
+
+def test_an_own_step_is_known_by_the_place_of_its_file(
+    library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    swept = sweep(task="step.py:make", model="step.py:make")
+    library.add(config(batch_size=2), swept=swept, folder=str(tmp_path))
+
+    def known(task: str) -> str:
+        wanted = sweep(task=task, model=task)
+        return library.learned(wanted).predict(config(batch_size=2), wanted).time_basis
+
+    assert [known("step.py:make"), known(f"{tmp_path}/step.py:make")] == ["measured", "measured"]
+    assert [known("step.py:other"), known("other/step.py:make")] == ["guess", "guess"]

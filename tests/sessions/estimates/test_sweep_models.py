@@ -86,9 +86,65 @@ def test_without_a_network_a_model_that_is_not_cached_is_refused(
     assert remark.endswith("HF_HUB_OFFLINE is set; where there is a network, run: hf download org/name")
 
 
-def test_steps_of_ones_own_and_clusters_are_not_checked(sweep: Callable[..., Sweep]) -> None:
+def test_a_step_of_ones_own_may_name_any_model(sweep: Callable[..., Sweep], empty_cache: Path) -> None:
+    (empty_cache / "mine.py").write_text("def step(case): ...")
     assert not missing_model(sweep("task=mine.py:step", "model=./missing"))
+
+
+def test_files_on_the_nodes_of_a_cluster_are_not_checked(sweep: Callable[..., Sweep]) -> None:
     require_models(sweep("model=./missing", "run.executor=ray"))
+    require_models(sweep("task=missing.py:step", "run.executor=ray"))
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        (None, "no file mine.py in "),
+        ("def make_steps(case): ...", r"mine.py has no function make_step \(did you mean 'make_steps'\?\)"),
+        ("class A:\n    def make_step(self): ...", "mine.py has no function make_step$"),
+        ("x = make_step = 1 +", "mine.py:1: SyntaxError: invalid syntax"),
+        ("\0", "mine.py"),
+        ("(" * 9999, "mine.py"),
+    ],
+)
+def test_a_step_that_cannot_be_loaded_is_refused_before_it_runs(
+    sweep: Callable[..., Sweep], empty_cache: Path, code: str | None, reason: str
+) -> None:
+    if code is not None:
+        (empty_cache / "mine.py").write_text(code)
+    with pytest.raises(BenchtuiError, match=f"^task mine.py:make_step: {reason}"):
+        require_models(sweep("task=mine.py:make_step"))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def make_step(case): ...",
+        "async def make_step(case): ...",
+        "class make_step: ...",
+        "from steps import make_step",
+        "import steps.make as make_step",
+        "from steps import *",
+        "if True:\n    make_step = print\nelse:\n    pass",
+        "try:\n    from a import make_step\nexcept ImportError:\n    make_step = None",
+        "make_step, other = print, print",
+        "globals()['make_' + 'step'] = print",
+        "def __getattr__(name): ...",
+        "pattern = '\\d'\nmake_step: object = print",
+    ],
+)
+def test_a_step_that_a_file_may_define_is_accepted(
+    sweep: Callable[..., Sweep], empty_cache: Path, code: str
+) -> None:
+    (empty_cache / "mine.py").write_text(code)
+    require_models(sweep("task=mine.py:make_step"))
+
+
+def test_a_file_is_read_again_once_it_is_mended(sweep: Callable[..., Sweep], empty_cache: Path) -> None:
+    (empty_cache / "mine.py").write_text("def other(case): ...")
+    assert missing_model(sweep("task=mine.py:make_step"))
+    (empty_cache / "mine.py").write_text("def make_step(case): ...")
+    assert not missing_model(sweep("task=mine.py:make_step"))
 
 
 def write_weights(folder: Path, *names: str) -> None:

@@ -87,7 +87,14 @@ def test_tried_remedies_are_not_chosen_again(bench: Any, session: Any) -> None:
 
 def test_rule_without_a_remedy_is_refused_with_those_that_have_one(session: Any) -> None:
     made = session()
-    with pytest.raises(
-        BenchtuiError, match="rule 'copies' has no finding with a remedy here; those that have: "
-    ):
+    refused = "rule 'copies': its finding says what to change, which no option does; can be tried: few threads"
+    with pytest.raises(BenchtuiError, match=refused):
         chosen(made, explained_cases(made), ["copies"])
+
+
+def test_rule_without_a_finding_says_so(session: Any) -> None:
+    made = session()
+    with pytest.raises(BenchtuiError, match="rule 'input': found nothing here; can be tried: few threads"):
+        chosen(made, explained_cases(made), ["input"])
+    with pytest.raises(BenchtuiError, match=r"rule 'input': found nothing here; no finding here can be tried$"):
+        chosen(made, [], ["input"])

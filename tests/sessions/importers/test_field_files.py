@@ -355,3 +355,32 @@ def test_generation_comes_back_without_further_marks(tmp_path: Path) -> None:
     assert [(row.name, row.marks, row.outcome) for row in after] == [
         (row.name, row.marks, row.outcome) for row in before
     ]
+
+
+def test_table_with_a_column_for_each_case_is_read(imported: Any) -> None:
+    session = imported(
+        "| Metric | small | large |\n|---|---|---|\n| Batch Size | 1 | 32 |\n"
+        "| Latency/Sample (ms) | 8.2 | 1.05 |\n"
+        "| Mean Batch Latency (ms) | 8.2 | 33.7 |\n| P95 Batch Latency (ms) | 10.1 | 40 |\n"
+    )
+    small, large = measured(session)
+    assert [small.name, large.name] == ["small bs=1", "large bs=32"]
+    assert (small.metrics.latency_ms.mean, large.metrics.latency_ms.mean) == (8.2, 33.7)
+
+
+def test_table_of_statistics_stays_one_case(imported: Any) -> None:
+    (only,) = measured(imported("Metric,Value\nLatency (ms),8.2\nThroughput (samples/s),122\n"))
+    assert only.metrics.latency_ms.mean == 8.2
+
+
+@pytest.mark.parametrize("extra", ["", ', "range": "3 %"'])
+def test_export_for_a_github_action_comes_back(imported: Any, extra: str) -> None:
+    session = imported(
+        f'[{{"name": "a", "unit": "us", "value": 5000{extra}}}, {{"name": "b", "unit": "us", "value": 7}}]'
+    )
+    assert [(row.name, row.metrics.latency_ms.mean) for row in measured(session)] == [("a", 5), ("b", 0.007)]
+
+
+def test_other_rates_are_no_options(imported: Any) -> None:
+    session = imported("batch_size,Throughput (T/s),Throughput (T/s/GPU)\n1,100,50\n1,102,51\n2,180,90\n")
+    assert [row.name for row in measured(session)] == ["bs=1", "bs=2"]

@@ -75,6 +75,10 @@ def after(name: str, scale: float = 1) -> Reading:
     return read
 
 
+def halves(figures: Figures) -> list[Figures]:
+    return [figures[: len(figures) // 2], figures[len(figures) // 2 :]]
+
+
 def minutes(text: str) -> Figures:
     return [
         1000 * (60 * int(whole) + int(seconds)) for whole, seconds in re.findall(r"\| (\d+)m(\d+)s \|", text)
@@ -112,6 +116,10 @@ FILES: dict[str, tuple[str, dict[str, Reading]]] = {
     ),
     "benchmarkdotnet.md": ("table", {LATENCY: in_bars(1, 1e-6), STD: in_bars(3, 1e-6)}),
     "bigcode-latency.md": ("table", {LATENCY: in_bars(-1, 1000)}),
+    "data.js": (
+        "github-action-benchmark",
+        {LATENCY: lambda text: [1e-6 * float(value) for value in re.findall(r'"value": (\d+)', text)]},
+    ),
     "densenet.csv": (
         "table",
         {
@@ -144,12 +152,17 @@ FILES: dict[str, tuple[str, dict[str, Reading]]] = {
         "hyperfine",
         {LATENCY: in_json("mean", 1000, "results"), "user_ms": in_json("user", 1000, "results")},
     ),
+    "infpop.md": (
+        "table",
+        {RATE: lambda text: [3 / sum(1 / rate for rate in of if rate) for of in halves(in_bars(5)(text))]},
+    ),
     "inference-profiler.md": ("table", {RATE: in_bars(4)}),
     "jmh.json": ("jmh", {RATE: in_json("primaryMetric.score")}),
     "kv-cache.json": ("table", {LATENCY: pairs}),
     "llama-bench.json": ("llama-bench", {LATENCY: in_json("avg_ns", 1e-6)}),
     "llama-bench.md": ("llama-bench", {TOKENS: in_bars(6)}),
     "llama-mistral.csv": ("table", {LATENCY: in_csv("latency_sec", 1000)}),
+    "llm-rs2.md": ("table", {TOKENS: in_bars(7)}),
     "llm-status.csv": ("table", {LATENCY: in_csv("Latency (s)", 1000)}),
     "locust-stats.csv": (
         "locust",
@@ -176,6 +189,13 @@ FILES: dict[str, tuple[str, dict[str, Reading]]] = {
             TOKENS: in_csv("Tokens/sec"),
         },
     ),
+    "optimum-mteb.csv": (
+        "table",
+        {
+            LATENCY: in_csv("Forward Latency (s)", 1000),
+            RATE: in_csv("Forward Throughput (samples/s)"),
+        },
+    ),
     "optimum-report.json": (
         "optimum-benchmark",
         {
@@ -186,6 +206,7 @@ FILES: dict[str, tuple[str, dict[str, Reading]]] = {
             DEVICE: in_json("decode.memory.max_process_vram"),
         },
     ),
+    "packrat.csv": ("table", {LATENCY: in_csv("latency(avg)")}),
     "perf-analyzer.csv": (
         "perf-analyzer",
         {
@@ -220,6 +241,7 @@ FILES: dict[str, tuple[str, dict[str, Reading]]] = {
             DEVICE: after("gpu_peak_mem(gb)", 1000),
         },
     ),
+    "torchserve.csv": ("table", {LATENCY: in_csv("mean_predict_latency"), RATE: in_csv("throughput")}),
     "timm-infer.csv": (
         "timm",
         {LATENCY: in_csv("infer_step_time"), RATE: in_csv("infer_samples_per_sec")},
@@ -232,6 +254,9 @@ MAPS = {
     "exllama.md": "column 1=name,VRAM=peak_device,Ind.=new_tokens_per_s",
     "failing-load.json": "total_requests=requests,successful_requests=completed,failed_requests=failed,"
     "total_time=step_s,throughput=samples_per_s,latency.mean=request_mean_ms,latency.p50=request_median_ms",
+    "packrat.csv": "intraop_threads=threads,batch_size=batch_size,latency(avg)=step_mean_ms",
+    "torchserve.csv": "cores=threads,batch_size=batch_size,allocator=option,throughput=samples_per_s,"
+    "mean_predict_latency=step_mean_ms",
     "kv-cache.json": "seq_len=sequence_length,time_without_cache=step_s,time_with_cache=step_s",
 }
 """Maps by hand, of files that state no unit or no quantity."""
@@ -240,6 +265,7 @@ READ_OFF = {
     "backends.json": 75.169,
     "benchmarkdotnet.md": 0.00008281,
     "bigcode-latency.md": 1940,
+    "data.js": 6942.179887,
     "densenet.csv": 151.8803596496582,
     "exllama.md": 96,
     "exp-kernels.csv": 0.144,
@@ -248,18 +274,22 @@ READ_OFF = {
     "faster-whisper.md": 631_000,
     "gateway.json": 30.954600020777434,
     "hyperfine.json": 11_614.81411152,
+    "infpop.md": 0.3627684045708235,
     "inference-profiler.md": 467.3,
     "jmh.json": 11_015.224320213,
     "kv-cache.json": 31.16893768310547,
     "llama-bench.json": 72.13564,
     "llama-bench.md": 7340.2,
     "llama-mistral.csv": 123_550,
+    "llm-rs2.md": 18.7,
     "llm-status.csv": 30_910,
     "locust-stats.csv": 0.9654206640071638,
     "mlperf_log_summary.txt": 0.165037,
     "mlx-ane.csv": 394.245,
     "ollama-suite.csv": 600,
+    "optimum-mteb.csv": 0.995,
     "optimum-report.json": 1649.3990993499757,
+    "packrat.csv": 134.05427038727794,
     "perf-analyzer.csv": 69.2,
     "precisions.csv": 296.62,
     "pyperf.json": 2.12383200774047e-3,
@@ -267,6 +297,7 @@ READ_OFF = {
     "sglang-printed.md": 264_250,
     "tensorrt-classifier.csv": 63.49,
     "tensorrt-llm.txt": 41.362,
+    "torchserve.csv": 296.86,
     "timm-infer.csv": 20.226,
 }
 """First figure of the first case, read by a person."""
@@ -354,3 +385,14 @@ def test_statistics_in_an_object_have_the_unit_of_its_name(imported: Any) -> Non
         for size in (1, 2)
     ]
     assert [row.latency_mean_ms for row, _ in rows(imported(records))] == [5.0, 10.0]
+
+
+def test_options_of_public_files_tell_their_cases_apart(tmp_path: Path) -> None:
+    names = [case.name for case in imported_by_map("packrat.csv", tmp_path).cases]
+    assert names == ["threads=1 bs=1", "threads=2 bs=1", "threads=16 bs=1", "threads=1 bs=8", "threads=16 bs=8"]
+
+
+def test_commits_of_one_benchmark_are_compared(tmp_path: Path) -> None:
+    cases = imported_by_map("data.js", tmp_path).cases
+    assert [case.config.group for case in cases] == [case.config.label for case in cases]
+    assert len({case.name for case in cases}) == 4 and len({case.config.group for case in cases}) == 2

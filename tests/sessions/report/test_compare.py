@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from benchtui.sessions.compare.align import ComparedSession, SessionComparison, compare_sessions
+from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.plots.render import render_comparison
 from benchtui.sessions.report.compare import markdown, report, row_markdown
@@ -13,6 +14,8 @@ from benchtui.sessions.report.html import page
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.sweep import Sweep
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
 
 
 def compared(base: Session, new: Session) -> SessionComparison:
@@ -70,7 +73,7 @@ def test_sum_that_cannot_tell_does_not_hide_cases_that_are_the_same(bench: Any, 
 
 
 def test_disturbed_cases_are_to_be_measured_on_an_idle_machine(read: Any) -> None:
-    session = Session.load(Path(__file__).parents[2] / "fixtures/recorded/classify.json", summarize)
+    session = Session.load(FIXTURES / "recorded/classify.json", summarize)
     said = read(markdown(compared(session, session)))["Decision"].paragraphs[1]
     assert "load or clock may explain it (cpu fp32 bs=1 and cpu fp32 bs=4)" in said
     assert said.endswith("to decide, measure the sessions again on an idle machine.")
@@ -100,6 +103,17 @@ def test_several_sessions_are_compared_with_the_first(bench: Any, read: Any) -> 
     assert (
         "Same session: A, B, C, D and E are the same record, compared with itself." in document["Caveats"].text
     )
+
+
+def test_nothing_is_decided_over_unknown_work(tmp_path: Path, read: Any) -> None:
+    sides = []
+    for name in ("hyperfine.json", "optimum-benchmark.json", "batch-sweep-runner.jsonl"):
+        session_writer.write(registry.read(FIXTURES / name), tmp_path / name)
+        sides.append(ComparedSession.of(name, Session.load(tmp_path / name, summarize)))
+    document = read(markdown(compare_sessions(sides)))
+    assert all("can't be compared" in said for said in document["Decision"].paragraphs)
+    assert "Best session for each need" not in document.titles
+    assert "128 tokens" not in markdown(compare_sessions(sides))
 
 
 def test_marks_of_only_one_session_are_shown(bench: Any, read: Any) -> None:

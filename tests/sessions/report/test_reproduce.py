@@ -49,6 +49,26 @@ def test_raw_data_of_a_session_is_named(bench: Any, read: Any) -> None:
     assert any(fact.startswith(named) for fact in facts)
 
 
+@pytest.mark.parametrize(
+    ("task", "weights", "dataset", "seeds"),
+    [
+        ("embed", "random", "sample", "random weights: seed 0; texts are read in order"),
+        ("embed", "pretrained", "texts.txt", "nothing is drawn at random; texts are read in order"),
+        ("embed", "pretrained", "synthetic", "synthetic inputs: seed 0"),
+        ("image", "random", "synthetic", "random weights, synthetic inputs: seed 0"),
+        ("lm-train", "pretrained", "sample", "dropout: seed 0; texts are read in order"),
+        ("my_step.py:make", "random", "sample", None),
+    ],
+)
+def test_only_what_is_drawn_at_random_has_a_seed(
+    bench: Any, read: Any, task: str, weights: Any, dataset: str, seeds: str | None
+) -> None:
+    swept = Sweep(name="s", model="m", task=task, weights=weights, dataset=dataset)
+    facts = read(markdown(bench.session(bench.case(1, 10.0), sweep=swept)))["How to reproduce"].paragraphs
+    named = [fact.removeprefix("Seeds: ") for fact in facts if fact.startswith("Seeds: ")]
+    assert named == ([seeds] if seeds else [])
+
+
 def test_commit_of_benchtui_is_named(bench: Any, read: Any) -> None:
     session = bench.session(bench.case(1, 10.0))
     session.started = structs.replace(session.start, version="0.1.0", commit="0123456789ab-dirty")

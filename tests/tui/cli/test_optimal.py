@@ -55,6 +55,15 @@ def test_only_model_of_a_session_may_be_named(story: Any) -> None:
         optimal(story.path, "--model", "other")
 
 
+def test_model_of_a_session_may_be_named_by_another_path(
+    story: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    story.begin(batch_sizes=(1,)).case(0)
+    (tmp_path / "tiny-bert").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert optimal(story.path, "--model", f"{tmp_path}/tiny-bert/").exit_code == 0
+
+
 def test_recommended_case_is_printed_as_code(session: Path) -> None:
     printed = optimal(session, "--model", "large", "--snippet")
     assert 'MODEL = "large"' in printed.stdout

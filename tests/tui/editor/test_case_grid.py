@@ -81,6 +81,13 @@ def test_plan_is_printed_in_lines() -> None:
     assert lines[-2].startswith("6 of 12 cases · 4 off · 2 skipped · ≈ ")
 
 
+def test_plan_of_an_own_step_names_its_function() -> None:
+    own = sweep(task="mine.py:step", model="mine.py:step")
+    assert next(plan_lines(own, HistoryEstimator())) == "s: function step of mine.py"
+    named = sweep(task="mine.py:step")
+    assert next(plan_lines(named, HistoryEstimator())) == "s: function step of mine.py with model m"
+
+
 def test_plan_names_the_cases_whose_device_is_missing() -> None:
     def missing(config: Config) -> str:
         return "no CUDA here: no driver" if config.device == "cuda:0" else ""

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from habits import OF_SWEEP, SETTINGS, parts
+from habits import ANSWERED, OF_SWEEP, SETTINGS, parts
 
 from benchtui.tui.editor import screen as _keys  # noqa: F401  (its keys are named in the first message)
 from benchtui.tui.editor.state import EditorState
@@ -14,6 +14,7 @@ TASKS = {
     "axes.cache": "generate",
     "axes.draft": "generate",
     "axes.lora": "lm-train",
+    "axes.liger": "lm-train",
     "axes.pooling": "embed",
 }
 """Tasks that show an entry, or a table of entries."""
@@ -41,3 +42,9 @@ def value_at(record: Any, entry: str) -> object:
 def test_names_that_people_know_set_an_entry(habit: str, entry: str, value: object) -> None:
     state = typed(habit, TASKS.get(entry) or TASKS.get(entry.partition(".")[0], ""))
     assert value_at(state.sweep, entry) == value, state.error
+
+
+@pytest.mark.parametrize(("habit", "answer"), [row for row in ANSWERED if "." not in row[0].partition("=")[0]])
+def test_other_names_are_answered_with_the_right_word(habit: str, answer: str) -> None:
+    state = typed(habit)
+    assert answer in f"{state.message} {state.error}"

@@ -17,10 +17,12 @@ from benchtui.sessions.advice.optimal import decide, single_case_sweep, works
 from benchtui.sessions.advice.snippet import no_snippet_reason, snippet
 from benchtui.sessions.compare.joined import load_joined
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import SessionStarted
 from benchtui.sessions.library import paths
 from benchtui.sessions.payloads import AnswerVerdict
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import Result, measured
+from benchtui.sessions.stored_models.hub_cache import model_place
 from benchtui.sessions.sweep import MEASURE_DEFAULTS, UNKNOWN, Sweep, Work, toml_writer
 from benchtui.sessions.sweep.options import AXES
 from benchtui.sessions.sweep.ranges import parse_quantity
@@ -264,7 +266,7 @@ def _objectives(
     Raises:
         BenchtuiError: If cases were measured, but none with this sequence length or model.
     """
-    session_works = _of_model(works(session), session.start.sweep, model)
+    session_works = _of_model(works(session), session.start, model)
     if length is None:
         apart = len(session_works) > 1 or (session_works and model is not None)
         return [replace(objective, work=work) for work in session_works] if apart else [objective]
@@ -276,13 +278,15 @@ def _objectives(
     return [replace(objective, work=work) for work in matching]
 
 
-def _of_model(works: Sequence[Work], sweep: Sweep, model: str | None) -> list[Work]:
+def _of_model(works: Sequence[Work], start: SessionStarted, model: str | None) -> list[Work]:
     """Return the works of a model, or all. Raises BenchtuiError listing the known models if there is none."""
-    chosen = [work for work in works if model in (None, work.model or sweep.model)]
+    if model is None:
+        return list(works)
+    names = {work: work.model or start.sweep.model for work in works}
+    same = {name for name in names.values() if model_place(name, start.folder) == model_place(model)}
+    chosen = [work for work, name in names.items() if name in {model, *same}]
     if works and not chosen:
-        named = ", ".join(
-            printable(name) for name in dict.fromkeys(work.model or sweep.model for work in works)
-        )
+        named = ", ".join(map(printable, dict.fromkeys(names.values())))
         raise BenchtuiError(f"--model: no measured case of this model; there are {named}")
     return chosen
 

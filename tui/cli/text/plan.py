@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from benchtui.sessions.estimates.history import HistoryEstimator
 from benchtui.sessions.estimates.sweep_models import download_remark
-from benchtui.sessions.sweep import Config, Sweep
+from benchtui.sessions.sweep import Config, Sweep, custom_task
 from benchtui.sessions.text.formatting import count
 from benchtui.themes import symbols
 from benchtui.tui.cli.schema.records import PlanJson, PlannedCaseJson
@@ -31,9 +31,7 @@ def plan_lines(
     """
     matrix = CaseGrid(sweep, estimator, missing)
     digits = len(f"{matrix.count:,}")
-    yield clean(
-        f"{sweep.name}: {sweep.task} of {sweep.model}, weights {sweep.weights}, dataset {sweep.dataset}"
-    )
+    yield clean(f"{sweep.name}: {_work(sweep)}")
     if remark := download_remark(sweep):
         yield clean(f"model {remark}")
     yield f"{'':{digits}}  {'time s':>10} {'memory MB':>11}  case"
@@ -53,6 +51,14 @@ def plan_lines(
     yield totals_text(totals, sweep, SIGNS)
     if basis := basis_text(totals):
         yield basis
+
+
+def _work(sweep: Sweep) -> str:
+    """Describe what a sweep measures. A step of the user's loads what it likes."""
+    if own := custom_task(sweep.task):
+        model = f" with model {sweep.model}" if sweep.model != sweep.task else ""
+        return f"function {own[1]} of {own[0]}{model}"
+    return f"{sweep.task} of {sweep.model}, weights {sweep.weights}, dataset {sweep.dataset}"
 
 
 def planned(
