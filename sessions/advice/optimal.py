@@ -42,6 +42,8 @@ MOST_UNLIKELY = 0.25
 """Largest lead, as a share, that a search gives up for a likelier case, if the lead isn't established."""
 TAIL = 1.1
 """Factor by which the best case's tail may exceed the next one's while the lead is still clear."""
+ROUNDING = 0.01
+"""Relative error of an answer (40 dB) up to which it makes no difference: that of computing in bf16."""
 MOST_TRIES = 20
 """Maximum number of chosen cases to compare with all others before choosing the one with the best metric."""
 
@@ -328,11 +330,11 @@ def _undecided(
 def simplest(rows: Sequence[Result]) -> Result:
     """Return the simplest of several indistinguishable cases, or the first of several equally simple ones.
 
-    The criteria are, in this order: no compilation, least memory, shortest step, fewest non-default options.
-    Values within the margin of equivalence count as equal.
+    The criteria are, in this order: nearest answer, no compilation, least memory, shortest step, fewest
+    non-default options. Values within the margin of equivalence count as equal.
     """
     remaining = list(rows)
-    for cost in (_compiled, PEAK_MEMORY.cost, STEP_TIME.cost, _options):
+    for cost in (_answer_error, _compiled, PEAK_MEMORY.cost, STEP_TIME.cost, _options):
         values = [cost(row) for row in remaining]
         readings = [value for value in values if value is not None]
         if len(readings) == len(remaining):
@@ -371,6 +373,14 @@ def longer_tail(best: Result, other: Result, need: Need) -> Tail | None:
         if mine is not None and theirs is not None:
             return Tail(name, mine, theirs) if mine / sizes[0] > TAIL * theirs / sizes[1] else None
     return None
+
+
+def _answer_error(result: Result) -> float | None:
+    """Return the relative error of a case's answer, or ``ROUNDING`` if it's less; None if it is unknown."""
+    compared = result.case.comparison
+    if compared is None or compared.verdict == "identical":
+        return ROUNDING
+    return None if compared.sqnr_db is None else max(ROUNDING, 10 ** (-compared.sqnr_db / 20))
 
 
 def _compiled(result: Result) -> float:

@@ -145,6 +145,27 @@ def test_simpler_of_indistinguishable_cases_is_chosen(
     assert [row.config for row in decision.ties] == [cases[1].config]
 
 
+@pytest.mark.parametrize(
+    ("near", "far", "chosen"),
+    [
+        ({"verdict": "close", "sqnr_db": 44.0}, {"verdict": "close", "sqnr_db": 11.0}, "bf16"),
+        ({"verdict": "close", "sqnr_db": 44.0}, {"verdict": "close", "sqnr_db": 60.0}, "int8"),  # both are near
+        ({"verdict": "identical"}, {"verdict": "close", "sqnr_db": 20.0}, "bf16"),
+        ({"verdict": "close"}, {"verdict": "close", "sqnr_db": 20.0}, "int8"),  # one error isn't known
+    ],
+)
+def test_nearer_answer_of_indistinguishable_cases_is_chosen(
+    bench: Any, near: dict[str, Any], far: dict[str, Any], chosen: str
+) -> None:
+    cases = (
+        bench.steady(1, 30.0),
+        bench.steady(1, 10.0, end=rss(300.0), precision="bf16"),
+        bench.steady(1, 10.0, end=rss(100.0), precision="int8"),
+    )
+    answers = (bench.answered(0), bench.answered(1, **near), bench.answered(2, **far))
+    assert decide(bench.session(*cases, more=answers), Objective()).best.config.precision == chosen
+
+
 def test_noisy_leader_does_not_tie_two_cases_that_differ(bench: Any) -> None:
     """The case with the least memory is indistinguishable from the leader, but slower than the second."""
 
