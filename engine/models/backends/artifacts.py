@@ -14,6 +14,9 @@ from benchtui.sessions.library.artifacts import RECORD, About, Record, beyond_li
 from benchtui.sessions.payloads import Artifact
 from benchtui.sessions.stored_models.file_digests import file_digest
 
+LEAST_FREE_MB = 100
+"""Free space below which a library's failure is taken for that of a full disk, which not all of them state."""
+
 
 def stored_or_built(
     key: str, build: Callable[[Path], Artifact], about: About | None = None
@@ -50,6 +53,11 @@ def _build(place: Path, build: Callable[[Path], Artifact], about: About) -> Arti
         built = replace(built, size_mb=round(size_mb, 3))
         (partial / RECORD).write_bytes(msgspec.json.encode(Record(built, files, about)))
         partial.replace(place)
+    except RuntimeError as error:
+        free_mb = shutil.disk_usage(partial).free / 1e6
+        if free_mb < LEAST_FREE_MB:
+            raise BenchtuiError(f"{place}: {free_mb:.0f} MB are left for the artifact: {error}") from error
+        raise
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     return built

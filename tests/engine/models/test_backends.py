@@ -2,10 +2,13 @@
 
 import errno
 import os
+import re
+import shutil
 import signal
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -186,7 +189,22 @@ def test_full_disk_leaves_nothing_and_is_one_line(folder: Path) -> None:
 
     with pytest.raises(BenchtuiError, match=r"the artifact can't be stored: No space left"):
         artifacts.stored_or_built("a", fill)
-    assert [path.name for path in folder.iterdir()] == ["a.lock"]
+    assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("free", "message"), [(1e6, "a: 1 MB are left for the artifact: iostream"), (1e9, "iostream")]
+)
+def test_failure_that_does_not_state_the_full_disk_names_the_space_left(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, free: float, message: str
+) -> None:
+    def fail(_: Path) -> Artifact:
+        raise RuntimeError("iostream error")
+
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
+    with pytest.raises((BenchtuiError, RuntimeError)) as caught:
+        artifacts.stored_or_built("a", fail)
+    assert re.search(message, str(caught.value)) and isinstance(caught.value, BenchtuiError) == (free < 1e8)
 
 
 def die(*_: object) -> Any:
