@@ -10,12 +10,11 @@ import numpy as np
 from benchtui.sessions.analysis.data_sheet import DATA_SHEETS
 from benchtui.sessions.metrics.catalogue import EXPORTED
 from benchtui.sessions.metrics.view import short
+from benchtui.sessions.stats.disturbance import mark_kind
 
-from .cases import OPTIONS, OUTCOMES, Row, comparable_memory, mark_kind, peak_mb, step_ms, token_rate
-from .facts import Facts
-from .reader import Claim, Reader
+from .facts import OPTIONS, OUTCOMES, Facts, Row, comparable_memory, peak_mb, step_ms, token_rate
+from .reader import Claim, Part, Reader, Rows, parse_number
 from .recording import Recording, loss_halves
-from .report_text import Part, Rows, parse_number
 
 
 class NotKnown(Exception):
