@@ -1,7 +1,7 @@
 """Decision: the answer for each work, a row per work, and other objectives that choose another case."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import msgspec
@@ -144,8 +144,10 @@ class WorkRow(msgspec.Struct, frozen=True):
     work: str
     throughput: ChoiceRow | None
     latency: ChoiceRow | None
-    paid: Conclusion | None
+    paid: Conclusion
     """The choice whose costs are shown: for throughput, or else for latency."""
+    most_mb: float
+    """Largest peak memory of all cases, whose unit the report uses."""
     price: str | None
     """Cost of a million samples."""
 
@@ -161,7 +163,8 @@ def decision(
     in_works = [option.name for option in OPTIONS if option.work and several]
     named = [option for option in varying if option not in in_works]
     first = _first(made)
-    shared, rows = _work_rows(made, named, per_hour, several=several)
+    most_mb = max((case.peak_memory_mb or 0.0 for case in session.cases), default=0.0)
+    shared, rows = _work_rows(made, named, per_hour, most_mb, several=several)
     works = table(_COLUMNS, rows)
     notes = sentences(f"Every choice: {shared}" if shared else None, f"Baseline: {_baselines(first, named)}")
     rest = choice_table(others(made), partial(case_label, varied=named), BRIEF, several=several)
@@ -265,7 +268,7 @@ def samples_per_day(rate: float | None, sample: str) -> str | None:
 
 
 def _work_rows(
-    made: Choices, named: Sequence[str], per_hour: float | None, *, several: bool
+    made: Choices, named: Sequence[str], per_hour: float | None, most_mb: float, *, several: bool
 ) -> tuple[str, list[WorkRow]]:
     """Return what the names of all choices for speed share, and a row for each work."""
     speed = [made[need] for need in SPEED_NEEDS]
@@ -279,13 +282,16 @@ def _work_rows(
     def name(config: Config) -> str:
         return brief.get(config) or case_label(config, named)
 
+    paid = {work: conclusion for of_works in reversed(speed) for work, conclusion in of_works.items()}
+
     def row(work: Work) -> WorkRow:
         throughput, latency = (of_works.get(work) for of_works in speed)
         return WorkRow(
             str(work) if several else "",
             choice_row(throughput, name) if throughput else None,
             choice_row(latency, name) if latency else None,
-            throughput or latency,
+            paid[work],
+            most_mb,
             number(cost_of_a_million(throughput.best if throughput else None, per_hour)),
         )
 
@@ -314,10 +320,10 @@ def _confidence(row: WorkRow) -> str:
     return first if set(other) <= {first} else f"{first}; latency: {other[0]}"
 
 
-def _memory(paid: Conclusion) -> str | None:
-    best, base = paid.best, paid.baseline
+def _memory(row: WorkRow) -> str | None:
+    best, base = row.paid.best, row.paid.baseline
     change = memory_change(best, base) if base and base is not best else None
-    shown = memory(best.case.peak_memory_mb)
+    shown = memory(best.case.peak_memory_mb, row.most_mb)
     return f"{shown} ({signed_percent(change, 0)} %)" if change and round(change, 2) else shown
 
 
@@ -326,18 +332,14 @@ def _accuracy(paid: Conclusion) -> str | None:
     return "; ".join(filter(None, notes)) or None
 
 
-def _cost(text: Callable[[Conclusion], str | None]) -> Callable[[WorkRow], str | None]:
-    return lambda row: text(row.paid) if row.paid else None
-
-
 _COLUMNS: tuple[Column[WorkRow], ...] = (
     text_column("Workload", lambda row: row.work or None),
     text_column("Throughput", lambda row: _chosen(row.throughput)),
     text_column("Latency", lambda row: _chosen(row.latency)),
-    text_column("Peak memory", _cost(_memory)),
-    text_column("Compiling", _cost(lambda paid: compile_time(paid.best, paid.baseline))),
-    text_column("Exporting, loading", _cost(lambda paid: export_time(paid.best, paid.baseline))),
-    text_column("Accuracy", _cost(_accuracy)),
+    text_column("Peak memory", _memory),
+    text_column("Compile", lambda row: compile_time(row.paid.best, row.paid.baseline)),
+    text_column("Exporting, loading", lambda row: export_time(row.paid.best, row.paid.baseline)),
+    text_column("Accuracy", lambda row: _accuracy(row.paid)),
     Column("Per million samples", lambda row: row.price),
     text_column("Confidence", _confidence),
 )

@@ -30,8 +30,8 @@ from benchtui.sessions.text import conclusion, quantities
 from benchtui.sessions.text.formatting import percentage
 from benchtui.sessions.text.tables import Column
 
-from .checker.cases import OPTIONS
 from .checker.columns import OTHERS
+from .checker.facts import OPTIONS
 from .checker.recording import Recording
 from .checker.sections import WITHOUT_NUMBERS, objections
 from .drawn import Drawn
@@ -189,7 +189,7 @@ NOT_COMPARED = (
     "Value",
     "Against",
     "On",
-    "Compiling",
+    "Compile",
     "Exporting, loading",
     "Pays off after (steps)",
     "Ended by",

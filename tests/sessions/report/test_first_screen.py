@@ -5,7 +5,8 @@
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,10 @@ class Asked:
         self.latency: Conclusion = next(iter(made["latency"].values()))
 
     @property
+    def most_mb(self) -> float:
+        return max(result.case.peak_memory_mb or 0.0 for result in self.results)
+
+    @property
     def ratio(self) -> list[str | None]:
         ratio = self.throughput.against_baseline
         return [ratio_text(ratio.value)] if ratio and self.throughput.decided else []
@@ -107,7 +112,7 @@ QUESTIONS: dict[str, Callable[[Asked], list[str | None]]] = {
     "how long a step": lambda asked: [figure(asked.latency.best, "latency")],
     "how sure": lambda asked: [certainty_so_far(asked.throughput)],
     "against the baseline": lambda asked: asked.ratio,
-    "at what memory": lambda asked: [memory(asked.throughput.best.case.peak_memory_mb)],
+    "at what memory": lambda asked: [memory(asked.throughput.best.case.peak_memory_mb, asked.most_mb)],
     "what compiling costs, and whether options applied": lambda asked: [
         compile_time(asked.throughput.best, asked.throughput.baseline),
         unverified_note(asked.throughput.best),
@@ -133,6 +138,26 @@ def test_text_that_is_not_on_the_screen_is_missing() -> None:
     lines = ["Rate     Confidence", "12 ms    as good or", "         better"]
     assert shows(lines, "as good or better") and shows(lines, "12 ms")
     assert not shows(lines, "12 ms better") and not shows(lines, "as good and better")
+
+
+def leads(shown: Section) -> Iterator[str]:
+    """Yield the texts in front of the tables and lists of each section."""
+    for part in shown.content:
+        if isinstance(part, Section):
+            texts = list(takewhile(lambda each: isinstance(each, str), part.content))
+            yield " ".join(map(str, texts)) if len(texts) < len(part.content) else ""
+            yield from leads(part)
+
+
+@pytest.mark.parametrize("name", [*REPORTS, *COMPARISONS])
+def test_at_most_one_sentence_stands_in_front_of_a_section(name: str, bench: Any, tmp_path: Path) -> None:
+    if name in COMPARISONS:
+        documents = [compare.report(COMPARISONS[name](tmp_path))]
+    else:
+        session = REPORTS[name](bench, tmp_path)
+        documents = [report(session), report(session, full=True)]
+    found = [lead for document in documents for lead in leads(document)]
+    assert [lead for lead in found if re.search(r"[.!?] [A-Z]", lead)] == []
 
 
 SIZES = {

@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import inf
 
-from .cases import (
+from .facts import (
+    MIN_EFFECT,
     NEEDS_BY_TITLE,
     SPEED,
+    Pair,
     Row,
     changes_answer,
     comparable_memory,
@@ -18,9 +20,7 @@ from .cases import (
     token_rate,
     without_steps,
 )
-from .facts import MIN_EFFECT, Pair
-from .reader import Claim, Reader
-from .report_text import NUMBER, Part, Rows, half_digit, memory_rounds_to, parse_number, rounds_to
+from .reader import NUMBER, Claim, Part, Reader, Rows, half_digit, memory_rounds_to, parse_number, rounds_to
 
 LANGUAGE = ("lm-forward", "lm-train")
 """Tasks whose throughput is given in tokens."""

@@ -10,12 +10,11 @@ import numpy as np
 from benchtui.sessions.analysis.roofline import DATA_SHEETS
 from benchtui.sessions.metrics.catalogue import EXPORTED
 from benchtui.sessions.metrics.views import short
+from benchtui.sessions.stats.disturbance import mark_kind
 
-from .cases import OPTIONS, OUTCOMES, Row, comparable_memory, mark_kind, peak_mb, step_ms, token_rate
-from .facts import Facts
-from .reader import Claim, Reader
+from .facts import OPTIONS, OUTCOMES, Facts, Row, comparable_memory, peak_mb, step_ms, token_rate
+from .reader import Claim, Part, Reader, Rows, parse_number
 from .recording import Recording, loss_halves
-from .report_text import Part, Rows, parse_number
 
 
 class NotKnown(Exception):
@@ -236,8 +235,6 @@ NUMBERS: dict[str, Callable[[Cell], Value]] = {
     "Mean loss, first to second half": _halves,
     "Loss of the last step": of("loss"),
     # answers
-    "Mean KL": of("answer_kl_mean"),
-    "KL, p99": of("answer_kl_p99"),
     "Same top token (%)": lambda cell: 100 * cell["answer_top1_agreement"],
     "Equal tokens (%)": lambda cell: 100 * cell["answer_equal_tokens"],
     "Largest difference of a loss (%)": lambda cell: 100 * cell["answer_loss_difference"],

@@ -5,19 +5,9 @@ from math import ceil
 
 from benchtui.sessions.sweep.options import BY_NAME
 
-from .cases import (
-    OPTIONS,
-    SPEED,
-    Row,
-    diverged,
-    headline_rate,
-    key,
-    pair_applied_states,
-    step_ms,
-)
 from .columns import check_rows
-from .reader import Claim, Reader
-from .report_text import NUMBER, Part, Rows, parse_number, rounds_to
+from .facts import OPTIONS, SPEED, Row, diverged, headline_rate, key, pair_applied_states, step_ms
+from .reader import NUMBER, Claim, Part, Reader, Rows, parse_number, rounds_to
 
 NAMES = {name.replace("_", " "): name for name in (*OPTIONS, "batch_size")} | {
     "compiling": "compile",

@@ -10,7 +10,7 @@ from statistics import fmean, stdev, variance
 
 import numpy as np
 
-from .cases import Row
+from .facts import Row
 
 LEAST_FOR_P90, LEAST_FOR_P99 = 20, 100
 

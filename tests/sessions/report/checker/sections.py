@@ -8,14 +8,12 @@ verdict on some metrics, such as memory and energy: there, it has to agree with 
 import re
 from collections.abc import Callable, Sequence
 
-from .cases import OPTIONS, Row
 from .choices import check_choices, check_decision
 from .columns import TITLES, check_rows
-from .facts import Facts
+from .facts import OPTIONS, Facts, Row
 from .pairs import check_leaderboard, check_option_pairs, check_options
-from .reader import Reader
+from .reader import Part, Reader, Rows, parse_number, parse_report
 from .recording import Recording, objections_to_results
-from .report_text import Part, Rows, parse_number, parse_report
 
 WITHOUT_NUMBERS = (
     "Method",
