@@ -1,5 +1,7 @@
 """Answers as text: verdict and main figure of a comparison, in a cell and in a sentence."""
 
+from msgspec.structs import replace
+
 from benchtui.sessions.payloads import CANT_TELL, AnswerComparison, AnswerVerdict
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.text.formatting import number, percent
@@ -95,7 +97,7 @@ def answer_facts(case: CaseState) -> list[tuple[str, str]]:
         "verdict": comparison.verdict.upper() if comparison and comparison.verdict else None,
         "shared with": shared_text(case),
         "compared with": f"case {comparison.baseline + 1}" if comparison else None,
-        **(_figures(comparison) if comparison else {}),
+        **(_figures(meaningful) if (meaningful := meaningful_comparison(case)) else {}),
         "output": _KINDS[answer.kind].format(f"{answer.amount:,}") if answer else None,
         "probe": answer.shortened if answer else None,
         "digest": answer.digest if answer else None,
@@ -108,6 +110,13 @@ def answer_facts(case: CaseState) -> list[tuple[str, str]]:
 def has_random_weights(case: CaseState) -> bool:
     """Return whether a case ran with random weights."""
     return case.prepared is not None and case.prepared.model.weights == "random"
+
+
+def meaningful_comparison(case: CaseState) -> AnswerComparison | None:
+    """Return a case's comparison, without the figures that mean nothing if the weights are random."""
+    if case.comparison is None or not has_random_weights(case):
+        return case.comparison
+    return replace(case.comparison, kl_mean=None, kl_p99=None, largest_difference=None)
 
 
 def _weights(case: CaseState) -> str | None:

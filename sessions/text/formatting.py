@@ -73,11 +73,11 @@ def loss(value: float | None) -> str | None:
     return number(value, significant=LOSS_DIGITS)
 
 
-def memory(value_mb: float | None) -> str | None:
-    """Format memory with its unit: MB, or GB from 1,000 MB on."""
+def memory(value_mb: float | None, like_mb: float | None = None) -> str | None:
+    """Format memory with its unit: MB, or GB from 1,000 MB on; ``like_mb`` has the unit to use."""
     if value_mb is None:
         return None
-    in_gb = abs(_significant(value_mb)[0]) >= MB_PER_GB
+    in_gb = abs(_significant(value_mb if like_mb is None else like_mb)[0]) >= MB_PER_GB
     return f"{number(value_mb / MB_PER_GB if in_gb else value_mb)} {'GB' if in_gb else 'MB'}"
 
 

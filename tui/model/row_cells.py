@@ -8,7 +8,7 @@ from benchtui.sessions.payloads import AnswerVerdict
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.sweep import Measure
-from benchtui.sessions.text.answers import answer_cell
+from benchtui.sessions.text.answers import answer_cell, meaningful_comparison
 from benchtui.sessions.text.formatting import ratio_text
 from benchtui.sessions.text.race import not_measured_further
 from benchtui.themes.symbols import Symbols
@@ -76,7 +76,7 @@ def ratio_cell(value: float | None, verdict: Verdict, symbols: Symbols) -> Span:
 def answer_span(case: CaseState, is_baseline: bool, symbols: Symbols) -> Span:
     """Format the verdict on a case's answer, with its color."""
     if case.comparison and case.comparison.verdict:
-        cell = answer_cell(case.comparison, ascii_only=symbols.about.isascii())
+        cell = answer_cell(meaningful_comparison(case), ascii_only=symbols.about.isascii())
         return (cell or "", ANSWER_ROLES[case.comparison.verdict])
     if is_baseline:
         return ("base", "muted")

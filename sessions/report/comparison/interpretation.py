@@ -140,7 +140,8 @@ _KINDS = {True: "of the worker", False: "on the GPU"}
 
 
 def _peaks(results: Sequence[Result]) -> str | None:
-    return _range([peak for result in results if (peak := result.case.peak_memory_mb)], memory)
+    peaks = [peak for result in results if (peak := result.case.peak_memory_mb)]
+    return _range(peaks, lambda peak: memory(peak, max(peaks)))
 
 
 def _power(against: PairwiseComparison, pairs: Pairs) -> QuantityRow:

@@ -1,7 +1,7 @@
 """Decision: the answer for each work, a row per work, and other objectives that choose another case."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import msgspec
@@ -55,8 +55,10 @@ class WorkRow(msgspec.Struct, frozen=True):
     work: str
     throughput: ChoiceRow | None
     latency: ChoiceRow | None
-    paid: Conclusion | None
+    paid: Conclusion
     """The choice whose costs are shown: for throughput, or else for latency."""
+    most_mb: float
+    """Largest peak memory of all rows, whose unit they share."""
     price: str | None
     """Cost of a million samples."""
 
@@ -193,13 +195,17 @@ def _work_rows(
     def name(config: Config) -> str:
         return brief.get(config) or case_label(config, named)
 
+    paid = {work: conclusion for by_work in reversed(speed) for work, conclusion in by_work.items()}
+    most_mb = max(conclusion.best.case.peak_memory_mb or 0.0 for conclusion in paid.values())
+
     def row(work: Work) -> WorkRow:
         throughput, latency = (by_work.get(work) for by_work in speed)
         return WorkRow(
             str(work) if several else "",
             choice_row(throughput, name) if throughput else None,
             choice_row(latency, name) if latency else None,
-            throughput or latency,
+            paid[work],
+            most_mb,
             number(cost_of_a_million(throughput.best if throughput else None, per_hour)),
         )
 
@@ -228,10 +234,10 @@ def _confidence(row: WorkRow) -> str:
     return first if set(other) <= {first} else f"{first}; latency: {other[0]}"
 
 
-def _memory(paid: Conclusion) -> str | None:
-    best, base = paid.best, paid.baseline
+def _memory(row: WorkRow) -> str | None:
+    best, base = row.paid.best, row.paid.baseline
     change = memory_change(best, base) if base and base is not best else None
-    shown = memory(best.case.peak_memory_mb)
+    shown = memory(best.case.peak_memory_mb, row.most_mb)
     return f"{shown} ({signed_percent(change, 0)} %)" if change and round(change, 2) else shown
 
 
@@ -240,18 +246,14 @@ def _accuracy(paid: Conclusion) -> str | None:
     return "; ".join(filter(None, notes)) or None
 
 
-def _cost(text: Callable[[Conclusion], str | None]) -> Callable[[WorkRow], str | None]:
-    return lambda row: text(row.paid) if row.paid else None
-
-
 _COLUMNS: tuple[Column[WorkRow], ...] = (
     Column("Workload", lambda row: row.work or None, right=False),
     Column("Throughput", lambda row: _chosen(row.throughput), right=False),
     Column("Latency", lambda row: _chosen(row.latency), right=False),
-    Column("Peak memory", _cost(_memory), right=False),
-    Column("Compiling", _cost(lambda paid: compile_time(paid.best, paid.baseline)), right=False),
-    Column("Exporting, loading", _cost(lambda paid: export_time(paid.best, paid.baseline)), right=False),
-    Column("Accuracy", _cost(_accuracy), right=False),
+    Column("Peak memory", _memory, right=False),
+    Column("Compile", lambda row: compile_time(row.paid.best, row.paid.baseline), right=False),
+    Column("Exporting, loading", lambda row: export_time(row.paid.best, row.paid.baseline), right=False),
+    Column("Accuracy", lambda row: _accuracy(row.paid), right=False),
     Column("Per million samples", lambda row: row.price),
     Column("Confidence", _confidence, right=False),
 )

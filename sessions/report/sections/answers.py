@@ -30,8 +30,8 @@ SHARED = (
     " as a spot check."
 )
 RANDOM_WEIGHTS = (
-    "The weights are random, so only equality is shown: how far outputs differ says nothing about a trained"
-    " model. Name a checkpoint as model to measure the real cost."
+    "The weights are random, so divergences and largest differences are left out: they say nothing about a"
+    " trained model. Name a checkpoint as model to measure the real cost."
 )
 FIGURES_OF_LOGITS = ("answer_kl_mean", "answer_kl_p99", "answer_largest_difference")
 """Quantities that say nothing about a trained model if the weights are random."""

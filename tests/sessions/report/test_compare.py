@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from benchtui.sessions.compare.align import ComparedSession, SessionComparison, compare_sessions
-from benchtui.sessions.payloads import Host
+from benchtui.sessions.payloads import Host, Memory
 from benchtui.sessions.plots.render import render_comparison
 from benchtui.sessions.report.compare import markdown, report, row_markdown
 from benchtui.sessions.report.html import page
@@ -36,6 +36,13 @@ def test_mixed_comparison_is_summed_up_with_its_verdicts(bench: Any, read: Any) 
     sizes = [name.rpartition("=")[2] for (name,) in section.columns("Case")]
     assert sizes == ["2", "1", "4"], "the largest change first"
     assert "Not in both: 1 case ok in A, out of memory in B: cpu fp32 bs=8." in document["Caveats"].text
+
+
+def test_both_ends_of_a_range_of_memory_have_one_unit(bench: Any, read: Any) -> None:
+    peaks = {1: 983.0, 2: 1310.0}
+    cases = [bench.case(size, 10.0, end={"memory": Memory(peak_rss_mb=mb)}) for size, mb in peaks.items()]
+    quantities = read(markdown(compared(bench.session(*cases), bench.session(*cases))))["Interpretation"]
+    assert ["Peak memory", "0.983 GB to 1.31 GB"] in quantities.columns("Quantity", "A")
 
 
 @pytest.mark.parametrize(

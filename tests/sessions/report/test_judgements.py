@@ -252,6 +252,15 @@ def two_lengths(bench: Any, first: dict[str, Any]) -> Session:
     return made
 
 
+def test_memory_of_all_workloads_has_one_unit(bench: Any, read: Any) -> None:
+    cases = [
+        bench.case(1, 10.0, sequence_length=length, end={"memory": Memory(peak_rss_mb=peak_mb)})
+        for length, peak_mb in ((32, 983.0), (512, 1310.0))
+    ]
+    document = read(full_report(bench.session(*cases)))
+    assert document["Decision"].columns("Peak memory") == [["0.983 GB"], ["1.31 GB"]]
+
+
 @pytest.mark.parametrize(
     ("first", "why"),
     [

@@ -4,7 +4,13 @@ import pytest
 
 from benchtui.sessions.events import Answered
 from benchtui.sessions.payloads import AnswerComparison, Model
-from benchtui.sessions.text.answers import answer_cell, answer_facts, answer_note, distance
+from benchtui.sessions.text.answers import (
+    answer_cell,
+    answer_facts,
+    answer_note,
+    distance,
+    meaningful_comparison,
+)
 
 
 def compared(**figures: Any) -> AnswerComparison:
@@ -84,6 +90,16 @@ def test_figures_of_an_untrusted_file_are_formatted(name: str, value: float) -> 
     found = compared(verdict="close", **{name: value})
     assert answer_cell(found)
     assert 1 <= (distance(found) or 0.0) <= 2
+
+
+def test_random_weights_have_no_divergence_and_no_largest_difference(bench: Any) -> None:
+    model = Model(name="tiny", weights="random")
+    figures = {"verdict": "close", "kl_mean": 1e-4, "kl_p99": 2e-4, "largest_difference": 2.25, "sqnr_db": 40.0}
+    cases = [bench.case(size, 10.0, model=model) for size in (1, 2)]
+    case = bench.session(*cases, more=[bench.answered(0), bench.answered(1, **figures)]).cases[1]
+    labels = [label for label, _ in answer_facts(case)]
+    assert labels == ["verdict", "compared with", "SQNR", "output", "digest", "weights"]
+    assert answer_cell(meaningful_comparison(case)) == "≈ CLOSE 40 dB"
 
 
 def test_facts_name_the_case_that_answered(bench: Any) -> None:
