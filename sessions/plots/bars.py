@@ -43,7 +43,7 @@ def speedups(data: PlotData) -> Plan | SkippedPlot:
     cases = case_speedups(data)
     bases = [base.name for base in data.baselines.values()]
     if not cases:
-        return SkippedPlot("speedup", "no case other than the baseline has a throughput")
+        return SkippedPlot("speedup", "no case has a ratio to its baseline")
     against = bases[0] if len(bases) == 1 else "the baseline of the same workload"
     shown = cases[:MOST_ROWS]
     labels = [speedup_label(data, speedup.result) for speedup in shown]

@@ -58,7 +58,7 @@ class WorkRow(msgspec.Struct, frozen=True):
     paid: Conclusion
     """The choice whose costs are shown: for throughput, or else for latency."""
     most_mb: float
-    """Largest peak memory of all rows, whose unit they share."""
+    """Largest peak memory of all cases, whose unit the report uses."""
     price: str | None
     """Cost of a million samples."""
 
@@ -74,7 +74,8 @@ def decision(
     in_works = [option.name for option in OPTIONS if option.work and several]
     named = [option for option in varying if option not in in_works]
     first = _first(made)
-    shared, rows = _work_rows(made, named, per_hour, several=several)
+    most_mb = max((case.peak_memory_mb or 0.0 for case in session.cases), default=0.0)
+    shared, rows = _work_rows(made, named, per_hour, most_mb, several=several)
     works = table(_COLUMNS, rows)
     notes = sentences(f"Every choice: {shared}" if shared else None, f"Baseline: {_baselines(first, named)}")
     rest = choice_table(others(made), partial(case_label, varied=named), BRIEF, several=several)
@@ -181,7 +182,7 @@ def samples_per_day(rate: float | None, sample: str) -> str | None:
 
 
 def _work_rows(
-    made: Choices, named: Sequence[str], per_hour: float | None, *, several: bool
+    made: Choices, named: Sequence[str], per_hour: float | None, most_mb: float, *, several: bool
 ) -> tuple[str, list[WorkRow]]:
     """Return what the names of all choices for speed share, and a row for each work."""
     speed = [made[need] for need in SPEED_NEEDS]
@@ -196,7 +197,6 @@ def _work_rows(
         return brief.get(config) or case_label(config, named)
 
     paid = {work: conclusion for by_work in reversed(speed) for work, conclusion in by_work.items()}
-    most_mb = max(conclusion.best.case.peak_memory_mb or 0.0 for conclusion in paid.values())
 
     def row(work: Work) -> WorkRow:
         throughput, latency = (by_work.get(work) for by_work in speed)

@@ -162,7 +162,7 @@ def test_plot_without_data_is_skipped_with_a_reason(bench: Any) -> None:
     found, lacking = render_plots(bench.session(bench.case(1, 10.0)))
     assert list(named(found)) == ["throughput", "latency", "jitter"]
     assert {each.name: each.reason for each in lacking} == {
-        "speedup": "no case other than the baseline has a throughput",
+        "speedup": "no case has a ratio to its baseline",
         "memory": "no case has a peak memory",
         "energy": "no case has an energy reading",
         "compile": "no compiled case has recorded steps",

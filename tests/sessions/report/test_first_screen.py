@@ -87,6 +87,10 @@ class Asked:
         self.latency: Conclusion = next(iter(made["latency"].values()))
 
     @property
+    def most_mb(self) -> float:
+        return max(result.case.peak_memory_mb or 0.0 for result in self.results)
+
+    @property
     def ratio(self) -> list[str | None]:
         ratio = self.throughput.against_baseline
         return [ratio_text(ratio.value)] if ratio and self.throughput.decided else []
@@ -107,7 +111,7 @@ QUESTIONS: dict[str, Callable[[Asked], list[str | None]]] = {
     "how long a step": lambda asked: [figure(asked.latency.best, "latency")],
     "how sure": lambda asked: [certainty_so_far(asked.throughput)],
     "against the baseline": lambda asked: asked.ratio,
-    "at what memory": lambda asked: [memory(asked.throughput.best.case.peak_memory_mb)],
+    "at what memory": lambda asked: [memory(asked.throughput.best.case.peak_memory_mb, asked.most_mb)],
     "what compiling costs, and whether options applied": lambda asked: [
         compile_time(asked.throughput.best, asked.throughput.baseline),
         unverified_note(asked.throughput.best),

@@ -259,6 +259,7 @@ def test_memory_of_all_workloads_has_one_unit(bench: Any, read: Any) -> None:
     ]
     document = read(full_report(bench.session(*cases)))
     assert document["Decision"].columns("Peak memory") == [["0.983 GB"], ["1.31 GB"]]
+    assert document["Results"].columns("Peak memory (GB)") == [["0.983"], ["1.31"]]
 
 
 @pytest.mark.parametrize(
