@@ -28,36 +28,10 @@ from benchtui.sessions.sweep_secrets import Secrets
 _LEAST_WORD_CHARS = 3
 _COMMON = frozenset(
     (
-        *("admin", "all", "any", "app", "auto", "best", "case", "checkpoint", "cpu", "cuda", "data", "default"),
-        *(
-            "demo",
-            "dev",
-            "gpu",
-            "home",
-            "host",
-            "linux",
-            "local",
-            "localhost",
-            "main",
-            "model",
-            "models",
-            "node",
-        ),
-        *(
-            "none",
-            "output",
-            "root",
-            "run",
-            "sample",
-            "synthetic",
-            "sys",
-            "task",
-            "test",
-            "tmp",
-            "torch",
-            "train",
-        ),
-        *("user", "weights", "x86_64"),
+        *("admin", "all", "any", "app", "auto", "best", "case", "checkpoint", "cpu", "cuda", "data"),
+        *("default", "demo", "dev", "gpu", "home", "host", "linux", "local", "localhost", "main", "model"),
+        *("models", "node", "none", "output", "root", "run", "sample", "synthetic", "sys", "task", "test"),
+        *("tmp", "torch", "train", "user", "weights", "x86_64"),
     )
 )
 """Names that say nothing about anybody, and that occur as other words."""

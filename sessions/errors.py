@@ -1,5 +1,8 @@
 """Exceptions that users see as one line of text."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class BenchtuiError(Exception):
     """Error that a user can fix.
@@ -11,6 +14,15 @@ class BenchtuiError(Exception):
 def os_error_text(error: OSError | ValueError) -> str:
     """Return the system's error message without the path that it adds."""
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+@contextmanager
+def os_errors_as(path: object, what: str) -> Iterator[None]:
+    """Raise BenchtuiError with the path, what can't be done, and the system's message for its errors within."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        raise BenchtuiError(f"{path}: {what}: {os_error_text(error)}") from error
 
 
 class CaseSkippedError(BenchtuiError):

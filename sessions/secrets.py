@@ -16,15 +16,8 @@ LEAST_KNOWN_CHARS = 8
 _PARTS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _ANYWHERE = frozenset(
     (
-        "APIKEY",
-        "AUTH",
-        "AUTHORIZATION",
-        "COOKIE",
-        "CREDENTIAL",
-        "CREDENTIALS",
-        "CREDS",
-        "PASSCODE",
-        "PASSPHRASE",
+        *("APIKEY", "AUTH", "AUTHORIZATION", "COOKIE", "CREDENTIAL", "CREDENTIALS", "CREDS", "PASSCODE"),
+        *("PASSPHRASE",),
     )
 )
 _ENDINGS = ("PASSWORD", "PASSWORDS", "PASSWD", "SECRET", "SECRETS", "TOKEN", "ACCESSKEY", "APIKEY", "SECRETKEY")
@@ -81,22 +74,9 @@ _SHAPES = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _SHAPE_HINTS = (
-    *(
-        "-----BEGIN",
-        "://",
-        "earer",
-        "uthorization",
-        "slack.com",
-        "sig",
-        "Sig",
-        "code=",
-        "hf_",
-        "org_",
-        "gh",
-        "pat_",
-    ),
-    *("AKIA", "ASIA", "sk-", "k_live", "k_test", "xox", "xapp", "eyJ", "AIza", "ya29", "npm_", "pypi-", "dapi"),
-    *("nvapi", "gsk_", "r8_", "SG."),
+    *("-----BEGIN", "://", "earer", "uthorization", "slack.com", "sig", "Sig", "code=", "hf_", "org_"),
+    *("gh", "pat_", "AKIA", "ASIA", "sk-", "k_live", "k_test", "xox", "xapp", "eyJ", "AIza", "ya29"),
+    *("npm_", "pypi-", "dapi", "nvapi", "gsk_", "r8_", "SG."),
 )
 """Pieces of which every text with a shape has one. Looking for them is 50 times faster than the expression."""
 _NAME_HINTS = ("key", "token", "secret", "pass", "pwd", "pat", "auth", "cred", "cookie", "jwt", "bearer")

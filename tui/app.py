@@ -19,7 +19,6 @@ from benchtui import themes
 from benchtui.engine.client import Engine
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sanitize import terminal_text
-from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 from benchtui.themes import symbols, user_themes
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.live.feed import Clock
@@ -123,13 +122,13 @@ class BenchtuiApp(App[ExitReason]):
         """Previously shown views without duplicates, newest last."""
         for colors in self._theme_set.themes.values():
             self.register_theme(textual_theme(colors))
-        self._preferences = app_context.preferences
-        preferred = "terminal" if self.no_color else self._preferences.theme
+        self.preferences = app_context.preferences
+        preferred = "terminal" if self.no_color else self.preferences.theme
         if preferred is None and self.console.color_system == "standard":  # sixteen colors
             preferred = "terminal"
         self._set_initial_theme(theme or (preferred if preferred in self._theme_names else themes.DEFAULT))
-        self.set_keymap(self._preferences.keymap)
-        keymap.set_user_map(self._preferences.keymap)
+        self.set_keymap(self.preferences.keymap)
+        keymap.set_user_map(self.preferences.keymap)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Return defaults for benchtui's own colors, for themes that lack them."""
@@ -280,7 +279,7 @@ class BenchtuiApp(App[ExitReason]):
     def choose_theme(self, name: str) -> None:
         """Switch to a theme and remember it."""
         self.theme = name
-        self._preferences.choose_theme(name)
+        self.preferences.choose_theme(name)
 
     def action_next_theme(self) -> None:
         """Switch to the next theme and remember it."""
@@ -313,7 +312,7 @@ class BenchtuiApp(App[ExitReason]):
 
     async def _report_setting_problems(self) -> None:
         """Show a notification for each setting that can't be applied."""
-        for line in await asyncio.to_thread(self._preferences.all_problems, key_owners):
+        for line in await asyncio.to_thread(self.preferences.all_problems, key_owners):
             self.notify(clean(line), severity="warning", markup=False, timeout=10)
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
@@ -363,31 +362,10 @@ class BenchtuiApp(App[ExitReason]):
         self.exit(ExitReason("lost", self.views.path))
 
 
-def run_app(
-    *,
-    engine: Engine | None = None,
-    session_path: Path | None = None,
-    start: "Start | None" = None,
-    model: str = "",
-    theme: str | None = None,
-    ascii_only: bool = False,
-    judging: VerdictSettings | None = None,
-) -> ExitReason:
-    """Run the app until the user leaves, and return the exit reason. With ``start``, replay the session.
-
-    Without a session, Home is shown, with ``model`` selected if it isn't empty.
-
-    Raises:
-        BenchtuiError: if the theme is unknown or the session can't be read.
-    """
-    if theme is not None and (refusal := user_themes.unknown_reason(theme)):
-        raise BenchtuiError(f"theme {refusal}")
-    app_context = AppContext.here(judging or SWEEP_DEFAULTS)
-    app = BenchtuiApp(
-        app_context, session_path, engine, start=start, model=model, theme=theme, ascii_only=ascii_only
-    )
+def run_app(app: BenchtuiApp, session_path: Path | None = None) -> ExitReason:
+    """Run the app until the user leaves, and return the exit reason, with the session that it opened."""
     try:
-        left = app.run(mouse=app_context.preferences.settings.mouse)
+        left = app.run(mouse=app.preferences.settings.mouse)
         return app.failure() or left or ExitReason("closed")
     except Exception as error:  # noqa: BLE001  (reported with its traceback)
         return ExitReason("failed", session_path, error=error)

@@ -20,9 +20,6 @@ from benchtui.tui.shell.keymap import active, shown
 from benchtui.tui.shell.navigation import EditRequested, Opened
 from benchtui.tui.table.case_names import case_name
 
-MOST_CASES = 5000
-"""Maximum number of cases listed."""
-
 
 class PaletteCommands(msgspec.Struct, frozen=True):
     """Everything that the palette can run."""
@@ -64,7 +61,7 @@ class PaletteCommands(msgspec.Struct, frozen=True):
 
     def _cases(self) -> Iterable[Command]:
         session = self.feed.session if self.feed else None
-        for case in session.cases[:MOST_CASES] if session and session.started else ():
+        for case in session.cases if session and session.started else ():
             yield Command("Cases", case_name(case), partial(self._open_case, case.index), about=case.state)
 
     def _open_case(self, index: int) -> None:

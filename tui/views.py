@@ -74,15 +74,8 @@ class Views:
 
     def screen(self, place: Place) -> Screen[None]:
         """Create the screen of a view."""
-        make = {
-            "home": self._home,
-            "sweep": self._sweep,
-            "monitor": self._monitor,
-            "charts": self._charts,
-            "library": self._library,
-            "compare": self._compare,
-        }
-        return make[place]()
+        screen: Screen[None] = getattr(self, f"_{place}")()
+        return screen
 
     def _home(self) -> Screen[None]:
         from benchtui.tui.home.screen import Home
@@ -156,12 +149,11 @@ def key_owners() -> list[type]:
     from benchtui.tui.home.screen import Home
     from benchtui.tui.library.import_dialog import ImportDialog
     from benchtui.tui.library.screen import Library
-    from benchtui.tui.monitor.columns_dialog import ColumnsPage
+    from benchtui.tui.monitor.dialogs import ColumnsPage
     from benchtui.tui.pages.empty import EmptyScreen
-    from benchtui.tui.pages.other_sweep import OtherSweepScreen
     from benchtui.tui.pages.page import Page
     from benchtui.tui.pages.palette import Palette
-    from benchtui.tui.pages.permission import PermissionScreen
+    from benchtui.tui.pages.questions import OtherSweepScreen, PermissionScreen
     from benchtui.tui.replay.screen import ReplayMonitor
     from benchtui.tui.report.screen import ReportScreen
 

@@ -56,6 +56,8 @@ class Conclusion(msgspec.Struct, frozen=True, kw_only=True):
     baseline: Result | None
     no_baseline: str
     """Why there is no baseline; empty if there is one."""
+    baseline_pending: bool
+    """Whether it has yet to be measured."""
     against_baseline: Ratio | None
     """How many times as good the best case is as the baseline; None for the baseline itself."""
     alternative: Decision | None
@@ -80,9 +82,7 @@ class Conclusion(msgspec.Struct, frozen=True, kw_only=True):
 
     def best_of(self, need: Need) -> Result | None:
         """Return the case to run for a need about speed; None if it isn't decided, or the only case."""
-        if need == self.choice.objective.need:
-            return self.best if self.starred else None
-        if self.alternative is None:
+        if need == self.choice.objective.need or self.alternative is None:
             return self.best if self.starred else None
         return self.alternative.best if self.alternative.recommended else None
 
@@ -140,9 +140,7 @@ def conclude(session: Session, objective: Objective | None = None) -> Conclusion
         if objective.work in (None, work)
     )
     return Conclusions(
-        works=tuple(work for work in works if work),
-        open=questions,
-        remaining=remaining(session, questions),
+        works=tuple(filter(None, works)), open=questions, remaining=remaining(session, questions)
     )
 
 
@@ -173,11 +171,13 @@ def conclude_work(
     if best is None:
         return None
     base = baseline_of(best.config, rows, named)
+    planned = baseline_of(best.config, session.cases, named)
     return Conclusion(
         choice=choice,
         best=best,
         baseline=base,
         no_baseline="" if base else explain_missing_baseline(best.config, session.cases, named),
+        baseline_pending=base is None and planned is not None and planned.state in ("queued", "running"),
         against_baseline=_against(base, choice, best) if base else None,
         alternative=_alternative(choice, rows, decisions),
         rivals=tuple(merged(list(choices([choice])))),

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
 from math import prod
 from operator import attrgetter, itemgetter, mul, ne
+from typing import Literal
 
 import msgspec
 from msgspec import structs
@@ -26,13 +27,12 @@ from benchtui.sessions.advice.objectives import (
 )
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sanitize import LONGEST_VALUE, visible
-from benchtui.sessions.state.case import CaseState, outcome
-from benchtui.sessions.state.failures import failures
+from benchtui.sessions.state.case import CaseState, failures, outcome
 from benchtui.sessions.state.judging import SAME_WITHIN
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import Result, by_work, measured
 from benchtui.sessions.stats.sampling import Bounds
-from benchtui.sessions.stats.verdicts import UNTESTED, Doubt, Ratio, Tail, Verdict, compare_tails
+from benchtui.sessions.stats.verdicts import UNTESTED, Doubt, Ratio, Verdict
 from benchtui.sessions.sweep import UNKNOWN, Axes, Config, Sweep, Work
 from benchtui.sessions.sweep.options import AXES, CHOICES
 
@@ -40,8 +40,18 @@ NEAR_ENOUGH = 0.25
 """Largest share by which another case may still be better for a case to be recommended."""
 MOST_UNLIKELY = 0.25
 """Largest lead, as a share, that a search gives up for a likelier case, if the lead isn't established."""
+TAIL = 1.1
+"""Factor by which the best case's tail may exceed the next one's while the lead is still clear."""
 MOST_TRIES = 20
 """Maximum number of chosen cases to compare with all others before choosing the one with the best metric."""
+
+
+class Tail(msgspec.Struct, frozen=True):
+    """A percentile at which the chosen case is slower than the other."""
+
+    name: Literal["p99", "p90"]
+    best_ms: float
+    other_ms: float
 
 
 class RejectedCase(msgspec.Struct, frozen=True):
@@ -137,11 +147,7 @@ class Decision(msgspec.Struct, frozen=True):
         return self.verdict is Verdict.REPORTED and not self.established
 
 
-def decide(
-    session: Session,
-    objective: Objective,
-    results: Sequence[Result] | None = None,
-) -> Decision:
+def decide(session: Session, objective: Objective, results: Sequence[Result] | None = None) -> Decision:
     """Choose the best measured case for an objective. If several are indistinguishable, choose the simplest.
 
     ``results`` are the session's, if already computed.
@@ -351,7 +357,7 @@ def _near(behind: float, row: Result, leader: Result, metrics: Sequence[CostMetr
 
 
 def longer_tail(best: Result, other: Result, need: Need) -> Tail | None:
-    """Return the percentile at which the best case's slow steps are longer; None if there is none.
+    """Return the percentile at which the best case's slow steps are notably longer; None if there is none.
 
     Times are compared per step for latency, and per sample for throughput, because steps of larger batches take
     longer.
@@ -359,7 +365,12 @@ def longer_tail(best: Result, other: Result, need: Need) -> Tail | None:
     if need not in SPEED_NEEDS:
         return None
     sizes = (1, 1) if need == "latency" else (best.metrics.samples_per_step, other.metrics.samples_per_step)
-    return compare_tails(best.metrics.latency_ms, other.metrics.latency_ms, sizes)
+    names: tuple[Literal["p99", "p90"], ...] = ("p99", "p90")
+    for name in names:  # the highest percentile that both have
+        mine, theirs = (getattr(row.metrics.latency_ms, name) for row in (best, other))
+        if mine is not None and theirs is not None:
+            return Tail(name, mine, theirs) if mine / sizes[0] > TAIL * theirs / sizes[1] else None
+    return None
 
 
 def _compiled(result: Result) -> float:
@@ -420,7 +431,7 @@ def ahead_by(base: Result, new: Result, metrics: Sequence[CostMetric]) -> Ratio:
 
 def _product(parts: Sequence[Bounds | None]) -> Bounds | None:
     """Return the bounds of a product; None if a factor has none."""
-    factors = [part for part in parts if part]
+    factors = list(filter(None, parts))
     return reduce(mul, factors) if factors and len(factors) == len(parts) else None
 
 
@@ -469,7 +480,7 @@ def _not_measured(session: Session, objective: Objective) -> Iterator[RejectedCa
         if not case.has_result and objective.work in (None, case.config.work):
             reason = case.finished.reason if case.finished else None
             word = None if case.state == "skipped" else outcome(case)  # a skip is explained by its reason
-            yield RejectedCase(case, ": ".join(part for part in (word, reason) if part))
+            yield RejectedCase(case, ": ".join(filter(None, (word, reason))))
 
 
 def _beats(one: Sequence[float], other: Sequence[float]) -> bool:

@@ -313,10 +313,7 @@ def _affordable(session: Session, wave: Sequence[int]) -> tuple[int, ...]:
 
 
 def _settled(
-    session: Session,
-    results: Sequence[Result],
-    decisions: Sequence[Decision],
-    pairs: Iterable[OpenQuestion],
+    session: Session, results: Sequence[Result], decisions: Sequence[Decision], pairs: Iterable[OpenQuestion]
 ) -> Iterator[Settled]:
     """Yield the cases without an open question, with the comparison that settled each, but not the best ones.
 
@@ -331,17 +328,17 @@ def _settled(
             continue
         alike = [other for other in best if other.config.work == row.config.work]
         ratios = ((other, _speed(other, row)) for other in (*alike, bases.get(row.config.work)))
-        sure = ((other, ratio) for other, ratio in ratios if other and ratio and (search or _is_sure(ratio)))
+        sure = (
+            (other, ratio)
+            for other, ratio in ratios
+            if other and ratio and (search or ratio.verdict not in UNTESTED)
+        )
         if decided := next(sure, None):
             yield Settled(row.case.index, decided[0].case.index, decided[1])
 
 
 def _speed(base: Result | None, new: Result) -> Ratio | None:
     return None if base is None or base is new else comparison(base, new).ratio
-
-
-def _is_sure(ratio: Ratio) -> bool:
-    return ratio.verdict not in UNTESTED
 
 
 def _end(

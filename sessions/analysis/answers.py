@@ -187,12 +187,7 @@ def _embeddings(base: Values, mine: Values) -> dict[str, Any]:
     return _values(base, mine) | {"cosine": sum(comparable) / len(comparable) if comparable else None}
 
 
-_FIGURES = {
-    "logits": _logits,
-    "tokens": _tokens,
-    "embeddings": _embeddings,
-    "values": _values,
-}
+_FIGURES = {"logits": _logits, "tokens": _tokens, "embeddings": _embeddings, "values": _values}
 
 
 _MEAN_AXIS = {"logits": -1, "embeddings": 0}

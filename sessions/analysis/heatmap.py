@@ -4,12 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from benchtui.sessions.analysis.chart_series import (
-    COUNTED_STATES,
-    MetricsLookup,
-    PlotMetric,
-    Value,
-)
+from benchtui.sessions.analysis.chart_series import COUNTED_STATES, MetricsLookup, PlotMetric, Value
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import Config, Work
 from benchtui.sessions.sweep.options import CHOICES, NUMERIC, SHOWN

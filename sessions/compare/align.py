@@ -16,12 +16,7 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import labeled
-from benchtui.sessions.stats.ratios import (
-    Comparison,
-    comparison,
-    widened_for_machine_speed,
-    widened_for_pace,
-)
+from benchtui.sessions.stats.ratios import Comparison, comparison, widened_for_machine_speed, widened_for_pace
 from benchtui.sessions.stats.results import Result, measured
 from benchtui.sessions.stats.verdicts import UNTESTED, Ratio, Verdict
 from benchtui.sessions.sweep import named_values

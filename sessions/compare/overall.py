@@ -46,7 +46,7 @@ def overall(
     quiet = _enough([ratio for ratio in shown if set(ratio.outside) <= {MACHINE_SPEED}], shown)
     used = _enough([ratio for ratio in quiet if ratio.bounds], quiet)
     mean = _geometric_mean(used)
-    speedups = [each for each in machine_speedups if each]
+    speedups = list(filter(None, machine_speedups))
     if speedups and len(used) >= LEAST_CASES:
         pace = min(low for low, _ in speedups), max(high for _, high in speedups)
         mean = widened_for_pace(mean, pace)

@@ -119,13 +119,13 @@ def _gpu(gpu: Gpu) -> str:
         _mode("ECC", gpu.ecc),
         _mode("persistence", gpu.persistence),
     )
-    return ", ".join(part for part in parts if part)
+    return ", ".join(filter(None, parts))
 
 
 def _application_clocks(gpu: Gpu) -> str | None:
     sm, memory = (number(mhz, 0) for mhz in (gpu.application_clock_mhz, gpu.application_memory_clock_mhz))
     parts = (sm and f"SM {sm} MHz", memory and f"memory {memory} MHz")
-    clocks = " and ".join(part for part in parts if part)
+    clocks = " and ".join(filter(None, parts))
     return clocks and f"application clocks {clocks}"
 
 

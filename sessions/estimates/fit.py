@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from benchtui.sessions.estimates.memory_guess import guess_mb
+from benchtui.sessions.estimates.memory import guess_mb
 from benchtui.sessions.estimates.proposal import proposal_of
+from benchtui.sessions.stored_models.measurable import DEFAULT_TASK
 from benchtui.sessions.stored_models.stored_model import StoredModel
-from benchtui.sessions.stored_models.task import DEFAULT_TASK
 from benchtui.sessions.sweep import Config, Sweep
 
 

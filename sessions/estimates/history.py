@@ -19,7 +19,7 @@ from benchtui.sessions.estimates.eta import (
     steps_left,
     warmup_s,
 )
-from benchtui.sessions.estimates.memory_guess import guess_mb
+from benchtui.sessions.estimates.memory import guess_mb
 from benchtui.sessions.journal.session_file import SessionFile
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session

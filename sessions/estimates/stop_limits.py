@@ -60,7 +60,7 @@ def enough_percent(earlier: Mapping[str, ProcessSpread], device: str) -> float:
     It is the spread between processes that is known of the machine. One that isn't known, or that comes from
     processes at distinct paces, is replaced by the largest spread around a single pace.
     """
-    noise = noise_by_kind({}, None, dict(earlier))
+    noise = noise_by_kind((), None, dict(earlier))
     return 100 * min(noise[device.partition(":")[0]].between, PACES)
 
 

@@ -6,9 +6,9 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sanitize import shell_word
 from benchtui.sessions.state.file_names import is_model_name
 from benchtui.sessions.stored_models.hub_cache import has_token, snapshot, stored_folder
+from benchtui.sessions.stored_models.measurable import DEFAULT_TASK
 from benchtui.sessions.stored_models.stored_model import missing_reason
 from benchtui.sessions.stored_models.stored_weights import damaged_weights, missing_shards
-from benchtui.sessions.stored_models.task import DEFAULT_TASK
 from benchtui.sessions.sweep import SAMPLE, SYNTHETIC, Sweep, custom_task
 from benchtui.sessions.sweep.options import KERNEL
 
@@ -84,7 +84,7 @@ def to_download(sweep: Sweep) -> list[str]:
 
 def _models(sweep: Sweep) -> tuple[str, ...]:
     """Return the models that transformers loads; none for a user-defined step."""
-    models = [model for model in sweep.axes.model if model] or [sweep.model]
+    models = list(filter(None, sweep.axes.model)) or [sweep.model]
     return () if custom_task(sweep.task) else tuple(models)
 
 

@@ -248,7 +248,7 @@ def explained_cases(session: Session) -> tuple[ExplainedCase, ...]:
         return ()
     peaks = _sound_peaks(session)
     explained = (explained_case(session, case, peaks) for case in session.cases)
-    return tuple(one_case for one_case in explained if one_case)
+    return tuple(filter(None, explained))
 
 
 def _mapping_ms(page_faults: float, in_kernel_ms: float) -> float:

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from benchtui.sessions.explain.cases import FAMILIES, LEAST_EXPLAINED, SLOWED, ExplainedCase
 from benchtui.sessions.explain.difference import CaseDifference
-from benchtui.sessions.text.formatting import count, listed, number, percent
+from benchtui.sessions.explain.finding import percent_text
+from benchtui.sessions.text.formatting import count, listed, number
 
 SAME_SHARE = 0.02
 """Relative difference between two steps below which it isn't worth explaining."""
@@ -44,7 +45,7 @@ def no_finding_sentence(case: ExplainedCase) -> str | None:
     if case.explained_share >= LEAST_EXPLAINED:
         return "no rule found anything unusual"
     families = sorted(case.profile.families, key=lambda family: -family.ms)[:2]
-    named = [f"{FAMILIES[family.family]} ({percent(case.share(family.family), 0)}%)" for family in families]
+    named = [f"{FAMILIES[family.family]} ({percent_text(case.share(family.family))})" for family in families]
     return f"no rule explains this step; most of it is {listed(named)}"
 
 
@@ -63,7 +64,7 @@ def parts_sentence(case: ExplainedCase) -> str | None:
     shares = {name: share for name, share in case.part_shares.items() if share >= LEAST_NAMED}
     if not shares:
         return None
-    return f"the step spends {listed([f'{percent(share, 0)}% in {name}' for name, share in shares.items()])}"
+    return f"the step spends {listed([f'{percent_text(share)} in {name}' for name, share in shares.items()])}"
 
 
 def device_sentence(case: ExplainedCase) -> str:
@@ -89,14 +90,14 @@ def profiling_notes(case: ExplainedCase) -> Iterator[str]:
     profile = case.profile
     if case.slowdown > SLOWED:
         yield (
-            f"Profiling lengthened the step by {percent(case.slowdown, 0)}%: {number(profile.step_ms)} ms"
+            f"Profiling lengthened the step by {percent_text(case.slowdown)}: {number(profile.step_ms)} ms"
             f" instead of {number(profile.plain_ms)} ms. Times of many short operators are overstated."
         )
     if case.drift is not None and abs(case.drift) > SLOWED and not case.drifted:
         longer = "longer" if case.drift > 0 else "shorter"
         yield (
             f"Without the profiler, the step of this run took {number(profile.plain_ms)} ms,"
-            f" {percent(abs(case.drift), 0)}% {longer} than the measured {number(case.measured_ms)} ms: the"
+            f" {percent_text(abs(case.drift))} {longer} than the measured {number(case.measured_ms)} ms: the"
             " machine was in a different state, or the steps differ."
         )
     if case.changed:
@@ -118,7 +119,7 @@ def gap_sentences(gap: CaseDifference, names: tuple[str, str] | None = None) -> 
     longer = "longer" if gap_ms > 0 else "shorter"
     yield (
         f"A {what} of {of_new} is {number(abs(gap_ms))} ms {longer} than one of {of_base}"
-        f" ({_share(abs(gap_ms) / measured_ms)})."
+        f" ({percent_text(abs(gap_ms) / measured_ms)})."
     )
     if abs(gap.remainder_ms) > abs(gap_ms) / 2:
         yield (
@@ -127,7 +128,9 @@ def gap_sentences(gap: CaseDifference, names: tuple[str, str] | None = None) -> 
         )
         return
     main = [part for part in gap.families if part.gap_ms / gap_ms > LEAST_NAMED][:MOST_NAMED]
-    texts = [f"{part.name} ({_signed_ms(part.gap_ms)}, {_share(part.gap_ms / gap_ms)} of it)" for part in main]
+    texts = [
+        f"{part.name} ({_signed_ms(part.gap_ms)}, {percent_text(part.gap_ms / gap_ms)} of it)" for part in main
+    ]
     if texts:
         yield f"It comes from {listed(texts)}."
     first = next((part for part in gap.kernels if part.gap_ms / gap_ms > 0), None)
@@ -135,10 +138,6 @@ def gap_sentences(gap: CaseDifference, names: tuple[str, str] | None = None) -> 
         yield f"The operator with the largest difference is {first.name}: {_signed_ms(first.gap_ms)}."
     if abs(gap.remainder_ms) > SLOWED * abs(gap_ms):
         yield f"The profiles don't show {_signed_ms(gap.remainder_ms)} of the difference."
-
-
-def _share(share: float) -> str:
-    return f"{percent(share, 0)}%"
 
 
 def _signed_ms(value_ms: float) -> str:

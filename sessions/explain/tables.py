@@ -7,7 +7,7 @@ from benchtui.sessions.explain.cases import FAMILIES, SHOWN_KERNELS, ExplainedCa
 from benchtui.sessions.explain.difference import CaseDifference, Part
 from benchtui.sessions.profiles import FamilyTime, KernelTime, Place
 from benchtui.sessions.text.formatting import number, percent
-from benchtui.sessions.text.tables import Column, Table, table
+from benchtui.sessions.text.tables import Column, Table, table, text_column
 
 LEAST_PLACE, MOST_PLACES = 0.03, 6
 """Smallest share of a shown line of code, and maximum number of lines."""
@@ -32,10 +32,10 @@ class _Kernel(NamedTuple):
 
 def parts_table(case: ExplainedCase) -> Table | None:
     """Return the parts of a step without the profiler, the longest first; None for a step of one part."""
-    columns = (
-        Column[tuple[str, float]]("part", lambda row: row[0], right=False),
-        Column[tuple[str, float]]("ms per step", lambda row: number(case.profile.parts_ms[row[0]])),
-        Column[tuple[str, float]]("share %", lambda row: percent(row[1], 1)),
+    columns: tuple[Column[tuple[str, float]], ...] = (
+        text_column("part", lambda row: row[0]),
+        Column("ms per step", lambda row: number(case.profile.parts_ms[row[0]])),
+        Column("share %", lambda row: percent(row[1], 1)),
     )
     return table(columns, list(case.part_shares.items()))
 
@@ -43,11 +43,11 @@ def parts_table(case: ExplainedCase) -> Table | None:
 def families_table(case: ExplainedCase) -> Table | None:
     """Return the families of a case, the longest first."""
     step_ms = case.profile.step_ms
-    columns = (
-        Column[FamilyTime]("family", lambda row: FAMILIES[row.family], right=False),
-        Column[FamilyTime]("ms per step", lambda row: number(row.ms)),
-        Column[FamilyTime]("share %", lambda row: percent(row.ms / step_ms, 1) if step_ms else None),
-        Column[FamilyTime]("calls", lambda row: number(row.launches, 0) if row.launches else None),
+    columns: tuple[Column[FamilyTime], ...] = (
+        text_column("family", lambda row: FAMILIES[row.family]),
+        Column("ms per step", lambda row: number(row.ms)),
+        Column("share %", lambda row: percent(row.ms / step_ms, 1) if step_ms else None),
+        Column("calls", lambda row: number(row.launches, 0) if row.launches else None),
     )
     return table(columns, case.profile.families)
 
@@ -62,26 +62,26 @@ def kernels_table(case: ExplainedCase, most: int = SHOWN_KERNELS, *, family: boo
     return table([column for column in _KERNEL_COLUMNS if family or column.title != "family"], rows)
 
 
-_KERNEL_COLUMNS = (
-    Column[_Kernel]("operator or kernel", lambda row: row.time.name, right=False),
-    Column[_Kernel]("family", lambda row: FAMILIES[row.time.family], right=False),
-    Column[_Kernel]("ms per step", lambda row: number(row.time.ms)),
-    Column[_Kernel]("share %", lambda row: percent(row.share, 1)),
-    Column[_Kernel]("calls", lambda row: number(row.time.count, 0)),
-    Column[_Kernel]("rate", lambda row: _rate_text(row.rate)),
-    Column[_Kernel]("of peak %", lambda row: _peak_text(row.rate)),
-    Column[_Kernel]("inputs", lambda row: row.time.shape, right=False),
+_KERNEL_COLUMNS: tuple[Column[_Kernel], ...] = (
+    text_column("operator or kernel", lambda row: row.time.name),
+    text_column("family", lambda row: FAMILIES[row.time.family]),
+    Column("ms per step", lambda row: number(row.time.ms)),
+    Column("share %", lambda row: percent(row.share, 1)),
+    Column("calls", lambda row: number(row.time.count, 0)),
+    Column("rate", lambda row: _rate_text(row.rate)),
+    Column("of peak %", lambda row: _peak_text(row.rate)),
+    text_column("inputs", lambda row: row.time.shape),
 )
 
 
 def places_table(case: ExplainedCase) -> Table | None:
     """Return the lines of code at which the main thread was found most often."""
-    columns = (
-        Column[Place]("line of code", lambda row: row.where, right=False),
-        Column[Place]("share %", lambda row: percent(row.share, 0)),
-        Column[Place]("main thread", lambda row: row.activity, right=False),
-        Column[Place]("code", lambda row: row.code, right=False),
-        Column[Place]("in", lambda row: row.within or None, right=False),
+    columns: tuple[Column[Place], ...] = (
+        text_column("line of code", lambda row: row.where),
+        Column("share %", lambda row: percent(row.share, 0)),
+        text_column("main thread", lambda row: row.activity),
+        text_column("code", lambda row: row.code),
+        text_column("in", lambda row: row.within or None),
     )
     shown = [place for place in case.profile.places if place.share >= LEAST_PLACE]
     return table(columns, shown[:MOST_PLACES])
@@ -112,9 +112,9 @@ def memory_facts(case: ExplainedCase) -> Iterator[tuple[str, float]]:
 
 def memory_table(case: ExplainedCase) -> Table | None:
     """Return the memory of a step by kind."""
-    columns = (
-        Column[tuple[str, float]]("memory", lambda row: row[0], right=False),
-        Column[tuple[str, float]]("MB", lambda row: number(row[1])),
+    columns: tuple[Column[tuple[str, float]], ...] = (
+        text_column("memory", lambda row: row[0]),
+        Column("MB", lambda row: number(row[1])),
     )
     return table(columns, memory_facts(case))
 
@@ -136,19 +136,16 @@ def difference_tables(gap: CaseDifference, names: Sequence[str] = ()) -> tuple[T
 def _columns(gap: CaseDifference, title: str, names: Sequence[str]) -> tuple[Column[Part], ...]:
     unit = "ms per sample" if gap.per_sample else "ms"
     return (
-        Column[Part](title, lambda part: part.name, right=False),
-        Column[Part](
-            f"{names[0]}, {unit}",
-            lambda part: number(part.base_ms),
-        ),
-        Column[Part](
+        text_column(title, lambda part: part.name),
+        Column(f"{names[0]}, {unit}", lambda part: number(part.base_ms)),
+        Column(
             f"{names[1]}, {unit}",
             lambda part: (
                 None if part.base_ms is None and part.name.startswith("remainder") else number(part.new_ms)
             ),
         ),
-        Column[Part](f"difference, {unit}", lambda part: _signed(part.gap_ms)),
-        Column[Part]("share %", lambda part: _share(gap, part)),
+        Column(f"difference, {unit}", lambda part: _signed(part.gap_ms)),
+        Column("share %", lambda part: _share(gap, part)),
     )
 
 

@@ -87,8 +87,7 @@ class Results(Document, frozen=True, kw_only=True):
 def as_json(session: Session) -> str:
     """Return the results as indented JSON (``Results``). Raises BenchtuiError if there is no first event."""
     cases = tuple(_case(row, metrics) for row, metrics in rows(session))
-    encoded = visible_json.encode(Results(session=_source(session), cases=cases))
-    return msgspec.json.format(encoded, indent=1).decode() + "\n"
+    return visible_json.document(Results(session=_source(session), cases=cases), indent=1)
 
 
 def as_csv(session: Session) -> str:

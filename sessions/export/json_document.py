@@ -6,13 +6,15 @@ import re
 import textwrap
 from collections.abc import Iterator
 from functools import cache
+from importlib.resources import files
 from itertools import pairwise
 from typing import Any, cast
 
 import msgspec
 
-from benchtui.sessions.export.field_texts import FIELDS
+from benchtui.sessions.files.bounded_toml import parse_toml
 from benchtui.sessions.metrics.catalogue import BY_KEY
+from benchtui.sessions.sweep.options import OPTIONS
 
 SCHEMA = 1
 """Version of documents that state no other."""
@@ -52,8 +54,15 @@ def describe(definitions: dict[str, Any], types: tuple[object, ...]) -> None:
         texts = _field_texts(classes[name]) if name in classes else {}
         for field, schema in definition.get("properties", {}).items():
             of_quantity = BY_KEY[field].help if field in BY_KEY else ""
-            if text := texts.get(field) or FIELDS.get(field) or of_quantity:
+            if text := texts.get(field) or _meanings().get(field) or of_quantity:
                 schema.setdefault("description", text)
+
+
+@cache
+def _meanings() -> dict[str, str]:
+    """Return the meaning of options, and of fields that mean the same in every record, by their names."""
+    named = {option.name: f"{option.name.replace('_', ' ').capitalize()}: {option.help}." for option in OPTIONS}
+    return named | parse_toml(files("benchtui.sessions.export").joinpath("field_texts.toml").read_text("utf-8"))
 
 
 def _structs(info: object, seen: set[type]) -> Iterator[type]:

@@ -12,11 +12,11 @@ import msgspec
 from benchtui.sessions.export.case_rows import rows
 from benchtui.sessions.export.case_schema import CaseRow
 from benchtui.sessions.files import visible_json
+from benchtui.sessions.metrics.catalogue import quantity
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import labeled
 
 NS_PER_MS = 1e6
-Bounds = tuple[float | None, float | None]
 
 
 class Metric(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -43,35 +43,22 @@ def as_bmf(session: Session) -> str:
     """Return the results in Bencher's format: latency in nanoseconds, throughput in samples per second."""
     measures_by_name: dict[str, dict[str, Metric]] = {}
     for name, row in _measured(session):
-        latency = row.latency_typical_low_ms, row.latency_typical_high_ms
         measures = {
-            "latency": _metric(row.latency_typical_ms, latency, NS_PER_MS),
-            "throughput": _metric(row.samples_per_s, (row.samples_per_s_low, row.samples_per_s_high)),
+            "latency": _metric(row, "latency_typical_ms", NS_PER_MS),
+            "throughput": _metric(row, "samples_per_s"),
         }
         measures_by_name[name] = {measure: metric for measure, metric in measures.items() if metric}
-    return _json({name: measures for name, measures in measures_by_name.items() if measures})
+    return visible_json.document({name: measures for name, measures in measures_by_name.items() if measures})
 
 
 def as_gab(session: Session) -> str:
     """Return the typical steps for ``customSmallerIsBetter`` of github-action-benchmark."""
-    entries = [
-        _entry(
-            (name, "ms", row.latency_typical_ms),
-            (row.latency_typical_low_ms, row.latency_typical_high_ms),
-            row,
-        )
-        for name, row in _measured(session)
-    ]
-    return _json([entry for entry in entries if entry])
+    return _entries(session, "latency_typical_ms", "ms")
 
 
 def as_gab_throughput(session: Session) -> str:
     """Return the throughput for ``customBiggerIsBetter`` of github-action-benchmark."""
-    entries = [
-        _entry((name, "samples/s", row.samples_per_s), (row.samples_per_s_low, row.samples_per_s_high), row)
-        for name, row in _measured(session)
-    ]
-    return _json([entry for entry in entries if entry])
+    return _entries(session, "samples_per_s", "samples/s")
 
 
 def _measured(session: Session) -> Iterator[tuple[str, CaseRow]]:
@@ -84,10 +71,10 @@ def _measured(session: Session) -> Iterator[tuple[str, CaseRow]]:
             yield labeled(f"{row.name}{number}", session.start), row
 
 
-def _metric(value: float | None, bounds: Bounds, factor: float = 1.0) -> Metric | None:
+def _metric(row: CaseRow, key: str, factor: float = 1.0) -> Metric | None:
+    value, low, high = _figure(row, key)
     if value is None:
         return None
-    low, high = _interval(value, bounds)
     return Metric(
         value=value * factor,
         lower_value=None if low is None else low * factor,
@@ -95,15 +82,19 @@ def _metric(value: float | None, bounds: Bounds, factor: float = 1.0) -> Metric 
     )
 
 
-def _entry(figure: tuple[str, str, float | None], bounds: Bounds, row: CaseRow) -> Entry | None:
-    name, unit, value = figure
+def _entries(session: Session, key: str, unit: str) -> str:
+    entries = (_entry(name, row, key, unit) for name, row in _measured(session))
+    return visible_json.document(list(filter(None, entries)))
+
+
+def _entry(name: str, row: CaseRow, key: str, unit: str) -> Entry | None:
+    value, low, high = _figure(row, key)
     if value is None:
         return None
-    low, high = _interval(value, bounds)
-    has_interval = low is not None and high is not None
+    bounded = low is not None and high is not None
     facts = (
         f"n = {row.n}" if row.n else None,
-        f"95% interval {low:.6g} to {high:.6g} {unit}" if has_interval else None,
+        f"95% interval {low:.6g} to {high:.6g} {unit}" if bounded else None,
         "; ".join(row.marks) or None,
     )
     return Entry(
@@ -111,15 +102,13 @@ def _entry(figure: tuple[str, str, float | None], bounds: Bounds, row: CaseRow) 
         unit=unit,
         value=value,
         range=f"± {(high - low) / 2:.3g}" if low is not None and high is not None else None,
-        extra="\n".join(fact for fact in facts if fact) or None,
+        extra="\n".join(filter(None, facts)) or None,
     )
 
 
-def _interval(value: float, bounds: Bounds) -> Bounds:
-    """Return an interval that contains the value; none if unknown, or if it is that of another statistic."""
-    low, high = bounds
-    return bounds if low is not None and high is not None and low <= value <= high else (None, None)
-
-
-def _json(document: object) -> str:
-    return msgspec.json.format(visible_json.encode(document), indent=2).decode() + "\n"
+def _figure(row: CaseRow, key: str) -> tuple[float | None, float | None, float | None]:
+    """Return a figure and its interval: none if it is unknown, or that of another statistic."""
+    value = getattr(row, key)
+    low, high = (getattr(row, end) for end in quantity(key).interval or ())
+    inside = None not in (value, low, high) and low <= value <= high
+    return value, low if inside else None, high if inside else None

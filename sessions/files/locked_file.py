@@ -5,7 +5,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from benchtui.sessions.errors import BenchtuiError, os_error_text
+from benchtui.sessions.errors import BenchtuiError, os_error_text, os_errors_as
 from benchtui.sessions.files.input_file import require_plain
 from benchtui.sessions.sanitize import shell_word
 
@@ -25,13 +25,9 @@ def create_locked(path: Path) -> int:
 
 def open_locked(path: Path) -> int:
     """Open a session file to resume it; raises BenchtuiError if it isn't writable or an engine writes it."""
-    try:
+    with os_errors_as(path, "can't open the session file for writing"):
         require_plain(os.stat(path), path)  # opening a device may have side effects
         fd = os.open(path, os.O_RDWR)
-    except (OSError, ValueError) as error:
-        raise BenchtuiError(
-            f"{path}: can't open the session file for writing: {os_error_text(error)}"
-        ) from error
     try:
         lock(fd)
     except OSError as error:

@@ -7,12 +7,13 @@ fails, such as on a full disk, the previous file is kept and no temporary file r
 import errno
 import os
 import stat
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
-from benchtui.sessions.errors import BenchtuiError, os_error_text
+from benchtui.sessions.errors import BenchtuiError, os_error_text, os_errors_as
 from benchtui.sessions.files.input_file import SESSION_PREFIX, begins_with, flags_of, require_plain
 
 _PARTIAL = ".benchtui-"
@@ -70,7 +71,7 @@ def append_private(path: Path, data: bytes) -> None:
         BenchtuiError: If it can't be written.
     """
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | flags_of("O_NOFOLLOW", "O_NONBLOCK")
-    try:
+    with os_errors_as(path, "can't be written"):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(path, flags, 0o600)
         try:
@@ -78,8 +79,6 @@ def append_private(path: Path, data: bytes) -> None:
             os.write(descriptor, data)
         finally:
             os.close(descriptor)
-    except (OSError, ValueError) as error:
-        raise BenchtuiError(f"{path}: can't be written: {os_error_text(error)}") from error
 
 
 def move_to_new(path: Path, target: Path) -> None:
@@ -157,3 +156,22 @@ def _open_nonblocking(path: str, flags: int) -> int:
         raise
     os.set_blocking(descriptor, True)
     return descriptor
+
+
+T = TypeVar("T")
+
+
+def create_in_free_name(path: Path, create: Callable[[Path], T]) -> tuple[Path, T]:
+    """Create a file with this name, numbered if the name is taken; return its path and what ``create`` returns.
+
+    ``create`` must create the file exclusively. Taken is a name for which it raises BenchtuiError because of
+    FileExistsError.
+    """
+    for number in count(1):
+        candidate = path if number == 1 else path.with_name(f"{path.stem}-{number}{path.suffix}")
+        try:
+            return candidate, create(candidate)
+        except BenchtuiError as error:
+            if not isinstance(error.__cause__, FileExistsError):
+                raise
+    raise AssertionError("numbers never end")

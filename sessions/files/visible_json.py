@@ -19,6 +19,11 @@ def encode(record: object) -> bytes:
     return escape_unprintable(text, lambda character: json.dumps(character)[1:-1]).encode()
 
 
+def document(record: object, indent: int = 2) -> str:
+    """Return a record as indented JSON, for a file or a terminal."""
+    return msgspec.json.format(encode(record), indent=indent).decode() + "\n"
+
+
 def _plain_text(value: object) -> str:
     """Return the text of a formatted number. Raises NotImplementedError for what isn't text."""
     if isinstance(value, str):

@@ -7,14 +7,7 @@ import msgspec
 from benchtui.sessions.events import Outcome
 from benchtui.sessions.importers.file_map import words
 from benchtui.sessions.importers.imported import LONGEST_LABEL, Measurement, sample_deviation
-from benchtui.sessions.importers.quantities import (
-    RATES,
-    SIZES,
-    STATISTICS,
-    SUCCESSES,
-    YES,
-    failed_outcome,
-)
+from benchtui.sessions.importers.quantities import RATES, SIZES, STATISTICS, SUCCESSES, YES, failed_outcome
 from benchtui.sessions.payloads import Energy, Environment, Failures, Memory, Model, Reported, ReportedTimes
 from benchtui.sessions.sanitize import LONGEST_VALUE, visible
 from benchtui.sessions.sweep import LARGEST, SERVE, UNKNOWN, Config, named_values

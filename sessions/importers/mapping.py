@@ -1,7 +1,7 @@
 """Application of a map to a file: its cases, and the facts and caveats about the file as a whole."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
 from benchtui.sessions.errors import BenchtuiError
@@ -40,7 +40,7 @@ def apply(source: Source, file_map: FileMap) -> Imported:
     measurements = tuple(values.measurement(several_models=len(models) > 1) for values in cases)
     _require_some(source, file_map, rows, measurements)
     task = facts.common("task")
-    host = _host(facts, file_map.package or file_map.tool)
+    host = _host(facts, cases[0].packages, file_map.package or file_map.tool)
     torch, cuda, cudnn = facts.common("torch"), facts.common("cuda"), facts.whole("cudnn")
     runtime = Runtime(t=0.0, torch=torch, cuda=cuda, cudnn=cudnn, cuda_devices=facts.gpus()) if torch else None
     return Imported(
@@ -60,7 +60,7 @@ def apply(source: Source, file_map: FileMap) -> Imported:
             *(f"left out {reader.place(one)}: it summarizes other rows" for one in summaries[:MOST_NAMED]),
             *loops_note(int(n) for values in cases if (n := values.loops)),
             *_unknown(file_map, cases, measurements),
-            *facts.differing,
+            *facts.differing.values(),
             *_cells(reader, [visible(name, LONGEST_VALUE) for name in _unread(kept, file_map, reader)]),
         ),
     )
@@ -71,12 +71,8 @@ class _Facts:
 
     def __init__(self, cases: Sequence[CaseValues]) -> None:
         self._cases = cases
-        self._notes: dict[str, str] = {}
-
-    @property
-    def differing(self) -> Iterable[str]:
+        self.differing: dict[str, str] = {}
         """Note on each requested fact that differs between rows."""
-        return self._notes.values()
 
     def all_of(self, name: str) -> list[str]:
         """Return the distinct values of a quantity, in the order of the file."""
@@ -88,7 +84,7 @@ class _Facts:
         if everywhere and texts and not all(values.word(name) for values in self._cases):
             texts.append("")
         if len(texts) > 1:
-            self._notes[name] = f"{name} differs between rows: not recorded"
+            self.differing[name] = f"{name} differs between rows: not recorded"
         return texts[0] if len(texts) == 1 else None
 
     def number(self, name: str) -> float | None:
@@ -106,10 +102,6 @@ class _Facts:
     def gpus(self) -> tuple[str, ...]:
         """Return the names of the GPUs."""
         return tuple(name.strip() for name in (self.common("gpu") or "").split(",") if name.strip())
-
-    def packages(self) -> dict[str, str | None]:
-        """Return the versions of packages that the first row states."""
-        return dict(self._cases[0].packages) if self._cases else {}
 
 
 def _share_device(cases: Sequence[CaseValues]) -> None:
@@ -205,9 +197,9 @@ def _is_around(path: str, file_map: FileMap) -> bool:
     )
 
 
-def _host(facts: _Facts, package: str) -> Host:
+def _host(facts: _Facts, packages: dict[str, str], package: str) -> Host:
     """Return the machine, with the measured software and its commit as packages."""
-    versions = facts.packages() | {package: facts.common("version"), "commit": _commit(facts)}
+    versions = {**packages, package: facts.common("version"), "commit": _commit(facts)}
     return Host(
         hostname=facts.common("host"),
         platform=facts.common("platform"),

@@ -27,11 +27,7 @@ _OF_STEPS = frozenset(("case", "round", "phase", "step", "wall_ms"))
 _LIVE = ("case", "number", "name", "again", "outcome", "marks", "baseline", "speedup", "verdict")
 """Beginnings of the columns that, like options, follow from the session itself."""
 _STATISTICS = {"mean": "mean", "median": "p50", "std": "std", "p90": "p90", "p95": "p95", "p99": "p99"}
-_TIMES = {
-    "first_token": "time_to_first_token",
-    "per_token": "time_per_output_token",
-    "request": "request",
-}
+_TIMES = {"first_token": "time_to_first_token", "per_token": "time_per_output_token", "request": "request"}
 """Times of requests, with the beginning of their columns."""
 _LISTS = ("marks", "rounds_p50_ms")
 _NESTED = ("parts_ms", "outlier_steps")

@@ -62,18 +62,16 @@ WORDS = (
 )
 LISTS = ("steps", "warmup", "prefill", "decode", "decode_per_token", "exit_codes", "marks")
 STATISTICS = ("mean", "median", "std", "p90", "p95", "p99")
-SKIPS = re.compile(r"skip|unsupported|not.?(?:supported|run|implemented)|disabled|^n/s$", re.IGNORECASE)
-OOM = re.compile(
-    r"\boom\b|o\.o\.m|out.?of.?mem|memory.?error|alloc_failed|(?:insufficient|allocate|not enough) memory",
-    re.IGNORECASE,
-)
-TIMEOUTS = re.compile(r"time.?(?:d.?)?out|time limit|\btle\b|\bh[au]ng\b|deadlock", re.IGNORECASE)
-FAILURES = re.compile(
-    r"error\b|\b(?:err|fail|failed|failure|crash|crashed|killed|exception|dnf|dnr|abort|aborted|panic|segfault"
-    r"|segmentation fault|core dump(?:ed)?|invalid|incorrect|wrong|broken|cancell?ed|sig[a-z]{3,5})\b"
+_OUTCOMES: dict[Outcome, str] = {
+    "oom": r"\boom\b|o\.o\.m|out.?of.?mem|memory.?error|alloc_failed"
+    r"|(?:insufficient|allocate|not enough) memory",
+    "timeout": r"time.?(?:d.?)?out|time limit|\btle\b|\bh[au]ng\b|deadlock",
+    "skipped": r"skip|unsupported|not.?(?:supported|run|implemented)|disabled|^n/s$",
+    "failed": r"error\b|\b(?:err|fail|failed|failure|crash|crashed|killed|exception|dnf|dnr|abort|aborted|panic"
+    r"|segfault|segmentation fault|core dump(?:ed)?|invalid|incorrect|wrong|broken|cancell?ed|sig[a-z]{3,5})\b"
     r"|^(?:[x✗✘❌]|false|no)$",
-    re.IGNORECASE,
-)
+}
+"""Patterns of words that state an outcome, the first of which applies."""
 YES = frozenset(("true", "1", "yes", "on"))
 SUCCESSES = frozenset(
     (
@@ -228,13 +226,5 @@ def moment(cell: object) -> str | None:
 
 def failed_outcome(text: str) -> Outcome | None:
     """Return the outcome that a word in place of a figure states: oom, timeout, skipped or failed."""
-    patterns: tuple[tuple[Outcome, re.Pattern[str]], ...] = (
-        ("oom", OOM),
-        ("timeout", TIMEOUTS),
-        ("skipped", SKIPS),
-        ("failed", FAILURES),
-    )
-    for outcome, pattern in patterns:
-        if pattern.search(text):
-            return outcome
-    return None
+    stated = (outcome for outcome, pattern in _OUTCOMES.items() if re.search(pattern, text, re.IGNORECASE))
+    return next(stated, None)

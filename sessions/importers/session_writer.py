@@ -24,14 +24,7 @@ from benchtui.sessions.importers.quantities import RATES
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Energy, Failures, Model, Reported, highest_peaks
 from benchtui.sessions.sanitize import LONGEST_VALUE, shortened, visible
-from benchtui.sessions.sweep import (
-    MOST_CASES,
-    UNKNOWN,
-    Axes,
-    Baseline,
-    Measure,
-    Sweep,
-)
+from benchtui.sessions.sweep import MOST_CASES, UNKNOWN, Axes, Baseline, Measure, Sweep
 from benchtui.sessions.sweep.options import AXES, NUMERIC
 from benchtui.sessions.sweep_secrets import Secrets
 from benchtui.sessions.timestamps import utc_now

@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from benchtui.sessions.errors import BenchtuiError, os_error_text
+from benchtui.sessions.errors import BenchtuiError, os_errors_as
 from benchtui.sessions.files import input_file
 from benchtui.sessions.importers import tables
 from benchtui.sessions.importers.imported import named
@@ -97,10 +97,8 @@ class Source(msgspec.Struct, frozen=True):
 
 def read(path: Path) -> Source:
     """Read a file's records. Raises BenchtuiError with the cause and the remedy if it can't."""
-    try:
+    with os_errors_as(path, "can't be read"):
         written = input_file.read_plain(path, MOST_BYTES)
-    except (OSError, ValueError) as error:
-        raise BenchtuiError(f"{path}: can't be read: {os_error_text(error)}") from error
     data, remarks = _decompressed(path, written)
     if data.startswith(_PARQUET):
         return Source(path, tuple(_parquet(path, data)), tuple(remarks), table=True)

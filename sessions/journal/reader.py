@@ -12,7 +12,7 @@ from typing import IO, Any
 
 import msgspec
 
-from benchtui.sessions.errors import BenchtuiError, os_error_text
+from benchtui.sessions.errors import BenchtuiError, os_errors_as
 from benchtui.sessions.events import SCHEMA, AnyEvent, Steps
 from benchtui.sessions.files.input_file import SESSION_PREFIX, open_plain, read_at_most
 from benchtui.sessions.journal.backup import head, rescue_file_of
@@ -315,10 +315,8 @@ def _tag(event: AnyRecord) -> str:
 
 
 def _open(path: Path) -> IO[bytes]:
-    try:
+    with os_errors_as(path, "can't be read"):
         file = open_plain(path)
-    except (OSError, ValueError) as error:
-        raise BenchtuiError(f"{path}: can't be read: {os_error_text(error)}") from error
     large = os.fstat(file.fileno()).st_size > MOST_CASES * _LEAST_OF_A_PLANNED_CASE
     if large and _plans_too_many(file):
         file.close()

@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 
 from benchtui.sessions.events import AnyEvent, CaseFinished, Resumed, SessionFinished
-from benchtui.sessions.files.free_names import create_in_free_name
 from benchtui.sessions.files.locked_file import create_locked, lock, open_locked
+from benchtui.sessions.files.output_file import create_in_free_name
 from benchtui.sessions.journal.backup import BackupCopy, FileDamage, find_damage, is_at
 
 _CHUNK_BYTES = 1 << 16

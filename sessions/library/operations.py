@@ -5,15 +5,14 @@ session files, and an index can be lost.
 """
 
 import shutil
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Collection
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from benchtui.sessions.errors import BenchtuiError, os_error_text
-from benchtui.sessions.files.free_names import create_in_free_name
+from benchtui.sessions.errors import BenchtuiError, os_errors_as
 from benchtui.sessions.files.input_file import open_plain, read_plain
-from benchtui.sessions.files.output_file import move_to_new, output_file
+from benchtui.sessions.files.output_file import create_in_free_name, move_to_new, output_file
 from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.importers.imported import Imported
 from benchtui.sessions.library import paths
@@ -43,7 +42,7 @@ def write_note(session: Path, text: str) -> None:
         with output_file(path, private=True) as file:
             file.write(f"{line}\n".encode())
         return
-    with _os_errors_as(path, "the note can't be removed"):
+    with os_errors_as(path, "the note can't be removed"):
         path.unlink(missing_ok=True)
 
 
@@ -57,7 +56,7 @@ def rename(session: Path, name: str, running_paths: Collection[Path]) -> Path:
     wanted = _path_for_name(name)
     if wanted == session:
         return session
-    with _os_errors_as(session, "can't be renamed"):
+    with os_errors_as(session, "can't be renamed"):
         try:
             move_to_new(session, wanted)
         except FileExistsError as error:
@@ -80,7 +79,7 @@ def delete(session: Path, running_paths: Collection[Path]) -> None:
         BenchtuiError: If it isn't deletable, or the file can't be removed.
     """
     require_deletable(session, running_paths)
-    with _os_errors_as(session, "can't be deleted"):
+    with os_errors_as(session, "can't be deleted"):
         session.unlink()
         _note_path(session).unlink(missing_ok=True)
 
@@ -101,7 +100,7 @@ def import_session(source: Path) -> Path:
 
 def _copy(source: Path, path: Path) -> None:
     with (
-        _os_errors_as(source, "can't be copied into the library"),
+        os_errors_as(source, "can't be copied into the library"),
         open_plain(source) as file,
         output_file(path, over=False, private=True) as copy,
     ):
@@ -146,11 +145,3 @@ def _require_in_library(session: Path) -> Path:
 def _require_not_running(session: Path, running_paths: Collection[Path], done: str) -> None:
     if session.absolute() in running_paths:
         raise BenchtuiError(f"{session.stem}: a running sweep can't be {done}; stop it with `benchtui stop`")
-
-
-@contextmanager
-def _os_errors_as(path: Path, what: str) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, ValueError) as error:
-        raise BenchtuiError(f"{path}: {what}: {os_error_text(error)}") from error

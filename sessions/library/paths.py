@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import platformdirs
 
-from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.errors import BenchtuiError, os_errors_as
 from benchtui.sessions.events import SessionStarted
 from benchtui.sessions.files.input_file import open_plain, read_plain
 from benchtui.sessions.files.output_file import append_private
@@ -34,10 +34,8 @@ _NAME_BYTES = 160
 def folder() -> Path:
     """Return the folder of sessions, creating it if needed; raises BenchtuiError if that fails."""
     path = Path(platformdirs.user_data_dir("benchtui")) / "sessions"
-    try:
+    with os_errors_as(path, "can't create the session folder"):
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise BenchtuiError(f"{path}: can't create the session folder: {error.strerror}") from error
     return path
 
 
@@ -86,7 +84,7 @@ def library_name(path: Path) -> str:
 def entries() -> list[SessionFile]:
     """List the sessions of the library, newest first; files that aren't sessions are skipped."""
     candidates = (entry_of(path) for path in folder().glob("*.json"))
-    session_files = [entry for entry in candidates if entry]
+    session_files = list(filter(None, candidates))
     return sorted(session_files, key=lambda entry: (entry.started.created, entry.path.stem), reverse=True)
 
 

@@ -190,7 +190,7 @@ def _process_spread_of(cache: SummaryCache, path: Path) -> dict[str, ProcessSpre
 
 def _pooled(spreads: Iterable[ProcessSpread | None]) -> ProcessSpread | None:
     """Pool several variations, weighted by their degrees of freedom."""
-    measured = [spread for spread in spreads if spread]
+    measured = list(filter(None, spreads))
     freedom = sum(spread.freedom for spread in measured)
     if not freedom:
         return None

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from benchtui.sessions.metrics import case_rows, comparison_rows, machine_rows, speed_rows
+from benchtui.sessions.metrics import case_rows, machine_rows, speed_rows
 from benchtui.sessions.metrics.quantity import Quantity
 
 SUBJECTS = {
@@ -22,8 +22,8 @@ SUBJECTS = {
     "counters": machine_rows.COUNTERS,
     "imported": machine_rows.IMPORTED,
     "compiler": machine_rows.COMPILER,
-    "baseline": comparison_rows.BASELINE,
-    "answer": comparison_rows.ANSWER,
+    "baseline": case_rows.BASELINE,
+    "answer": case_rows.ANSWER,
 }
 """Rows by subject."""
 CATALOGUE = tuple(replace(row, subject=subject) for subject, rows in SUBJECTS.items() for row in rows)

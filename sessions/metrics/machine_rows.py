@@ -2,16 +2,23 @@
 
 from collections.abc import Callable
 
-from benchtui.sessions.metrics.quantity import NO_UNIT, CaseData, Figure, Quantity, amount, ends, figure, words
-from benchtui.sessions.metrics.readings import (
+from benchtui.sessions.metrics.quantity import (
+    NO_UNIT,
+    CaseData,
+    Figure,
+    Quantity,
+    amount,
     at_end,
     computed,
+    ends,
     environment,
+    figure,
     in_percent,
     inverse,
     measured,
     of_case,
     result,
+    words,
 )
 from benchtui.sessions.payloads import CLOCK_LIMITS, FIELD_NAMES, GPU_ACTIVITY, HOST_ACTIVITY
 from benchtui.sessions.stats.disturbance import names_of
@@ -318,14 +325,8 @@ COUNTERS = (
     _counter("pcie_tx_mb_per_s", "Transfer rate from the GPU over PCIe."),
     _counter("nvlink_rx_mb_per_s", "Transfer rate to the GPU over all NVLinks."),
     _counter("nvlink_tx_mb_per_s", "Transfer rate from the GPU over all NVLinks."),
-    _counter(
-        "instructions_per_cycle",
-        "Instructions per cycle of the worker; recorded by earlier versions.",
-    ),
-    _counter(
-        "memory_mb_per_s",
-        "Transfer rate between processors and memory; recorded by earlier versions.",
-    ),
+    _counter("instructions_per_cycle", "Instructions per cycle of the worker; recorded by earlier versions."),
+    _counter("memory_mb_per_s", "Transfer rate between processors and memory; recorded by earlier versions."),
 )
 IMPORTED = (
     figure(

@@ -1,9 +1,14 @@
 """Rows of the catalogue about speed: step times, throughput, times of requests, and the cost of a start."""
 
-from benchtui.sessions.metrics.quantity import NO_UNIT, CaseData, Quantity, amount, ends, figure, words
-from benchtui.sessions.metrics.readings import (
+from benchtui.sessions.metrics.quantity import (
+    NO_UNIT,
     STEPS,
+    CaseData,
+    Quantity,
+    amount,
     computed,
+    ends,
+    figure,
     inverse,
     latency,
     measured,
@@ -11,6 +16,7 @@ from benchtui.sessions.metrics.readings import (
     result,
     spread,
     typical_bounds,
+    words,
 )
 
 SERVES = ("serve-batch", "serve")
@@ -99,10 +105,7 @@ LATENCY = (
     figure("latency_least_ms", "Fastest step", "Time of the fastest step.", latency("least")),
     figure("latency_most_ms", "Slowest step", "Time of the slowest step.", latency("most")),
     *ends(
-        "latency_interval_{}_ms",
-        "Latency, p50",
-        "Lower end of the median's 95% confidence interval.",
-        latency,
+        "latency_interval_{}_ms", "Latency, p50", "Lower end of the median's 95% confidence interval.", latency
     ),
     figure(
         "latency_interval_percent",

@@ -73,11 +73,7 @@ def remember(permissions: Iterable[Permission]) -> None:
 def _approval(permission: Permission) -> Approval:
     function = permission.value if permission.kind == "code" else ""
     return Approval(
-        allowed=utc_now(),
-        kind=permission.kind,
-        name=permission.name,
-        function=function,
-        sha256=permission.key,
+        allowed=utc_now(), kind=permission.kind, name=permission.name, function=function, sha256=permission.key
     )
 
 

@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from benchtui.sessions.analysis.answer_distance import answer_distance
 from benchtui.sessions.analysis.chart_series import PlotMetric
-from benchtui.sessions.analysis.pareto import ParetoPoint, fronts, pareto_points
+from benchtui.sessions.analysis.pareto import ParetoPoint, answer_distance, fronts, pareto_points
 from benchtui.sessions.plots import style
-from benchtui.sessions.plots.spec import Plan, PlotData, step_counts
-from benchtui.sessions.plots.values import Value, value_text
+from benchtui.sessions.plots.spec import Plan, PlotData, Value, step_counts, value_text
 from benchtui.sessions.text.formatting import number
 from benchtui.sessions.text.labels import case_label
 
@@ -65,16 +63,16 @@ def _caption(tradeoffs: Tradeoffs) -> str:
         if len(tradeoffs.fronts) == 1
         else "Connected: one Pareto front per workload"
     )
-    suspect = " Hollow: DIFFERENT or BROKEN." if any(map(_suspect, tradeoffs.points)) else ""
+    suspect = (
+        " Hollow: DIFFERENT or BROKEN."
+        if any(point.case.has_other_answer for point in tradeoffs.points)
+        else ""
+    )
     return f"Upper left is best. {count}. Gray: the others. 0: equal to the baseline.{suspect}"
 
 
 def _named(tradeoffs: Tradeoffs) -> list[ParetoPoint]:
     return [point for row in tradeoffs.fronts for point in row][:MOST_NAMED]
-
-
-def _suspect(point: ParetoPoint) -> bool:
-    return point.case.has_other_answer
 
 
 def _draw(figure: "Figure", tradeoffs: Tradeoffs) -> list[Value]:
@@ -104,7 +102,7 @@ def _draw_point(axes: "Axes", point: ParetoPoint, place: int | None, label: str)
         marker=marker,
         linestyle="none",
         markersize=4 if place is None else 7,
-        markerfacecolor=style.PAPER if _suspect(point) else color,
+        markerfacecolor=style.PAPER if point.case.has_other_answer else color,
         label="" if place is None else label,
     )
 

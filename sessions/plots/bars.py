@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from benchtui.sessions.plots import style
-from benchtui.sessions.plots.spec import Plan, PlotData, SkippedPlot, step_counts
-from benchtui.sessions.plots.values import Value, value_text
-from benchtui.sessions.stats.ratios import pairs, throughput_ratio
+from benchtui.sessions.plots.spec import Plan, PlotData, SkippedPlot, Value, step_counts, value_text
+from benchtui.sessions.stats.ratios import matched, throughput_ratio
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.text.formatting import number, percent, ratio_text, time_ms
@@ -91,7 +90,7 @@ def compiling(data: PlotData) -> Plan | SkippedPlot:
 def compiled_and_not(data: PlotData) -> list[Result]:
     """Return each compiled case with recorded steps, preceded by its uncompiled counterpart if there is one."""
     timed = [result for result in data.results if result.metrics.cold_cost_ms is not None]
-    bases = {pair.new.case.index: pair.base for pair in pairs(timed, "compile", "off")}
+    bases = {new.case.index: base for base, new in matched(timed, "compile", "off")}
     rows: dict[int, Result] = {}
     for result in timed:
         if result.config.compile != "off":
@@ -161,7 +160,7 @@ def _rows(axes: "Axes", labels: Sequence[str]) -> None:
     axes.set_ylim(len(labels) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", visible=False)
-    axes.xaxis.set_major_formatter(lambda value, _place: f"{value:,.10g}")
+    axes.xaxis.set_major_formatter(style.plain_number)
 
 
 def draw_ratios(figure: "Figure", ratios: Sequence[Ratio], labels: Sequence[str], title: str) -> list[Value]:
@@ -237,13 +236,10 @@ def _draw_parts(figure: "Figure", data: PlotData, rows: Sequence[Result]) -> lis
             values.append(Value(axes.transData, (start, end), (row - 0.35, row + 0.35), text))
         starts = ends
     for row, result in enumerate(rows):
-        axes.annotate(_time(result), (1.01, row), xycoords=("axes fraction", "data"), va="center", fontsize=8)
+        time = f"{time_ms(result.metrics.latency_ms.mean)} ms"
+        axes.annotate(time, (1.01, row), xycoords=("axes fraction", "data"), va="center", fontsize=8)
     _rows(axes, [speedup_label(data, result) for result in rows])
     axes.set_xlim(0, max(100.0, *starts))
     axes.set_xlabel("Share of the mean step (%)")
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=6, borderaxespad=0.2)
     return [value for value in values if value.x[0] < value.x[1]]
-
-
-def _time(result: Result) -> str:
-    return f"{time_ms(result.metrics.latency_ms.mean)} ms"

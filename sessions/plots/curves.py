@@ -10,10 +10,9 @@ from msgspec.structs import replace
 
 from benchtui.sessions.metrics.catalogue import quantity
 from benchtui.sessions.metrics.quantity import Better, CaseData, Quantity
-from benchtui.sessions.metrics.view import shown
+from benchtui.sessions.metrics.views import shown
 from benchtui.sessions.plots import style
-from benchtui.sessions.plots.spec import Plan, PlotData, SkippedPlot, step_counts
-from benchtui.sessions.plots.values import Value, value_text
+from benchtui.sessions.plots.spec import Plan, PlotData, SkippedPlot, Value, step_counts, value_text
 from benchtui.sessions.stats.quantiles import LEAST_FOR_P95
 from benchtui.sessions.stats.results import Result, series_key, task_of
 from benchtui.sessions.sweep import Config
@@ -155,7 +154,7 @@ def plan_lines(
         name=curve.name,
         section=section,
         title=f"{curve.title} by batch size",
-        caption=" ".join(text for text in said if text),
+        caption=" ".join(filter(None, said)),
         draw=partial(_draw, drawn_lines=shown, unit=curve.row.heading()),
         height_in=HEIGHT_IN + 0.09 * len(shown),
     )
@@ -326,11 +325,7 @@ def _scale_y(axes: "Axes", values: Sequence[float], unit: str) -> None:
     else:
         axes.set_ylim(bottom=0)
         axes.set_ylabel(unit)
-    axes.yaxis.set_major_formatter(_plain_number)
-
-
-def _plain_number(value: float, _place: object) -> str:
-    return f"{value:,.10g}"
+    axes.yaxis.set_major_formatter(style.plain_number)
 
 
 def _sizes(line: Line) -> tuple[int, ...]:

@@ -13,8 +13,7 @@ from msgspec.structs import replace
 
 from benchtui.sessions.payloads import Energy
 from benchtui.sessions.plots import style
-from benchtui.sessions.plots.spec import Plan, PlotData, SkippedPlot
-from benchtui.sessions.plots.values import Value, value_text
+from benchtui.sessions.plots.spec import Plan, PlotData, SkippedPlot, Value, value_text
 from benchtui.sessions.state.columns import Trace
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.text.formatting import number

@@ -10,12 +10,11 @@ import msgspec
 from msgspec.structs import replace
 
 from benchtui.sessions.compare.align import SessionComparison
-from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.errors import os_errors_as
 from benchtui.sessions.files.extras import is_installed, missing
 from benchtui.sessions.files.output_file import check_output, output_file
 from benchtui.sessions.plots import answers, bars, comparison, curves, power_trace, style
-from benchtui.sessions.plots.spec import Plan, SkippedPlot, plot_data
-from benchtui.sessions.plots.values import with_values
+from benchtui.sessions.plots.spec import Plan, SkippedPlot, plot_data, with_values
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import labeled
 
@@ -99,10 +98,8 @@ def write(pictures: list[RenderedPlot], folder: Path, inputs: Collection[Path]) 
     files = list(_files(pictures, folder))
     for path, _ in files:
         check_output(path, inputs)
-    try:
+    with os_errors_as(folder, "can't create the folder for the figures"):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BenchtuiError(f"{folder}: can't create the folder for the figures: {error.strerror}") from error
     for path, data in files:
         with output_file(path, inputs) as file:
             file.write(data)

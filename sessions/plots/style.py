@@ -64,6 +64,11 @@ def label(text: str, longest: int = LONGEST_LABEL) -> str:
     return f" {shown}" if shown.startswith("_") else shown
 
 
+def plain_number(value: float, _place: object) -> str:
+    """Format the label of a tick."""
+    return f"{value:,.10g}"
+
+
 def color(place: int) -> str:
     """Return the color of the series or part at this position."""
     return COLORS[place % len(COLORS)]

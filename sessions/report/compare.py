@@ -10,14 +10,15 @@ from benchtui.sessions.compare.align import (
     by_change,
 )
 from benchtui.sessions.compare.system_facts import Fact
+from benchtui.sessions.explain.cases import explained_cases
 from benchtui.sessions.report.compare_columns import Columns, full_columns, pair_rows
 from benchtui.sessions.report.comparison import decision, systems
 from benchtui.sessions.report.comparison.caveats import caveats, limitations
-from benchtui.sessions.report.comparison.explained import explained
 from benchtui.sessions.report.comparison.interpretation import interpretation
-from benchtui.sessions.report.comparison.naming import base_name, lettered, new_name
+from benchtui.sessions.report.comparison.naming import base_name, lettered, new_name, place
 from benchtui.sessions.report.content import Code, Content, Section, items, render, section
 from benchtui.sessions.report.document import when
+from benchtui.sessions.report.explain import MOST_CASES, difference_section
 from benchtui.sessions.report.overview.results import without_equal
 from benchtui.sessions.report.reproduce import no_recipe_reason, recipe
 from benchtui.sessions.sanitize import shell_word
@@ -51,7 +52,7 @@ def report(compared: SessionComparison, columns: Callable[[str], Columns] = full
     )
     content = (_sentences(_sessions(compared)), *sections)
     title = f"Comparison: {listed([side.name for side in compared.sides])}"
-    return Section(title, tuple(part for part in content if part))
+    return Section(title, tuple(filter(None, content)))
 
 
 def case_table(
@@ -116,3 +117,20 @@ def _how_to_reproduce(compared: SessionComparison) -> list[Content | None]:
         content += [items(texts), sweep]
         texts = []
     return [*content, items(texts)]
+
+
+def explained(against: PairwiseComparison) -> list[Section | None]:
+    """Return a section for each case with a profile in both sessions, up to ``MOST_CASES``."""
+    base, new = (
+        {case.case.index: case for case in explained_cases(side.session)}
+        for side in (against.base, against.new)
+    )
+    letters = LETTERS[0], against.new_letter
+    parts = []
+    for row in against.compared:
+        if row.base and row.new and row.base.index in base and row.new.index in new:
+            name = place(against, row)
+            names = (f"{letters[0]}, {name}", f"{letters[1]}, {name}")
+            title = f"Where the difference comes from: {name}"
+            parts.append(difference_section(title, base[row.base.index], new[row.new.index], names))
+    return parts[:MOST_CASES]

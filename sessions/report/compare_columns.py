@@ -7,16 +7,15 @@ import msgspec
 
 from benchtui.sessions.compare.align import AlignedCase, PairwiseComparison
 from benchtui.sessions.metrics.quantity import CaseData, Quantity
-from benchtui.sessions.metrics.view import View
-from benchtui.sessions.metrics.views import COMPARED, COMPARED_SHORT
+from benchtui.sessions.metrics.views import COMPARED, COMPARED_SHORT, View
 from benchtui.sessions.stats.disturbance import mark_kind
 from benchtui.sessions.stats.ratios import Comparison
 from benchtui.sessions.stats.results import Result, varied
 from benchtui.sessions.stats.verdicts import Verdict
 from benchtui.sessions.text.formatting import in_sentence, number
 from benchtui.sessions.text.labels import case_label
-from benchtui.sessions.text.quantities import cell
-from benchtui.sessions.text.tables import Column
+from benchtui.sessions.text.quantities import TOKEN_UNITS, cell
+from benchtui.sessions.text.tables import Column, text_column
 from benchtui.sessions.text.wording import ratio_interval, ratio_value, verdict_cell
 
 NO_TIME = f"{Verdict.UNSURE.name}: no time"
@@ -94,8 +93,8 @@ def _pace(pace: tuple[float, float] | None) -> list[str]:
 
 def _names(letter: str) -> Columns:
     return (
-        Column("Case", lambda pair_row: case_label(pair_row.pair.base.config, pair_row.varying), right=False),
-        Column(f"Case of {letter}", _other_name, right=False),
+        text_column("Case", lambda pair_row: case_label(pair_row.pair.base.config, pair_row.varying)),
+        text_column(f"Case of {letter}", _other_name),
     )
 
 
@@ -114,8 +113,7 @@ def _token_rates(letter: str) -> Columns:
         rate, own = result.headline_rate
         return number(rate) if own == unit else None
 
-    units = ("tokens/s", "tokens/s with padding", "new tokens/s")
-    return tuple(column for unit in units for column in _both(letter, unit, partial(in_unit, unit=unit)))
+    return tuple(column for unit in TOKEN_UNITS for column in _both(letter, unit, partial(in_unit, unit=unit)))
 
 
 def _step_ratio(pair_row: PairRow) -> str | None:
@@ -132,7 +130,7 @@ def _both(letter: str, title: str, text: Cell) -> Columns:
 
 
 def _notes(letter: str) -> Column[PairRow]:
-    return Column("Notes", lambda pair_row: own_marks(pair_row.row, pair_row.pair, letter), right=False)
+    return text_column("Notes", lambda pair_row: own_marks(pair_row.row, pair_row.pair, letter))
 
 
 def _answer(row: AlignedCase) -> str | None:
@@ -142,17 +140,12 @@ def _answer(row: AlignedCase) -> str | None:
     return {True: "same", False: "changed", None: None}[row.same_answer]
 
 
-_ANSWER: Column[PairRow] = Column(
-    "Answer",
-    lambda pair_row: _answer(pair_row.row),
-    right=False,
-)
 _OWN: dict[str, Columns] = {
     "ratio": (
         Column("Ratio (×)", lambda pair_row: ratio_value(pair_row.row.ratio)),
         Column("95% interval (×)", lambda pair_row: ratio_interval(pair_row.row.ratio)),
-        Column("Verdict", lambda pair_row: verdict_cell(pair_row.row.ratio) or NO_TIME, right=False),
+        text_column("Verdict", lambda pair_row: verdict_cell(pair_row.row.ratio) or NO_TIME),
     ),
     "ratio of steps": (Column("Ratio of steps (×)", _step_ratio),),
-    "answer": (_ANSWER,),
+    "answer": (text_column("Answer", lambda pair_row: _answer(pair_row.row)),),
 }

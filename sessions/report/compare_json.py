@@ -2,8 +2,6 @@
 
 from typing import cast
 
-import msgspec
-
 from benchtui.sessions.compare.align import (
     LETTERS,
     AlignedCase,
@@ -146,13 +144,11 @@ def as_json(compared: SessionComparison, judged: Reproduction | None = None) -> 
         sessions=tuple(_session(letter, side) for letter, side in zip(LETTERS, compared.sides, strict=False)),
         differences=compared.differences,
         against=tuple(_against(against) for against in compared.against),
-        reproduction=_reproduction(judged) if judged else None,
+        reproduction=ReproductionJson(answer=judged.answer, differs=(*judged.other_work, *judged.other_place))
+        if judged
+        else None,
     )
-    return msgspec.json.format(visible_json.encode(comparison), indent=2).decode() + "\n"
-
-
-def _reproduction(judged: Reproduction) -> ReproductionJson:
-    return ReproductionJson(answer=judged.answer, differs=(*judged.other_work, *judged.other_place))
+    return visible_json.document(comparison)
 
 
 def _session(letter: str, side: ComparedSession) -> SessionJson:
@@ -171,12 +167,11 @@ def _session(letter: str, side: ComparedSession) -> SessionJson:
 
 
 def _against(against: PairwiseComparison) -> PairwiseJson:
-    counts = {verdict.name: against.count(verdict) for verdict in Verdict}
     return PairwiseJson(
         new=against.new_letter,
         same_within=against.base.session.same_within,
         ignored=against.ignored,
-        counts=counts,
+        counts={verdict.name: against.count(verdict) for verdict in Verdict},
         lost=sum(row.lost for row in against.rows),
         overall=_overall(against.overall),
         rows=tuple(_row(row) for row in against.rows),
@@ -217,16 +212,7 @@ def ratio_json(ratio: Ratio | None) -> RatioJson | None:
     """Convert a ratio to its JSON record."""
     if ratio is None:
         return None
-    return RatioJson(
-        value=ratio.value,
-        low=ratio.low,
-        high=ratio.high,
-        sure_low=ratio.sure_low,
-        sure_high=ratio.sure_high,
-        verdict=verdict_name(ratio.verdict),
-        doubt=ratio.doubt,
-        reason=why_unsure(ratio),
-        resolution=ratio.resolution,
-        rounds_wanted=ratio.rounds_wanted,
-        outside=ratio.outside,
-    )
+    own = {
+        name: getattr(ratio, name) for name in RatioJson.__struct_fields__ if name not in ("verdict", "reason")
+    }
+    return RatioJson(**own, verdict=verdict_name(ratio.verdict), reason=why_unsure(ratio))

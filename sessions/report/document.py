@@ -1,33 +1,42 @@
-"""Session report: its sections in order, and their Markdown."""
+"""Session report: its sections in order, with those that only the full report has, and their Markdown."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from functools import partial
 
 from benchtui.sessions.advice.objectives import SPEED_NEEDS, Need
 from benchtui.sessions.advice.snippet import snippet
-from benchtui.sessions.compare.system_facts import Fact, facts
+from benchtui.sessions.compare.system_facts import Fact, facts, models, system
 from benchtui.sessions.events import SessionStarted
-from benchtui.sessions.report.content import Code, Content, Note, Section, items, render, section
-from benchtui.sessions.report.details import details
+from benchtui.sessions.report.content import Code, Content, Items, Note, Section, items, render, section
 from benchtui.sessions.report.explain import explain, tried
 from benchtui.sessions.report.limitations import limitations
-from benchtui.sessions.report.overview.choices import Choices, choices
-from benchtui.sessions.report.overview.decision import completeness, decision
-from benchtui.sessions.report.overview.option_effects import Recommended, options_section
+from benchtui.sessions.report.overview.decision import (
+    Choices,
+    choice_table,
+    choices,
+    completeness,
+    decision,
+    has_several_works,
+)
+from benchtui.sessions.report.overview.option_effects import Recommended, options_section, pairs_of_options
 from benchtui.sessions.report.overview.results import results_section
 from benchtui.sessions.report.overview.short_facts import devices, short_facts
 from benchtui.sessions.report.reproduce import code, how_to_reproduce
+from benchtui.sessions.report.sections import per_case
 from benchtui.sessions.report.sections.anomalies import anomaly_table
 from benchtui.sessions.report.sections.answers import answers
-from benchtui.sessions.report.sections.memory_energy import frontier_table, frontiers
-from benchtui.sessions.report.sections.method import method
-from benchtui.sessions.report.sections.notes import notes
-from benchtui.sessions.report.sections.roofline import limits_by_case
+from benchtui.sessions.report.sections.method import method, options
+from benchtui.sessions.report.sections.nodes import differences, systems
+from benchtui.sessions.report.sections.notes import notes, warnings
+from benchtui.sessions.report.sections.roofline import LIMITS, limit_facts, limits, limits_by_case
 from benchtui.sessions.report.sections.task_metrics import task_sections
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import labeled
 from benchtui.sessions.stats.results import Result, measured, varied
 from benchtui.sessions.sweep import UNKNOWN, Config, Sweep, custom_task
+from benchtui.sessions.text.labels import case_label
+from benchtui.sessions.text.tables import Table
 
 OPEN_SECTIONS = ("Decision", "Caveats", "Results")
 """Sections that a page doesn't collapse: the first screen and the results."""
@@ -64,7 +73,9 @@ def report(session: Session, per_hour: float | None = None, *, full: bool = Fals
         answers(session, results, varying),
         explain(session, varying, full=full),
         tried(session, varying),
-        section("Out of memory", frontier_table(frontiers(session, results))) if full else None,
+        section("Out of memory", per_case.frontier_table(per_case.frontiers(session, results)))
+        if full
+        else None,
         section("Anomalies", anomaly_table(session, results, varying, full=full)),
         *(
             details(session, results, made, described, per_hour)
@@ -142,3 +153,51 @@ def format_date(created: str) -> str:
     if moment.tzinfo is None:
         return f"{moment:%Y-%m-%d %H:%M:%S}"
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+SCALING = (
+    "Throughput per item is what other tools call scaling efficiency: it falls unless batching pays linearly."
+)
+MEMORY = "Peaks while a case was measured; a further sample is relative to the smallest batch of the series."
+
+
+def details(
+    session: Session, results: Sequence[Result], made: Choices, method: tuple[Fact, ...], per_hour: float | None
+) -> Iterator[Section | None]:
+    """Yield the sections in order; None for those without content."""
+    varying = varied(case.config for case in session.cases)
+    named = partial(case_label, varied=varying)
+    yield section("Choices", choice_table(made, named, several=has_several_works(made)))
+    yield section("Model information", *_models(session))
+    yield section(
+        "System information",
+        items(system(session)),
+        *systems(session),
+        section("What differs between the nodes", _between_nodes(session)),
+    )
+    yield section("Method", items(method), section("Requested and applied", options(session)))
+    yield section("Performance metrics", per_case.performance(results))
+    yield section("Leaderboard", *per_case.leaderboard(session, results, varying, per_hour))
+    yield section("Scaling with batch size", per_case.scalings(results, varying), lead=SCALING)
+    yield pairs_of_options(results, varying)
+    parts = per_case.parts(results)
+    yield section("Step breakdown", parts, lead="Mean time of each part, and its share of the whole step.")
+    yield section("Memory", per_case.memory(results), lead=MEMORY)
+    yield section("Energy", per_case.energy(results))
+    if rows := limits(session, results):
+        yield section("Limits", rows, items(limit_facts(session, results)), lead=LIMITS)
+    yield section("Every case", per_case.every_case(session))
+    yield section("Warnings", warnings(session))
+
+
+def _between_nodes(session: Session) -> Table | str | None:
+    alike = "The nodes report no differences except their names." if len(session.nodes) > 1 else None
+    return differences(session) or alike
+
+
+def _models(session: Session) -> list[Items | str | None]:
+    """Return the facts of each model. A custom task chooses its own; a source may name none."""
+    model_facts = models(session)
+    if custom_task(session.start.sweep.task) or (session.start.source is not None and not model_facts):
+        return []
+    return [items(each) for each in model_facts] or ["No case got as far as loading the model."]

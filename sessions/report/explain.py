@@ -23,7 +23,7 @@ from benchtui.sessions.state.case import outcome
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.text.formatting import capitalized, number, percent, ratio_text
 from benchtui.sessions.text.labels import case_label
-from benchtui.sessions.text.tables import Column, Table, table
+from benchtui.sessions.text.tables import Column, Table, table, text_column
 from benchtui.sessions.text.wording import Remark, ratio_interval, ratio_value, sentences
 
 MOST_CASES = 3
@@ -70,9 +70,9 @@ def _chosen(session: Session, explained: Sequence[ExplainedCase]) -> Sequence[Ex
 
 
 def _families(cases: Sequence[ExplainedCase], varied: Collection[str]) -> Table | None:
-    columns = [Column[FamilyName]("ms per step", lambda name: FAMILIES[name], right=False)]
-    columns += [
-        Column[FamilyName](case_label(case.case.config, varied), partial(_cell, case)) for case in cases
+    columns: list[Column[FamilyName]] = [
+        text_column("ms per step", lambda name: FAMILIES[name]),
+        *(Column(case_label(case.case.config, varied), partial(_cell, case)) for case in cases),
     ]
     used = [name for name in FAMILIES if any(case.ms(name) for case in cases)]
     used.sort(key=lambda name: -sum(case.ms(name) for case in cases))
@@ -120,16 +120,14 @@ def difference_section(
 
 def tried(session: Session, varying: Collection[str]) -> Section | None:
     """Return a row for each remedy that was measured; None if there is none."""
-    columns = (
-        Column[Trial]("Case", lambda trial: case_label(trial.case.config, varying), right=False),
-        Column[Trial]("Finding", lambda trial: trial.finding.rule, right=False),
-        Column[Trial]("Remedy", lambda trial: trial.options, right=False),
-        Column[Trial](
-            "Predicted at most (×)", lambda trial: ratio_text(trial.predicted) if trial.predicted else None
-        ),
-        Column[Trial]("Measured (×)", lambda trial: ratio_value(trial.ratio)),
-        Column[Trial]("95% interval (×)", lambda trial: ratio_interval(trial.ratio)),
-        Column[Trial]("Verdict", _verdict, right=False),
+    columns: tuple[Column[Trial], ...] = (
+        text_column("Case", lambda trial: case_label(trial.case.config, varying)),
+        text_column("Finding", lambda trial: trial.finding.rule),
+        text_column("Remedy", lambda trial: trial.options),
+        Column("Predicted at most (×)", lambda trial: ratio_text(trial.predicted) if trial.predicted else None),
+        Column("Measured (×)", lambda trial: ratio_value(trial.ratio)),
+        Column("95% interval (×)", lambda trial: ratio_interval(trial.ratio)),
+        text_column("Verdict", _verdict),
     )
     return section("Tried", table(columns, all_trials(session)), lead=TRIED)
 

@@ -18,7 +18,7 @@ def limitations(session: Session, results: Sequence[Result]) -> list[str]:
     if session.simulated or not results:
         return []
     texts = (_machine(session, results), _processes(results), _slow_steps(results), _accuracy(results))
-    return [text for text in texts if text]
+    return list(filter(None, texts))
 
 
 def _machine(session: Session, results: Sequence[Result]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations  # a method returns its own class
 
+import re
 from collections.abc import Collection, Iterable
 from copy import copy
 from typing import Protocol
@@ -167,10 +168,7 @@ class CaseState(msgspec.Struct):
             if len(self.rounds) in rounds:  # the last of the others takes its place
                 last = kept.pop()
                 finished = structs.replace(
-                    finished,
-                    environment=last.environment,
-                    measured_s=last.measured_s,
-                    turns=last.turns,
+                    finished, environment=last.environment, measured_s=last.measured_s, turns=last.turns
                 )
             copied.finished = finished
         copied.rounds = tuple(kept)
@@ -332,3 +330,17 @@ def outcome(case: CaseState) -> str:
 def rounds_energy_j(rounds: Iterable[RoundFinished]) -> list[float | None]:
     """Return the energy that each round adds to its case's: None if unknown, 0 if it was measured by turns."""
     return [0.0 if each.turns else each.energy.energy_j if each.energy else None for each in rounds]
+
+
+_MARK = re.compile(r"[\d,]+ of [\d,]+ (?:runs|requests|rounds) failed")
+"""Mark of older sessions, which recorded nothing else."""
+
+
+def failures(case: CaseState) -> str | None:
+    """Return the mark that says how much of a case failed; None if nothing did.
+
+    Such a case is never recommended: it may be fast because it did less.
+    """
+    if case.finished and case.finished.failures:
+        return case.finished.failures.mark
+    return next((mark for mark in case.marks if _MARK.fullmatch(mark)), None)

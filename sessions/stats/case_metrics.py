@@ -32,8 +32,8 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     latency_ms: Distribution
     """Whole step, including tokenization."""
-    device_ms: Distribution | None
-    parts_ms: dict[str, Distribution]
+    device_ms: Distribution | None = None
+    parts_ms: dict[str, Distribution] = msgspec.field(default_factory=dict)
     samples_per_s: float | None = None
     """All samples over the time of all steps."""
     task: Task = task_named("")
@@ -42,9 +42,9 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Real tokens only, by the attention mask."""
     padded_tokens_per_s: float | None = None
     """Tokens including padding, which the model computes as well."""
-    first_step_ms: float | None
+    first_step_ms: float | None = None
     """First step of the worker, even if it is a warm-up step. With ``compile`` it includes compilation."""
-    cold_cost_ms: float | None
+    cold_cost_ms: float | None = None
     """Extra time over steady state of the first step and of the warm-up steps in which the compiler ran.
 
     With ``compile``, that is the compile time. It is that of the first round, because a shared cache may
@@ -56,7 +56,7 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Summary of each round, or of each repeat of a source that kept no steps. Comparisons use these."""
     between_rounds_percent: float | None
     """Range of the round medians over the median of all steps, in percent."""
-    outliers: tuple[int, ...]
+    outliers: tuple[int, ...] = ()
     """Indices (from 0) of steps too far off for normal variation. They still count in every metric."""
     mean_power_w: float | None = None
     energy_per_sample_j: float | None = None
@@ -297,56 +297,37 @@ def _per_output_token(steps: Columns, new_tokens: int | None) -> Distribution | 
 
 def _reported(case: CaseState) -> Metrics | None:
     reported = case.finished.reported if case.finished else None
-    if reported is None or reported.center_ms is None:
+    if reported is None:
         return None
-    rounds_ms = reported.repeats_mean_ms
-    latency = ReportedTimes(
-        n=reported.steps,
-        mean_ms=reported.latency_mean_ms,
-        median_ms=reported.latency_median_ms,
-        std_ms=reported.latency_std_ms,
-        p90_ms=reported.latency_p90_ms,
-        p95_ms=reported.latency_p95_ms,
-        p99_ms=reported.latency_p99_ms,
-    )
+    statistics = ("mean", "median", "std", "p90", "p95", "p99")
+    latency = {f"{name}_ms": getattr(reported, f"latency_{name}_ms") for name in statistics}
+    distribution = _reported_distribution(ReportedTimes(n=reported.steps, **latency))
+    if distribution is None:
+        return None
+    rates = ("samples_per_s", "tokens_per_s", "padded_tokens_per_s", "new_tokens_per_s", "mean_power_w")
     return Metrics(
-        latency_ms=_reported_distribution(latency, reported.center_ms),
-        device_ms=None,
-        parts_ms={},
+        **{name: getattr(reported, name) for name in rates},
+        latency_ms=distribution,
         task=case.task,
-        samples_per_s=reported.samples_per_s,
-        tokens_per_s=reported.tokens_per_s,
-        padded_tokens_per_s=reported.padded_tokens_per_s,
-        new_tokens_per_s=reported.new_tokens_per_s,
-        time_to_first_token_ms=_distribution_if_reported(reported.first_token),
-        time_per_output_token_ms=_distribution_if_reported(reported.per_token),
-        request_ms=_distribution_if_reported(reported.request),
-        first_step_ms=None,
-        cold_cost_ms=None,
-        rounds_ms=rounds_ms,
+        time_to_first_token_ms=_reported_distribution(reported.first_token),
+        time_per_output_token_ms=_reported_distribution(reported.per_token),
+        request_ms=_reported_distribution(reported.request),
+        rounds_ms=reported.repeats_mean_ms,
         rounds=repeats(reported),
-        between_rounds_percent=_range_percent(rounds_ms, reported.center_ms),
-        outliers=(),
-        mean_power_w=reported.mean_power_w,
+        between_rounds_percent=_range_percent(reported.repeats_mean_ms, reported.center_ms),
         energy_per_sample_j=_ratio(reported.mean_power_w, reported.samples_per_s or 0.0),
-        rounds_energy_j=(),
         samples_per_step=case.samples_per_step,
     )
 
 
-def _distribution_if_reported(times: ReportedTimes | None) -> Distribution | None:
-    """Build a distribution. Without a mean, the median takes its place."""
-    if times is None:
-        return None
-    center_ms = times.median_ms if times.mean_ms is None else times.mean_ms
-    return None if center_ms is None else _reported_distribution(times, center_ms)
-
-
-def _reported_distribution(times: ReportedTimes, center_ms: float) -> Distribution:
-    """Build a distribution from reported numbers.
+def _reported_distribution(times: ReportedTimes | None) -> Distribution | None:
+    """Build a distribution from reported numbers. Without a mean, the median takes its place.
 
     Percentiles require as many values as in a measured sample.
     """
+    center_ms = None if times is None else times.median_ms if times.mean_ms is None else times.mean_ms
+    if times is None or center_ms is None:
+        return None
     n = times.n or 0
     return Distribution(
         n=n,

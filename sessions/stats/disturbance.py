@@ -178,10 +178,9 @@ def _usual_clock_mhz(environment: Environment) -> float | None:
 
 def contention_marks(environment: Environment, span_s: float) -> tuple[str, ...]:
     """Return a mark for each kind of interference with a case, measured over ``span_s`` seconds."""
-    marks = []
-    if environment.stood_still_s:
-        marks.append(f"disturbed: stalled for {environment.stood_still_s:.0f} s")
-    return (*neighbor_marks(environment, span_s), *marks)
+    stalled_s = environment.stood_still_s
+    stalled = (f"disturbed: stalled for {stalled_s:.0f} s",) if stalled_s else ()
+    return (*neighbor_marks(environment, span_s), *stalled)
 
 
 def neighbor_marks(environment: Environment, span_s: float) -> tuple[str, ...]:

@@ -45,16 +45,8 @@ LEAST_ALTERNATING = 6
 """Minimum number of alternating rounds to compare pair by pair. Fewer don't measure their spread well."""
 
 
-class Sampled(Protocol):
+class Sampled(Measured, Protocol):
     """A case with the data that comparisons use."""
-
-    @property
-    def case(self) -> CaseState:
-        """The case."""
-
-    @property
-    def rounds(self) -> Sequence[Sample]:
-        """Summary of each round's steps."""
 
     @property
     def noise(self) -> Noise:

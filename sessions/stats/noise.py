@@ -166,34 +166,6 @@ class Measured(Protocol):
         """Summary of each round's steps."""
 
 
-class RepeatSpread:
-    """Variation between the rounds of the cases on one kind of device, added up case by case."""
-
-    def __init__(self) -> None:
-        self._pool = Spread()
-        self._all_single = True
-        """Whether no case has several rounds."""
-
-    def add_case(self, case: CaseState, medians: Sequence[Statistic]) -> None:
-        """Add the undisturbed rounds of a case: a disturbance isn't process-to-process variation."""
-        clean = undisturbed(case, medians)
-        if clean is not None:
-            self.add(clean)
-
-    def add(self, medians: Sequence[Statistic]) -> None:
-        """Add the medians of a case's rounds."""
-        self._all_single = self._all_single and len(medians) == 1
-        if medians and min(median.ms for median in medians) > 0:
-            self._pool = self._pool.plus(Spread.of(medians))
-
-    def with_pair(self, pair: tuple[Statistic, Statistic] | None) -> Spread:
-        """Return the pooled spread.
-
-        If no case has several rounds, the A/A pair counts as two rounds of one case.
-        """
-        return self._pool.plus(Spread.of(pair)) if pair and self._all_single else self._pool
-
-
 def noise_of(
     results: Iterable[Measured],
     aa: tuple[Measured, Measured] | None,
@@ -205,28 +177,29 @@ def noise_of(
     It comes from the cases, the A/A pair and earlier sessions. Only cases with several rounds contribute;
     others may be left out of ``results``.
     """
-    spreads: dict[str, RepeatSpread] = {}
-    for result in results:
-        spread = spreads.setdefault(kind_of(result.case), RepeatSpread())
-        spread.add_case(result.case, [round_.median for round_ in result.rounds])
-    return noise_by_kind(spreads, aa, earlier, same_within)
+    medians = ((result.case, [round_.median for round_ in result.rounds]) for result in results)
+    return noise_by_kind(medians, aa, earlier, same_within)
 
 
 def noise_by_kind(
-    spreads: dict[str, RepeatSpread],
+    cases: Iterable[tuple[CaseState, Sequence[Statistic]]],
     aa: tuple[Measured, Measured] | None,
     earlier: dict[str, ProcessSpread],
     same_within: float = SAME_WITHIN,
 ) -> dict[str, Noise]:
-    """Estimate the noise as ``noise_of`` does, from accumulated spreads."""
+    """Estimate the noise as ``noise_of`` does, from the medians of each case's rounds.
+
+    Disturbed rounds are left out: a disturbance isn't process-to-process variation.
+    """
+    repeats: dict[str, list[Sequence[Statistic]]] = {kind: [] for kind in KINDS}
+    for case, medians in cases:
+        of_kind = repeats.setdefault(kind_of(case), [])
+        clean = undisturbed(case, medians)
+        if clean is not None:
+            of_kind.append(clean)
     return {
-        kind: _noise(
-            spreads.get(kind, RepeatSpread()),
-            _pair(aa, kind),
-            earlier.get(kind),
-            same_within,
-        )
-        for kind in dict.fromkeys((*KINDS, *spreads))
+        kind: _noise(of_kind, _pair(aa, kind), earlier.get(kind), same_within)
+        for kind, of_kind in repeats.items()
     }
 
 
@@ -236,20 +209,23 @@ def kind_of(case: CaseState) -> str:
 
 
 def spread_between(repeats: Iterable[Sequence[Statistic]]) -> Spread:
-    """Return the pooled spread between the rounds of each case."""
-    spread = RepeatSpread()
+    """Return the pooled spread between the rounds of each case, given their medians."""
+    pool = Spread()
     for medians in repeats:
-        spread.add(medians)
-    return spread.with_pair(None)
+        if medians and min(median.ms for median in medians) > 0:
+            pool = pool.plus(Spread.of(medians))
+    return pool
 
 
 def _noise(
-    repeats: RepeatSpread,
+    repeats: Sequence[Sequence[Statistic]],
     pair: tuple[Statistic, Statistic] | None,
     earlier: ProcessSpread | None,
     same_within: float,
 ) -> Noise:
-    pool = repeats.with_pair(pair)
+    pool = spread_between(repeats)
+    if pair and all(len(medians) == 1 for medians in repeats):
+        pool = pool.plus(Spread.of(pair))  # As two rounds of one case
     if earlier is not None and not pool.known:
         pool = pool.plus(Spread(earlier.between**2, earlier.freedom))
     floor = abs(log(pair[1].ms / pair[0].ms)) if pair else None

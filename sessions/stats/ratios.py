@@ -12,7 +12,7 @@ compared pair by pair, and rounds whose processes took turns are compared turn b
 assumed variance is added, and bounds are widened by any change in the measured peaks.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import ceil, comb, inf, log, sqrt
 from operator import attrgetter
 from statistics import fmean, geometric_mean
@@ -182,11 +182,6 @@ def break_even_steps(pair: Comparison) -> int | None:
     return ceil(cost_ms / saved_ms) if saved_ms > 0 else None
 
 
-def pairs(results: Iterable[Result], option: str, base_value: object) -> list[Comparison]:
-    """Compare each case with the base that differs only in the option, where it has ``base_value``."""
-    return [comparison(*pair) for pair in matched(tuple(results), option, base_value)]
-
-
 def matched(results: Sequence[Result], option: str, base_value: object) -> list[tuple[Result, Result]]:
     """Pair each case with the base that differs only in the option, where it has ``base_value``."""
     value_of = attrgetter(f"case.config.{option}")
@@ -230,7 +225,7 @@ def _reported_rate(case: CaseState) -> float | None:
 def mean_clock_mhz(case: CaseState, name: str) -> float | None:
     """Return a mean clock over the rounds; None if a round has no reading."""
     clocks: list[float | None] = [getattr(end.environment, name) for end in case.ends if end.environment]
-    recorded = [clock for clock in clocks if clock]
+    recorded = list(filter(None, clocks))
     return fmean(recorded) if recorded and len(recorded) == len(case.ends) else None
 
 

@@ -81,8 +81,7 @@ class Bounds(msgspec.Struct, frozen=True, gc=False):
 
     def times(self, factor: float) -> "Bounds":
         """Return the bounds multiplied by a factor, such as a change of unit."""
-        value, low, high, sure_low, sure_high = self._all
-        return Bounds(factor * value, factor * low, factor * high, factor * sure_low, factor * sure_high)
+        return Bounds(*(factor * bound for bound in self._all))
 
     def wider(self, down: float, up: float) -> "Bounds":
         """Return the bounds extended by the factors ``down`` and ``up``, both at least 1."""

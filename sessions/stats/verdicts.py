@@ -1,8 +1,9 @@
 """Verdicts: the conclusion that the bounds of a ratio allow, and the reason for a doubt."""
 
+from collections.abc import Callable
 from enum import StrEnum
 from math import inf, log, sqrt
-from typing import Literal, Protocol
+from typing import Any, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -13,8 +14,6 @@ from benchtui.sessions.stats.sampling import CONFIDENCE, LEAST_ROUNDS, VERDICT_C
 
 MIN_EFFECT = 0.005
 """Minimum distance of a whole interval from 1 for FASTER or SLOWER. Less isn't worth reporting."""
-TAIL = 1.1
-"""Factor by which the best case's tail may exceed the next one's while the lead is still clear."""
 MOST_ROUNDS = 100
 """Maximum number of rounds to recommend."""
 CHANCE = 0.8
@@ -203,18 +202,12 @@ class Ratio(msgspec.Struct, frozen=True):
 
     def times(self, factor: float) -> "Ratio":
         """Return the ratio with all values multiplied by a factor."""
+        inner = self.inner and self.inner.times(factor)
+        return self._changed(lambda bounds: bounds.times(factor), value=self.value * factor, inner=inner)
 
-        def scaled(bounds: Bounds | None) -> Bounds | None:
-            return bounds.times(factor) if bounds else None
-
-        return replace(
-            self,
-            value=self.value * factor,
-            bounds=scaled(self.bounds),
-            fast=scaled(self.fast),
-            totals=scaled(self.totals),
-            inner=scaled(self.inner),
-        )
+    def _changed(self, change: Callable[[Bounds], Bounds], **others: Any) -> "Ratio":  # noqa: ANN401
+        bounds = {name: getattr(self, name) for name in ("bounds", "fast", "totals")}
+        return replace(self, **{name: one and change(one) for name, one in bounds.items()}, **others)
 
     def widened(self, down: float, up: float, *why: str) -> "Ratio":
         """Return the ratio with its bounds widened for a cause outside the cases.
@@ -222,22 +215,14 @@ class Ratio(msgspec.Struct, frozen=True):
         ``down`` and ``up`` are the most by which that cause may have changed the ratio in either direction. If
         nothing limits that, the ratio has no bounds.
         """
+        outside = tuple(dict.fromkeys((*self.outside, *why)))
         if max(down, up) == inf:
-            outside = tuple(dict.fromkeys((*self.outside, *why)))
             return replace(self, bounds=None, fast=None, totals=None, outside=outside)
         if self.bounds is None or max(down, up) <= 1:
             return self
-
-        def wide(bounds: Bounds | None) -> Bounds | None:
-            return bounds.wider(max(down, 1.0), max(up, 1.0)) if bounds else None
-
-        return replace(
-            self,
-            bounds=wide(self.bounds),
-            fast=wide(self.fast),
-            totals=wide(self.totals),
-            inner=self.inner or self.bounds,
-            outside=tuple(dict.fromkeys((*self.outside, *why))),
+        inner = self.inner or self.bounds
+        return self._changed(
+            lambda bounds: bounds.wider(max(down, 1.0), max(up, 1.0)), inner=inner, outside=outside
         )
 
 
@@ -280,36 +265,3 @@ def _contradicts(own: Verdict, totals: Bounds, same_within: float) -> bool:
     faster, slower = totals.value > 1 + same_within, totals.value < 1 / (1 + same_within)
     against = {Verdict.FASTER: slower, Verdict.SLOWER: faster, Verdict.SAME: faster or slower}
     return against.get(own, False)
-
-
-class Tail(msgspec.Struct, frozen=True):
-    """A percentile at which the chosen case is slower than the other."""
-
-    name: Literal["p99", "p90"]
-    best_ms: float
-    other_ms: float
-
-
-class Percentiles(Protocol):
-    """Slow steps of a case, in milliseconds; None if it has too few steps."""
-
-    @property
-    def p90(self) -> float | None:
-        """Time within which 90 % of the steps end."""
-
-    @property
-    def p99(self) -> float | None:
-        """Time within which 99 % of the steps end."""
-
-
-def compare_tails(best: Percentiles, other: Percentiles, sizes: tuple[float, float]) -> Tail | None:
-    """Return the highest percentile that both have, if it is notably longer in the best case.
-
-    Times are divided by ``sizes``, such as the number of samples per step.
-    """
-    names: tuple[Literal["p99", "p90"], ...] = ("p99", "p90")
-    for name in names:
-        mine, theirs = getattr(best, name), getattr(other, name)
-        if mine is not None and theirs is not None:
-            return Tail(name, mine, theirs) if mine / sizes[0] > TAIL * theirs / sizes[1] else None
-    return None

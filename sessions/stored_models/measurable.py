@@ -1,4 +1,4 @@
-"""Measurable: which built-in tasks can measure a model, by its configuration and a table."""
+"""Tasks of a model: the one that its files state, and which built-in tasks can measure it, by a table."""
 
 import json
 from collections.abc import Mapping
@@ -6,6 +6,8 @@ from fnmatch import fnmatch
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal
+
+import msgspec
 
 from benchtui.sessions.files.input_file import read_text
 from benchtui.sessions.stored_models.hub_cache import CONFIG, snapshot, stored_folder
@@ -168,3 +170,45 @@ def _read(path: Path, _modified_ns: int) -> Mapping[str, Any]:
     except (OSError, ValueError, RecursionError):
         return {}
     return config if isinstance(config, dict) else {}
+
+
+DEFAULT_TASK = "classify"
+_TASKS_BY_ARCHITECTURE = {
+    "ForSequenceClassification": "classify",
+    "ForCausalLM": "generate",
+    "LMHeadModel": "generate",
+    "ForImageClassification": "image",
+    "ForCTC": "speech",
+    "ForSpeechSeq2Seq": "speech",
+    "WhisperForConditionalGeneration": "speech",
+    "Model": "embed",
+}
+"""Task by the end of a model's class."""
+_SENTENCE_MODELS = ("modules.json", "1_Pooling")
+"""Files of the library sentence-transformers, whose models embed."""
+
+
+class StatedTask(msgspec.Struct, frozen=True):
+    """A task, and the file that states it."""
+
+    task: str
+    source: str
+
+
+def stated_task(folder: Path) -> StatedTask | None:
+    """Return the task of a model by its files; None if they don't say."""
+    if stated := next((name for name in _SENTENCE_MODELS if (folder / name).exists()), None):
+        return StatedTask("embed", stated)
+    try:
+        architecture = str(configuration(folder)["architectures"][0])
+    except (TypeError, LookupError):
+        return None
+    ends = (task for end, task in _TASKS_BY_ARCHITECTURE.items() if architecture.endswith(end))
+    task = next(ends, None)
+    return StatedTask(task, f"config.json: {architecture}") if task else None
+
+
+def task_of_folder(folder: Path | None) -> str:
+    """Return the task of a model by its files; ``classify`` if they don't say."""
+    stated = stated_task(folder) if folder else None
+    return stated.task if stated else DEFAULT_TASK

@@ -10,8 +10,14 @@ from typing import Any
 import msgspec
 
 from benchtui.sessions.stored_models.hub_cache import CONFIG
-from benchtui.sessions.stored_models.measurable import configuration, has_tokenizer, positions, text_part
-from benchtui.sessions.stored_models.task import StatedTask, stated_task
+from benchtui.sessions.stored_models.measurable import (
+    StatedTask,
+    configuration,
+    has_tokenizer,
+    positions,
+    stated_task,
+    text_part,
+)
 
 WEIGHTS = (".safetensors", ".bin")
 """Endings of files of weights, the preferred one first."""

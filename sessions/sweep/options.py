@@ -13,28 +13,14 @@ from msgspec.structs import replace
 
 PRECISIONS = ("fp32", "tf32", "fp16", "bf16", "amp-fp16", "amp-bf16", "int8")
 QUANTIZATIONS = (
-    "off",
-    "bnb-int8",
-    "bnb-nf4",
-    "torchao-int8",
-    "torchao-int8-dynamic",
-    "torchao-int4",
-    "torchao-fp8",
-    "checkpoint",
+    *("off", "bnb-int8", "bnb-nf4", "torchao-int8", "torchao-int8-dynamic", "torchao-int4", "torchao-fp8"),
+    *("checkpoint",),
 )
 FOUR_BITS = ("bnb-nf4", "torchao-int4")
 """Values of ``quantization`` that store weights in 4 bits."""
 ATTENTIONS = (
-    "auto",
-    "eager",
-    "sdpa",
-    "sdpa-math",
-    "sdpa-flash",
-    "sdpa-efficient",
-    "sdpa-cudnn",
-    "flash",
-    "flash3",
-    "flex",
+    *("auto", "eager", "sdpa", "sdpa-math", "sdpa-flash", "sdpa-efficient", "sdpa-cudnn", "flash"),
+    *("flash3", "flex"),
 )
 KERNEL = "kernel:"
 """Prefix of an attention kernel from the hub: ``kernel:ORG/NAME@REVISION``."""
@@ -317,15 +303,7 @@ OPTIONS = (
         work=True,
         tasks=("speech",),
     ),
-    Option(
-        "sequence_length",
-        "tokens per sample",
-        "seq=",
-        numeric=True,
-        least=0,
-        work=True,
-        named=True,
-    ),
+    Option("sequence_length", "tokens per sample", "seq=", numeric=True, least=0, work=True, named=True),
     Option(
         "batch_size",
         "samples per step; auto: the largest that fits",
@@ -379,7 +357,7 @@ class Work(NamedTuple):
     def __str__(self) -> str:
         sizes = {"{:,} tokens": self.sequence_length, "{:,} new": self.new_tokens, "{} s": self.audio_seconds}
         named = (self.model, *(text.format(size) for text, size in sizes.items() if size))
-        return self.group or ", ".join(part for part in named if part)
+        return self.group or ", ".join(filter(None, named))
 
 
 def value_text(value: object) -> str:
@@ -393,12 +371,7 @@ def distinct_works(works: Iterable[Work]) -> list[Work]:
     places = {model: place for place, model in enumerate(dict.fromkeys(work.model for work in distinct))}
     return sorted(
         distinct,
-        key=lambda work: (
-            places[work.model],
-            work.sequence_length,
-            work.new_tokens,
-            work.audio_seconds,
-        ),
+        key=lambda work: (places[work.model], work.sequence_length, work.new_tokens, work.audio_seconds),
     )
 
 

@@ -196,7 +196,9 @@ def incompatible_reason(config: Config, sweep: Sweep) -> str | None:
     if config.machine and sweep.run.executor == "local":
         return f'machine {config.machine} names nodes of a cluster; set run.executor = "ray"'
     if custom_task(sweep.task):
-        return _own_step_reason(config) or _without_effect(config, sweep)
+        if config.quantization != "off":
+            return "quantization doesn't apply to a step of your own; use axes.parameters"
+        return _without_effect(config, sweep)
     if config.parameters:
         return f"parameters ({config.parameters}) are for a step of your own"
     checks = {
@@ -222,13 +224,6 @@ def _unmeasured_reason(config: Config, sweep: Sweep) -> str | None:
     inputs = _DRAWN.get(sweep.task, texts)
     length, new_tokens = resolved.sequence_length, resolved.new_tokens if generates else 0
     return unmeasured_reason(sweep.task, resolved.model, sweep.weights, inputs, length, new_tokens)
-
-
-def _own_step_reason(config: Config) -> str | None:
-    """Return why a user-defined step can't apply an option, or None."""
-    if config.quantization != "off":
-        return "quantization doesn't apply to a step of your own; use axes.parameters"
-    return None
 
 
 def _untrainable_reason(config: Config) -> str | None:

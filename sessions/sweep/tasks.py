@@ -58,12 +58,7 @@ BUILT_IN = (
     Task("embed", "embeddings"),
     Task("image", "images", texts=False, positions=197),
     Task(
-        "speech",
-        "audio-s",
-        entries="generate",
-        texts=False,
-        defaults=(("audio_seconds", 10),),
-        positions=500,
+        "speech", "audio-s", entries="generate", texts=False, defaults=(("audio_seconds", 10),), positions=500
     ),
 )
 """All built-in tasks. They need no user code."""

@@ -12,7 +12,7 @@ from benchtui.sessions.files.bounded_toml import MOST_LEVELS, line_of, parse_tom
 from benchtui.sessions.files.input_file import read_text
 from benchtui.sessions.sanitize import LONGEST_VALUE, quoted, visible
 from benchtui.sessions.stored_models.hub_cache import stored_folder
-from benchtui.sessions.stored_models.task import task_of_folder
+from benchtui.sessions.stored_models.measurable import task_of_folder
 from benchtui.sessions.sweep import options, ranges
 from benchtui.sessions.sweep.entries import BASELINE, ENTRIES, ONE_CASE, TABLES, Table, parse_entries
 from benchtui.sessions.sweep.library_names import entry_hint, entry_named

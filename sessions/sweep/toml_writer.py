@@ -1,6 +1,6 @@
 """Sweep writer: entries as typed text, and TOML files that keep their comments."""
 
-from collections.abc import Iterable, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from typing import Any
 
 import msgspec
@@ -20,17 +20,8 @@ Texts = Mapping[str, str]
 """Text of each entry by dotted name; a missing entry has its default."""
 
 WORDS = (
-    "name",
-    "model",
-    "weights",
-    "task",
-    "dataset",
-    "measure.mode",
-    "measure.caches",
-    "run.executor",
-    "run.address",
-    "run.place",
-    "run.lost",
+    *("name", "model", "weights", "task", "dataset", "measure.mode", "measure.caches", "run.executor"),
+    *("run.address", "run.place", "run.lost"),
 )
 """Entries that are always text, whatever they look like."""
 PAIRS = ("measure.baseline", "env", "axes.env", "axes.parameters")
@@ -128,8 +119,15 @@ def toml_of(sweep: Sweep, *, whole: bool = False) -> str:
 
     With ``whole``, defaults that its task uses are stated, too: in another version, they may be others.
     """
-    table = table_of(sweep)
-    said = _used(table, sweep) if whole else _without_defaults(table, sweep)
+    default = default_table()
+    is_said = _used(sweep, default) if whole else _differing(sweep, default)
+    said: Table = {}
+    for key, value in table_of(sweep).items():
+        if isinstance(value, dict) and key != "env":
+            value = {name: item for name, item in value.items() if is_said(key, name, item)}
+            value = value if whole else _without_implied(value)
+        if value not in (({}, []) if whole else (default.get(key), {})):
+            said[key] = value
     if sweep.model == sweep.task:  # a user-defined step that names no model
         del said["model"]
     written = rewrite_toml("", texts_of(said), {}, sweep.exclude)
@@ -137,41 +135,21 @@ def toml_of(sweep: Sweep, *, whole: bool = False) -> str:
     return f"{_MASK_COMMENT}{text}" if MASK in text else text
 
 
-def _used(table: Table, sweep: Sweep) -> Table:
+def _used(sweep: Sweep, default: Table) -> Callable[[str, str, object], bool]:
     """Leave out empty entries, and defaults that the task doesn't use or a user-defined step leaves open."""
     other_tasks = [option.name for option in OPTIONS if option.tasks and sweep.task not in option.tasks]
     own_table = task_named(sweep.task).entries
-    unused = {name: tuple(table[name]) for name in ("train", "generate") if name != own_table}
+    unused = {name: tuple(default[name]) for name in ("train", "generate") if name != own_table}
     unused["axes"] = (*other_tasks, *sweep.axes.unset)
-    default = default_table()
-    said: Table = {}
-    for key, value in table.items():
-        if isinstance(value, dict) and key != "env":
-            value = {
-                name: item
-                for name, item in value.items()
-                if item not in ("", []) and not (name in unused.get(key, ()) and item == default[key].get(name))
-            }
-        if value not in ({}, []):
-            said[key] = value
-    return said
+    return lambda key, name, item: (
+        item not in ("", []) and (name not in unused.get(key, ()) or item != default[key].get(name))
+    )
 
 
-def _without_defaults(table: Table, sweep: Sweep) -> Table:
-    default = default_table()
-    said: Table = {}
-    for key, value in table.items():
-        if isinstance(value, dict) and key != "env":
-            kept = _NAMED_AXES if key == "axes" and custom_task(sweep.task) else ()
-            value = {
-                name: item
-                for name, item in value.items()
-                if item != default.get(key, {}).get(name) or name in kept
-            }
-            value = _without_implied(value)
-        if value not in (default.get(key), {}):
-            said[key] = value
-    return said
+def _differing(sweep: Sweep, default: Table) -> Callable[[str, str, object], bool]:
+    """Leave out defaults, except those that name the cases of a user-defined step."""
+    kept = _NAMED_AXES if custom_task(sweep.task) else ()
+    return lambda key, name, item: item != default.get(key, {}).get(name) or (key == "axes" and name in kept)
 
 
 def _escape(character: str) -> str:
@@ -191,7 +169,7 @@ def rewrite_toml(source: str, texts: Texts, before: Texts, exclude: Iterable[Exc
     if exclude is not None:
         document.pop("exclude", None)
         if tables := _tables(exclude):
-            document["exclude"] = _array(tables)
+            document["exclude"] = tables
     return tomlkit.dumps(document)
 
 
@@ -225,15 +203,6 @@ def _write_pairs(holder: MutableMapping[str, Any], name: str, pairs: Table, inli
     for key, value in pairs.items():
         if text_of(table.get(key)) != text_of(value):
             table[key] = value
-
-
-def _array(tables: Iterable[Table]) -> tomlkit.items.AoT:
-    array = tomlkit.aot()
-    for entries in tables:
-        table = tomlkit.table()
-        table.update(entries)
-        array.append(table)
-    return array
 
 
 def _text_of_pairs(table: Mapping[str, object]) -> str:

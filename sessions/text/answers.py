@@ -26,7 +26,7 @@ def answer_cell(comparison: AnswerComparison | None, *, ascii_only: bool = False
         return None
     sign = (ASCII_SIGNS if ascii_only else SIGNS)[comparison.verdict]
     shown = None if comparison.verdict == "identical" else answer_figure(comparison)
-    return " ".join(part for part in (sign, comparison.verdict.upper(), shown) if part)
+    return " ".join(filter(None, (sign, comparison.verdict.upper(), shown)))
 
 
 def answer_figure(comparison: AnswerComparison) -> str | None:

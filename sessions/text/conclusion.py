@@ -16,9 +16,9 @@ from benchtui.sessions.state.simulation import SIMULATED
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.sweep import Config
 from benchtui.sessions.text.formatting import count, memory, time_ms
-from benchtui.sessions.text.glossary import Phrase
 from benchtui.sessions.text.quantities import with_unit
 from benchtui.sessions.text.wording import (
+    Phrase,
     baseline_cell,
     bound_text,
     confidence,
@@ -103,7 +103,7 @@ def headline(conclusion: Conclusion, name: NameOf, where: str = "") -> str:
     """
     best = conclusion.best
     rate = figure(best, "throughput") if best.metrics.samples_per_s else None
-    run = f"{name(best.config)}: {', '.join(part for part in (rate, *costs_per_step(best)) if part)}"
+    run = f"{name(best.config)}: {', '.join(filter(None, (rate, *costs_per_step(best))))}"
     place = f" at {where}" if where else ""
     if lead := advice(conclusion):
         return f"{lead.lower()}{place} {run}"
@@ -123,7 +123,7 @@ def costs_per_step(result: Result) -> list[str]:
     """Format step time, peak memory and energy of a case, as far as they are known."""
     step = f"{time_ms(result.typical_ms)} ms per step"
     parts = (step, memory(result.case.peak_memory_mb), with_unit("energy_per_sample_j", result))
-    return [part for part in parts if part]
+    return list(filter(None, parts))
 
 
 def fields(row: ChoiceRow) -> Iterator[Fact]:
@@ -161,7 +161,7 @@ def _named(result: Result, choice: Decision, name: NameOf) -> str:
 def _costs(conclusion: Conclusion) -> str | None:
     best = conclusion.best
     parts = (costs(best, conclusion.baseline), unverified_note(best))
-    return "; ".join(part for part in parts if part) or None
+    return "; ".join(filter(None, parts)) or None
 
 
 def open_text(conclusions: Conclusions) -> str:

@@ -34,7 +34,7 @@ def _parts(config: Config, varied: Collection[str]) -> list[str]:
     works = (option for option in _IN_NAMES if option.work and option.prefix and option.name in shown)
     sizes = (f"{option.prefix}{getattr(config, option.name)}" for option in works)
     parts = [machine_label(config), *_choices(config, varied), *sizes]
-    return [part for part in parts if part]
+    return list(filter(None, parts))
 
 
 def brief_labels(configs: Sequence[Config], varied: Collection[str]) -> tuple[str, list[str]]:
@@ -57,8 +57,8 @@ def case_name(config: Config, varied: Collection[str]) -> str:
 
 
 def machine_label(config: Config) -> str:
-    """Return the device, after the cluster nodes if any were requested."""
-    return f"{_machine(config)}{config.device}"
+    """Return the device, after the requested cluster nodes and the model of the case, if there are any."""
+    return " ".join(filter(None, (config.machine, config.model, config.device)))
 
 
 def _choices(config: Config, varied: Collection[str]) -> list[str]:
@@ -70,11 +70,6 @@ def _choices(config: Config, varied: Collection[str]) -> list[str]:
     )
     precision = [] if config.precision == UNKNOWN or not config.names("precision") else [config.precision]
     return [*precision, *(text for key, text in shown if key in varied)]
-
-
-def _machine(config: Config) -> str:
-    """Return the requested cluster nodes and the model, if the sweep has several, as a prefix of the device."""
-    return "".join(f"{name} " for name in (config.machine, config.model) if name)
 
 
 def applied(is_applied: bool | None) -> str:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from benchtui.sessions.metrics.catalogue import quantity
 from benchtui.sessions.metrics.quantity import CaseData, Format, Quantity
-from benchtui.sessions.metrics.view import View, interval
+from benchtui.sessions.metrics.views import View, interval
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.text.answers import nats
 from benchtui.sessions.text.formatting import (
@@ -72,6 +72,9 @@ def column(row: Quantity, data: Callable[[T], CaseData]) -> Column[T]:
     return Column(row.heading(), lambda record: cell(row, data(record)), right=row.is_number)
 
 
+TOKEN_UNITS = ("tokens/s", "tokens/s with padding", "new tokens/s")
+
+
 def token_rates(result_of: Callable[[T], Result]) -> tuple[Column[T], ...]:
     """Return a column for each unit of token rates: of new tokens for cases that generate some, else of all."""
 
@@ -81,8 +84,7 @@ def token_rates(result_of: Callable[[T], Result]) -> tuple[Column[T], ...]:
         shown, own = result.token_rate if new_tokens is None else (new_tokens, "new tokens/s")
         return number(shown) if own == unit else None
 
-    units = ("tokens/s", "tokens/s with padding", "new tokens/s")
-    return tuple(Column(capitalized(unit), partial(rate, unit=unit)) for unit in units)
+    return tuple(Column(capitalized(unit), partial(rate, unit=unit)) for unit in TOKEN_UNITS)
 
 
 def columns(

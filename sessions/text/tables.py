@@ -10,14 +10,7 @@ from msgspec.structs import replace
 
 from benchtui.sessions.sweep import Task
 from benchtui.sessions.text.formatting import FormattedNumber, capitalized
-from benchtui.sessions.text.markdown import (
-    LONGEST_CELL,
-    LONGEST_LINE,
-    MISSING,
-    escape_html,
-    in_one_line,
-    plain,
-)
+from benchtui.sessions.text.markdown import LONGEST_CELL, LONGEST_LINE, MISSING, escape_html, in_one_line, plain
 
 T = TypeVar("T")
 
@@ -38,6 +31,11 @@ class Column(Generic[T], msgspec.Struct, frozen=True):
     cell: Callable[[T], str | None]
     right: bool = True
     """Whether to align right: numbers are, words aren't."""
+
+
+def text_column(title: str, cell: Callable[[T], str | None]) -> Column[T]:
+    """Return a column of words, which are aligned left."""
+    return Column(title, cell, right=False)
 
 
 class Table(msgspec.Struct, frozen=True, tag=True):

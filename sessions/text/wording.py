@@ -1,5 +1,9 @@
-"""Fields as text: metrics with units, ratios with verdict and reason, the certainty and costs of a choice."""
+"""Fields as text: metrics with units, ratios with verdict and reason, the certainty and costs of a choice.
 
+States have one phrase each, which docs/reading-a-report.md defines.
+"""
+
+from enum import StrEnum
 from typing import NamedTuple
 
 from benchtui.sessions.advice.objectives import Need
@@ -23,9 +27,58 @@ from benchtui.sessions.text.formatting import (
     span,
     time_ms,
 )
-from benchtui.sessions.text.glossary import Phrase
 from benchtui.sessions.text.labels import unverified_options
 from benchtui.sessions.text.quantities import interval_text, with_unit
+
+
+class Phrase(StrEnum):
+    """State of a choice, a ratio or an option in words. A number or a reason may follow."""
+
+    FASTER = "FASTER"
+    SLOWER = "SLOWER"
+    SAME = "SAME"
+    UNSURE = "UNSURE"
+    REPORTED = "REPORTED"
+
+    NO_STEPS = "the source kept no steps"
+    NO_INTERVAL = "no interval"
+    LEANS = "leans"
+    CANT_RESOLVE = "can't resolve below"
+    CANT_TELL = "can't tell"
+    TOO_WIDE = "too wide"
+    FAST_STEPS = "typical and fast steps disagree"
+    TOTALS = "typical steps and totals disagree"
+    FILES = "files changed"
+    OUTSIDE = "load or clock may explain it"
+
+    RUN = "Run"
+    RUN_FOR_NOW = "Run for now"
+    UNDECIDED = "undecided"
+    IN_PART = "decided in part"
+    MAY_BE_BETTER = "may be as good or better"
+    TO_DECIDE = "to decide"
+    NOTHING_DECIDES = "more measurements don't decide it"
+    ONLY = "the only case"
+    ONLY_COMPARABLE = "the only case that can be compared"
+    AHEAD = "clearly ahead of the next"
+    TIED = "indistinguishable from"
+    WITHIN = "within"
+    NOT_IN_SLOW_STEPS = "ahead of the next, but not in its slow steps"
+    NOT_OF_ALL = "ahead of the next, but not surely of all others"
+    AS_REPORTED = "as reported"
+    BASELINE = "the baseline"
+
+    USE = "use it"
+    LEAVE = "leave it"
+    NOT_FINITE = "loss not finite"
+    NOT_APPLIED = "not applied"
+    NOT_VERIFIED = "not verified"
+    NOT_COMPARABLE = "not comparable"
+
+    COMPILE_TIME = "of compile time"
+    EXPORT_TIME = "to export and load"
+    ACCURACY = "accuracy not measured here"
+
 
 SECONDS_AN_HOUR = 3600
 MILLION = 1_000_000
@@ -66,7 +119,7 @@ def figure(result: Result, need: Need) -> str:
         case "balanced":
             rates = figure(result, "throughput") if result.metrics.samples_per_s else None
             parts = (rates, figure(result, "latency"), memory(result.case.peak_memory_mb))
-            return ", ".join(part for part in parts if part)
+            return ", ".join(filter(None, parts))
 
 
 def figure_interval(result: Result, need: Need) -> str | None:
@@ -277,7 +330,7 @@ def costs(result: Result, baseline: Result | None) -> str | None:
         exporting and f"{exporting} {Phrase.EXPORT_TIME}",
         accuracy_note(result, baseline),
     )
-    return ", ".join(part for part in parts if part) or None
+    return ", ".join(filter(None, parts)) or None
 
 
 def unverified_note(result: Result) -> str | None:

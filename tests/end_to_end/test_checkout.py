@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchtui.tui.cli.commands import COMMANDS
+from benchtui.tui.cli import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 TYPES = ROOT / ".types"

@@ -26,8 +26,8 @@ from benchtui.sessions.permissions import approved
 from benchtui.sessions.sweep import Axes, Config, Measure, Sweep, cases
 from benchtui.sessions.version import VERSION
 from benchtui.tui.app import BenchtuiApp
-from benchtui.tui.cli.commands import COMMANDS
-from benchtui.tui.pages.permission import PermissionScreen
+from benchtui.tui.cli import COMMANDS
+from benchtui.tui.pages.questions import PermissionScreen
 from benchtui.tui.shell.context import AppContext
 
 NAME = "n\x1b]0;PWNED\x07\x9b31m\u202e"

@@ -24,7 +24,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.library import operations, paths
 from benchtui.sessions.state.session import Session
 from benchtui.tui.app import BenchtuiApp
-from benchtui.tui.cli.commands import COMMANDS
+from benchtui.tui.cli import COMMANDS
 from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.preferences import Preferences
 

@@ -83,7 +83,7 @@ def test_wall_time_is_used_only_for_names_and_dates() -> None:
         "tui/cli/setup.py",
         "tui/cli/watch.py",
         "tui/home/screen.py",  # how long ago a model was measured
-        "tui/live/remedies.py",
+        "tui/live/explainer.py",
         "tui/shell/context.py",
     }
 

@@ -60,8 +60,7 @@ from benchtui.tui.app import BenchtuiApp
 from benchtui.tui.library.import_dialog import ImportDialog
 from benchtui.tui.live import step_statistics
 from benchtui.tui.monitor.screen import Monitor
-from benchtui.tui.pages.other_sweep import OtherSweepScreen
-from benchtui.tui.pages.permission import PermissionScreen
+from benchtui.tui.pages.questions import OtherSweepScreen, PermissionScreen
 from benchtui.tui.panels.case_table import CaseTable
 from benchtui.tui.replay.player import ReplayTarget, Start
 from benchtui.tui.report.screen import ReportScreen

@@ -97,7 +97,7 @@ async def test_pasted_text_enters_the_prompt_that_the_key_before_it_opens(
 async def test_prompt_opens_again_right_after_it_was_submitted(stage: Any, app_context: AppContext) -> None:
     async with stage.at("monitor", app_context) as seen:
         await send(seen.app, "/", "oom", "<enter>", "/", " fp32", "<enter>")
-        assert seen.app.screen.table_order.filter == "oom fp32"
+        assert seen.app.screen.view.order.filter == "oom fp32"
 
 
 async def test_keys_act_on_the_screen_that_the_key_before_them_opened(

@@ -22,7 +22,6 @@ from benchtui.sessions.text.formatting import number, ratio_text
 from benchtui.themes.symbols import UNICODE
 from benchtui.tui.cli import app
 from benchtui.tui.model.session_view import View
-from benchtui.tui.model.table_order import TableOrder
 from benchtui.tui.panels.answer_card import Answer
 from benchtui.tui.replay.feed import Replay
 from benchtui.tui.replay.player import SPEEDS, ReplayTarget, Start
@@ -52,28 +51,22 @@ class Played:
         self.replay = Replay(path, None, lambda: self.now_s, Start(dice.choice(SPEEDS)))
         self.conclusions = self.replay.conclusions
         self._view: View | None = None
-        self._order: TableOrder | None = None
 
-    def frame(self) -> tuple[View, TableOrder] | None:
+    def frame(self) -> View | None:
         """Read and build a frame as the Monitor does."""
         self.replay.poll()
         session = self.replay.session
         if not session.started:
             return None
         if self._view is None or self._view.session is not session:
-            before = self._order
             self._view = View(self.replay, UNICODE, "drawn", self._view, self.conclusions.newest)
-            self._order = TableOrder(session, self._view.case_rows.value)
-            if before:
-                self._order.copy_from(before)
-        assert self._order is not None
         self._view.update()
-        self._view.current(None), self._view.band(None), self._view.answer()
-        self._order.show_end(self._view.over, self._view.starred)
-        rows = self._view.rows(self._order)
+        self._view.current(), self._view.band(), self._view.answer()
+        self._view.order.show_end(self._view.over, self._view.starred)
+        rows = self._view.rows()
         for place in range(0, rows.count, self._dice.randint(1, 5)):
             dict(rows.row(place).cells)
-        return self._view, self._order
+        return self._view
 
     def conclude(self) -> bool:
         """Compute conclusions that are due; return whether there were any."""
@@ -105,16 +98,15 @@ def last_frame(path: Path, dice: Random) -> Frame:
         played.replay.seek_to(ReplayTarget(percent=100))
         while not played.replay.over or played.conclude():
             played.frame()
-        shown = played.frame()
-        assert shown is not None
-        view, order = shown
+        view = played.frame()
+        assert view is not None
         cells = {case.index: view.case_rows.row(case.index).cells for case in view.session.cases}
         keys = ("samples", "p50", "base")
         figures = {index: {key: row[key][0] for key in keys} for index, row in cells.items()}
         log = [message.text for message in view.messages()]
         newest = played.conclusions.newest()
         best = [work.best.case.index for work in newest.works] if newest else []
-        return Frame(list(order.order), best, set(view.starred), figures, view.answer(), log)
+        return Frame(list(view.order.order), best, set(view.starred), figures, view.answer(), log)
 
 
 def written(seed: int, folder: Path) -> Path:

@@ -179,8 +179,8 @@ def test_commands_pass_verdict_settings_to_the_app(
     class Left(Exception):
         pass
 
-    def run_app(**options: Any) -> None:
-        seen.update(options)
+    def run_app(app: Any, path: Path) -> None:
+        seen["judging"] = app._app_context.judging
         raise Left
 
     monkeypatch.setattr("benchtui.tui.app.run_app", run_app)

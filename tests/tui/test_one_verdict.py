@@ -41,9 +41,8 @@ from benchtui.sessions.plots.spec import plot_data
 from benchtui.sessions.report import compare
 from benchtui.sessions.report.comparison.decision import sentences
 from benchtui.sessions.report.content import Items
-from benchtui.sessions.report.overview.choices import choices
-from benchtui.sessions.report.overview.decision import decision
-from benchtui.sessions.report.sections.leaderboard import leaderboard
+from benchtui.sessions.report.overview.decision import choices, decision
+from benchtui.sessions.report.sections.per_case import leaderboard
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 from benchtui.sessions.state.session import Session

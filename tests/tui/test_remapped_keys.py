@@ -13,8 +13,7 @@ from benchtui.tui.compare.panels import hint_lines
 from benchtui.tui.drawing.styled_text import Line
 from benchtui.tui.editor.title_bar import running_texts
 from benchtui.tui.library.card import card_lines
-from benchtui.tui.library.header import empty_lines, heading_lines, unmatched_lines
-from benchtui.tui.library.rows import Item
+from benchtui.tui.library.rows import Item, empty_lines, heading_lines, unmatched_lines
 from benchtui.tui.shell import keymap
 from benchtui.tui.widgets.nav_bar import place_lines
 

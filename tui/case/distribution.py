@@ -84,24 +84,20 @@ def percentiles(spread: Distribution) -> dict[str, float]:
 
 def _figures(metrics: Metrics, symbols: Symbols) -> list[list[tuple[Span, Span]]]:
     spread = metrics.latency_ms
-    marks = [(name, _ms(value, symbols)) for name, value in percentiles(spread).items()]
-    ends = [(name, _ms(value, symbols)) for name, value in (("min", spread.least), ("max", spread.most))]
-    interval = f"{_ms(spread.low, symbols)} to {_ms(spread.high, symbols)}"
+    marks = [(name, significant(value, symbols)) for name, value in percentiles(spread).items()]
+    least, most = (significant(end, symbols) for end in (spread.least, spread.most))
+    interval = f"{significant(spread.low, symbols)} to {significant(spread.high, symbols)}"
     rows = [
-        [("n", f"{spread.n:,}"), *ends[:1], *marks, *ends[1:]],
+        [("n", f"{spread.n:,}"), ("min", least), *marks, ("max", most)],
         [
-            ("mean", _ms(spread.known_mean, symbols)),
-            ("std", _ms(spread.std, symbols)),
+            ("mean", significant(spread.known_mean, symbols)),
+            ("std", significant(spread.std, symbols)),
             ("jitter", f"{percent(spread.jitter_percent, symbols)} %"),
             ("95 % interval of p50", f"{interval}, {half_width(spread.interval_percent, symbols)}"),
         ],
-        [("p50 of each round", "  ".join(_ms(median, symbols) for median in metrics.rounds_ms))],
+        [("p50 of each round", "  ".join(significant(median, symbols) for median in metrics.rounds_ms))],
     ]
-    return [[_fact(*fact) for fact in row] for row in rows if row[0][1]]
-
-
-def _fact(label: str, value: str) -> tuple[Span, Span]:
-    return (f"{label} ", "muted"), (value, "plain")
+    return [[((f"{label} ", "muted"), (value, "plain")) for label, value in row] for row in rows if row[0][1]]
 
 
 def _histogram(metrics: Metrics, bins: Bins, width: int, symbols: Symbols) -> list[Line]:
@@ -133,7 +129,3 @@ def _outside(metrics: Metrics, symbols: Symbols) -> list[Line]:
     outliers = f"{symbols.above} {count:,} outlier{'s' if count > 1 else ''}"
     where = f" off scale, still included in every statistic; {key('case.outlier')}: next outlier"
     return [line((outliers, "warning"), (where, "muted"))]
-
-
-def _ms(value: float | None, symbols: Symbols) -> str:
-    return significant(value, symbols)

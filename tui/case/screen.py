@@ -17,19 +17,13 @@ from benchtui.sessions.stats.evidence import computed_metrics
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.case.distribution import bin_step_times, distribution_lines
 from benchtui.tui.case.steps import StepTable
-from benchtui.tui.case.summary import (
-    case_markdown,
-    detail_lines,
-    error_lines,
-    machine_lines,
-    without_steps,
-)
+from benchtui.tui.case.summary import case_markdown, detail_lines, error_lines, machine_lines, without_steps
 from benchtui.tui.case.telemetry import readings_in_memory, trace_lines
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.drawing.styled_text import Line, Span, crop, justify, line
 from benchtui.tui.live.case_verdicts import CaseVerdicts
 from benchtui.tui.live.feed import Feed
-from benchtui.tui.live.metrics_worker import CaseMetrics
+from benchtui.tui.live.step_statistics import CaseMetrics
 from benchtui.tui.model.case_rows import ROLES
 from benchtui.tui.model.row_cells import base_cell
 from benchtui.tui.model.session_view import READING

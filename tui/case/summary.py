@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from benchtui.sessions.metrics.quantity import CaseData, Quantity
-from benchtui.sessions.metrics.view import REST, View, shown
+from benchtui.sessions.metrics.views import REST, View, shown
 from benchtui.sessions.payloads import Compiling, Environment
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import UNKNOWN
@@ -18,8 +18,8 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.case.actual_options import actual_options
 from benchtui.tui.case.distribution import percentiles
 from benchtui.tui.drawing import format
-from benchtui.tui.drawing.markdown_table import heading, pipe_table
-from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, hanging, line
+from benchtui.tui.drawing.listing import heading, pipe_table
+from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, labeled, line
 from benchtui.tui.model.case_rows import parts_of
 from benchtui.tui.panels.case_panel import part_table
 from benchtui.tui.table.case_names import case_name
@@ -38,10 +38,11 @@ def detail_lines(
     case: CaseState, metrics: Metrics | None, width: int, symbols: Symbols, step_ms: Bounds | None = None
 ) -> list[Line]:
     """Render metrics, step parts, outcome, requested and actual options, rounds, model, and dataset."""
+    parts = part_table(parts_of(metrics), width - 4, symbols)
     return _join_sections(
         [
             ("Figures", _table(_figures(metrics, step_ms, symbols), width)),
-            ("Step breakdown, ms", _indented(part_table(parts_of(metrics), width - 4, symbols))),
+            ("Step breakdown, ms", [line(("  ", "plain"), *row) for row in parts]),
             ("End", _table(_outcome(case), width)),
             ("Options", _options(case, width, symbols)),
             ("Rounds", _table(_rounds(case), width)),
@@ -113,17 +114,7 @@ def _join_sections(sections: Sections) -> list[Line]:
 
 
 def _table(facts: Facts, width: int) -> list[Line]:
-    """Render labels and values, one per row. Long values are wrapped, never truncated."""
-    size = max((len(label) for label, _ in facts), default=0)
-    return [
-        drawn
-        for label, value in facts
-        for drawn in hanging((f"  {format.clean(label):<{size}}   ", "muted"), format.clean(value), width)
-    ]
-
-
-def _indented(lines: list[Line]) -> list[Line]:
-    return [line(("  ", "plain"), *pieces) for pieces in lines]
+    return labeled([(format.clean(label), format.clean(value)) for label, value in facts], width)
 
 
 def _non_empty(*facts: tuple[str, object]) -> Facts:
@@ -201,6 +192,7 @@ def _figures(metrics: Metrics | None, step_ms: Bounds | None, symbols: Symbols) 
     sample = metrics.task.one_sample if amount == 1 else metrics.task.sample
     samples = f", {amount:,} {sample} each" if amount else ""
     times = [(name, f"{format.significant(value, symbols)} ms") for name, value in percentiles(latency).items()]
+    rounds = len(metrics.rounds_ms)
     interval = _interval(latency, latency.interval_percent, "p50", symbols)
     if step_ms is not None:
         times.insert(0, ("step", f"{format.significant(step_ms.value, symbols)} ms"))
@@ -210,7 +202,7 @@ def _figures(metrics: Metrics | None, step_ms: Bounds | None, symbols: Symbols) 
         *_rates(metrics, symbols),
         ("interval", interval),
         *times[1:],
-        ("steps", f"{latency.n:,}{samples}{_per_round(metrics)}"),
+        ("steps", f"{latency.n:,}{samples}{f', in {rounds} rounds' if rounds > 1 else ''}"),
         *_spread("to first token", metrics.time_to_first_token_ms, symbols),
         *_spread("per output token", metrics.time_per_output_token_ms, symbols),
         *_spread("per request", metrics.request_ms, symbols),
@@ -221,11 +213,6 @@ def _figures(metrics: Metrics | None, step_ms: Bounds | None, symbols: Symbols) 
             ("loss", loss(metrics.loss)),
         ),
     ]
-
-
-def _per_round(metrics: Metrics) -> str:
-    rounds = len(metrics.rounds_ms)
-    return f", in {rounds} rounds" if rounds > 1 else ""
 
 
 def _host(metrics: Metrics, symbols: Symbols) -> str | None:

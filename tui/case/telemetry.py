@@ -13,8 +13,8 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.text.formatting import count
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.axis_scale import Scale, linear, placed, tick_text, time_interval, time_text
-from benchtui.tui.drawing.canvas import Canvas
 from benchtui.tui.drawing.format import clean, duration
+from benchtui.tui.drawing.plot import Canvas
 from benchtui.tui.drawing.styled_text import BLANK, Line, crop, line, side_by_side, wrap_facts
 
 LEAST_HEIGHT, MOST_HEIGHT = 3, 14

@@ -1,28 +1,24 @@
-"""Heatmap chart: the whole sweep over two options, and the selected cell. Independent of Textual."""
+"""Heatmap chart: the whole sweep over two options, its cells and legend. Independent of Textual."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from math import log
 from typing import TYPE_CHECKING
 
-from benchtui.sessions.analysis.chart_series import LATENCY, SAMPLES, MetricsLookup, throughput
+import msgspec
+
+from benchtui.sessions.analysis.chart_series import LATENCY, SAMPLES, MetricsLookup, PlotMetric, throughput
 from benchtui.sessions.analysis.heatmap import Grid, HeatmapData, HeatValue, axis_pairs, heatmap_data
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.charts.heat_cells import ColorScale, heat_cell, legend
 from benchtui.tui.charts.line_chart import ChartSelection
-from benchtui.tui.charts.readout import (
-    case_facts,
-    option_word,
-    option_words,
-    title,
-    with_interval,
-)
+from benchtui.tui.charts.readout import case_facts, option_word, option_words, title, with_interval
 from benchtui.tui.drawing import format
-from benchtui.tui.drawing.heat_grid import HeatGrid, Heatmap
-from benchtui.tui.drawing.listing import Listing
-from benchtui.tui.drawing.markdown_table import titled_table
+from benchtui.tui.drawing.heat_grid import HEAT, HeatCell, HeatGrid, Heatmap
+from benchtui.tui.drawing.listing import Listing, titled_table
 from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.live.case_verdicts import CaseVerdicts
+from benchtui.tui.model.case_rows import ROLES
 from benchtui.tui.model.row_cells import base_cell
 from benchtui.tui.table.case_names import matches, short_names
 
@@ -31,6 +27,87 @@ if TYPE_CHECKING:
 
 REACH = 100
 """Number of rows on each side of the selected one that get a verdict. Thousands of verdicts take too long."""
+
+
+TOP = len(HEAT) - 1
+
+
+WIDE_RANGE = 10.0
+"""Max/min ratio from which the color steps are logarithmic by default."""
+
+
+LEGEND = {
+    "running": "running",
+    "queued": "not measured yet",
+    "skipped": "skipped",
+    "failed": "failed",
+    "timeout": "timed out",
+    "interrupted": "interrupted",
+}
+
+
+class ColorScale(msgspec.Struct, frozen=True):
+    """Range of the values that the color steps cover."""
+
+    low: float
+    high: float
+    logarithmic: bool
+
+    @classmethod
+    def of(cls, values: Sequence[float], other: bool) -> "ColorScale | None":
+        """Return the scale of the values; None if there are none. ``other`` selects the non-default scale."""
+        if not values:
+            return None
+        low, high = min(values), max(values)
+        return cls(low, high, low > 0 and other != (high >= WIDE_RANGE * low))
+
+    def step(self, value: float) -> int:
+        """Return the color step of a value, 0 for the lowest."""
+        if self.high <= self.low:
+            return TOP
+        share = (value - self.low) / (self.high - self.low)
+        if self.logarithmic:
+            share = log(value / self.low) / log(self.high / self.low)
+        return min(int(share * len(HEAT)), TOP)
+
+
+def heat_cell(cell: HeatValue, scale: ColorScale | None, best: bool, symbols: Symbols) -> HeatCell:
+    """Render a case as a cell: its value on a color step, or its state."""
+    state, index = cell.case.state, cell.case.index
+    if cell.value is None or scale is None:
+        if state == "oom":
+            return HeatCell(symbols.hatch, "OOM", ROLES[state], symbols.hatch, index)
+        sign = getattr(symbols, state) if state != "ok" else symbols.absent
+        return HeatCell(sign, "", ROLES[state], case=index)
+    step = scale.step(cell.value.middle)
+    running = symbols.running if state == "running" else _level(step, symbols)
+    return HeatCell(
+        symbols.best if best else running, format.compact(cell.value.middle), HEAT[step], case=index
+    )
+
+
+def legend(
+    figure: PlotMetric, scale: ColorScale | None, star: str, states: Iterable[str], symbols: Symbols
+) -> tuple[tuple[Span, ...], ...]:
+    """Explain the color steps and the signs in use."""
+    facts: list[tuple[Span, ...]] = []
+    if scale is not None:
+        steps = tuple((f" {_level(step, symbols)} ", role) for step, role in enumerate(HEAT))
+        low, high = format.compact(scale.low), format.compact(scale.high)
+        facts.append(((f"{low} ", "muted"), *steps, (f" {high} {figure.unit_words}", "muted")))
+        facts.append(((symbols.best, "bright"), (f" {star}", "muted")))
+    present = set(states)
+    if "oom" in present:
+        facts.append(((f"{symbols.hatch}OOM{symbols.hatch}", ROLES["oom"]), (" out of memory", "muted")))
+    for state, words in LEGEND.items():
+        if state in present:
+            facts.append(((getattr(symbols, state), ROLES[state]), (f" {words}", "muted")))
+    return tuple(facts)
+
+
+def _level(step: int, symbols: Symbols) -> str:
+    """Return the fill level of a color step, which distinguishes the steps without color."""
+    return symbols.up[1 + step * (len(symbols.up) - 2) // TOP]
 
 
 class HeatmapChart:

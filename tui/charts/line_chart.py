@@ -21,17 +21,9 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import SWEEP_DEFAULTS
 from benchtui.sessions.state.session import Session
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.charts.readout import (
-    case_facts,
-    option_word,
-    option_words,
-    state_span,
-    title,
-    with_interval,
-)
+from benchtui.tui.charts.readout import case_facts, option_word, option_words, state_span, title, with_interval
 from benchtui.tui.drawing import format
-from benchtui.tui.drawing.listing import Listing
-from benchtui.tui.drawing.markdown_table import titled_table
+from benchtui.tui.drawing.listing import Listing, titled_table
 from benchtui.tui.drawing.plot import Curve, Dot, OutcomeMarker, Plot
 from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.live.case_verdicts import CaseVerdicts

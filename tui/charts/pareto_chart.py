@@ -9,8 +9,7 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.charts.line_chart import letter_of
 from benchtui.tui.charts.readout import option_words, title
 from benchtui.tui.drawing import format
-from benchtui.tui.drawing.listing import Listing
-from benchtui.tui.drawing.markdown_table import titled_table
+from benchtui.tui.drawing.listing import Listing, titled_table
 from benchtui.tui.drawing.plot import Curve, Dot, Plot
 from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.shell.keymap import key
@@ -70,8 +69,7 @@ class ParetoChart:
         at = next((place for place, cost in enumerate(available) if cost.name == self._cost.name), -1)
         others = [*available[at + 1 :], *available[:at]]
         following = next(
-            (cost for cost in others if pareto_points(self._session.cases, self._known, cost, self._gain)),
-            None,
+            (cost for cost in others if pareto_points(self._session.cases, self._known, cost, self._gain)), None
         )
         if following is None:
             return f"no cost other than {self._cost.name} has been measured"

@@ -23,14 +23,14 @@ from benchtui.tui.drawing.plot import Plot, plot_case_at, plot_lines
 from benchtui.tui.drawing.styled_text import GAP, Line, crop, fitting_facts, justify
 from benchtui.tui.live.case_verdicts import CaseVerdicts
 from benchtui.tui.live.feed import Feed
-from benchtui.tui.live.metrics_worker import CaseMetrics
+from benchtui.tui.live.step_statistics import CaseMetrics
 from benchtui.tui.pages.view_screen import ViewScreen
 from benchtui.tui.shell import keymap
 from benchtui.tui.shell.key_queue import HOLDS_KEYS
 from benchtui.tui.shell.navigation import BackRequested
 from benchtui.tui.shell.terminal import TerminalHandle
 from benchtui.tui.widgets.frame import Frame
-from benchtui.tui.widgets.input_field import TextInput
+from benchtui.tui.widgets.input_field import FilterInput
 from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.panel import Panel
 
@@ -78,8 +78,6 @@ class Charts(ViewScreen):
     Charts #lists { width: 100%; height: 100%; }
     Charts #lines { height: 1fr; max-height: 14; margin: 0 0 1 0; }
     Charts #points { height: 1fr; }
-    Charts #filter { display: none; height: 1; border: none; padding: 0; margin: 0 1; background: $background; }
-    Charts #filter.-asked { display: block; }
     Charts #word { height: 1; margin: 0 1; }
     Charts.-pareto #points { display: none; }
     Charts.-pareto #lines { max-height: 100%; }
@@ -138,14 +136,11 @@ class Charts(ViewScreen):
             yield Frame(heatmap, Panel(plot_lines, signs, id="plot"), symbols=signs, id="chart")
             listings = (Panel(listing_lines, signs, id=name) for name in ("lines", "points"))
             yield Frame(Vertical(*listings, id="lists"), symbols=signs, id="side")
-        yield TextInput(
-            placeholder="words of a line, such as fp16", id="filter", compact=True, select_on_focus=False
-        )
+        yield FilterInput(placeholder="words of a line, such as fp16")
         yield Panel(self._message, signs, id="word")
 
     def on_mount(self) -> None:
         """Start the refresh timer, and draw for the first time. Textual calls the base's handler as well."""
-        self.query_one(Input).cursor_blink = False
         self.set_interval(REFRESH_S, self.tick)
         self.call_after_refresh(self.tick)
 
@@ -220,7 +215,7 @@ class Charts(ViewScreen):
 
     def action_filter(self) -> None:
         """Open the filter input."""
-        self.query_one(Input).add_class("-asked").focus()
+        self.query_one(FilterInput).ask()
 
     @on(Input.Changed)
     def filter_by(self, event: Input.Changed) -> None:
@@ -231,16 +226,13 @@ class Charts(ViewScreen):
     @on(Input.Submitted)
     def close_filter(self) -> None:
         """Hide the filter input, and keep the filter."""
-        self.query_one(Input).remove_class("-asked")
-        self.set_focus(None)
+        self.query_one(FilterInput).hide()
 
     def action_back(self) -> None:
         """Clear the filter; else leave the front; else return to the previous view."""
-        asked = self.query_one(Input)
-        if asked.value or asked.has_class("-asked"):
-            asked.value = ""
-            self.close_filter()
-        elif self._view == "front":
+        if self.query_one(FilterInput).reset():
+            return
+        if self._view == "front":
             self.action_pareto()
         else:
             self.post_message(BackRequested())

@@ -23,8 +23,7 @@ from benchtui.tui.cli.options import (
     printable,
     same_within_option,
 )
-from benchtui.tui.cli.text.display import Display, display, display_options, show_document
-from benchtui.tui.cli.text.output import write_document
+from benchtui.tui.cli.text.output import Display, display, display_options, show_document, write_document
 
 if TYPE_CHECKING:
     from benchtui.sessions.compare.align import SessionComparison

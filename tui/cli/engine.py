@@ -9,8 +9,7 @@ from benchtui.engine import client
 from benchtui.sessions.errors import BenchtuiError, NothingToResumeError
 from benchtui.sessions.library import paths
 from benchtui.sessions.permissions.needed import Consent
-from benchtui.tui.cli.consent.confirm import waits_for_others
-from benchtui.tui.cli.consent.permissions import with_consent
+from benchtui.tui.cli.consent import waits_for_others, with_consent
 from benchtui.tui.cli.exit_status import FAILED
 from benchtui.tui.cli.options import complete_session, json_option, printable
 from benchtui.tui.cli.schema.records import EngineJson

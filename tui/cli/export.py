@@ -30,8 +30,14 @@ from benchtui.tui.cli.options import (
     verdict_settings,
 )
 from benchtui.tui.cli.schema.records import AnonymizedJson
-from benchtui.tui.cli.text.display import Display, display, display_options, show_document
-from benchtui.tui.cli.text.output import print_json, write_document
+from benchtui.tui.cli.text.output import (
+    Display,
+    display,
+    display_options,
+    print_json,
+    show_document,
+    write_document,
+)
 
 if TYPE_CHECKING:
     from benchtui.sessions.plots.render import RenderedPlot
@@ -230,9 +236,7 @@ def _opened(output: Path | None, session: Path) -> Iterator[IO[bytes]]:
     help="Write the full report: every case, and all tables that the default report folds or leaves out.",
 )
 @click.option(
-    "--joined",
-    is_flag=True,
-    help="Read several sessions of the same work as one instead of comparing them.",
+    "--joined", is_flag=True, help="Read several sessions of the same work as one instead of comparing them."
 )
 @judging_options
 @display_options

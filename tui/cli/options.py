@@ -30,62 +30,54 @@ def printable(text: str) -> str:
     return replace_unprintable(text, space=REPLACEMENT)
 
 
-def complete_sweep(_context: click.Context, _parameter: click.Parameter, word: str) -> list[Any]:
-    """Complete a sweep: presets and files."""
+def _completions(word: str, names: Iterable[str], kind: str = "") -> list[Any]:
+    """Return the names that begin with a word, and that files or folders may as well if ``kind`` says so."""
     from click.shell_completion import CompletionItem  # needed only for completion
 
-    from benchtui.sessions.sweep.toml_reader import preset_names
+    items = [CompletionItem(name) for name in names if name.startswith(word)]
+    return [*items, CompletionItem(word, type=kind)] if kind else items
 
-    presets = [CompletionItem(name) for name in preset_names() if name.startswith(word)]
-    return [*presets, CompletionItem(word, type="file")]
+
+def complete_sweep(_context: click.Context, _parameter: click.Parameter, word: str) -> list[Any]:
+    """Complete a sweep: presets and files."""
+    from benchtui.sessions.sweep.toml_reader import preset_names  # needed only for completion
+
+    return _completions(word, preset_names(), "file")
 
 
 def complete_model(_context: click.Context, _parameter: click.Parameter, word: str) -> list[Any]:
     """Complete a model: those in the hub's cache, and folders."""
-    from click.shell_completion import CompletionItem  # needed only for completion
+    from benchtui.sessions.stored_models.hub_cache import cached_models  # needed only for completion
 
-    from benchtui.sessions.stored_models.hub_cache import cached_models
-
-    cached = [CompletionItem(name) for name in cached_models() if name.startswith(word)]
-    return [*cached, CompletionItem(word, type="dir")]
+    return _completions(word, cached_models(), "dir")
 
 
 def complete_session(_context: click.Context, _parameter: click.Parameter, word: str) -> list[Any]:
     """Complete a session: names in the library and files."""
-    from click.shell_completion import CompletionItem  # needed only for completion
+    from benchtui.sessions.library import paths  # needed only for completion
 
-    from benchtui.sessions.library import paths
-
-    names = [paths.LATEST, paths.DEMO, paths.CPU_DEMO, *_safe(entry.path.stem for entry in paths.entries())]
-    return [
-        *(CompletionItem(name) for name in names if name.startswith(word)),
-        CompletionItem(word, type="file"),
-    ]
+    recorded = _safe(entry.path.stem for entry in paths.entries())
+    return _completions(word, (paths.LATEST, paths.DEMO, paths.CPU_DEMO, *recorded), "file")
 
 
 def complete_entry(_context: click.Context, _parameter: click.Parameter, word: str) -> list[Any]:
     """Complete ``--set``: the entry, then its known values."""
-    from click.shell_completion import CompletionItem  # needed only for completion
-
-    from benchtui.sessions.sweep.options import BY_NAME
+    from benchtui.sessions.sweep.options import BY_NAME  # needed only for completion
     from benchtui.sessions.sweep.toml_reader import entries
 
     name, equals, _ = word.partition("=")
     names = {entry.removeprefix("axes."): BY_NAME.get(entry.removeprefix("axes.")) for entry in entries()}
     if not equals:
-        return [CompletionItem(f"{entry}=") for entry in names if entry.startswith(word)]
+        return _completions(word, (f"{entry}=" for entry in names))
     option = names.get(name)
-    values = (f"{name}={value}" for value in (option.values if option else ()))
-    return [CompletionItem(value) for value in values if value.startswith(word)]
+    return _completions(word, (f"{name}={value}" for value in (option.values if option else ())))
 
 
 def complete_theme(_context: click.Context, _parameter: click.Parameter, word: str) -> list[Any]:
     """Complete the name of a theme."""
-    from click.shell_completion import CompletionItem  # needed only for completion
+    from benchtui.themes import user_themes  # needed only for completion
 
-    from benchtui.themes import user_themes
-
-    return [CompletionItem(name) for name in _safe(user_themes.load_all().themes) if name.startswith(word)]
+    return _completions(word, _safe(user_themes.load_all().themes))
 
 
 def _safe(names: Iterable[str]) -> list[str]:
@@ -121,9 +113,7 @@ resume_options = together(
 )
 """Options of ``ResumeOptions``."""
 wait_option = click.option(
-    "--wait",
-    is_flag=True,
-    help="Measure nothing until the sweeps that are running on this machine have ended.",
+    "--wait", is_flag=True, help="Measure nothing until the sweeps that are running on this machine have ended."
 )
 FILE = click.Path(path_type=Path, dir_okay=False)
 """Type of options and arguments that name a file."""

@@ -28,13 +28,8 @@ from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.sweep import Sweep
-from benchtui.tui.cli.advice.optimal import (
-    BestCaseOptions,
-    budget_option,
-    objective_option,
-    requested_sweep,
-)
-from benchtui.tui.cli.consent.permissions import trust_option
+from benchtui.tui.cli.advice.optimal import BestCaseOptions, budget_option, objective_option, requested_sweep
+from benchtui.tui.cli.consent import trust_option
 from benchtui.tui.cli.engine import resumed_engine
 from benchtui.tui.cli.exit_status import DONE, FAILED, INTERRUPTED, exit_status_of
 from benchtui.tui.cli.options import (
@@ -103,6 +98,8 @@ def run(
     a case failed or none was measured, 2 for invalid usage or input, 3 with --strict if a device was missing,
     130 if interrupted.
     """
+    if options["resumed"] is None and (options["retry_failed"] or options["anyway"]):
+        raise click.UsageError("--retry-failed and --anyway require --resume SESSION")
     if no_cache:
         os.environ[artifacts.VARIABLE] = artifacts.OFF  # the engine and its workers inherit it
     if into is None:
@@ -209,8 +206,6 @@ def _start_or_resume(
 ) -> "Engine | None":
     """Start the requested engine; None if the session to resume has no case left."""
     if options["resumed"] is None:
-        if options["retry_failed"] or options["anyway"]:
-            raise click.UsageError("--retry-failed and --anyway require --resume SESSION")
         loaded = _requested(sweep, overrides, options)
         return start_engine(loaded, session_path, overrides, trust=options["trust"], wait=options["wait"])
     if sweep or overrides or session_path or options["optimal_from"] or options["budget_s"]:
@@ -253,12 +248,7 @@ def _stop(engine: "Engine", number: int) -> None:
 @trust_option
 @json_option("Print the comparison of both sessions, as `benchtui compare --json` does.")
 def reproduce(
-    source: str,
-    session_path: Path | None,
-    same_within: float,
-    wait: bool,
-    trust: bool,
-    as_json: bool,
+    source: str, session_path: Path | None, same_within: float, wait: bool, trust: bool, as_json: bool
 ) -> None:
     """Run a session again, and compare the results.
 

@@ -17,7 +17,7 @@ from benchtui.sessions.library.summaries import SummaryCache
 from benchtui.sessions.state.simulation import SIMULATED
 from benchtui.sessions.sweep import task_named
 from benchtui.themes.symbols import UNICODE
-from benchtui.tui.cli.consent.confirm import require_yes
+from benchtui.tui.cli.consent import require_yes
 from benchtui.tui.cli.options import complete_session, json_option, printable
 from benchtui.tui.cli.schema.records import LibraryJson
 from benchtui.tui.cli.text.output import GAP, in_columns, print_json

@@ -24,7 +24,7 @@ from benchtui.sessions.permissions.needed import needed_permissions
 from benchtui.sessions.sanitize import shell_word
 from benchtui.sessions.stored_models.hub_cache import cache_folder
 from benchtui.sessions.sweep.toml_reader import preset_names
-from benchtui.tui.cli.consent.permissions import trust_option, typed_consent, with_consent
+from benchtui.tui.cli.consent import trust_option, typed_consent, with_consent
 from benchtui.tui.cli.options import json_option, output_option, printable, set_option, sweep_argument
 from benchtui.tui.cli.schema.records import SlurmJson
 from benchtui.tui.cli.text.output import print_json
@@ -53,12 +53,7 @@ if TYPE_CHECKING:
     help="Number of nodes; with several, the job starts Ray and the cases run on it.",
 )
 @click.option("--shared", is_flag=True, help="Allow other jobs on the nodes, which may disturb measurements.")
-@click.option(
-    "--sbatch",
-    multiple=True,
-    metavar="OPTION",
-    help="Any other sbatch option: --sbatch --mem=64G.",
-)
+@click.option("--sbatch", multiple=True, metavar="OPTION", help="Any other sbatch option: --sbatch --mem=64G.")
 @output_option(
     "Session file; if it exists, the session is resumed. By default NAME-JOB.json in this folder.",
     "session_path",

@@ -20,14 +20,13 @@ from benchtui.sessions.files.output_file import append_private
 from benchtui.sessions.journal.reader import not_a_session
 from benchtui.sessions.library import file_kinds, paths
 from benchtui.sessions.sanitize import LONGEST_MESSAGE, shell_word, visible
-from benchtui.sessions.state.judging import VerdictSettings
+from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.sweep import Config, Sweep
 from benchtui.sessions.sweep.ranges import nearest
-from benchtui.tui.cli.commands import COMMANDS
-from benchtui.tui.cli.consent.confirm import waits_for_others
-from benchtui.tui.cli.consent.permissions import trust_option, typed_consent, with_consent
+from benchtui.tui.cli import COMMANDS
+from benchtui.tui.cli.consent import trust_option, typed_consent, waits_for_others, with_consent
 from benchtui.tui.cli.exit_status import APP_FAILED, FAILED, USAGE, exit_status_of, fail
 from benchtui.tui.cli.options import (
     AppearanceOptions,
@@ -115,18 +114,13 @@ def show(
 ) -> None:
     """Show a session in the app, or a model on Home, then exit with the sweep's exit status."""
     gc.disable()  # until the first frame: the objects being loaded contain no garbage
-    from benchtui.tui.app import run_app  # import Textual only if something is shown
+    from benchtui.tui.app import BenchtuiApp, run_app  # import Textual only if something is shown
+    from benchtui.tui.shell.context import AppContext
 
-    ascii_only = appearance["ascii_only"] or "utf" not in (sys.stdout.encoding or "").lower()
-    exit_reason = run_app(
-        engine=engine,
-        session_path=path,
-        start=start,
-        model=model,
-        theme=appearance["theme"],
-        ascii_only=ascii_only,
-        judging=judging,
-    )
+    appearance["ascii_only"] |= "utf" not in (sys.stdout.encoding or "").lower()
+    context = AppContext.here(judging or SWEEP_DEFAULTS)
+    app = BenchtuiApp(context, path, engine, start=start, model=model, **appearance)
+    exit_reason = run_app(app, path)
     if exit_reason.error is not None:
         _fail_app(exit_reason.error, exit_reason.path)
     if exit_reason.path is None:

@@ -11,7 +11,6 @@ from benchtui.sessions.compare.align import LETTERS, ComparedSession, PairwiseCo
 from benchtui.sessions.compare.environment_diff import missing_groups
 from benchtui.sessions.report.compare_columns import own_marks
 from benchtui.sessions.report.comparison.systems import no_differences_text, pairing, unrecorded_text
-from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.text.wording import ratio_value, verdict_reason
@@ -68,7 +67,7 @@ def difference_lines(compared: SessionComparison, width: int, height: int, symbo
     """Render the differences between the sessions, machine first, as many as fit."""
     rows = compared.differences
     if not rows:
-        role = "plain" if any(map(missing_groups, _sessions(compared))) else "good"
+        role = "plain" if any(missing_groups(side.session) for side in compared.sides) else "good"
         return [crop([(no_differences_text(compared), role)], width, symbols)]
     if height == 1:
         names = ", ".join(clean(row.what) for row in rows)
@@ -155,10 +154,7 @@ def detail_lines(entry: CompareEntry | None, width: int, height: int, symbols: S
     ratio, bounds = times(entry.row.ratio, symbols), interval(entry.row.ratio, symbols)
     text: list[Span] = [(f"{letter} is ", "muted"), (ratio, "strong"), (f" as fast ({bounds})  ", "muted")]
     text = [verdict] if ratio == symbols.absent else [*text, verdict]
-    name: list[Span] = [
-        (entry.name, "strong"),
-        (f"   {letter}: {entry.other}" if entry.other else "", "muted"),
-    ]
+    name: list[Span] = [(entry.name, "strong"), (f"   {letter}: {entry.other}" if entry.other else "", "muted")]
     head = justify(name, text, width, symbols)
     both = (("A", pair.base, "soft"), (letter, pair.new, "accent"))
     lines = [head, *(_metrics_line(*side, width, symbols) for side in both)]
@@ -246,10 +242,6 @@ def _together(against: PairwiseComparison) -> Iterator[Span]:
         word, role = VERDICTS[whole.ratio.verdict]
         shown = ratio_value(whole.ratio)
         yield (f"all {f'{shown}x ' if shown else ''}{word[2:]}  ", role)
-
-
-def _sessions(compared: SessionComparison) -> list[Session]:
-    return [side.session for side in compared.sides]
 
 
 def _machine(side: ComparedSession, symbols: Symbols) -> str:

@@ -129,8 +129,10 @@ def row(entry: CompareEntry, symbols: Symbols, widest: float = LEAST_WIDEST) -> 
     pair, config = entry.row.pair, entry.row.case.config
     lead = (entry.against.new_letter, "muted")
     if pair is None:
-        unpaired = {"state": _unpaired(entry, symbols)}
-        return TableRow((entry.name, "muted"), unpaired, instead=why_unpaired(entry), lead=lead, config=config)
+        state = (f"{symbols.failed} lost", "bad") if entry.row.lost else (symbols.absent, "muted")
+        return TableRow(
+            (entry.name, "muted"), {"state": state}, instead=why_unpaired(entry), lead=lead, config=config
+        )
     cells = {
         "ratio": times(entry.row.ratio, symbols),
         "interval": interval(entry.row.ratio, symbols),
@@ -175,12 +177,6 @@ def _entry(against: PairwiseComparison, row: Aligned, kinds: tuple[str, ...], se
     letter = f"{against.new_letter} " if several else ""
     base, new = (clean(config_name(case.config, kinds)) if case else "" for case in (row.base, row.new))
     return CompareEntry(against, row, f"{letter}{base or new}", new if base and new != base else "")
-
-
-def _unpaired(entry: CompareEntry, symbols: Symbols) -> Span:
-    if entry.row.lost:
-        return (f"{symbols.failed} lost", "bad")
-    return (symbols.absent, "muted")
 
 
 def why_unpaired(entry: CompareEntry) -> str:

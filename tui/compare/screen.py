@@ -118,7 +118,7 @@ class Compare(PlaceScreen[CompareEntry]):
             titles = Panel(title_lines, signs, id="header")
             yield Frame(summary, titles, LongList(id="list"), symbols=signs, id="pairs")
             yield Frame(Panel(detail_lines, signs, id="detail"), symbols=signs, id="pair")
-        yield ActionBar(signs, id="actions")
+        yield ActionBar(signs)
 
     def on_mount(self) -> None:
         """Start reading the sessions. Textual calls the base's handler as well."""
@@ -287,7 +287,10 @@ class Compare(PlaceScreen[CompareEntry]):
         return summary_lines(self._summary(self._compared), width, height, self._symbols)
 
     def _keys(self) -> Keys:
-        return _keys(self._symbols) if self._compared else WAITING_KEYS
+        if not self._compared:
+            return WAITING_KEYS
+        own = (("s", "sort"), ("/", "filter"), ("b", "swap base"), ("y", "copy case"))
+        return ((self._symbols.arrows, "cases"), *own, ("?", "help"), ("q", "quit"))
 
     def _draw_compared(self, compared: SessionComparison) -> None:
         letter = compared.against[0].new_letter if len(compared.against) == 1 else compare_rows.SEVERAL
@@ -327,18 +330,6 @@ class Compare(PlaceScreen[CompareEntry]):
     @property
     def _entry(self) -> CompareEntry | None:
         return self._selection.chosen
-
-
-def _keys(symbols: Symbols) -> Keys:
-    return (
-        (symbols.arrows, "cases"),
-        ("s", "sort"),
-        ("/", "filter"),
-        ("b", "swap base"),
-        ("y", "copy case"),
-        ("?", "help"),
-        ("q", "quit"),
-    )
 
 
 def _compare(sides: tuple[ComparedSession, ...]) -> tuple[SessionComparison, tuple[str, ...]]:

@@ -50,6 +50,13 @@ class RatioRange(msgspec.Struct, frozen=True):
     most: float
     """Ratio at the right end of the bar, above 1; its reciprocal is at the left end."""
 
+    @classmethod
+    def of(cls, value: float, low: float | None, high: float | None, most: float = 1.0) -> "RatioRange":
+        """Return a ratio with its interval; without one, the whole bar is light."""
+        if low is None or high is None or not low > 0:
+            low, high = min(1.0, value), max(1.0, value)
+        return cls(low, high, most)
+
 
 def ratio_bar(shown: RatioRange, width: int, symbols: Symbols, role: str) -> list[Span]:
     """Draw a ratio as a bar from 1 on a logarithmic scale: to the right above 1, the interval lighter."""

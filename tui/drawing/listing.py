@@ -1,6 +1,6 @@
-"""Short table: a header and the rows around the selected one, independent of Textual."""
+"""Short table with the rows around the selected one; tables for the clipboard. Independent of Textual."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 from rich.cells import cell_len
@@ -124,3 +124,25 @@ def entry_at(rows: Sequence[int | str], y: int) -> int | None:
     """Return the index of the entry at a line of ``grouped_rows``; None if there is none."""
     entry = rows[y] if y < len(rows) else None
     return entry if isinstance(entry, int) else None
+
+
+def pipe_table(titles: Sequence[str], rows: Iterable[Sequence[str]], words: int = 0) -> str:
+    """Format a table with escaped cells. Column ``words`` is left-aligned, the others right-aligned."""
+    from benchtui.sessions.text.markdown import plain  # needed only when something is copied
+
+    rule = "|".join(" :--- " if column == words else " ---: " for column in range(len(titles)))
+    head, *body = (f"| {' | '.join(map(plain, row))} |" for row in (titles, *rows))
+    return "\n".join([head, f"|{rule}|", *body])
+
+
+def heading(text: str) -> str:
+    """Format a line of bold text, escaped."""
+    from benchtui.sessions.text.markdown import plain  # needed only when something is copied
+
+    return f"**{plain(text)}**"
+
+
+def titled_table(title: str, listing: Listing) -> str:
+    """Format all rows of a listing below its title; empty if there are none."""
+    rows = [[text for text, _ in row] for row in listing.rows]
+    return f"{heading(title)}\n\n{pipe_table(listing.titles, rows, listing.words)}\n" if rows else ""

@@ -1,4 +1,4 @@
-"""Line plot with a letter and an interval at each point, independent of Textual."""
+"""Line plot with a letter and an interval at each point, on a canvas of dots. Independent of Textual."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -18,8 +18,55 @@ from benchtui.tui.drawing.axis_scale import (
     tick_text,
 )
 from benchtui.tui.drawing.bars import bar
-from benchtui.tui.drawing.canvas import Canvas
 from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, line, width_of
+
+DOTS = ((0, 3), (1, 4), (2, 5), (6, 7))
+"""Bit of each dot in a braille cell, row by row from the top."""
+
+
+class Canvas:
+    """Grid of cells; later drawing covers earlier."""
+
+    def __init__(self, width: int, height: int, symbols: Symbols) -> None:
+        """Create an empty canvas; width and height are in cells."""
+        self.width, self.height = width, height
+        fine = len(symbols.dots) == 256
+        self.across, self.down = (2, 4) if fine else (1, 1)
+        """Dots per cell, horizontally and vertically."""
+        self._signs = symbols.dots
+        self._bits = [[0] * width for _ in range(height)]
+        self._roles = [["plain"] * width for _ in range(height)]
+        self._signed: dict[tuple[int, int], Span] = {}
+
+    def dot(self, x: int, y: int, role: str) -> None:
+        """Draw a dot, counted from the top left. Dots outside the canvas are ignored."""
+        column, row = x // self.across, y // self.down
+        if not (0 <= column < self.width and 0 <= row < self.height):
+            return
+        self._bits[row][column] |= 1 << (DOTS[y % 4][x % 2] if self.across > 1 else 0)
+        self._roles[row][column] = role
+
+    def stroke(self, start: tuple[int, int], end: tuple[int, int], role: str) -> None:
+        """Draw a straight line of dots."""
+        (left, top), (right, bottom) = start, end
+        steps = max(abs(right - left), abs(bottom - top), 1)
+        for step in range(steps + 1):
+            share = step / steps
+            self.dot(round(left + share * (right - left)), round(top + share * (bottom - top)), role)
+
+    def sign(self, column: int, row: int, text: str, role: str) -> None:
+        """Put a character in a cell, above all dots."""
+        if 0 <= column < self.width and 0 <= row < self.height:
+            self._signed[column, row] = (text, role)
+
+    def lines(self) -> Sequence[Line]:
+        """Return the canvas as lines."""
+        return [line(*(self._cell(column, row) for column in range(self.width))) for row in range(self.height)]
+
+    def _cell(self, column: int, row: int) -> Span:
+        signed = self._signed.get((column, row))
+        return signed or (self._signs[self._bits[row][column]], self._roles[row][column])
+
 
 MIN_TITLED_HEIGHT = 14
 """Height in lines from which the horizontal axis has a title."""
@@ -123,8 +170,8 @@ def plot_lines(plot: Plot, width: int, height: int, symbols: Symbols) -> Sequenc
     for curve in plot.curves:
         _draw(frame, curve, symbols)
     _count_covered(frame, plot)
-    if plot.chosen is not None:
-        _highlight_chosen(frame, plot)
+    if (chosen := plot.chosen) is not None:
+        frame.canvas.sign(frame.column(chosen.x), frame.row(chosen.y), plot.curves[-1].letter, "chosen")
     title = crop([(" " * (room + 2), "plain"), (plot.title, "muted")], width, symbols)
     lines = [title, *_canvas_lines(frame, room, symbols), *_x_axis_lines(frame, plot, room, symbols)]
     titled = height >= MIN_TITLED_HEIGHT
@@ -229,13 +276,6 @@ def _count_covered(frame: _Frame, plot: Plot) -> None:
         ):
             for cell, character in zip(cells, more, strict=True):
                 frame.canvas.sign(cell, row, character, "muted")
-
-
-def _highlight_chosen(frame: _Frame, plot: Plot) -> None:
-    chosen = plot.chosen
-    if chosen is not None:
-        letter = plot.curves[-1].letter
-        frame.canvas.sign(frame.column(chosen.x), frame.row(chosen.y), letter, "chosen")
 
 
 def _canvas_lines(frame: _Frame, room: int, symbols: Symbols) -> Iterable[Line]:

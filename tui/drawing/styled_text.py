@@ -80,6 +80,12 @@ def hanging(head: Span, text: str, width: int, role: str = "plain") -> list[Line
     return [line(front, (part, role)) for front, part in zip(heads, parts, strict=True)]
 
 
+def labeled(rows: Sequence[tuple[str, str]], width: int, role: str = "muted") -> list[Line]:
+    """Render labels and texts, one per row. Long texts are wrapped, never truncated."""
+    size = max((len(label) for label, _ in rows), default=0)
+    return [part for label, text in rows for part in hanging((f"  {label:<{size}}   ", role), text, width)]
+
+
 def wrap_spans(spans: Iterable[Span], width: int) -> list[Line]:
     """Wrap spans at spaces. A word longer than a line is split; spaces between words become one."""
     lines: list[list[Span]] = [[]]

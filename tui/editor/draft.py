@@ -1,7 +1,7 @@
-"""Draft of a sweep: its entries, undo and redo, and its source file. Independent of Textual."""
+"""Draft of a sweep: its entries and exclusions, undo and redo, and its source file. Independent of Textual."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -14,12 +14,10 @@ from benchtui.sessions.files.output_file import write_text
 from benchtui.sessions.journal.reader import not_a_session, slices
 from benchtui.sessions.library.file_kinds import holds_events
 from benchtui.sessions.permissions.needed import NO_CONSENT, Consent, keys, needed_permissions
-from benchtui.sessions.sweep import MOST_CASES, Exclusion, Sweep, ranges, toml_writer
-from benchtui.sessions.sweep.options import AXES, NUMERIC
+from benchtui.sessions.sweep import MOST_CASES, Sweep, ranges, toml_writer
+from benchtui.sessions.sweep.options import AXES, NUMERIC, Axes, Config, Exclusion
 from benchtui.sessions.sweep.toml_reader import entries, read_source, read_table, sweep_of
 from benchtui.sessions.sweep.yaml_reader import SUFFIXES as YAML
-from benchtui.tui.editor import exclusions
-from benchtui.tui.editor.exclusions import Exclusions
 
 DEFAULT_PRESET = "quick"
 """Preset opened by default."""
@@ -27,6 +25,9 @@ ERROR_PREFIX = "sweep"
 HEAD_BYTES = 1 << 16
 MOST_EDITED = 150_000
 """Maximum characters of a file to edit in place: keeping its comments takes 8 µs per character."""
+
+
+Exclusions = tuple[Exclusion, ...]
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -95,18 +96,16 @@ class Draft(msgspec.Struct):
 
     def with_cases_off(self, exclusion: Exclusion) -> State:
         """Return the state with cases disabled. Raises BenchtuiError if none would be left."""
-        exclude = exclusions.exclude_cases(self.sweep.exclude, self.sweep.axes, exclusion)
+        exclude = exclude_cases(self.sweep.exclude, self.sweep.axes, exclusion)
         return self._with(self.state.texts, exclude)
 
     def with_cases_on(self, exclusion: Exclusion) -> State:
         """Return the state with cases enabled."""
-        return self._with(
-            self.state.texts, exclusions.switched_on(self.sweep.exclude, self.sweep.axes, exclusion)
-        )
+        return self._with(self.state.texts, switched_on(self.sweep.exclude, self.sweep.axes, exclusion))
 
     def apply(self, state: State) -> None:
         """Apply a change by the user, and record the previous state for undo."""
-        self.typed |= _permissions(state) - _permissions(self.state)
+        self.typed |= keys(needed_permissions(state.sweep)) - keys(needed_permissions(self.sweep))
         self._switch(state)
 
     def _switch(self, state: State) -> None:
@@ -162,12 +161,12 @@ class Draft(msgspec.Struct):
     def overwrite_warning(self, path: Path) -> str | None:
         """Return why overwriting a file needs confirmation, or None if it doesn't."""
         try:
-            there = read_text(path)
+            there: str | None = read_text(path)
         except FileNotFoundError:
             return None
         except (OSError, ValueError):
-            return f"{path} already exists"
-        if path != self.state.origin.path:
+            there = None
+        if there is None or path != self.state.origin.path:
             return f"{path} already exists"
         return None if there == self.state.origin.text else f"{path} has been changed by another program"
 
@@ -191,10 +190,6 @@ class Draft(msgspec.Struct):
         target.append(self.state)
         self.state = source.pop()
         return True
-
-
-def _permissions(state: State) -> Consent:
-    return keys(needed_permissions(state.sweep))
 
 
 def load_state(source: str | Path | Sweep) -> State:
@@ -270,3 +265,42 @@ def _recorded(path: Path) -> Sweep:
             if isinstance(event, SessionStarted):
                 return _require_editable(event.sweep, path)
     raise not_a_session(path)
+
+
+def exclusion_of(axes: Axes, config: Config) -> Exclusion:
+    """Return the exclusion of a single case: it names the options with several values on the axes."""
+    several = (field for field in AXES if len(getattr(axes, field)) > 1)
+    return Exclusion(**{field: getattr(config, field) for field in several})
+
+
+def exclude_cases(exclude: Exclusions, axes: Axes, exclusion: Exclusion) -> Exclusions:
+    """Add an exclusion, merging entries if it completes the values of an option.
+
+    One entry without that option then replaces them. Entries that the new one covers are dropped.
+    """
+    named = exclusion.named
+    for field in named:
+        values = getattr(axes, field)
+        siblings = {msgspec.structs.replace(exclusion, **{field: value}) for value in values}
+        if len(named) > 1 and siblings - {exclusion} <= set(exclude):
+            rest = tuple(entry for entry in exclude if entry not in siblings)
+            return exclude_cases(rest, axes, msgspec.structs.replace(exclusion, **{field: None}))
+    return (*(entry for entry in exclude if not named.items() <= entry.named.items()), exclusion)
+
+
+def switched_on(exclude: Exclusions, axes: Axes, wanted: Exclusion) -> Exclusions:
+    """Remove the cases that match ``wanted`` from the exclusions, splitting entries that cover more."""
+    return tuple(dict.fromkeys(part for entry in exclude for part in _without(entry, axes, wanted.named)))
+
+
+def _without(exclusion: Exclusion, axes: Axes, wanted: dict[str, str | int]) -> Iterable[Exclusion]:
+    """Split an exclusion: return entries for the other values of each option that ``wanted`` names."""
+    named = exclusion.named
+    if any(named.get(field, value) != value for field, value in wanted.items()):
+        return [exclusion]
+    remaining = []
+    for field in (field for field in wanted if field not in named):
+        others = (value for value in getattr(axes, field) if value != wanted[field])
+        remaining += [msgspec.structs.replace(exclusion, **{field: value}) for value in others]
+        exclusion = msgspec.structs.replace(exclusion, **{field: wanted[field]})
+    return remaining

@@ -2,13 +2,16 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 from textual import events, work
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
-from benchtui.sessions.estimates.history import HistoryEstimator, workload_key
+from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.estimates.history import HistoryEstimator, load_history, workload_key
 from benchtui.sessions.sweep import Axes, Config, Exclusion, Sweep
 from benchtui.sessions.sweep.options import AXES
 from benchtui.themes.symbols import Symbols
@@ -23,9 +26,9 @@ from benchtui.tui.editor.case_grid import (
     time_cell,
     totals_text,
 )
-from benchtui.tui.editor.estimates import HistoryCache
-from benchtui.tui.editor.exclusions import exclusion_of
-from benchtui.tui.widgets.panel import Panel
+from benchtui.tui.editor.draft import exclusion_of
+from benchtui.tui.shell.context import AppContext
+from benchtui.tui.widgets.panel import AnyPanel, Panel
 
 TITLES = {"sequence_length": "seq", "batch_size": "bs"}
 """Column titles that differ from the option's name."""
@@ -37,6 +40,30 @@ MIN_OPTION_WIDTH = 4
 GAP = "  "
 MARK = 3
 """Cells before the options: cursor, status, and a gap."""
+
+
+class HistoryCache:
+    """History estimators by workload, discarded when the library changes."""
+
+    def __init__(self, app_context: AppContext) -> None:
+        self._app_context = app_context
+        self._known: dict[tuple[object, ...], HistoryEstimator] = {}
+        self._library: tuple[tuple[Path, bool], ...] = ()
+
+    def estimator(self, sweep: Sweep) -> HistoryEstimator:
+        """Return the estimator for a sweep; an empty one if the library can't be read."""
+        try:
+            entries = (self._app_context.known or self._app_context.recorded)()
+        except BenchtuiError:
+            return HistoryEstimator()
+        library = tuple((entry.path, entry.finished) for entry in entries)
+        if library != self._library:
+            self._library = library
+            self._known.clear()
+        key = workload_key(sweep)
+        if key not in self._known:
+            self._known[key] = load_history(entries, sweep, self._app_context.hostname)
+        return self._known[key]
 
 
 class MatrixView(msgspec.Struct, frozen=True):
@@ -141,8 +168,8 @@ def _figures(cell: GridCase, symbols: Symbols) -> list[Span]:
 class CasesPane(Vertical):
     """Case grid with its totals. The screen handles its key bindings."""
 
-    def __init__(self, history: HistoryCache, symbols: Symbols, *, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self, sweep: Sweep, history: HistoryCache, symbols: Symbols) -> None:
+        super().__init__(id="cases")
         self._symbols = symbols
         self._history = history
         self._estimator = HistoryEstimator()
@@ -150,7 +177,7 @@ class CasesPane(Vertical):
         """Returns why a case's device isn't here; None until the machine has been checked."""
         self._workload: tuple[object, ...] | None = None
         """Workload key of the loaded history."""
-        self._view: MatrixView | None = None
+        self._view = MatrixView(CaseGrid(sweep, self._estimator, None))
         self.totals: Totals | None = None
         """Totals over all cases; None until they are computed."""
 
@@ -158,6 +185,10 @@ class CasesPane(Vertical):
         """Lay out the totals above the cases."""
         yield Panel(_totals_lines, self._symbols, id="totals")
         yield Panel(matrix_lines, self._symbols, id="matrix")
+
+    def on_mount(self) -> None:
+        """Compute the first totals."""
+        self._add_up(self._view.matrix)
 
     def on_resize(self, event: events.Resize) -> None:
         """Keep the cursor visible."""
@@ -168,25 +199,18 @@ class CasesPane(Vertical):
         if workload_key(sweep) != self._workload:
             self._workload = workload_key(sweep)
             self._load_history(sweep)
-        before = self._view
-        if before is None or not self._is_current(before.matrix, sweep):
+        matrix = self._view.matrix
+        same_estimates = matrix.estimator is self._estimator and matrix.missing is self._missing
+        if not same_estimates or matrix.sweep != sweep:
             matrix, self.totals = CaseGrid(sweep, self._estimator, self._missing), None
             self._add_up(matrix)
-        else:
-            matrix = before.matrix
-        place = (before.top, before.chosen, before.option) if before else (0, 0, "batch_size")
-        self._view = MatrixView(matrix, *place, focused)
+        self._view = replace(self._view, matrix=matrix, focused=focused)
         self.move(0)
-
-    def _is_current(self, matrix: CaseGrid, sweep: Sweep) -> bool:
-        same_estimates = matrix.estimator is self._estimator and matrix.missing is self._missing
-        return same_estimates and matrix.sweep == sweep
 
     def show_missing_devices(self, missing: Callable[[Config], str]) -> None:
         """Mark the cases whose device isn't on this machine."""
         self._missing = missing
-        if self._view is not None:
-            self.show(self._view.matrix.sweep, self._view.focused)
+        self.show(self._view.matrix.sweep, self._view.focused)
 
     def reload_history(self) -> None:
         """Reload the history on the next ``show``, since there may be new sessions."""
@@ -195,60 +219,50 @@ class CasesPane(Vertical):
     def move(self, rows: int) -> None:
         """Move the cursor by cases."""
         view = self._view
-        if view is None:
-            return
         height = max(self._panel("matrix").size.height - 1, 1)
         chosen = min(max(view.chosen + rows, 0), view.matrix.count - 1)
         top = min(max(view.top, chosen - height + 1), chosen, max(view.matrix.count - height, 0))
-        self._place(view, top, chosen, view.option)
+        self._place(top, chosen, view.option)
 
     @property
     def chosen(self) -> int:
         """Index of the case under the cursor."""
-        return self._view.chosen if self._view else 0
+        return self._view.chosen
 
     def row_at(self, line: int) -> int | None:
         """Return the index of the case at a line below the header; None if there is none."""
-        view = self._view
-        index = view.top + line - 1 if view else -1
-        return index if view and view.top <= index < view.matrix.count else None
+        index = self._view.top + line - 1
+        return index if self._view.top <= index < self._view.matrix.count else None
 
     def turn(self, by: int) -> None:
         """Move the cursor to another option of the case, wrapping around."""
-        view = self._view
-        if view is not None:
-            options = options_of(view.matrix.axes)
-            at = options.index(view.option) if view.option in options else 0
-            self._place(view, view.top, view.chosen, options[(at + by) % len(options)])
+        view, options = self._view, options_of(self._view.matrix.axes)
+        at = options.index(view.option) if view.option in options else 0
+        self._place(view.top, view.chosen, options[(at + by) % len(options)])
 
     @property
-    def cell(self) -> GridCase | None:
-        """Case under the cursor; None if there is no sweep yet."""
-        return self._view.matrix.cell(self._view.chosen) if self._view else None
+    def cell(self) -> GridCase:
+        """Case under the cursor."""
+        return self._view.matrix.cell(self._view.chosen)
 
-    def case_exclusion(self) -> Exclusion | None:
+    def case_exclusion(self) -> Exclusion:
         """Return an exclusion that matches only the case under the cursor."""
-        view = self._view
-        return exclusion_of(view.matrix.axes, view.matrix.config(view.chosen)) if view else None
+        return exclusion_of(self._view.matrix.axes, self.cell.config)
 
-    def value_exclusion(self) -> Exclusion | None:
+    def value_exclusion(self) -> Exclusion:
         """Return an exclusion that matches all cases with the value under the cursor."""
-        view = self._view
-        if view is None:
-            return None
-        return Exclusion(**{view.option: getattr(view.matrix.config(view.chosen), view.option)})
+        return Exclusion(**{self._view.option: getattr(self.cell.config, self._view.option)})
 
-    def _place(self, view: MatrixView, top: int, chosen: int, option: str) -> None:
-        kept = option if option in options_of(view.matrix.axes) else "batch_size"
-        self._view = MatrixView(view.matrix, top, chosen, kept, view.focused)
+    def _place(self, top: int, chosen: int, option: str) -> None:
+        kept = option if option in options_of(self._view.matrix.axes) else "batch_size"
+        self._view = replace(self._view, top=top, chosen=chosen, option=kept)
         self._panel("matrix").show(self._view)
 
     @work(exclusive=True, group="learn")
     async def _load_history(self, sweep: Sweep) -> None:
         """Load the history for a sweep, then redraw."""
         self._estimator = await asyncio.to_thread(self._history.estimator, sweep)
-        if self._view is not None:
-            self.show(self._view.matrix.sweep, self._view.focused)
+        self.show(self._view.matrix.sweep, self._view.focused)
 
     @work(exclusive=True, group="totals")
     async def _add_up(self, matrix: CaseGrid) -> None:
@@ -257,7 +271,7 @@ class CasesPane(Vertical):
         basis = filter(None, (totals.missing_reason, basis_text(totals)))
         self._panel("totals").show((totals_text(totals, matrix.sweep, self._symbols), *basis))
 
-    def _panel(self, name: str) -> Panel:
+    def _panel(self, name: str) -> AnyPanel:
         return self.query_one(f"#{name}", Panel)
 
 

@@ -24,8 +24,6 @@ from benchtui.tui.pages.choice_screen import ChoiceScreen
 from benchtui.tui.shell import keymap
 from benchtui.tui.shell.context import AppContext
 from benchtui.tui.widgets.completion import path_completer
-from benchtui.tui.widgets.input_field import Field
-from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.message_line import Log, log_lines
 from benchtui.tui.widgets.panel import Panel
 
@@ -117,21 +115,14 @@ def offer_line(offer: SweepFile, chosen: bool, width: int, symbols: Symbols) -> 
     return crop([(f"{mark} ", "accent"), name, (problem, "warning"), (offer.about, "muted")], width, symbols)
 
 
-PROMPT = "open: "
-ABOUT = "part of a name, or a path to a TOML file or session"
-
-
 class OpenDialog(ChoiceScreen[str]):
     """Dialog that returns the name of a preset or a path; None if canceled."""
 
-    DEFAULT_CSS = """
-    OpenDialog { layers: base above; }
-    OpenDialog #prompt { height: 1; margin: 1 2 1 2; }
-    OpenDialog #choices { height: 1fr; margin: 0 2; }
-    OpenDialog #hint { height: 2; margin: 0 2; }
-    """
+    DEFAULT_CSS = "OpenDialog #hint { height: 2; margin: 0 2; }"
     BINDINGS: ClassVar[list[BindingType]] = keymap.table("open", *keymap.choosing())
 
+    ABOUT = "part of a name, or a path to a TOML file or session"
+    DOES = "open"
     EMPTY = "no name matches; enter opens the text as a path"
     items: tuple[SweepFile, ...] = ()
 
@@ -141,26 +132,15 @@ class OpenDialog(ChoiceScreen[str]):
         self._all: tuple[SweepFile, ...] = ()
 
     def compose(self) -> ComposeResult:
-        """Lay out the input, the list, the hint line, and the key bar."""
-        yield Panel(log_lines, self._symbols, id="prompt")
-        yield self.choices()
-        yield Panel(log_lines, self._symbols, id="hint")
-        yield KeyBar(self._symbols)
-        yield Field(id="field")
+        """Lay out the list, and why the selected sweep can't be opened."""
+        *above, keys = super().compose()
+        yield from (*above, Panel(log_lines, self._symbols, id="hint"), keys)
 
     async def on_mount(self) -> None:
         """Show the dialog, then load the list in a thread."""
-        self._panel("prompt").show(Log(word=PROMPT, role="strong"))
-        self._panel("keys").show((("enter", "open"), (self._symbols.arrows, "choose"), ("esc", "back")))
-        self.query_one(Field).open("", path_completer(self._app_context.folder))
-        self.call_after_refresh(self.on_resize)
+        self.open(path_completer(self._app_context.folder))
         self._all = self.items = tuple(await asyncio.to_thread(list_sweeps, self._app_context))
         self.action_move(0)
-
-    def on_resize(self) -> None:
-        """Place the input after its label."""
-        region = self._panel("prompt").region
-        self.query_one(Field).place(region.x + len(PROMPT), region.y, region.width - len(PROMPT))
 
     def accept(self) -> None:
         """Open the selected sweep."""
@@ -170,7 +150,7 @@ class OpenDialog(ChoiceScreen[str]):
         """Redraw the sweeps, and why the selected one can't be opened."""
         super().show_choices()
         problem = self.items[self._chosen].problem if self.items else ""
-        self._panel("hint").show(Log(word=problem or ABOUT, role="warning" if problem else "muted"))
+        self._panel("hint").show(Log(word=problem or self.ABOUT, role="warning" if problem else "muted"))
 
     @on(Input.Changed)
     def _narrow(self, event: Input.Changed) -> None:
@@ -181,9 +161,6 @@ class OpenDialog(ChoiceScreen[str]):
 
     @on(Input.Submitted)
     def _open(self, event: Input.Submitted) -> None:
-        """Open the selected sweep; if none matches, use the text as a path."""
-        text = event.value.strip()
-        if self.items:
-            self.accept()
-        elif text:
+        """If no name matches, use the text as a path. Textual calls the base's handler as well."""
+        if (text := event.value.strip()) and not self.items:
             self.dismiss(str(self._app_context.folder / Path(text).expanduser()))

@@ -22,10 +22,9 @@ from benchtui.tui.drawing.format import clean
 from benchtui.tui.drawing.styled_text import Line, wrap_facts
 from benchtui.tui.editor.case_grid import totals_text
 from benchtui.tui.editor.draft import DEFAULT_PRESET
-from benchtui.tui.editor.estimates import HistoryCache
 from benchtui.tui.editor.form import Form
 from benchtui.tui.editor.form_lines import about_lines, entry_lines, row_at, value_place
-from benchtui.tui.editor.grid_pane import CasesPane
+from benchtui.tui.editor.grid_pane import CasesPane, HistoryCache
 from benchtui.tui.editor.state import LABELS, EditorState, Typing, hint_of, keys_of
 from benchtui.tui.editor.title_bar import TitleBar
 from benchtui.tui.pages.view_screen import ViewScreen
@@ -107,7 +106,7 @@ class Editor(ViewScreen):
     def compose(self) -> ComposeResult:
         """Lay out the view, and the input as an overlay."""
         yield from super().compose()
-        yield Field(id="field")
+        yield Field()
 
     def content(self) -> ComposeResult:
         """Lay out the title, entries and cases, and the hint line."""
@@ -115,7 +114,7 @@ class Editor(ViewScreen):
         yield TitleBar(self._app_context, signs, id="title")
         with Container(id="panes"):
             yield Frame(Panel(entry_lines, signs, id="entries"), symbols=signs, id="sweep")
-            cases = CasesPane(HistoryCache(self._app_context), signs, id="cases")
+            cases = CasesPane(self.state.sweep, HistoryCache(self._app_context), signs)
             yield Frame(cases, symbols=signs, id="plan")
             yield Frame(Panel(about_lines, signs, id="meaning"), symbols=signs, id="about")
         yield Panel(log_lines, signs, id="hint")
@@ -423,8 +422,8 @@ class Editor(ViewScreen):
         self.draw()
         self.post_message(
             EngineRequested(
-                lambda context, consent, wait: context.start(sweep, consent, wait),
-                draft.typed,
+                start=lambda context, consent, wait: context.start(sweep, consent, wait),
+                consent=draft.typed,
                 refused=refused,
                 started=started,
                 name=draft.state.origin.title,

@@ -38,7 +38,11 @@ class EditorState:
     """Draft with a cursor. A change that isn't allowed shows a message."""
 
     def __init__(self, source: str | Path | Sweep = DEFAULT_PRESET) -> None:
-        self.message, self.message_role = _welcome(), "bright"
+        more = (
+            f"{key('sweep.type')} edits a value, {key('sweep.open')} opens presets, recent sweeps and the demo"
+        )
+        self.message = f"{key('sweep.start')} starts this sweep. {more}, {key('sweep.help')} shows all keys."
+        self.message_role = "bright"
         self.draft = self._open_draft(source)
         self.cursor = Cursor()
         self.trial: State | None = None
@@ -168,10 +172,7 @@ class EditorState:
         except BenchtuiError as error:
             self.refuse(str(error))
             return False
-        if repeated:
-            self.show_message(f"listed twice, kept once: {', '.join(repeated)}")
-        else:
-            self.show_message("")
+        self.show_message(f"listed twice, kept once: {', '.join(repeated)}" if repeated else "")
         if entry == "model":
             self._propose(self.sweep.model)
         return True
@@ -207,11 +208,10 @@ class EditorState:
         else:
             self.show_message("")
 
-    def toggle_cases(self, cell: GridCase | None, exclusion: Exclusion | None) -> None:
+    def toggle_cases(self, cell: GridCase, exclusion: Exclusion) -> None:
         """Disable the cases that match; enable them if the one under the cursor is disabled."""
-        if cell is not None and exclusion is not None:
-            change = self.draft.with_cases_on if cell.status == "off" else self.draft.with_cases_off
-            self._try(lambda: self.draft.apply(change(exclusion)))
+        change = self.draft.with_cases_on if cell.status == "off" else self.draft.with_cases_off
+        self._try(lambda: self.draft.apply(change(exclusion)))
 
     def suggested_path(self, folder: Path) -> str:
         """Return the suggested path to save to, relative to a folder if inside it."""
@@ -250,11 +250,6 @@ def changed_words(older: State, newer: State) -> str:
     return ", ".join(key.rpartition(".")[2] for key in changed) or "cases"
 
 
-def _welcome() -> str:
-    more = f"{key('sweep.type')} edits a value, {key('sweep.open')} opens presets, recent sweeps and the demo"
-    return f"{key('sweep.start')} starts this sweep. {more}, {key('sweep.help')} shows all keys."
-
-
 Typing = Literal["", "entry", "path", "find"]
 """Text being edited: an entry's value, a path to save to, or the name of an entry; empty if nothing."""
 LABELS: dict[Typing, str] = {"path": "save as: ", "find": "find an entry: "}
@@ -269,7 +264,7 @@ MAX_INLINE_LENGTH = 40
 RAN_OUT = "a case with these options and no larger size ran out of memory"
 
 
-def hint_of(state: EditorState, cell: GridCase | None, typing: Typing) -> Log:
+def hint_of(state: EditorState, cell: GridCase, typing: Typing) -> Log:
     """Return the hint line: save prompt, question, message, or a description of the selection."""
     if typing in LABELS:
         return Log(word=LABELS[typing], role="bright", error=state.message)
@@ -279,7 +274,7 @@ def hint_of(state: EditorState, cell: GridCase | None, typing: Typing) -> Log:
     if state.message:
         return Log(word=state.message, role=state.message_role)
     if state.in_cases:
-        return Log(word=_case(cell) if cell else "", role="muted")
+        return Log(word=_case(cell), role="muted")
     return Log(word=_line(state.form.row), role="muted")
 
 
@@ -296,21 +291,17 @@ def keys_of(state: EditorState, typing: Typing) -> Keys:
 
 
 def _line(row: FormRow) -> str:
-    about = row.entry.folds or row.entry.label
+    about, switch = row.entry.folds or row.entry.label, key("sweep.switch")
     if row.entry.folds:
-        return f"{about}: {key('sweep.switch')} {'folds' if row.open else 'unfolds'} it"
+        return f"{about}: {switch} {'folds' if row.open else 'unfolds'} it"
     if len(row.text) > MAX_INLINE_LENGTH:
-        return f"{row.entry.label}: {row.shown}"
+        return f"{about}: {row.shown}"
     if row.unused:
         return f"{about}; {row.unused}, {key('sweep.reset')} removes it"
-    switch = key("sweep.switch")
     if not row.values:
         return f"{about}: {key('sweep.type')} edits it"
-    return f"{about}: " + (
-        f"arrows select a value, {switch} toggles it"
-        if row.entry.several
-        else f"{switch} selects the next value"
-    )
+    several = f"arrows select a value, {switch} toggles it"
+    return f"{about}: {several if row.entry.several else f'{switch} selects the next value'}"
 
 
 def _case(cell: GridCase) -> str:

@@ -31,7 +31,7 @@ POLL_S = 3.0
 """Seconds between checks for running engines."""
 
 
-class TitleBar(Panel):
+class TitleBar(Panel[()]):
     """Title bar that shows the edited sweep and polls for running engines."""
 
     def __init__(self, app_context: AppContext, symbols: Symbols, *, id: str | None = None) -> None:

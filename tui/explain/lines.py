@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+import msgspec
 from rich.cells import cell_len
 
 from benchtui.sessions.explain.cases import FAMILIES, SHOWN_KERNELS, ExplainedCase
 from benchtui.sessions.explain.difference import CaseDifference
+from benchtui.sessions.explain.finding import Finding
 from benchtui.sessions.explain.sentences import (
     device_sentence,
     gap_sentences,
@@ -23,7 +25,7 @@ from benchtui.sessions.explain.tables import (
     parts_table,
     places_table,
 )
-from benchtui.sessions.explain.trials import trial_sentence
+from benchtui.sessions.explain.trials import Trial, trial_sentence
 from benchtui.sessions.profiles import FamilyName
 from benchtui.sessions.text.formatting import capitalized, number
 from benchtui.sessions.text.tables import Table
@@ -31,7 +33,6 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.bars import bar
 from benchtui.tui.drawing.format import clean, fit
 from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, hanging, line, side_by_side
-from benchtui.tui.explain.view import CaseStatus, WhyView
 
 WIDE = 140
 """Minimum width for two columns, in cells."""
@@ -62,6 +63,42 @@ NO_FAMILIES: Mapping[str, FamilyName] = {}
 _CONFIDENCE = {"high": "good", "medium": "warning", "low": "muted"}
 
 
+class CaseStatus(msgspec.Struct, frozen=True):
+    """A case of the page, and what is known about its profile."""
+
+    name: str
+    number: int
+    """Number of the case, from 1."""
+    session: str = ""
+    """Name of its session, if the page shows cases of two."""
+    case: ExplainedCase | None = None
+    """None without a profile."""
+    progress: str = ""
+    """Progress of profiling; empty if none is running."""
+    problem: str = ""
+    """Why there is no profile; empty if that isn't known."""
+
+    @property
+    def label(self) -> str:
+        """Short name of the case."""
+        return f"{self.session} case {self.number}" if self.session else f"case {self.number}"
+
+
+class WhyView(msgspec.Struct, frozen=True):
+    """Everything that the page shows."""
+
+    case: CaseStatus
+    base: CaseStatus | None = None
+    """Case that it is compared with."""
+    findings: tuple[Finding, ...] = ()
+    gap: CaseDifference | None = None
+    """None unless both have a profile."""
+    trials: tuple[Trial, ...] = ()
+    """Remedies of the findings, with the measured gain of those that were tried."""
+    trying: str = ""
+    """Progress of trying the remedies, or why none was tried."""
+
+
 def why_lines(view: WhyView, width: int, symbols: Symbols) -> list[Line]:
     """Render the page's content."""
     sides = [side for side in (view.base, view.case) if side is not None]
@@ -85,7 +122,7 @@ def _sentences(view: WhyView, width: int, symbols: Symbols) -> Iterator[Line]:
         for sentence in gap_sentences(view.gap, names):
             yield from _wrapped(sentence, width, (f"{symbols.chosen} ", "accent"))
     yield from _findings(view, width, symbols)
-    yield from _wrapped(view.trying, width, ("", "plain"), role="accent")
+    yield from _wrapped(view.trying, width, role="accent")
     if (case := view.case.case) and not view.gap:
         for note in profiling_notes(case):
             yield from _wrapped(note, width, (f"{symbols.flag} ", "warning"), role="muted")
@@ -104,22 +141,22 @@ def _findings(view: WhyView, width: int, symbols: Symbols) -> Iterator[Line]:
             if trial.finding == finding and (tried := trial_sentence(trial)):
                 yield from _wrapped(tried, width, ("  ", "plain"), role="accent")
     if view.case.case and not view.gap and not view.findings and (why := no_finding_sentence(view.case.case)):
-        yield from _wrapped(f"{capitalized(why)}.", width, ("", "plain"), role="muted")
+        yield from _wrapped(f"{capitalized(why)}.", width, role="muted")
 
 
 def _status(side: CaseStatus, width: int) -> Iterator[Line]:
     """Render the progress of profiling a case, or why it has no profile or no new one."""
     if side.progress:
-        yield from _wrapped(f"{side.label}: {side.progress}", width, ("", "plain"), role="accent")
+        yield from _wrapped(f"{side.label}: {side.progress}", width, role="accent")
         yield line(("No measured number changes. You can leave this page in the meantime.", "muted"))
     else:
         lacks = "has no new profile" if side.case else "has no profile"
         problem = clean(side.problem or "not profiled yet")
-        yield from _wrapped(f"{side.label} {lacks}: {problem}", width, ("", "plain"), role="strong")
+        yield from _wrapped(f"{side.label} {lacks}: {problem}", width, role="strong")
 
 
-def _wrapped(text: str, width: int, sign: Span, role: str = "plain") -> Iterator[Line]:
-    yield from hanging(sign, clean(text), width, role) if text else ()
+def _wrapped(text: str, width: int, sign: Span = ("", "plain"), role: str = "plain") -> list[Line]:
+    return hanging(sign, clean(text), width, role) if text else []
 
 
 def _bars(sides: Sequence[CaseStatus], width: int, symbols: Symbols, *, labeled: bool) -> list[Line]:
@@ -198,7 +235,7 @@ def _rest(case: ExplainedCase, width: int, symbols: Symbols) -> Iterator[Line]:
     ):
         yield from (*block, BLANK) if block else ()
     for text in _notes(case):
-        yield from _wrapped(text, width, ("", "plain"), role="muted")
+        yield from _wrapped(text, width, role="muted")
 
 
 def _notes(case: ExplainedCase) -> Iterator[str]:

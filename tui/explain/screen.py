@@ -20,10 +20,8 @@ from benchtui.sessions.state.simulation import labeled
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.drawing.styled_text import Line, crop, fitting_facts, justify
-from benchtui.tui.explain.lines import why_lines
-from benchtui.tui.explain.view import CaseStatus, WhyView
-from benchtui.tui.live.explainer import Explainer
-from benchtui.tui.live.remedies import RemedyTrials
+from benchtui.tui.explain.lines import CaseStatus, WhyView, why_lines
+from benchtui.tui.live.explainer import Explainer, RemedyTrials
 from benchtui.tui.pages.page import TextScreen
 from benchtui.tui.shell import keymap
 from benchtui.tui.table.case_names import case_name
@@ -148,7 +146,7 @@ class WhyScreen(TextScreen):
         return False
 
     def _open_question(self, explainer: Explainer, permissions: tuple[Permission, ...]) -> None:
-        from benchtui.tui.pages.permission import PermissionScreen  # rarely needed
+        from benchtui.tui.pages.questions import PermissionScreen  # rarely needed
 
         def answer(yes: bool | None) -> None:
             if yes:

@@ -13,8 +13,9 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean, compact, machine_memory
 from benchtui.tui.drawing.styled_text import Line, Span, crop, line, wrap_facts
 from benchtui.tui.home.models import ModelEntry, age_text
+from benchtui.tui.home.reading import Offered
 from benchtui.tui.home.rows import Room, rate_text
-from benchtui.tui.home.sweeps import Offers, proposal_for
+from benchtui.tui.home.sweeps import proposal_for
 from benchtui.tui.shell.keymap import key
 from benchtui.tui.table.case_names import config_name
 
@@ -26,29 +27,26 @@ class HomeCard(msgspec.Struct, frozen=True):
     """Snapshot of the selected model; None if there is none."""
 
     entry: ModelEntry | None = None
-    offers: Offers | None = None
-    """Sweeps to run; None until they are built."""
-    problem: str = ""
-    """Why there are none."""
+    offered: Offered = Offered()
+    """Sweeps to run, once they are built."""
     room: Room | None = None
     now: datetime | None = None
-    hint: tuple[str, ...] = ()
-    """What to do without any model, in lines."""
 
 
 def card_lines(card: HomeCard, width: int, height: int, symbols: Symbols) -> Sequence[Line]:
     """Render the keys with what they do, then facts about the model."""
     if card.entry is None:
-        return [crop([(text, "muted")], width, symbols) for text in card.hint][:height]
+        demo = f"{key('home.demo')} plays the demo: a sweep on four simulated GPUs"
+        return [crop([(demo, "muted")], width, symbols)][:height]
     rows = [*(crop(row, width, symbols) for row in _actions(card, symbols)), *_facts(card, width, symbols)]
     return [crop(row, width, symbols) for row in rows[:height]]
 
 
 def _actions(card: HomeCard, symbols: Symbols) -> Iterator[Sequence[Span]]:
-    if card.problem:
-        yield [(f"{symbols.failed} {clean(card.problem)}", "bad")]
+    if card.offered.problem:
+        yield [(f"{symbols.failed} {clean(card.offered.problem)}", "bad")]
         return
-    offers = card.offers
+    offers = card.offered.offers
     yield _action("home.measure", "measure it", _search_text(offers.measure) if offers else "")
     yield _action("home.quick", "quick look", _search_text(offers.quick) if offers else "")
     yield _action("home.edit", "choose", "a small sweep of it, in the editor")

@@ -26,11 +26,7 @@ KEPT_S = 300.0
 """Seconds of readings that are kept."""
 PACKAGES = ("torch", "transformers")
 """Packages whose versions are shown."""
-UNREAD = {
-    "rapl": "energy",
-    "processor clock": "clock",
-    "processor throttling": "throttling",
-}
+UNREAD = {"rapl": "energy", "processor clock": "clock", "processor throttling": "throttling"}
 """Readings of the processor that are named if they are missing. The gauges say so of GPUs."""
 
 Reading = Host | Telemetry | MachineUsers

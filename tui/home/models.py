@@ -13,12 +13,7 @@ from benchtui.sessions.journal.session_file import SessionFile
 from benchtui.sessions.library.summaries import Best, Summary, SummaryCache
 from benchtui.sessions.sanitize import quoted
 from benchtui.sessions.stored_models.hub_cache import cached_models, snapshot, stored_folder
-from benchtui.sessions.stored_models.stored_model import (
-    StoredModel,
-    holds_model,
-    missing_reason,
-    read_model,
-)
+from benchtui.sessions.stored_models.stored_model import StoredModel, holds_model, missing_reason, read_model
 from benchtui.sessions.sweep import UNKNOWN, custom_task
 from benchtui.tui.drawing.format import clean
 

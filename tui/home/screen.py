@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import ClassVar
@@ -23,24 +24,10 @@ from benchtui.tui.drawing.styled_text import Line, line
 from benchtui.tui.editor.title_bar import POLL_S, running_texts
 from benchtui.tui.home import models
 from benchtui.tui.home.card import HomeCard, card_lines, card_title
-from benchtui.tui.home.machine import (
-    Reading,
-    ThisMachine,
-    machine_height,
-    machine_lines,
-    machine_title,
-)
+from benchtui.tui.home.machine import Reading, ThisMachine, machine_height, machine_lines, machine_title
 from benchtui.tui.home.models import ModelEntry
 from benchtui.tui.home.reading import HomeReader, Offered
-from benchtui.tui.home.rows import (
-    ModelSelection,
-    Room,
-    arrangement,
-    header_line,
-    list_title,
-    placeholder,
-    row,
-)
+from benchtui.tui.home.rows import ModelSelection, Room, arrangement, header_line, list_title, placeholder, row
 from benchtui.tui.home.sweeps import Offers
 from benchtui.tui.pages.place_screen import PlaceScreen
 from benchtui.tui.shell import keymap
@@ -88,12 +75,11 @@ def now_utc() -> datetime:
     return datetime.now(UTC)
 
 
+@dataclass
 class Read(Message):
     """Posted by the thread that reads the machine."""
 
-    def __init__(self, reading: Reading) -> None:
-        super().__init__()
-        self.reading = reading
+    reading: Reading
 
 
 class Home(PlaceScreen[ModelEntry]):
@@ -134,7 +120,7 @@ class Home(PlaceScreen[ModelEntry]):
         titles = Panel(given_lines, signs, id="header")
         yield Frame(titles, LongList(id="list"), symbols=signs, id="models")
         yield Frame(Panel(card_lines, signs, id="card"), symbols=signs, id="about")
-        yield ActionBar(signs, id="actions")
+        yield ActionBar(signs)
 
     def on_mount(self) -> None:
         """Check for running engines now and then."""
@@ -176,10 +162,6 @@ class Home(PlaceScreen[ModelEntry]):
         self._machine.apply(event.reading)
         self.draw()
 
-    def action_look(self) -> None:
-        """Reload the list of models."""
-        self._reload()
-
     def action_zoom(self) -> None:
         """Show only the machine, or everything again."""
         self.toggle_class("-zoomed")
@@ -198,7 +180,7 @@ class Home(PlaceScreen[ModelEntry]):
             self._show_message(f"starting {clean(sweep.name)}", "muted")
             self.post_message(
                 EngineRequested(
-                    lambda context, consent, wait: context.start(sweep, consent, wait),
+                    start=lambda context, consent, wait: context.start(sweep, consent, wait),
                     refused=self._show_message,
                     started=self._show_message,
                 )
@@ -260,8 +242,8 @@ class Home(PlaceScreen[ModelEntry]):
         self._show_chosen()
 
     @work(group="look", exclusive=True, name=HOLDS_KEYS)
-    async def _reload(self) -> None:
-        """List the models, select the wanted one, then read what takes longer."""
+    async def action_look(self) -> None:
+        """Reload the list of models, select the wanted one, then read what takes longer."""
         listed = await asyncio.to_thread(self._reader.models)
         before = {entry.model: entry for entry in self._selection.all}
         typed = [entry for entry in self._selection.all if not entry.sessions and entry.model not in listed]
@@ -357,14 +339,7 @@ class Home(PlaceScreen[ModelEntry]):
     def _card(self) -> HomeCard:
         entry = self._selection.chosen
         own = self._offered if entry and entry.model == self._offered.model else Offered()
-        return HomeCard(
-            entry=entry,
-            offers=own.offers,
-            problem=own.problem,
-            room=self._room,
-            now=now_utc(),
-            hint=(f"{keymap.key('home.demo')} plays the demo: a sweep on four simulated GPUs",),
-        )
+        return HomeCard(entry, own, self._room, now_utc())
 
     @property
     def _room(self) -> Room | None:

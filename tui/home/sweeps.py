@@ -70,11 +70,7 @@ def _search(
     from benchtui.sessions.advice.find_sweep import FindRequest, find_sweep  # not needed for the first paint
 
     request = FindRequest(
-        model=model,
-        within_s=within_s,
-        find=Find(),
-        vary=vary,
-        overrides=(*proposal.overrides, *overrides),
+        model=model, within_s=within_s, find=Find(), vary=vary, overrides=(*proposal.overrides, *overrides)
     )
     return find_sweep(request, support)
 

@@ -20,12 +20,11 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean, fit
 from benchtui.tui.drawing.styled_text import Line, crop, line
 from benchtui.tui.shell import keymap
-from benchtui.tui.widgets.input_field import Field
+from benchtui.tui.widgets.input_field import TextInput
 from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.message_line import Log, log_lines
 from benchtui.tui.widgets.panel import Panel, PanelScreen
 
-PROMPT = "map: "
 ABOUT = "COLUMN=QUANTITY, such as latency_ms=step_ms,batch=batch_size; quantities: benchtui import --help"
 TYPED_S = 0.2
 """Seconds without a further key after which a map is tried."""
@@ -89,9 +88,8 @@ class ImportDialog(PanelScreen[str | None]):
     """Dialog that returns a map that makes cases of a table; None if canceled."""
 
     DEFAULT_CSS = """
-    ImportDialog { layers: base above; }
     ImportDialog #title { height: 1; margin: 1 2 0 2; }
-    ImportDialog #prompt { height: 1; margin: 1 2 1 2; }
+    ImportDialog TextInput { margin: 1 2 1 2; }
     ImportDialog #table { height: 1fr; margin: 0 2; }
     ImportDialog #hint { height: 2; margin: 0 2; }
     ImportDialog #keys { height: 1; }
@@ -108,27 +106,20 @@ class ImportDialog(PanelScreen[str | None]):
     def compose(self) -> ComposeResult:
         """Lay out the file's name, the map, the columns with the cases, the hint line, and the key bar."""
         yield Panel(log_lines, self._symbols, id="title")
-        yield Panel(log_lines, self._symbols, id="prompt")
+        yield TextInput(self._mapped.map_text, ABOUT)
         yield Panel(table_lines, self._symbols, id="table")
         yield Panel(log_lines, self._symbols, id="hint")
         yield KeyBar(self._symbols)
-        yield Field(id="field")
 
     def on_mount(self) -> None:
         """Show the proposed map, and try it."""
-        self._panel("title").show(Log(word=clean(f"Import {self._path.name}"), role="strong"))
-        self._panel("prompt").show(Log(word=PROMPT, role="strong"))
+        title = clean(f"Import {self._path.name}, by a map of its columns")
+        self._panel("title").show(Log(word=title, role="strong"))
         self._panel("keys").show((("enter", "import"), (self._symbols.arrows, "scroll"), ("esc", "back")))
-        self.query_one(Field).open(self._mapped.map_text, None)
-        self.call_after_refresh(self.on_resize)
+        self.query_one(TextInput).focus()
         self._show()
         if self._mapped.map_text:
             self._try(self._mapped.map_text)
-
-    def on_resize(self) -> None:
-        """Place the input after its label."""
-        region = self._panel("prompt").region
-        self.query_one(Field).place(region.x + len(PROMPT), region.y, region.width - len(PROMPT))
 
     def action_move(self, rows: int) -> None:
         """Show later or earlier cases."""

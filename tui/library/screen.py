@@ -20,18 +20,17 @@ from benchtui.tui.drawing.format import clean
 from benchtui.tui.drawing.styled_text import Line, line
 from benchtui.tui.library import actions, rows
 from benchtui.tui.library.card import card_lines
-from benchtui.tui.library.header import (
+from benchtui.tui.library.rows import (
+    Item,
+    LibrarySelection,
     arrangement,
     empty_lines,
     header_lines,
     heading_lines,
-    keys_of,
     list_title,
     order_at,
     unmatched_lines,
 )
-from benchtui.tui.library.rows import Item
-from benchtui.tui.library.selection import LibrarySelection
 from benchtui.tui.pages.follow_up import continued
 from benchtui.tui.pages.place_screen import PlaceScreen
 from benchtui.tui.panels.answer_card import Answer
@@ -123,15 +122,11 @@ class Library(PlaceScreen[Item]):
             titles = Panel(header_lines, signs, id="header")
             yield Frame(titles, LongList(id="list"), symbols=signs, id="sessions")
             yield Frame(Panel(card_lines, signs, id="card"), symbols=signs, id="about")
-        yield ActionBar(signs, id="actions")
+        yield ActionBar(signs)
 
     def on_screen_resume(self) -> None:
         """Catch up on changes made while another view was shown."""
         self.action_look()
-
-    def action_look(self) -> None:
-        """Reload the list of sessions and engines."""
-        self._reload()
 
     def action_sort(self) -> None:
         """Sort by the next column."""
@@ -186,7 +181,7 @@ class Library(PlaceScreen[Item]):
             self._show_message("resuming")
             self.post_message(
                 EngineRequested(
-                    continued(item.path),
+                    start=continued(item.path),
                     refused=self._show_message,
                     started=self._show_message,
                     name=item.name,
@@ -261,8 +256,8 @@ class Library(PlaceScreen[Item]):
         self.action_look()
 
     @work(group="look", exclusive=True, name=HOLDS_KEYS)
-    async def _reload(self) -> None:
-        """List all sessions, then start reading those without a cached summary."""
+    async def action_look(self) -> None:
+        """Reload the list of sessions and engines, then start reading those without a cached summary."""
         if self._summaries is None:
             self._summaries = await asyncio.to_thread(SummaryCache)
         self._selection.update(await asyncio.to_thread(rows.items, self._app_context, self._summaries))
@@ -366,8 +361,13 @@ class Library(PlaceScreen[Item]):
 
     def _keys(self) -> Keys:
         selection = self._selection
-        resumable = selection.chosen is not None and selection.chosen.left > 0
-        return keys_of(len(selection.rows), len(selection.marked), resumable)
+        always = (("/", "filter"), ("?", "help"), ("q", "quit"))
+        if selection.marked:
+            return (("c", "compare"), ("space", "mark"), ("esc", "unmark"), ("enter", "open"), *always)
+        if not selection.rows:
+            return (("1", "start a sweep"), ("i", "import"), ("?", "help"), ("q", "quit"))
+        last = ("r", "resume") if selection.chosen and selection.chosen.left else ("X", "delete")
+        return (("enter", "open"), ("R", "replay"), ("space", "mark"), last, *always)
 
     def _item(self) -> Item | None:
         """Return the selected session. If there is none, show a message."""

@@ -21,7 +21,7 @@ from benchtui.sessions.stats.evidence import (
     typical_of_rounds,
     with_turns,
 )
-from benchtui.sessions.stats.noise import Noise, RepeatSpread, kind_of, noise_by_kind
+from benchtui.sessions.stats.noise import Noise, kind_of, noise_by_kind
 from benchtui.sessions.stats.ratios import latency_ratio, throughput_ratio
 from benchtui.sessions.stats.sampling import Bounds, Sample, Statistic
 from benchtui.sessions.stats.verdicts import Ratio
@@ -191,7 +191,7 @@ class CaseVerdicts:
         self._ratios.clear()
         start = self._session.start
         repeated = start.sweep.measure.repeats or start.source is not None
-        spreads: dict[str, RepeatSpread] = {}
+        medians: list[tuple[CaseState, Sequence[Statistic]]] = []
         self._pending = None
         for case in self._measured.values() if repeated else ():
             if not self._is_summable(case):
@@ -199,8 +199,8 @@ class CaseVerdicts:
                 continue
             if case.index not in self._medians:
                 self._medians[case.index] = medians_of(case)
-            spreads.setdefault(kind_of(case), RepeatSpread()).add_case(case, self._medians[case.index])
-        noise = noise_by_kind(spreads, self._aa_pair(), start.process_spread, self._margin)
+            medians.append((case, self._medians[case.index]))
+        noise = noise_by_kind(medians, self._aa_pair(), start.process_spread, self._margin)
         by_turns = [case for case in self._measured.values() if any(end.turns for end in case.ends)]
         self._noise = with_turns(noise, [Evidence(case, self.rounds(case)) for case in by_turns])
         return self._noise

@@ -48,10 +48,9 @@ class LiveConclusions:
         feed = self._feed
         if self._busy or not (loaded() and feed.caught_up and feed.session.started):
             return False
-        if self._computed is not None and self._computed[0] is feed.session:
-            same = self._computed[1] == _moment(feed)
-            return not same and (_is_over(feed) or self._clock() >= self._due_s)
-        return _is_over(feed) or self._clock() >= self._due_s
+        session, moment, _ = self._computed or (None, None, None)
+        done = session is feed.session and moment == _moment(feed)
+        return not done and (_is_over(feed) or self._clock() >= self._due_s)
 
     async def compute_pending(self) -> None:
         """Compute the conclusions of this moment in a thread."""

@@ -87,11 +87,6 @@ class Feed:
             self._attach_to_new_engine()
 
     @property
-    def done(self) -> int:
-        """Number of cases that have ended."""
-        return len(self.ended)
-
-    @property
     def running(self) -> bool:
         """Whether an engine is working on the session."""
         return self._engine_alive and self.session.finished is None

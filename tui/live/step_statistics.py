@@ -1,4 +1,4 @@
-"""Statistics of the steps so far of each case.
+"""Statistics of the steps so far of each case, and metrics of cases.
 
 They are those of the report, whose module imports numpy. There are none until ``load`` has imported it, in a
 thread after the first paint. Those of many steps are computed in a thread, too.
@@ -8,14 +8,17 @@ from __future__ import annotations  # array[float] can't be evaluated before Pyt
 
 import asyncio
 from array import array
+from collections.abc import Sequence
 from threading import Event
 from typing import TYPE_CHECKING
 
 from benchtui.sessions.events import Phase
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import Columns
+from benchtui.sessions.stats.evidence import summarize
 
 if TYPE_CHECKING:
+    from benchtui.sessions.stats.case_metrics import Metrics
     from benchtui.sessions.stats.distribution import Distribution
 
 THREAD_STEPS = 20_000
@@ -96,3 +99,48 @@ class StepStatistics:
 def _rounds(steps: Columns, wanted: int | None) -> list[array[float]]:
     """Return copies of the step times of each round, or of one of them."""
     return [steps.wall_ms[first:end] for index, first, end in steps.spans() if wanted in (None, index)]
+
+
+MAX_CASES_AT_ONCE = 200
+"""Maximum number of cases computed between two frames."""
+MAX_STEPS_AT_ONCE = 1_000_000
+
+
+class CaseMetrics:
+    """Metrics of a session's cases, as far as computed."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, Metrics | None] = {}
+        self._steps: dict[int, tuple[int, bool]] = {}
+        """Number of steps when a case was computed, and whether it had ended."""
+
+    def of(self, case: CaseState) -> Metrics | None:
+        """Return the newest metrics of a case. None if there are none, or none yet."""
+        return self._known.get(case.index)
+
+    def is_due(self, case: CaseState) -> bool:
+        """Return whether a case has data not computed yet."""
+        steps, ended = self._steps.get(case.index, (0, False))
+        if case.finished is not None:
+            return not ended
+        now = len(case.measured)
+        return now > 0 and (now < steps or now >= RECOMPUTE_GROWTH * max(steps, 1))
+
+    async def compute_batch(self, cases: Sequence[CaseState]) -> bool:
+        """Compute outdated metrics of some of these cases. Return whether there were any.
+
+        The columns of a running case would grow while the thread reads them, so it gets a copy.
+        """
+        due: list[CaseState] = []
+        steps = 0
+        for case in cases:
+            if len(due) == MAX_CASES_AT_ONCE or steps > MAX_STEPS_AT_ONCE:
+                break
+            if self.is_due(case):
+                self._steps[case.index] = (len(case.measured), case.finished is not None)
+                due.append(case if case.finished else case.snapshot())
+                steps += len(case.measured)
+        if due:
+            computed = await asyncio.to_thread(lambda: list(map(summarize, due)))
+            self._known |= {case.index: metrics for case, metrics in zip(due, computed, strict=True)}
+        return bool(due)

@@ -104,13 +104,11 @@ class AnswerText:
         return self._plain(certainty_so_far(work))
 
     def _figures(self, work: Conclusion) -> tuple[str, ...]:
-        from benchtui.sessions.stats.baseline import NOT_MEASURED
         from benchtui.sessions.text.conclusion import costs_per_step
         from benchtui.sessions.text.wording import figure
 
         ratio = work.against_baseline
-        pending = [PENDING] if work.no_baseline.endswith(NOT_MEASURED["queued"]) else []
-        against = [self._against_base(ratio)] if ratio else pending
+        against = [self._against_base(ratio)] if ratio else [PENDING] * work.baseline_pending
         texts = (figure(work.best, work.choice.objective.need), *against, *costs_per_step(work.best))
         return tuple(map(self._plain, texts))
 

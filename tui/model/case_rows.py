@@ -24,10 +24,10 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.bars import gauge_bar
 from benchtui.tui.drawing.styled_text import Span
-from benchtui.tui.live.bar_scales import BarScales
 from benchtui.tui.live.case_verdicts import CaseVerdicts
 from benchtui.tui.live.step_statistics import StepStatistics, loaded
 from benchtui.tui.model.row_cells import (
+    BarScales,
     answer_span,
     base_cell,
     note,
@@ -38,18 +38,10 @@ from benchtui.tui.model.row_cells import (
 )
 from benchtui.tui.model.step_annotations import round_of, signs_of
 from benchtui.tui.panels.case_panel import PanelMetrics, Part
-from benchtui.tui.panels.signs import Signs
 from benchtui.tui.panels.step_axis import Axis, Spread
 from benchtui.tui.panels.step_band import Band
 from benchtui.tui.table.case_names import CaseNames, case_name
-from benchtui.tui.table.columns import (
-    BY_KEY,
-    FORMATS,
-    HAS_VALUE,
-    VALUES,
-    columns_with_value,
-    p50_ms,
-)
+from benchtui.tui.table.columns import BY_KEY, FORMATS, HAS_VALUE, VALUES, columns_with_value, p50_ms
 from benchtui.tui.table.layout import Cells, TableRow
 from benchtui.tui.table.mark_words import mark_word
 
@@ -96,8 +88,6 @@ class CaseRows:
         """Number of summed values and their sum, by case and column."""
         self._rows: dict[int, tuple[object, TableRow]] = {}
         """Cached rows, each with the state it was built from."""
-        self._signs: dict[int, tuple[object, Signs]] = {}
-        """Annotations of each case, with the state they were built from."""
         self._axes: dict[int, tuple[int, Axis]] = {}
         """Axis of each case's steps, with the number of measured ones it was built from."""
         self._memory = MemoryForecast()
@@ -198,7 +188,7 @@ class CaseRows:
             p99=stats.p99 if stats else None,
             typical=stats.p5_to_p95 if stats else None,
             caption=caption,
-            signs=self._signs_for(case, stats),
+            signs=signs_of(self._session, case, stats),
         )
 
     def _axis(self, case: CaseState, stats: Distribution | None) -> Axis | None:
@@ -304,19 +294,6 @@ class CaseRows:
     def unit(self) -> str:
         """Unit of the rate that describes the session's task, as in reports: samples, tokens, or new tokens."""
         return throughput(self._session).name
-
-    def _signs_for(self, case: CaseState, stats: Distribution | None) -> Signs:
-        seen = (
-            stats and stats.n,
-            case.state,
-            sum(map(len, self._session.ran_on(case).throttle_spans.values())),
-            len(case.warmup),
-        )
-        before, signs = self._signs.get(case.index, (None, Signs()))
-        if seen != before:
-            signs = signs_of(self._session, case, stats)
-            self._signs[case.index] = (seen, signs)
-        return signs
 
     def _row(self, case: CaseState) -> TableRow:
         role = {"queued": "muted", "skipped": "muted", "running": "bright"}.get(case.state, "plain")

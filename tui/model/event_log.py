@@ -14,8 +14,6 @@ from benchtui.tui.drawing import format
 from benchtui.tui.model.case_rows import CaseRows
 from benchtui.tui.table.case_names import case_name
 
-MAX_RENAMED = 10_000
-"""Maximum number of cases for which names in messages are looked up. More would delay the screen."""
 MAX_ENDS = 2000
 """Number of ended cases that the log keeps."""
 LEVELS: dict[Outcome, Level] = {"ok": "info", "skipped": "info", "oom": "warning", "failed": "error"}
@@ -60,7 +58,7 @@ class EventLog:
     def _renamed(self, message: Message) -> Message:
         """Replace the case's name at the start of an engine's message with its name on the screen."""
         name, colon, rest = message.text.partition(": ")
-        if not colon or " bs=" not in name or len(self._session.cases) > MAX_RENAMED:
+        if not colon or " bs=" not in name:
             return message
         named_count, names = self._names
         if named_count != len(self._session.cases):

@@ -332,6 +332,7 @@ def _gauge(
         widest=max(len(write(value, limit, symbols)) for value in (limit, limit / 10)) if limit else 0,
         past=_past(name, traces, limit) if all(trace.columns.get(name) for trace in traces) else None,
         absent=reason,
+        known=value is not None,
     )
 
 

@@ -1,13 +1,14 @@
-"""Cells of a case's row: its state, ratio, notes, and graphs as text. Independent of Textual."""
+"""Cells of a case's row: its state, ratio, notes, and graphs with their scales. Independent of Textual."""
 
 from collections.abc import Sequence
 from itertools import pairwise
+from math import isfinite
 from statistics import median
 
 from benchtui.sessions.payloads import AnswerVerdict
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
-from benchtui.sessions.sweep import Measure
+from benchtui.sessions.sweep import Measure, Work
 from benchtui.sessions.text.answers import answer_cell, meaningful_comparison
 from benchtui.sessions.text.formatting import ratio_text
 from benchtui.sessions.text.race import not_measured_further
@@ -95,12 +96,10 @@ def base_cell(case: CaseState, judge: CaseVerdicts, symbols: Symbols) -> Span:
 
 def ratio_graph(ratio: Ratio, most: float, width: int, symbols: Symbols) -> Sequence[Span]:
     """Draw a ratio and its interval as a bar around 1. Without an interval, the whole bar is light."""
-    low, high = ratio.low, ratio.high
     if ratio.shown is None or not ratio.value > 0:
         return ()
-    if low is None or high is None or not low > 0:
-        low, high = min(1.0, ratio.value), max(1.0, ratio.value)
-    return ratio_bar(RatioRange(low, high, most), width, symbols, VERDICT_ROLES[ratio.verdict])
+    shown = RatioRange.of(ratio.value, ratio.low, ratio.high, most)
+    return ratio_bar(shown, width, symbols, VERDICT_ROLES[ratio.verdict])
 
 
 def steps_trace(case: CaseState, width: int, symbols: Symbols) -> str:
@@ -116,3 +115,35 @@ def steps_trace(case: CaseState, width: int, symbols: Symbols) -> str:
     parts = [times[start:end] for start, end in pairwise(edges)]
     means = [sum(part) / len(part) for part in parts]
     return history(means, 2 * median(means), len(means), symbols)
+
+
+LEAST_SPAN = 1.5
+"""Smallest ratio at the end of a ratio's bar, so that small differences look small."""
+
+
+class BarScales:
+    """Right ends of the bars."""
+
+    def __init__(self) -> None:
+        self.most_rate: float | None = None
+        """Highest throughput of all cases in samples/s, also of those still running."""
+        self.span = LEAST_SPAN
+        """Largest ratio of two throughputs of the same work, and of any to its baseline."""
+        self._ranges: dict[Work, tuple[float, float]] = {}
+        """Lowest and highest positive throughput, by work."""
+
+    def add_measured(self, work: Work, rate: float | None) -> None:
+        """Widen the scales for the throughput of a case that has ended, or of its rounds so far."""
+        if rate is None or not isfinite(rate):
+            return
+        self.widen(rate)
+        if rate > 0:
+            least, most = self._ranges.get(work, (rate, rate))
+            least, most = self._ranges[work] = min(least, rate), max(most, rate)
+            self.span = max(self.span, most / least)
+
+    def widen(self, rate: float) -> bool:
+        """Widen the scale of throughputs to this one. Return whether it was higher than all before."""
+        higher = self.most_rate is None or rate > self.most_rate
+        self.most_rate = rate if higher else self.most_rate
+        return higher

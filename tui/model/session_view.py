@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from benchtui.sessions.events import Message
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import SIMULATED, labeled
-from benchtui.sessions.sweep import UNKNOWN, Measure
+from benchtui.sessions.sweep import UNKNOWN
 from benchtui.sessions.text.formatting import count, memory
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
@@ -28,6 +28,7 @@ from benchtui.tui.panels.gauges import Machines
 from benchtui.tui.panels.header import SweepHeading
 from benchtui.tui.panels.step_band import Band
 from benchtui.tui.shell.keymap import key
+from benchtui.tui.shell.preferences import Preferences
 from benchtui.tui.table.case_names import case_name, config_name
 from benchtui.tui.table.columns import DEFAULT_CLUSTER_COLUMNS, DEFAULT_COLUMNS
 from benchtui.tui.table.layout import Rows
@@ -35,6 +36,8 @@ from benchtui.tui.table.mark_words import merge_by_kind
 
 if TYPE_CHECKING:
     from benchtui.sessions.advice.conclusion import Conclusions
+
+Value = TypeVar("Value")
 
 READING = "reloading its steps"
 """Caption in place of evicted steps while they are being reloaded."""
@@ -85,11 +88,6 @@ def phase_of(case: CaseState) -> str:
     return first_step_phase(case)
 
 
-def _round_text(measure: Measure, round_index: int) -> str:
-    planned = f" of {measure.planned_rounds}" if measure.planned_rounds else ""
-    return f"round {round_index + 1}{planned}"
-
-
 def _device(session: Session) -> str:
     if session.nodes:
         lost = sum(node.lost is not None for node in session.nodes.values())
@@ -111,7 +109,7 @@ def _about(session: Session) -> str:
 
 
 class View:
-    """Panel snapshots of a session. Expensive ones are recomputed only when a case ends."""
+    """Order of a session's cases, and panel snapshots. Expensive ones are recomputed only when a case ends."""
 
     def __init__(
         self,
@@ -120,10 +118,11 @@ class View:
         name: str,
         before: "View | None" = None,
         conclusions: "Callable[[], Conclusions | None]" = lambda: None,
+        preferences: Preferences | None = None,
     ) -> None:
         """Create a view. ``before`` is the same session at another moment, reused where still valid.
 
-        ``conclusions`` returns the newest ones of the session.
+        ``conclusions`` returns the newest ones of the session; ``preferences`` has columns and sort order.
         """
         self._conclusions = conclusions
         self.session = feed.session
@@ -135,17 +134,19 @@ class View:
         self.case_rows: CaseRows = CaseRows(
             feed.session, symbols, before.case_rows if before else None, feed.judging
         )
+        self.order = TableOrder(feed.session, self.case_rows.value)
+        """Shown cases in the order of the table, and the selected one."""
+        if preferences is not None:
+            self.order.columns, self.order.sorting = preferences.columns, preferences.sorting
+        if before is not None:
+            self.order.copy_from(before.order)
         self._log = EventLog(feed.session, symbols, self.case_rows)
         self._remaining = feed.remaining(self.case_rows.steps_needed)
-        self._machines: tuple[object, Machines] | None = None
-        """Cached gauges, with the state they were built from."""
-        self._band: tuple[CaseState, object, Band] | None = None
-        """Cached band, with the case and the state it was built from."""
+        self._snapshots: dict[str, tuple[object, Any]] = {}
+        """Cached snapshots, each with the state it was built from."""
         self._processed = 0
         """Number of ended cases already processed."""
         self._seen: tuple[int, int, int, bool, bool] | None = None
-        self._answer: tuple[object, Answer] | None = None
-        """Cached answer, with the state it was built from."""
         self._marks: dict[str, None] = {}
         """Markers of all ended cases, in order of appearance."""
         self._last: CaseState | None = None
@@ -166,12 +167,19 @@ class View:
         """Whether a recording is replayed."""
         return self._feed.replayed
 
+    def _cached(self, name: str, seen: object, make: Callable[[], Value]) -> Value:
+        """Return the snapshot that was made of the same state before, else a new one."""
+        if name not in self._snapshots or self._snapshots[name][0] != seen:
+            self._snapshots[name] = seen, make()
+        value: Value = self._snapshots[name][1]
+        return value
+
     def update(self) -> None:
         """Process newly ended cases, then rebuild the rest unless a long file is still being read."""
         feed = self._feed
         self._last = self._last_ended()
         self._add_ended(feed.ended[self._processed :])
-        now = (feed.done, self.session.rounds_ended, len(self.session.cases), self.over, loaded())
+        now = (len(feed.ended), self.session.rounds_ended, len(self.session.cases), self.over, loaded())
         if now != self._seen and (feed.caught_up or not self._seen):
             self._seen = now
             self.case_rows.cut_off = feed.cut_off
@@ -208,11 +216,12 @@ class View:
         session, conclusions = self._feed.session, self._conclusions()
         running = [case.index for case in session.running]
         seen = (conclusions, self._seen, running, session.waiting, session.finished, self._feed.cut_off)
-        if self._answer is None or self._answer[0] != seen:
-            command = self._feed.command_word(self._name)
-            text = AnswerText(session, self.case_rows.names, self._symbols, command)
-            self._answer = (seen, text.answer(self._ending, conclusions))
-        return self._answer[1]
+
+        def make() -> Answer:
+            text = AnswerText(session, self.case_rows.names, self._symbols, self._feed.command_word(self._name))
+            return text.answer(self._ending, conclusions)
+
+        return self._cached("answer", seen, make)
 
     @property
     def starred(self) -> frozenset[int]:
@@ -247,19 +256,23 @@ class View:
             notes=notes,
         )
 
-    def case(self, chosen: int | None) -> CaseState | None:
-        """Return the case to show: selected, else newest running, else the one to run, else last ended."""
+    @property
+    def case(self) -> CaseState | None:
+        """Case to show: selected, else newest running, else the one to run, else last ended."""
         session, conclusions = self._feed.session, self._conclusions()
-        if chosen is not None:
-            return session.cases[chosen]
+        if self.order.chosen is not None:
+            return session.cases[self.order.chosen]
         if conclusions and conclusions.works and self.over:
             return session.cases[conclusions.works[0].best.case.index]
         waiting = [session.cases[wait.case] for wait in session.waiting]
         return session.current or (waiting[-1] if waiting else self._last_ended())
 
-    def current(self, chosen: int | None) -> Current:
+    def current(self) -> Current:
         """Return the case panel, or how the session begins while there is no case."""
-        feed, case, total = self._feed, self.case(chosen), len(self.session.cases)
+        return self._current(self.case)
+
+    def _current(self, case: CaseState | None) -> Current:
+        feed, total = self._feed, len(self.session.cases)
         if case is None:
             word = "starting" if feed.running else self._state
             newest = tuple(format.clean(message.text) for message in self.session.messages[-1:])
@@ -287,9 +300,10 @@ class View:
         counts = {"warm-up": (warmed, max(measure.warmup, warmed)), "measuring": (measured, whole)}
         done, planned = counts.get(phase, (0, 0))
         since = case.started if phase == "loading model" else case.prepared
+        of_rounds = f" of {measure.planned_rounds}" if measure.planned_rounds else ""
         return Current(
             title,
-            f"{position}, {_round_text(measure, round_index)}" if measure.repeats else position,
+            f"{position}, round {round_index + 1}{of_rounds}" if measure.repeats else position,
             phase,
             "accent",
             done=done,
@@ -319,31 +333,30 @@ class View:
         prediction = self.case_rows.predicted_memory(case)
         return f"expected peak {memory(prediction.peak_mb)} {prediction.quantity}" if prediction else ""
 
-    def band(self, chosen: int | None) -> Band:
+    def band(self) -> Band:
         """Return the step plot of the case in the heading; until it has steps, the phase in its place."""
-        case = self.case(chosen)
+        case = self.case
         if case is None:
             return Band((), (), (0, 0), 0, None, caption=NO_CASE_YET if self._feed.running else "")
         drawn = self._with_steps(case)
         if drawn is None or not loaded():
             return Band((), (), (0, 0), 0, None, caption=READING if drawn is None else "")
-        caption = self._caption(case, chosen)
-        seen = (len(drawn.warmup), len(drawn.measured), drawn.state, drawn.metrics is None, caption)
-        if self._band is None or self._band[0] is not drawn or self._band[1] != seen:
-            self._band = (drawn, seen, self.case_rows.band(drawn, self.session.start.sweep.measure, caption))
-        return self._band[2]
+        caption = self._caption(case)
+        steps = (drawn.index, id(drawn), len(drawn.warmup), len(drawn.measured))
+        seen = (*steps, drawn.state, drawn.metrics is None, caption)
+        measure = self.session.start.sweep.measure
+        return self._cached("band", seen, lambda: self.case_rows.band(drawn, measure, caption))
 
-    def parts(self, chosen: int | None) -> tuple[Part, ...]:
+    def parts(self) -> tuple[Part, ...]:
         """Return the step parts of the case in the heading."""
-        case = self.case(chosen)
-        return () if case is None else self.case_rows.parts(case)
+        return () if self.case is None else self.case_rows.parts(self.case)
 
-    def machines(self, chosen: int | None) -> Machines:
+    def machines(self) -> Machines:
         """Return the gauges of the selected case's node, else all nodes, else the machine.
 
         The GPUs of the selected case are marked, else those of the running cases, else that of the last one.
         """
-        session, last = self._feed.session, self.case(chosen)
+        session, last, chosen = self._feed.session, self.case, self.order.chosen
         node = session.cases[chosen].node if chosen is not None else None
         shown = tuple(session.running) if chosen is None and session.running else (last,) if last else ()
         live = self._feed.running or self._feed.replayed
@@ -351,32 +364,33 @@ class View:
         prepared = [(case.index, case.prepared, case.finished) for case in shown]
         running = [case.index for case in session.running]
         seen = (node, session.machine.newest_s, nodes, running, prepared, live)
-        if self._machines is None or seen != self._machines[0]:
-            ended = self._feed.ended
-            gauges = machines_of(session, self._symbols, config_name, node, shown=shown, ended=ended, live=live)
-            self._machines = (seen, gauges)
-        return self._machines[1]
+        make = partial(machines_of, session, self._symbols, config_name, node)
+        return self._cached("machines", seen, partial(make, shown=shown, ended=self._feed.ended, live=live))
 
     def messages(self) -> tuple[Message, ...]:
         """Return all lines of the log."""
         return self._log.lines()
 
-    def _hidden(self, columns: tuple[str, ...]) -> frozenset[str]:
-        """Return the empty columns to leave out; in a custom selection, only those of answers and drafts."""
-        empty = self.case_rows.empty_columns
-        return empty if columns == DEFAULT_COLUMNS else empty & {"answer", "accepted"}
+    def rows(self) -> Rows:
+        """Return the table rows in order.
 
-    def rows(self, table_order: TableOrder) -> Rows:
-        """Return the table rows in the given order."""
-        session, order = self._feed.session, table_order.order
+        Empty columns are left out, of a custom selection only those of answers and drafts. The default columns
+        on a cluster include the node.
+        """
+        session, table_order = self._feed.session, self.order
+        order, columns, hidden = table_order.order, table_order.columns, self.case_rows.empty_columns
+        if columns != DEFAULT_COLUMNS:
+            hidden &= {"answer", "accepted"}
+        elif session.nodes:
+            columns = DEFAULT_CLUSTER_COLUMNS
         return Rows(
             count=len(order),
             row=lambda place: self.case_rows.row(order[place]),
             names=self.case_rows.names,
             chosen=table_order.place(table_order.chosen),
             running=table_order.place(session.current.index) if session.current else None,
-            columns=self._columns(table_order.columns),
-            hidden=self._hidden(table_order.columns),
+            columns=columns,
+            hidden=hidden,
             sorting=table_order.sorting,
             total=len(session.cases),
             filter=format.clean(table_order.filter),
@@ -384,16 +398,12 @@ class View:
             over=self.over and self.concluded,
         )
 
-    def _columns(self, chosen: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the selected columns; the default set on a cluster includes the node."""
-        return DEFAULT_CLUSTER_COLUMNS if chosen == DEFAULT_COLUMNS and self._feed.session.nodes else chosen
-
-    def _caption(self, case: CaseState, chosen: int | None) -> str:
-        """Return why a case has no steps, or its name if the heading doesn't show it."""
-        if not len(case.warmup) and not case.steps_measured:
-            more = f"{key('monitor.detail')}: case details"
-            return WITHOUT_STEPS.get(self.current(case.index).phase, f"no steps; {more}")
-        return ""
+    def _caption(self, case: CaseState) -> str:
+        """Return why a case has no steps; empty if it has some."""
+        if len(case.warmup) or case.steps_measured:
+            return ""
+        more = f"{key('monitor.detail')}: case details"
+        return WITHOUT_STEPS.get(self._current(self.session.cases[case.index]).phase, f"no steps; {more}")
 
     def _with_steps(self, case: CaseState) -> CaseState | None:
         """Return a case with its steps; None while they are being reloaded."""

@@ -1,9 +1,9 @@
-"""Monitor layout: what its panels show, and which of them fills the screen."""
+"""Monitor layout: what its panels show, their heights, and which of them fills the screen."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
+import msgspec
 from textual import events
 from textual.screen import Screen
 from textual.widget import Widget
@@ -12,7 +12,6 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.styled_text import Line, Span, crop, line
 from benchtui.tui.model.session_view import View
 from benchtui.tui.model.table_order import TableOrder
-from benchtui.tui.monitor.sizes import Sizes, sizes
 from benchtui.tui.panels.answer_card import Answer, answer_height, answer_lines, answer_title
 from benchtui.tui.panels.case_panel import Part, current_lines, current_title, part_lines
 from benchtui.tui.panels.case_table import CaseTable
@@ -22,8 +21,8 @@ from benchtui.tui.panels.header import SweepHeading, heading_lines
 from benchtui.tui.panels.step_band import Band, band_lines
 from benchtui.tui.panels.zoom import NAMES, Name, Zoomed, hint, zoom_lines, zoom_title
 from benchtui.tui.shell.keymap import key
-from benchtui.tui.table.layout import Arrangement
-from benchtui.tui.table.title import table_subtitle, table_title
+from benchtui.tui.table.layout import Arrangement, table_subtitle, table_title
+from benchtui.tui.widgets.breakpoints import HIGH, USUAL_HEIGHT
 from benchtui.tui.widgets.frame import Frame
 from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.message_line import log_lines
@@ -39,7 +38,7 @@ def panels(symbols: Symbols) -> dict[str, Widget]:
         Panel(compact_lines, symbols, id="small"),
         Panel(heading_lines, symbols, id="heading"),
         Panel(answer_lines, symbols, id="answer"),
-        Panel(partial(current_lines, titled=False), symbols, id="current"),
+        Panel(current_lines, symbols, id="current"),
         Panel(_step_lines, symbols, id="band"),
         Panel(_parts, symbols, id="parts"),
         Panel(_gauges, symbols, id="gauges"),
@@ -109,11 +108,8 @@ class MonitorLayout:
         """Scroll a long text back by lines; negative values scroll forward."""
         self._back = max(0, self._back + lines)
 
-    def draw(
-        self, screen: Screen[Any], view: View, table_order: TableOrder, heading: SweepHeading, word: str
-    ) -> None:
+    def draw(self, screen: Screen[Any], view: View, heading: SweepHeading, word: str) -> None:
         """Show a session in the visible panels. ``word`` is the question or message of the screen."""
-        chosen = table_order.chosen
 
         def show(name: str, snapshot: object) -> None:
             screen.query_one(f"#{name}", Panel).show(snapshot)
@@ -122,19 +118,19 @@ class MonitorLayout:
             screen.query_one(f"#{name}", Frame).show_title(left, right)
 
         if screen.query_one("#small", Panel).display:
-            pictures = view.current(chosen), view.machines(chosen), view.band(chosen)
-            show("small", Compact(heading, *pictures, view.answer(), word))
+            pictures = view.current(), view.machines(), view.band(), view.answer()
+            show("small", Compact(heading, *pictures, word))
             return
         show("heading", heading)
         if self.zoomed is not None and self.zoomed != "table":
             self._back = min(self._back, max(0, len(view.messages()) - 1))
-            zoomed = self._zoomed(self.zoomed, view, chosen)
+            zoomed = self._zoomed(self.zoomed, view)
             title("zoomed", *zoom_title(zoomed))
             show("zoom", zoomed)
             return
         if self.zoomed is None:
-            current, machines, answer = view.current(chosen), view.machines(chosen), view.answer()
-            over = view.over and chosen is None
+            current, machines, answer = view.current(), view.machines(), view.answer()
+            over = view.over and view.order.chosen is None
             screen.set_class(over, "-over")
             screen.set_class(over and not answer.works and bool(answer.notes) and view.concluded, "-nothing")
             answer_rows = self._resize(screen, machines, view, answer, over)
@@ -144,16 +140,14 @@ class MonitorLayout:
             title("case", *current_title(current))
             title("step", [("step", "muted")])
             show("current", current)
-            show("band", view.band(chosen))
-            show("parts", view.parts(chosen))
+            show("band", view.band())
+            show("parts", view.parts())
             show("gauges", machines)
-        table_order.show_end(view.over, view.starred)
-        table = screen.query_one(CaseTable)
-        rows = view.rows(table_order)
+        view.order.show_end(view.over, view.starred)
+        table, rows = screen.query_one(CaseTable), view.rows()
         table.show_rows(rows)
         arrangement = table.arrangement()
-        left, right = table_title(rows, arrangement), table_subtitle(arrangement, self._symbols)
-        title("cases", left, right)
+        title("cases", table_title(rows, arrangement), table_subtitle(arrangement, self._symbols))
         show("header", arrangement)
 
     def _resize(self, screen: Screen[Any], machines: Machines, view: View, answer: Answer, over: bool) -> int:
@@ -180,15 +174,15 @@ class MonitorLayout:
             verdict.set_class(not new_sizes.lines, "-line")
         return new_sizes.lines
 
-    def _zoomed(self, name: Name, view: View, chosen: int | None) -> Zoomed:
-        snapshots: dict[Name, Callable[[int | None], object]] = {
+    def _zoomed(self, name: Name, view: View) -> Zoomed:
+        snapshots: dict[Name, Callable[[], object]] = {
             "band": view.band,
             "parts": view.parts,
             "gauges": view.machines,
-            "log": lambda chosen: view.messages(),
+            "log": view.messages,
         }
-        about = None if name in ("gauges", "log") else view.current(chosen)
-        return Zoomed(name, snapshots[name](chosen), about, self._back)
+        about = None if name in ("gauges", "log") else view.current()
+        return Zoomed(name, snapshots[name](), about, self._back)
 
 
 def _neighbor(names: Sequence[Name], name: Name, what: str) -> Name:
@@ -216,3 +210,43 @@ def _gauges(machines: Machines, width: int, height: int, symbols: Symbols) -> li
 
 def _header(arrangement: Arrangement, width: int, height: int, symbols: Symbols) -> list[Line]:
     return [arrangement.header(width, symbols)]
+
+
+CASE_ROWS = {False: 8, True: 11}
+"""Preferred number of rows inside the case panel, on a short screen and on others."""
+MIN_CASE_ROWS = 5
+MIN_TABLE_ROWS = 4
+"""Minimum number of rows inside the table: the header and three cases."""
+
+
+class Sizes(msgspec.Struct, frozen=True):
+    """Heights in rows, frames included."""
+
+    verdict: int
+    """What the session says."""
+    lines: int
+    """Rows inside it."""
+    machine: int
+    """0 if the gauges aren't shown."""
+    top: int
+    """Case panel, and the step breakdown next to it."""
+    log: int
+
+
+def sizes(height: int, reserved: int, gauges: int | None, cases: int, answer: int | None = None) -> Sizes:
+    """Return the heights of the panels; the table takes the rest.
+
+    ``reserved`` rows are for the header, the key bar and the transport line, ``gauges`` is the number of rows
+    that all machines take, None if the session is over. ``cases`` is the number of cases, ``answer`` the lines
+    of what the session says: 0 for its title alone, None for nothing yet. What the table doesn't need goes to
+    the case.
+    """
+    frame = 2 if height >= USUAL_HEIGHT else 1
+    log = 1 if height < USUAL_HEIGHT else 2 if height < HIGH else 4
+    verdict = 0 if answer is None else answer + frame if answer else 1
+    room = height - reserved - log - verdict - (2 if gauges is None else 3) * frame
+    machine = 0 if gauges is None else max(1, min(gauges, room - MIN_CASE_ROWS - MIN_TABLE_ROWS))
+    room -= machine
+    case = CASE_ROWS[height >= USUAL_HEIGHT] + max(0, height - HIGH) // 3 if machine else MIN_CASE_ROWS
+    case = max(min(case, room - MIN_TABLE_ROWS), MIN_CASE_ROWS, room - cases - 1)
+    return Sizes(verdict, answer or 0, machine + frame if machine else 0, case + frame, log)

@@ -13,9 +13,10 @@ from textual.widgets import Input
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.tui.monitor.requests import EngineRequests, Request
 from benchtui.tui.widgets.completion import Completer, path_completer
-from benchtui.tui.widgets.input_field import LineInput
+from benchtui.tui.widgets.input_field import TextInput
 
 if TYPE_CHECKING:
+    from benchtui.tui.model.table_order import TableOrder
     from benchtui.tui.monitor.screen import Monitor
 
 TextHandler = Callable[[str], str]
@@ -89,8 +90,10 @@ def error_handler(
     return apply
 
 
-class PromptInput(LineInput):
+class PromptInput(TextInput):
     """Input field of an open prompt, at the bottom of the screen."""
+
+    DEFAULT_CSS = "PromptInput { margin: 0 1; }"
 
     def __init__(self, monitor: Monitor, prompt: TextPrompt) -> None:
         super().__init__(prompt.value)
@@ -116,7 +119,7 @@ class PromptInput(LineInput):
         else:
             _close(self._monitor, self)
 
-    def on_text_input_completed(self, event: LineInput.Completed) -> None:
+    def on_text_input_completed(self, event: TextInput.Completed) -> None:
         """Show how the text may continue."""
         event.stop()
         if event.options:
@@ -131,14 +134,13 @@ class PromptInput(LineInput):
 
 def open_prompt(monitor: Monitor, what: str, requests: EngineRequests) -> None:
     """Open one of the Monitor's prompts, once there is a session."""
-    if monitor.table_order is None:
-        return
-    make: dict[str, Callable[[Monitor], TextPrompt]] = {
-        "filter": _filter,
-        "add": partial(_add, requests),
-        "export": _export,
-    }
-    show_prompt(monitor, make[what](monitor))
+    if monitor.view is not None:
+        make: dict[str, Callable[[], TextPrompt]] = {
+            "filter": partial(_filter, monitor, monitor.view.order),
+            "add": partial(_add, monitor, requests),
+            "export": partial(_export, monitor),
+        }
+        show_prompt(monitor, make[what]())
 
 
 def show_prompt(monitor: Monitor, prompt: TextPrompt) -> None:
@@ -163,25 +165,20 @@ def _close(monitor: Monitor, line: PromptInput) -> None:
     monitor.draw()
 
 
-def _filter(monitor: Monitor) -> TextPrompt:
-    table_order = monitor.table_order
-
+def _filter(monitor: Monitor, table_order: TableOrder) -> TextPrompt:
     def apply(text: str) -> str:
-        if table_order is None:
-            return ""
         table_order.filter = text
         return f"{len(table_order.order):,} of {len(monitor.feed.session.cases):,}"
 
     def submit(text: str) -> str:
-        apply(text)
+        table_order.filter = text
         return ""
 
-    before = table_order.filter if table_order else ""
-    words = "Filter by words of a case, its state or its marks"
-    return TextPrompt(words, before, apply, submit, partial(apply, ""))
+    about = "Filter by words of a case, its state or its marks"
+    return TextPrompt(about, table_order.filter, apply, submit, partial(apply, ""))
 
 
-def _add(requests: EngineRequests, monitor: Monitor) -> TextPrompt:
+def _add(monitor: Monitor, requests: EngineRequests) -> TextPrompt:
     case = monitor.shown_case
     base = case.config if case else None
 

@@ -18,7 +18,6 @@ from benchtui.tui.live import step_statistics
 from benchtui.tui.live.feed import Clock, Feed
 from benchtui.tui.live.step_statistics import loaded
 from benchtui.tui.model.session_view import View
-from benchtui.tui.model.table_order import TableOrder
 from benchtui.tui.monitor.keys import KEYS
 from benchtui.tui.monitor.layout import MonitorLayout, panels
 from benchtui.tui.monitor.requests import EngineRequests, Request
@@ -26,7 +25,6 @@ from benchtui.tui.monitor.status_line import QUIT, QUIT_KEYS, STOP, STOP_KEYS, K
 from benchtui.tui.pages.follow_up import continued, follow_up
 from benchtui.tui.panels.header import SweepHeading, percent_text
 from benchtui.tui.shell import gc_control
-from benchtui.tui.shell.announcer import Announcer
 from benchtui.tui.shell.keymap import key
 from benchtui.tui.shell.navigation import (
     BackRequested,
@@ -39,7 +37,7 @@ from benchtui.tui.shell.navigation import (
 )
 from benchtui.tui.shell.preferences import Preferences
 from benchtui.tui.shell.refresh_rate import HZ, QUIET_HZ, Meter, RefreshRate
-from benchtui.tui.shell.terminal import TerminalHandle
+from benchtui.tui.shell.terminal import Announcer, TerminalHandle
 from benchtui.tui.widgets.frame import Frame
 from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.panel import PanelScreen
@@ -74,7 +72,6 @@ class Monitor(PanelScreen[None]):
         self.panel_layout = MonitorLayout(symbols)
         self.view: View | None = None
         """None until the first event of the session has been read."""
-        self.table_order: TableOrder | None = None
         self.preferences = preferences or Preferences()
         self.session_name = name
         self._requests = EngineRequests(feed, clock)
@@ -148,9 +145,9 @@ class Monitor(PanelScreen[None]):
 
     def on_click(self, event: events.Click) -> None:
         """Select the clicked case, or sort by the clicked column. A double click opens the case."""
-        if self.table_order is None or self.status_line.question is not None:
+        if self.view is None or self.status_line.question is not None:
             return
-        if not self.panel_layout.click(event, self.table_order):
+        if not self.panel_layout.click(event, self.view.order):
             return
         self.draw()
         if event.chain == 2 and event.widget is not None and event.widget.id == "table":
@@ -189,7 +186,7 @@ class Monitor(PanelScreen[None]):
         """Send a request to the engine, usually about the shown case. ``again`` continues an ended sweep."""
         if what == "again" and not self.feed.running and self.feed.session.left:
             self.show_message("continuing the sweep")
-            self.post_message(EngineRequested(continued(self.feed.path), refused=self.show_message))
+            self.post_message(EngineRequested(start=continued(self.feed.path), refused=self.show_message))
             return
         try:
             self.request(self._requests.build(what, self.shown_case))
@@ -205,7 +202,7 @@ class Monitor(PanelScreen[None]):
             return
         self.show_message("starting to measure what is open")
         start = follow_up(self.feed.path, self.feed.session, conclusions.open)
-        self.post_message(EngineRequested(start, into=self.feed.path, refused=self.show_message))
+        self.post_message(EngineRequested(start=start, into=self.feed.path, refused=self.show_message))
 
     def action_freeze(self) -> None:
         """Freeze or resume drawing; reading continues."""
@@ -221,10 +218,10 @@ class Monitor(PanelScreen[None]):
             self.status_line.question = None
         elif self.panel_layout.zoomed is not None:
             self.panel_layout.zoom(self, None)
-        elif self.table_order is not None and self.table_order.filter:
-            self.table_order.filter = ""
-        elif self.table_order is not None and self.table_order.chosen is not None:
-            self.table_order.chosen = None
+        elif self.view is not None and self.view.order.filter:
+            self.view.order.filter = ""
+        elif self.view is not None and self.view.order.chosen is not None:
+            self.view.order.chosen = None
         else:
             self.post_message(BackRequested())
         self.draw()
@@ -233,14 +230,14 @@ class Monitor(PanelScreen[None]):
         """Move the selection, starting at the shown case; in the log, scroll."""
         if self.panel_layout.zoomed == "log":
             self.panel_layout.scroll(-rows)
-        elif self.table_order is not None:
-            self.table_order.move(rows, self.shown_case)
+        elif self.view is not None:
+            self.view.order.move(rows, self.shown_case)
         self.draw()
 
     def action_table(self, what: str) -> None:
         """Sort the table, reverse it, or select the next or previous row."""
-        if self.table_order is not None:
-            self.table_order.change(what, self.shown_case)
+        if self.view is not None:
+            self.view.order.change(what, self.shown_case)
         self.draw()
 
     def action_view(self, what: str) -> None:
@@ -268,8 +265,8 @@ class Monitor(PanelScreen[None]):
     def action_open(self, what: str) -> None:
         """Open a case's ``detail``, ``help``, or ``columns``; copy the ``row`` or the ``report``."""
         from benchtui.tui.monitor.dialogs import OPEN  # lazy imports: not needed for the first paint
-        from benchtui.tui.monitor.help import monitor_help
         from benchtui.tui.pages.help import open_help
+        from benchtui.tui.pages.view_help import monitor_help
 
         if what == "help":
             open_help(self, self.symbols, monitor_help)
@@ -332,11 +329,11 @@ class Monitor(PanelScreen[None]):
             messages = self.view.messages() if self.view else ()
             log = self.status_line.log(messages)
             self._panel("log").show(log)
-            if self.view and self.table_order and (self._frozen_frame_due or not self._frozen):
+            if self.view and (self._frozen_frame_due or not self._frozen):
                 self._frozen_frame_due = False
                 self.view.update()
                 heading = self.view.heading(self._notes())
-                self.panel_layout.draw(self, self.view, self.table_order, heading, log.word)
+                self.panel_layout.draw(self, self.view, heading, log.word)
                 self._announce(heading)
                 return True
             return False
@@ -372,9 +369,7 @@ class Monitor(PanelScreen[None]):
     @property
     def shown_case(self) -> CaseState | None:
         """Case shown in the upper panels."""
-        if self.view is None or self.table_order is None:
-            return None
-        return self.view.case(self.table_order.chosen)
+        return self.view.case if self.view else None
 
     async def _run_cache(self) -> None:
         """Summarize or reload steps of ended cases until nothing is pending."""
@@ -401,15 +396,10 @@ class Monitor(PanelScreen[None]):
         """Create a view for the current session. A replay that seeks back has a new one."""
         session, view = self.feed.session, self.view
         if session.started is None:
-            self.view = self.table_order = None
+            self.view = None
         elif view is None or view.session is not session:
-            newest = self.feed.conclusions.newest
-            self.view = View(self.feed, self.symbols, self.session_name, view, newest)
-            before, self.table_order = self.table_order, TableOrder(session, self.view.case_rows.value)
-            self.table_order.columns = self.preferences.columns
-            self.table_order.sorting = self.preferences.sorting
-            if before is not None:
-                self.table_order.copy_from(before)
+            newest, preferences = self.feed.conclusions.newest, self.preferences
+            self.view = View(self.feed, self.symbols, self.session_name, view, newest, preferences)
 
     @property
     def _complete(self) -> bool:
@@ -429,7 +419,7 @@ class Monitor(PanelScreen[None]):
             self._timer = self.set_interval(1 / hz, self.tick)
 
     def _notes(self) -> tuple[str, ...]:
-        words = self.table_order.filter if self.table_order else ""
+        words = self.view.order.filter if self.view else ""
         covered = self.panel_layout.zoomed not in (None, "table")  # else the table's title shows the filter
         filtered = f"/{words}" if words and covered else ""
         frozen = f"frozen: {key('monitor.freeze')}" if self._frozen else ""

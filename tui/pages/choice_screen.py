@@ -4,12 +4,17 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Protocol
 
-from textual import events
+from textual import events, on
+from textual.app import ComposeResult
 from textual.screen import ScreenResultType
+from textual.widgets import Input
 
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.listing import entry_at, grouped_rows
 from benchtui.tui.drawing.styled_text import Line, line
+from benchtui.tui.widgets.completion import Completer
+from benchtui.tui.widgets.input_field import TextInput
+from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.panel import Panel, PanelScreen
 
 
@@ -39,6 +44,14 @@ def choice_lines(
 class ChoiceScreen(PanelScreen[ScreenResultType | None]):
     """Screen that returns a choice of the panel ``choices``; None if canceled."""
 
+    DEFAULT_CSS = """
+    ChoiceScreen TextInput { margin: 1 2 1 2; }
+    ChoiceScreen #choices { height: 1fr; margin: 0 2; }
+    """
+    ABOUT: ClassVar[str]
+    """What can be typed."""
+    DOES: ClassVar[str]
+    """What Enter does, in a word."""
     EMPTY: ClassVar[str]
     """What to show in place of choices."""
     items: Sequence[Choice] = ()
@@ -50,9 +63,24 @@ class ChoiceScreen(PanelScreen[ScreenResultType | None]):
         self._symbols = symbols
         self._chosen = 0
 
-    def choices(self) -> Panel:
-        """Create the panel of the choices."""
-        return Panel(self._choice_lines, self._symbols, id="choices")
+    def compose(self) -> ComposeResult:
+        """Lay out the input, the choices, and the key bar."""
+        yield TextInput(placeholder=self.ABOUT)
+        yield Panel(self._choice_lines, self._symbols, id="choices")
+        yield KeyBar(self._symbols)
+
+    def open(self, completer: Completer | None = None) -> None:
+        """Show the keys, and focus the input."""
+        self._panel("keys").show((("enter", self.DOES), (self._symbols.arrows, "choose"), ("esc", "back")))
+        field = self.query_one(TextInput)
+        field.completer = completer
+        field.focus()
+
+    @on(Input.Submitted)
+    def submitted(self, event: Input.Submitted) -> None:
+        """Return the selected choice."""
+        if self.items:
+            self.accept()
 
     @abstractmethod
     def accept(self) -> None:

@@ -39,21 +39,21 @@ class EmptyScreen(ViewScreen):
 
     def draw(self) -> None:
         """Show the content."""
-        self._panel("page").show("no session is open")
+        self._panel("page").show()
         self._panel("keys").show(KEYS)
 
     def brief(self, width: int, height: int) -> Sequence[Line]:
         """Return the hints."""
-        return _lines("no session is open", width, height, self._symbols)
+        return _lines(width, height, self._symbols)
 
     def action_back(self) -> None:
         """Return to the previous view."""
         self.post_message(BackRequested())
 
 
-def _lines(word: str, width: int, height: int, symbols: Symbols) -> list[Line]:
+def _lines(width: int, height: int, symbols: Symbols) -> list[Line]:
     return [
-        line((word, "strong")),
+        line(("no session is open", "strong")),
         BLANK,
         line((keymap.key("app.home"), "accent"), ("  measure a model of this machine", "plain")),
         line((keymap.key("app.sweep"), "accent"), ("  edit a sweep and start it", "plain")),

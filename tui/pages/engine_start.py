@@ -14,8 +14,7 @@ from benchtui.sessions.permissions.needed import Consent, PermissionNeededError
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.pages.follow_up import join_at_end
-from benchtui.tui.pages.other_sweep import OtherSweepScreen
-from benchtui.tui.pages.permission import PermissionScreen
+from benchtui.tui.pages.questions import OtherSweepScreen, PermissionScreen
 from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.key_queue import HOLDS_KEYS
 from benchtui.tui.shell.navigation import EngineRequested, Opened

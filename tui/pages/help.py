@@ -10,10 +10,10 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.styled_text import BLANK, Line, hanging, line, side_by_side
+from benchtui.tui.drawing.styled_text import BLANK, Line, labeled, line, side_by_side
 from benchtui.tui.pages.page import Page
 from benchtui.tui.shell.keymap import TITLES, Bound, active, shown
-from benchtui.tui.widgets.input_field import TextInput
+from benchtui.tui.widgets.input_field import FilterInput
 from benchtui.tui.widgets.keys import Keys
 
 Rows = tuple[tuple[str, str], ...]
@@ -39,10 +39,6 @@ def open_help(screen: Screen[Any], symbols: Symbols, sections: Callable[[Symbols
 class HelpPage(Page):
     """Help in as many columns as fit, with a search."""
 
-    DEFAULT_CSS = """
-    HelpPage #search { display: none; height: 1; border: none; padding: 0; margin: 0 2; }
-    HelpPage #search.-asked { display: block; background: $background; }
-    """
     NAME = "help"
 
     def __init__(self, sections: Sequence[Section], symbols: Symbols) -> None:
@@ -52,26 +48,18 @@ class HelpPage(Page):
     def content(self) -> ComposeResult:
         """Lay out the text and the search field."""
         yield from super().content()
-        yield TextInput(placeholder="search keys and words", id="search", compact=True, select_on_focus=False)
-
-    def on_mount(self) -> None:
-        """Keep the field's cursor still: blinking costs bytes on slow links."""
-        self.query_one(Input).cursor_blink = False
+        yield FilterInput(placeholder="search keys and words")
 
     def action_filter(self) -> None:
         """Open the search field."""
-        self.query_one(Input).add_class("-asked").focus()
+        self.query_one(FilterInput).ask()
 
     def action_leave(self) -> None:
         """Close the search; without one, return to the screen below."""
-        field = self.query_one(Input)
-        if not field.has_class("-asked"):
+        if self.query_one(FilterInput).reset():
+            self.action_move(-self._top)
+        else:
             super().action_leave()
-            return
-        field.value = ""
-        field.remove_class("-asked")
-        self.set_focus(None)
-        self.action_move(-self._top)
 
     @on(Input.Changed)
     def search(self, event: Input.Changed) -> None:
@@ -133,7 +121,7 @@ def help_lines(sections: Sequence[Section], width: int) -> list[Line]:
     """Render sections below each other. Long lines wrap with a hanging indent."""
     lines: list[Line] = []
     for title, rows in sections:
-        lines += [*([BLANK] if lines else []), line((title, "strong")), *_table(rows, width)]
+        lines += [*([BLANK] if lines else []), line((title, "strong")), *labeled(rows, width, "accent")]
     return lines
 
 
@@ -146,21 +134,6 @@ def key_rows(keys: Sequence[Bound]) -> Rows:
     return tuple(rows)
 
 
-def no_signs(symbols: Symbols) -> Sequence[Section]:
-    """Return no sections: only key bindings are shown."""
-    return ()
-
-
 def _is_tenth(binding: Bound) -> bool:
-    return (
-        binding.id.startswith(TENTHS)
-        and binding.keys.split(",")[0] == f"alt+{binding.id.removeprefix(TENTHS)[:1]}"
-    )
-
-
-def _table(rows: Rows, width: int) -> list[Line]:
-    size = max((len(name) for name, _ in rows), default=0)
-    lines: list[Line] = []
-    for name, text in rows:
-        lines += hanging((f"  {name:<{size}}   ", "accent"), text, width)
-    return lines
+    tenth = binding.id.removeprefix(TENTHS)
+    return tenth != binding.id and binding.keys.split(",")[0] == f"alt+{tenth[:1]}"

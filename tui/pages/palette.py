@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 import msgspec
 from textual import on
-from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.widgets import Input
 
@@ -15,8 +14,6 @@ from benchtui.tui.drawing.format import clean, fit
 from benchtui.tui.drawing.styled_text import Line, crop
 from benchtui.tui.pages.choice_screen import ChoiceScreen
 from benchtui.tui.shell import keymap
-from benchtui.tui.widgets.input_field import TextInput
-from benchtui.tui.widgets.key_bar import KeyBar
 
 TITLE, KEY = 46, 14
 """Maximum widths of the title and key columns, in cells. Titles get at most two fifths of the width."""
@@ -64,13 +61,10 @@ def _row(command: Command, chosen: bool, width: int, symbols: Symbols) -> Line:
 class Palette(ChoiceScreen[Command]):
     """Palette that returns the chosen command; None if canceled."""
 
-    DEFAULT_CSS = """
-    Palette #field { height: 1; margin: 1 2 1 2; }
-    Palette #choices { height: 1fr; margin: 0 2; }
-    Palette #field { border: none; padding: 0; background: $background; }
-    """
     BINDINGS: ClassVar[list[BindingType]] = keymap.table("palette", *keymap.choosing())
 
+    ABOUT = "command, session, case, preset or theme"
+    DOES = "run"
     EMPTY = "nothing matches"
     items: tuple[Command, ...] = ()
 
@@ -82,18 +76,9 @@ class Palette(ChoiceScreen[Command]):
         self._commands = list(commands)
         self._more = more
 
-    def compose(self) -> ComposeResult:
-        """Lay out the input, the list, and the key bar."""
-        yield TextInput(placeholder="command, session, case, preset or theme", id="field", compact=True)
-        yield self.choices()
-        yield KeyBar(self._symbols)
-
     async def on_mount(self) -> None:
         """Show the commands, then read the sessions in a thread."""
-        self._panel("keys").show((("enter", "run"), (self._symbols.arrows, "choose"), ("esc", "back")))
-        field = self.query_one(Input)
-        field.cursor_blink = False
-        field.focus()
+        self.open()
         self._search()
         self._commands += await asyncio.to_thread(self._more)
         self._search()
@@ -107,12 +92,6 @@ class Palette(ChoiceScreen[Command]):
         """Show only the commands that match."""
         self._chosen = 0
         self._search()
-
-    @on(Input.Submitted)
-    def choose(self, event: Input.Submitted) -> None:
-        """Return the selected command."""
-        if self.items:
-            self.accept()
 
     def _search(self) -> None:
         self.items = search(self._commands, self.query_one(Input).value)

@@ -150,8 +150,8 @@ def _rival(rival: Rival, symbols: Symbols) -> Line:
     )
 
 
-def _wrapped(about: str, text: str, width: int, role: str = "plain") -> list[Line]:
-    """Render a fact with its label, wrapped below itself."""
+def _wrapped(about: str, text: str, width: int, role: str) -> list[Line]:
+    """Render a fact with its label."""
     return hanging((f"   {about:<{LABEL_CELLS - 3}}", "muted"), text, width, role)
 
 

@@ -7,15 +7,7 @@ from benchtui.themes import LINES
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.bars import gauge_bar, partial_cells
-from benchtui.tui.drawing.styled_text import (
-    GAP,
-    Line,
-    Span,
-    crop,
-    fitting_facts,
-    justify,
-    line,
-)
+from benchtui.tui.drawing.styled_text import GAP, Line, Span, crop, fitting_facts, line
 from benchtui.tui.live.case_verdicts import UNSTEADY_PERCENT
 from benchtui.tui.panels.header import time_left
 
@@ -76,16 +68,15 @@ def current_title(current: Current) -> tuple[list[Span], list[Span]]:
     return [(current.title, "strong")], [(current.position, "muted")]
 
 
-def current_lines(
-    current: Current, width: int, height: int, symbols: Symbols, *, titled: bool = True
-) -> list[Line]:
-    """Render the phase with its progress, and the metrics; if ``titled``, below the title."""
-    title = [justify(*current_title(current), width, symbols)] if titled else []
-    return [*title, _phase(current, width, symbols), _metrics_or_hint(current, width, symbols)][:height]
+def current_lines(current: Current, width: int, height: int, symbols: Symbols) -> list[Line]:
+    """Render the phase with its progress, and the metrics."""
+    return [_phase(current, width, symbols), _metrics_or_hint(current, width, symbols)][:height]
 
 
-def needs_words(needed: StepsLeft, symbols: Symbols) -> str:
-    """Format what the round still needs, such as ``about 40 more steps for ±0.3 %``."""
+def needs_words(needed: StepsLeft | None, symbols: Symbols) -> str:
+    """Format what the round still needs, such as ``about 40 more steps for ±0.3 %``; empty if unknown."""
+    if needed is None:
+        return ""
     about = "about " if needed.rough else ""
     more = f"{about}{needed.steps:,} more step{'s' * (needed.steps != 1)}"
     if needed.limited:
@@ -140,7 +131,7 @@ def _part_bar(at: int, share: float, room: int, symbols: Symbols) -> list[Span]:
     """Draw a part's bar. Even a tiny part has a visible one."""
     cells = max(min(share, 1.0) * room, 1 / 8 if share > 0 else 0.0) if room else 0.0
     fill = partial_cells(cells, symbols) or symbols.eighths[1] * (cells > 0)
-    return [(fill, _color(at)), (" " * (room - len(fill)), "plain")]
+    return [(fill, f"line{at % LINES}"), (" " * (room - len(fill)), "plain")]
 
 
 def _phase(current: Current, width: int, symbols: Symbols) -> Line:
@@ -151,7 +142,8 @@ def _phase(current: Current, width: int, symbols: Symbols) -> Line:
     about = symbols.about if current.needed and current.needed.rough else ""
     count = f"{current.done:>{digits}}/{about}{current.planned} "
     remaining = time_left(current.left, symbols)
-    needs = f"{GAP}{_needs(current, symbols)}" if current.metrics is None and current.needed else ""
+    words = needs_words(current.needed, symbols)
+    needs = f"{GAP}{words}" if current.metrics is None and words else ""
     room = max(8, min(40, width - 15 - len(count) - max(len(remaining) + len(needs) + 2, 18)))
     progress = gauge_bar(current.done / current.planned, room, symbols, current.role)
     return crop(
@@ -159,14 +151,10 @@ def _phase(current: Current, width: int, symbols: Symbols) -> Line:
     )
 
 
-def _needs(current: Current, symbols: Symbols) -> str:
-    return needs_words(current.needed, symbols) if current.needed else ""
-
-
 def _metrics_or_hint(current: Current, width: int, symbols: Symbols) -> Line:
     if current.metrics is None:
         return fitting_facts([[(hint, "plain")] for hint in current.hints], width)
-    needs = _needs(current, symbols)
+    needs = needs_words(current.needed, symbols)
     facts = [*_metrics(current.metrics, symbols), *([[(needs, "plain")]] if needs else [])]
     return fitting_facts(facts, width)
 
@@ -183,7 +171,3 @@ def _metrics(metrics: PanelMetrics, symbols: Symbols) -> list[list[Span]]:
         facts.append([(format.half_width(metrics.interval_percent, symbols), "plain")])
     facts.append([("n ", "muted"), (f"{metrics.n:,}", "plain")])
     return [*facts, [(rate, "bright"), (f" {metrics.unit}", "muted")]]
-
-
-def _color(at: int) -> str:
-    return f"line{at % LINES}"

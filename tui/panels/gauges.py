@@ -9,16 +9,7 @@ from rich.cells import cell_len
 from benchtui.themes.gauges import SEVERE
 from benchtui.themes.symbols import UNICODE, Symbols
 from benchtui.tui.drawing.bars import history
-from benchtui.tui.drawing.styled_text import (
-    BLANK,
-    GAP,
-    Line,
-    Span,
-    crop,
-    line,
-    side_by_side,
-    wrap_facts,
-)
+from benchtui.tui.drawing.styled_text import BLANK, GAP, Line, Span, crop, line, side_by_side, wrap_facts
 from benchtui.tui.panels.machine_rows import (
     BAR_CELLS,
     SPAN_S,
@@ -180,10 +171,10 @@ def _barred(gauge: Gauge, host: Machine, symbols: Symbols) -> list[Span]:
 
 
 def _worker(host: Machine) -> tuple[Span, ...]:
-    """Return CPU and memory of the worker in words."""
+    """Return CPU and memory of the worker in words; nothing while there is none."""
     cpu, rss = (host.gauge(label) for label in ("worker CPU", "worker RSS"))
-    read = cpu and rss and any(map(str.isdigit, cpu.value)) and rss.past
-    return ((f"worker {cpu.value} CPU, {rss.value} RSS", "plain"),) if cpu and rss and read else ()
+    shown = cpu and rss and cpu.known and rss.known
+    return ((f"worker {cpu.value} CPU, {rss.value} RSS", "plain"),) if shown and cpu and rss else ()
 
 
 def _lone_host(machines: Machines, width: int, symbols: Symbols) -> list[Line]:

@@ -50,6 +50,8 @@ class Gauge(msgspec.Struct, frozen=True):
     """History. Lazy, since most are never drawn."""
     absent: str = ""
     """Reason why there is no reading."""
+    known: bool = True
+    """Whether there is a reading."""
 
 
 class Machine(msgspec.Struct, frozen=True):

@@ -71,12 +71,7 @@ def strip_cells(
 
 
 def axis_cells(
-    signs: Signs,
-    shown: tuple[int, int],
-    measured: Sequence[float],
-    median: float | None,
-    grid: Grid,
-    room: int,
+    signs: Signs, shown: tuple[int, int], measured: Sequence[float], median: float | None, grid: Grid, room: int
 ) -> Line:
     """Render the axis of steps: warm-up, rounds, and step numbers, or times where steps are long."""
     warmup, count = shown

@@ -6,7 +6,7 @@ from math import ceil
 import msgspec
 
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.styled_text import BLANK, GAP, Line, Span, crop, justify, line, width_of
+from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, fitting_facts, justify, line, width_of
 from benchtui.tui.panels.signs import Grid, Signs, axis_cells, sign_words, strip_cells
 from benchtui.tui.panels.step_axis import Axis, Labels, Rows, labels_of
 
@@ -126,7 +126,7 @@ class _Layout(msgspec.Struct, frozen=True):
 def band_lines(band: Band, width: int, height: int, symbols: Symbols) -> list[Line]:
     """Render the plot with its scale at the left; below it the steps' axis, strips, and a legend."""
     if band.axis is None:
-        return caption_lines(band.caption, width, symbols)
+        return [crop([(band.caption, "muted")], width, symbols)] if band.caption else []
     if height < LEAST_ROWS:
         return []
     strips = min(len(band.signs.strips()), max(0, height - 1 - LEAST_ROWS))
@@ -141,11 +141,6 @@ def band_lines(band: Band, width: int, height: int, symbols: Symbols) -> list[Li
     shown = _columns(band, layout.grid)
     words = _words(band, frame, shown, layout)
     return [*_plot(frame, labels, shown, layout), *_below(band, words, layout, symbols)]
-
-
-def caption_lines(caption: str, width: int, symbols: Symbols) -> list[Line]:
-    """Render the caption shown in place of steps."""
-    return [crop([(caption, "muted")], width, symbols)] if caption else []
 
 
 def extremes(values: Sequence[float], count: int, steps: int) -> list[tuple[float, float]]:
@@ -216,7 +211,7 @@ def _words(band: Band, frame: Frame, shown: Sequence[StepColumn], layout: _Layou
 def _below(band: Band, words: Sequence[Sequence[Span]], layout: _Layout, symbols: Symbols) -> list[Line]:
     """Render the axis of steps, the strips, and the legend, in its own row or after the axis."""
     margin: Span = (" " * layout.gutter, "plain")
-    legend = _joined(words, layout.room)
+    legend = fitting_facts(words, layout.room)
     behind = legend and not layout.legend
     room = layout.room - width_of(legend) - 2 if behind else layout.room
     grid = layout.grid
@@ -226,13 +221,3 @@ def _below(band: Band, words: Sequence[Sequence[Span]], layout: _Layout, symbols
         strip = crop(strip_cells(spans, role, band.shown, grid, symbols), layout.room, symbols)
         lines.append(line((f"{name:<{layout.gutter}}", role), *strip))
     return [*lines, line(margin, *legend) if legend else BLANK] if layout.legend else lines
-
-
-def _joined(words: Sequence[Sequence[Span]], room: int) -> list[Span]:
-    """Join the words that fit, in order."""
-    joined: list[Span] = []
-    for word in words:
-        piece = [(GAP if joined else "", "plain"), *word]
-        if width_of([*joined, *piece]) <= room:
-            joined += piece
-    return joined

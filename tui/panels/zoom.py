@@ -8,8 +8,8 @@ import msgspec
 from benchtui.sessions.events import Message
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean
-from benchtui.tui.drawing.styled_text import BLANK, Line, Span, hanging, line
-from benchtui.tui.panels.case_panel import Current, current_lines, part_table
+from benchtui.tui.drawing.styled_text import BLANK, Line, Span, hanging, justify, line
+from benchtui.tui.panels.case_panel import Current, current_lines, current_title, part_table
 from benchtui.tui.panels.gauges import gauge_lines, machine_title
 from benchtui.tui.panels.step_band import band_lines
 from benchtui.tui.shell.keymap import key
@@ -62,7 +62,10 @@ def zoom_title(zoomed: Zoomed) -> tuple[list[Span], list[Span]]:
 
 def zoom_lines(zoomed: Zoomed, width: int, height: int, symbols: Symbols) -> list[Line]:
     """Render the case, and the panel in the remaining height."""
-    head = [*current_lines(zoomed.current, width, 3, symbols), BLANK] if zoomed.current else []
+    head: list[Line] = []
+    if case := zoomed.current:
+        title = justify(*current_title(case), width, symbols)
+        head = [title, *current_lines(case, width, 2, symbols), BLANK]
     body = list(_BODIES[zoomed.name](zoomed, width, height - len(head), symbols))
     return [*head, *(body or [line((hint(zoomed.name), "muted"))])]
 

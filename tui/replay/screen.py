@@ -23,6 +23,7 @@ from benchtui.tui.replay.transport import (
     clock_text,
     most_severe,
     percent_at,
+    transport_help,
     transport_lines,
 )
 from benchtui.tui.shell import keymap
@@ -149,8 +150,7 @@ class ReplayMonitor(Monitor):
     def action_ask_moment(self) -> None:
         """Open a prompt for a moment to seek to."""
         show_prompt(
-            self,
-            TextPrompt("Jump to a time, percentage or case: 90, 1:30, 50%, case 3", submitted=self._go_to),
+            self, TextPrompt("Jump to a time, percentage or case: 90, 1:30, 50%, case 3", submitted=self._go_to)
         )
 
     def action_back(self) -> None:
@@ -166,11 +166,11 @@ class ReplayMonitor(Monitor):
 
     def action_open(self, what: str) -> None:
         """Open the replay's help, or whatever the Monitor opens."""
-        from benchtui.tui.pages.help import open_help  # lazy import: not needed for the first paint
-        from benchtui.tui.replay.help import replay_help
+        from benchtui.tui.pages.help import open_help
+        from benchtui.tui.pages.view_help import monitor_help  # lazy imports: not needed for the first paint
 
         if what == "help":
-            open_help(self, self.symbols, replay_help)
+            open_help(self, self.symbols, lambda signs: (transport_help(signs), *monitor_help(signs)))
         else:
             super().action_open(what)
 
@@ -210,9 +210,8 @@ class ReplayMonitor(Monitor):
     @property
     def _can_go_back(self) -> bool:
         """Whether there is anything to go back from: prompt, panel, filter, or selected case."""
-        chosen = self.table_order is not None and (
-            self.table_order.chosen is not None or self.table_order.filter
-        )
+        order = self.view.order if self.view else None
+        chosen = order is not None and (order.chosen is not None or order.filter)
         return bool(self.status_line.prompt is not None or self.panel_layout.zoomed is not None or chosen)
 
 

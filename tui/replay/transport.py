@@ -67,7 +67,9 @@ def percent_at(transport: TransportPosition, cell: int, width: int, symbols: Sym
 def _fitted(transport: TransportPosition, width: int, symbols: Symbols) -> tuple[int, str, int]:
     """Return the cells before the bar, the origin, and the cells of the bar."""
     before = width_of(_head(transport, symbols))
-    origin = _origin(transport, width - before - LEAST_BAR - 2)
+    longest = width - before - LEAST_BAR - 2
+    shortest = transport.origins[-1] if transport.origins else ""
+    origin = next((words for words in transport.origins if len(words) <= longest), shortest)
     return before, origin, max(width - before - len(origin) - 2, 0)
 
 
@@ -103,12 +105,6 @@ def _head(transport: TransportPosition, symbols: Symbols) -> list[Span]:
     ]
 
 
-def _origin(transport: TransportPosition, room: int) -> str:
-    """Return the longest origin that leaves room for the bar. If none does, the shortest."""
-    fitting = (words for words in transport.origins if len(words) <= room)
-    return next(fitting, transport.origins[-1] if transport.origins else "")
-
-
 def _marks(transport: TransportPosition, room: int, symbols: Symbols) -> Sequence[Span]:
     cells: list[str | None] = [None] * room
     if transport.end_s and room:
@@ -123,3 +119,12 @@ def _marks(transport: TransportPosition, room: int, symbols: Symbols) -> Sequenc
 def _sign(kind: str, symbols: Symbols) -> Span:
     name, role = SIGNS[kind]
     return (str(getattr(symbols, name)), role)
+
+
+def transport_help(symbols: Symbols) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """Return the help section on the marks below the bar."""
+    kinds = {"outlier": "steps far from the rest", "throttled": "throttled, repeated, resumed, or a warning"}
+    named = {"begin": "a case starts", **kinds} | {
+        kind: f"case {kind}" for kind in ("oom", "failed", "timeout")
+    }
+    return "Below the bar", tuple((_sign(kind, symbols)[0], word) for kind, word in named.items())

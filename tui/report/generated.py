@@ -14,17 +14,12 @@ EXPORT = "from benchtui.tui.cli import main; main()"
 MOST_S = 120.0
 
 
-def report_markdown(path: Path, judging: VerdictSettings = SWEEP_DEFAULTS) -> str:
-    """Generate the report of a session as Markdown. See ``_exported`` for errors."""
-    return _exported(path, judging)
+def report_content(path: Path, judging: VerdictSettings) -> Section:
+    """Generate the report of a session with the figure that a terminal draws. Raises BenchtuiError as below."""
+    return msgspec.json.decode(report_markdown(path, judging, "--source"), type=Section)
 
 
-def report_content(path: Path, judging: VerdictSettings = SWEEP_DEFAULTS) -> Section:
-    """Generate the report of a session with the figure that a terminal draws. See ``_exported`` for errors."""
-    return msgspec.json.decode(_exported(path, judging, "--source"), type=Section)
-
-
-def _exported(path: Path, judging: VerdictSettings, *more: str) -> str:
+def report_markdown(path: Path, judging: VerdictSettings = SWEEP_DEFAULTS, *more: str) -> str:
     """Export a session in a subprocess. In-process, the imports of a report would double the UI's memory.
 
     Verdicts use the same settings as on the screen.

@@ -12,8 +12,7 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.styled_text import BLANK, Line, Span, line, wrap_spans
 from benchtui.tui.report.speedup_bars import bar_lines
-from benchtui.tui.report.table_lines import table_lines
-from benchtui.tui.report.words import verdict_spans
+from benchtui.tui.report.table_lines import table_lines, verdict_spans
 
 WIDEST_TEXT = 110
 """Maximum width of a paragraph in cells; longer lines are hard to read."""

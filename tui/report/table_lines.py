@@ -1,5 +1,6 @@
 """Tables of a report at any width: columns that don't fit follow in further blocks, after the rows' names."""
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, zip_longest
 
@@ -11,7 +12,7 @@ from benchtui.sessions.text.tables import Table, cell_text
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import fit
 from benchtui.tui.drawing.styled_text import BLANK, Line, Span, line, width_of, wrap_spans
-from benchtui.tui.report.words import verdict_spans
+from benchtui.tui.model.row_cells import ANSWER_ROLES, VERDICT_ROLES
 
 GAP = 2
 MOST_BLOCKS = 6
@@ -162,3 +163,15 @@ def _stripped(drawn: Line) -> Line:
 
 def _wrapped(text: str, width: int) -> list[Line]:
     return wrap_spans([(text, "plain")], width)
+
+
+_ROLES = {verdict.name: role for verdict, role in VERDICT_ROLES.items()} | {
+    answer.upper(): role for answer, role in ANSWER_ROLES.items()
+}
+_VERDICT = re.compile(rf"\b({'|'.join(_ROLES)})\b")
+
+
+def verdict_spans(text: str) -> Iterator[Span]:
+    """Split a text at its verdicts, which get the colors that they have on screen."""
+    for place, part in enumerate(_VERDICT.split(text)):
+        yield part, _ROLES[part] if place % 2 else "plain"

@@ -76,13 +76,11 @@ def table(place: str, *rows: tuple[str, ...]) -> list[BindingType]:
     return [_binding(place, *row) for row in rows]
 
 
-def movement(
-    thing: str, about: str = "", *, down: str = "down,j", up: str = "up,k"
-) -> tuple[tuple[str, ...], ...]:
+def movement(thing: str, about: str = "") -> tuple[tuple[str, ...], ...]:
     """Return the rows for ``table`` of the keys that move through a list of things, such as cases."""
     return (
-        (down, "down", f"Next {thing}", about, "move(1)"),
-        (up, "up", f"Previous {thing}", "", "move(-1)"),
+        ("down,j", "down", f"Next {thing}", about, "move(1)"),
+        ("up,k", "up", f"Previous {thing}", "", "move(-1)"),
         ("pagedown", "page_down", f"Ten {thing}s down", "", "move(10)"),
         ("pageup", "page_up", f"Ten {thing}s up", "", "move(-10)"),
         ("home,g", "first", f"First {thing}", "", "move(-1000000)"),

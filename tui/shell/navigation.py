@@ -1,6 +1,7 @@
 """Views of the app, and the messages with which one opens another."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -18,73 +19,53 @@ PLACES: tuple[Place, ...] = ("home", "sweep", "monitor", "charts", "library", "c
 """In key order: ``0`` is the first."""
 
 
+@dataclass
 class Opened(Message):
     """Posted when a session is chosen: its file, and the engine that writes it, if any."""
 
-    def __init__(
-        self, path: Path, engine: Engine | None, *, replay: bool = False, instead_of: Path | None = None
-    ) -> None:
-        super().__init__()
-        self.path = path
-        self.engine = engine
-        self.replay = replay
-        """Whether to play it from its beginning, as if live."""
-        self.instead_of = instead_of
-        """Session that it replaces, unless another one is shown by now; None opens it in any case."""
+    path: Path
+    engine: Engine | None
+    replay: bool = False
+    """Whether to play it from its beginning, as if live."""
+    instead_of: Path | None = None
+    """Session that it replaces, unless another one is shown by now; None opens it in any case."""
 
 
+@dataclass
 class ComparisonRequested(Message):
     """Posted when sessions are chosen for comparison, the base first. The Library asks for a second one."""
 
-    def __init__(self, paths: tuple[Path, ...]) -> None:
-        super().__init__()
-        self.paths = paths
+    paths: tuple[Path, ...]
 
 
+@dataclass
 class EditRequested(Message):
     """Posted when a sweep is chosen for editing: it, a preset's name, a TOML file, or a session that ran it."""
 
-    def __init__(self, source: str | Path | Sweep) -> None:
-        super().__init__()
-        self.source = source
+    source: str | Path | Sweep
 
 
 StartEngine = Callable[[AppContext, Consent, bool], Engine]
 """Start an engine; it waits for running sweeps if the flag is set. Raises BenchtuiError."""
 
 
-def _nothing() -> None:
-    """Do nothing after a start."""
-
-
+@dataclass(kw_only=True)
 class EngineRequested(Message):
     """Posted when a sweep is to be started, or a session continued."""
 
-    def __init__(
-        self,
-        start: StartEngine,
-        consent: Consent = NO_CONSENT,
-        *,
-        refused: Callable[[str], None],
-        started: Callable[[], None] = _nothing,
-        name: str = "this sweep",
-        into: Path | None = None,
-        wait: bool | None = None,
-    ) -> None:
-        super().__init__()
-        self.start = start
-        self.name = name
-        """Name of the sweep or session in a question about permissions."""
-        self.wait = wait
-        """Whether to wait for other sweeps; None until the user has been asked, if there are any."""
-        self.into = into
-        """Session to which that sweep is appended at its end; None if it stays one of its own."""
-        self.consent = consent
-        """Permissions that the user has given."""
-        self.refused = refused
-        """Called with the reason if the engine isn't started; the reason is empty if the user went back."""
-        self.started = started
-        """Called once the engine has started."""
+    start: StartEngine
+    consent: Consent = NO_CONSENT
+    """Permissions that the user has given."""
+    refused: Callable[[str], None]
+    """Called with the reason if the engine isn't started; the reason is empty if the user went back."""
+    started: Callable[[], None] = lambda: None
+    """Called once the engine has started."""
+    name: str = "this sweep"
+    """Name of the sweep or session in a question about permissions."""
+    into: Path | None = None
+    """Session to which that sweep is appended at its end; None if it stays one of its own."""
+    wait: bool | None = None
+    """Whether to wait for other sweeps; None until the user has been asked, if there are any."""
 
 
 class BackRequested(Message):

@@ -180,6 +180,28 @@ COLUMNS = (
 UNSORTED = ("notes", "trace")
 """Columns that can't be sorted by."""
 BY_KEY = {column.key: column for column in COLUMNS}
+TITLES = {column.key: column.title for column in COLUMNS}
+ABOUT = {
+    "node": "the node of a cluster on which the case ran",
+    "state": "progress or outcome",
+    "p50": "typical step: the median, of several rounds the geometric mean of their medians",
+    "p99": "time exceeded by one step in a hundred; unknown below 100 steps",
+    "samples": "samples, or tokens of a language model, over the time of all measured steps",
+    "memory": "peak on the device; on the processor, of the worker",
+    "power": "mean power while measured",
+    "base": "rate relative to the baseline, at typical steps; same verdict as in report and compare",
+    "answer": "output for the same probe, compared with the baseline's: verdict and KL divergence",
+    "trace": "measured steps over time, from 0 to twice the median",
+    "notes": "reason for the outcome, and caveats",
+    "steps": "measured steps",
+    "interval": "half of the typical step's 95 % interval, in percent of it",
+    "outliers": "steps far from the rest",
+    "tokens": "real tokens over the time of all measured steps",
+    "energy": "joules for a thousand samples",
+    "accepted": "drafted tokens that the model accepted",
+    **{key: formatting.in_sentence(row.help).rstrip(".") for key, row in CATALOGUED.items()},
+}
+"""What each column shows."""
 KEYS = tuple(column.key for column in COLUMNS)
 DEFAULT_COLUMNS = tuple(column.key for column in COLUMNS if column.rank < 9)
 """Columns shown by default."""

@@ -1,4 +1,4 @@
-"""Layout of the case table: which columns fit, and cells as lines; independent of Textual."""
+"""Layout of the case table: which columns fit, cells as lines, and the title; independent of Textual."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,6 +14,7 @@ from benchtui.tui.drawing.format import clean, fit
 from benchtui.tui.drawing.styled_text import Line, Span, crop
 from benchtui.tui.table.case_names import CaseNames
 from benchtui.tui.table.columns import (
+    BY_KEY,
     DEFAULT_COLUMN_SET,
     DEFAULT_COLUMNS,
     GRAPH_RANK,
@@ -265,3 +266,21 @@ def _widened(columns: Mapping[str, Column], room: int) -> dict[str, Column]:
             room -= 2
             widened[key] = column
     return widened
+
+
+def table_title(rows: Rows, arrangement: Arrangement) -> list[Span]:
+    """Return the table's title, such as ``cases /sdpa [7 of 32]``, and what its rows leave out."""
+    if rows.filter:
+        count = f"[{rows.count:,} of {rows.total:,}]"
+        return [("cases ", "plain"), (f"/{rows.filter}", "accent"), (f" {count}", "muted")]
+    same = rows.names.shared_text(rows.row(0).config, arrangement.names) if rows.count else ""
+    return [("cases ", "plain"), (f"[{rows.total:,}]{f'  all {same}' if same else ''}", "muted")]
+
+
+def table_subtitle(arrangement: Arrangement, symbols: Symbols) -> list[Span]:
+    """Return the sort order if its column isn't shown, such as ``sorted by p99 ms ▾``; else nothing."""
+    sorting = arrangement.sorting
+    if sorting is None or not arrangement.hides_sorting:
+        return []
+    title = BY_KEY[sorting.key].title.replace("+-", symbols.plus_minus)
+    return [(f"sorted by {title} {symbols.down if sorting.reverse else symbols.upward}", "muted")]

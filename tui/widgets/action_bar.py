@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -68,34 +69,31 @@ class ActionBar(Vertical):
     ActionBar #field { width: 1fr; background: $cursor; color: $bright; }
     """
 
+    @dataclass
     class Typed(Message):
         """Posted when the text in the input field changes."""
 
-        def __init__(self, purpose: str, text: str) -> None:
-            super().__init__()
-            self.purpose = purpose
-            self.text = text
+        purpose: str
+        text: str
 
+    @dataclass
     class Given(Typed):
         """Posted when the text in the input field is submitted."""
 
-        def __init__(self, purpose: str, text: str, label: str) -> None:
-            super().__init__(purpose, text)
-            self.label = label
-            """Label of the field. ``run`` reopens the field with it if the text is refused."""
+        label: str
+        """Label of the field. ``run`` reopens the field with it if the text is refused."""
 
+    @dataclass
     class Finished(Message):
         """Posted when an action has finished."""
 
-        def __init__(self, done: ActionResult) -> None:
-            super().__init__()
-            self.done = done
+        done: ActionResult
 
     class Changed(Message):
         """Posted when the available keys change, because a question opens or closes."""
 
-    def __init__(self, symbols: Symbols, *, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self, symbols: Symbols) -> None:
+        super().__init__(id="actions")
         self._symbols = symbols
         self.purpose = ""
         """Purpose of the input field; empty while it is hidden."""
@@ -106,9 +104,7 @@ class ActionBar(Vertical):
         """Create the message panel, and the input field that replaces it."""
         with Horizontal(id="typing"):
             yield Panel(_word, self._symbols, id="asked")
-            field = TextInput(compact=True, select_on_focus=False, id="field")
-            field.cursor_blink = False
-            yield field
+            yield TextInput(id="field")
         yield Panel(log_lines, self._symbols, id="log")
 
     @property

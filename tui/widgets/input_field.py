@@ -1,5 +1,6 @@
-"""Borderless text inputs: an overlay at any position, and one in the layout."""
+"""Text inputs: of a prompt, one that filters a page, and an overlay at any position."""
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -16,15 +17,21 @@ class TextInput(Input):
     With a ``completer``, tab completes the text.
     """
 
+    DEFAULT_CSS = """
+    TextInput, TextInput:focus { height: 1; border: none; padding: 0; background: $background; }
+    """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("tab", "complete", show=False)]
     completer: Completer | None = None
 
+    @dataclass
     class Completed(Message):
         """Posted after tab, with the possible continuations if there are several."""
 
-        def __init__(self, options: tuple[str, ...]) -> None:
-            super().__init__()
-            self.options = options
+        options: tuple[str, ...]
+
+    def __init__(self, value: str = "", placeholder: str = "", *, id: str | None = None) -> None:
+        super().__init__(value, placeholder, id=id, compact=True, select_on_focus=False)
+        self.cursor_blink = False  # costs bytes on slow links
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave tab to the screen if there is nothing to complete."""
@@ -48,15 +55,14 @@ class Field(TextInput):
 
     DEFAULT_CSS = """
     Field, Field:focus {
-        layer: above; position: absolute; display: none; height: 1; border: none; padding: 0;
-        background: $cursor; color: $bright;
+        layer: above; position: absolute; display: none; background: $cursor; color: $bright;
     }
     Field.-open { display: block; }
     """
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id, compact=True)
-        self.cursor_blink = False
+    def __init__(self) -> None:
+        super().__init__(id="field")
+        self.select_on_focus = True
 
     def place(self, column: int, line: int, width: int) -> None:
         """Move to a position on the screen and set the width in cells."""
@@ -77,13 +83,26 @@ class Field(TextInput):
         self.screen.set_focus(None)
 
 
-class LineInput(TextInput):
-    """Borderless input. Going back is left to the screen."""
+class FilterInput(TextInput):
+    """Input that filters a page, hidden until it is asked for."""
 
     DEFAULT_CSS = """
-    LineInput, LineInput:focus { height: 1; border: none; padding: 0; margin: 0 1; background: $background; }
+    FilterInput { display: none; margin: 0 1; }
+    FilterInput.-asked { display: block; }
     """
 
-    def __init__(self, value: str) -> None:
-        super().__init__(value, compact=True, select_on_focus=False)
-        self.cursor_blink = False
+    def ask(self) -> None:
+        """Show the input, and focus it."""
+        self.add_class("-asked").focus()
+
+    def hide(self) -> None:
+        """Hide the input, and keep its words."""
+        self.remove_class("-asked")
+        self.screen.set_focus(None)
+
+    def reset(self) -> bool:
+        """Clear the words, and hide the input. Return whether there was either."""
+        asked = bool(self.value) or self.has_class("-asked")
+        self.value = ""
+        self.hide()
+        return asked

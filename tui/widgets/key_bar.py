@@ -6,16 +6,15 @@ from benchtui.tui.widgets.keys import Keys, key_lines
 from benchtui.tui.widgets.panel import Panel
 
 
-class KeyBar(Panel):
+class KeyBar(Panel[Keys]):
     """Panel that takes default key names and shows the mapped ones."""
 
     def __init__(self, symbols: Symbols) -> None:
         super().__init__(key_lines, symbols, id="keys")
         self._shown: Keys | None = None
 
-    def show(self, *content: Keys, fixed: bool = False) -> None:
+    def show(self, keys: Keys, fixed: bool = False) -> None:
         """Show the keys available now. Fixed ones, such as answers, are never remapped."""
-        (keys,) = content
         if keys != self._shown:
             self._shown = keys
             super().show(keys if fixed else self._mapped(keys))

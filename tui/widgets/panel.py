@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from operator import is_
-from typing import Any
+from typing import Any, Generic, TypeAlias, TypeVarTuple
 
 from textual import events
 from textual.geometry import Region, Size
@@ -15,13 +15,10 @@ from benchtui.tui.drawing.styled_text import BLANK, Line, changes
 from benchtui.tui.shell.output_diff import SpanCompositor
 from benchtui.tui.widgets import role_styles
 
-Draw = Callable[..., Sequence[Line]]
-"""Renders content as lines, given a width and a height in cells, and the symbols."""
-Height = Callable[..., int]
-"""Returns how many lines content needs at a width in a terminal of a height, both in cells."""
+Content = TypeVarTuple("Content")
 
 
-class Panel(Widget):
+class Panel(Widget, Generic[*Content]):
     """Widget that renders its content with a plain function.
 
     With ``height: auto`` in its style, it is as high as ``needed`` says.
@@ -31,24 +28,28 @@ class Panel(Widget):
 
     def __init__(
         self,
-        draw: Draw,
+        draw: Callable[[*Content, int, int, Symbols], Sequence[Line]],
         symbols: Symbols,
         *,
         id: str | None = None,
-        needed: Height | None = None,
+        needed: Callable[[*Content, int, int], int] | None = None,
     ) -> None:
+        """``draw`` gets the content, a width and a height in cells, and the symbols.
+
+        ``needed`` returns how many lines content needs at a width in a terminal of a height.
+        """
         super().__init__(id=id)
         self._draw = draw
         self._needed = needed
         self._symbols = symbols
-        self.shown: tuple[Any, ...] | None = None
+        self.shown: tuple[*Content] | None = None
         """Arguments of ``draw`` that are shown; None before the first."""
         self._lines: list[Line] = []
         self._drawn_for: tuple[int, int] | None = None
         """Size for which the lines were rendered."""
         self._styles = role_styles.RoleStyles(self)
 
-    def show(self, *content: Any) -> None:  # noqa: ANN401  (the arguments of ``draw``)
+    def show(self, *content: *Content) -> None:
         """Show content, redrawing only the cells that differ from before. Without any, draw again."""
         if content and self.shown and all(map(is_, content, self.shown)):
             return
@@ -112,6 +113,9 @@ class Panel(Widget):
         return lines + [BLANK] * (height - len(lines))
 
 
+AnyPanel: TypeAlias = Panel[*tuple[Any, ...]]
+
+
 class PanelScreen(Screen[ScreenResultType]):
     """Screen made of panels."""
 
@@ -124,7 +128,7 @@ class PanelScreen(Screen[ScreenResultType]):
         """Whether the screen is visible. While the app exits, its panels go first, so that it can't draw."""
         return self.app.is_running and super().is_current
 
-    def _panel(self, name: str) -> Panel:
+    def _panel(self, name: str) -> AnyPanel:
         return self.query_one(f"#{name}", Panel)
 
 

@@ -5,15 +5,7 @@ from math import ceil
 from msgspec.structs import replace
 
 from benchtui.sessions.explain.cases import ExplainedCase
-from benchtui.sessions.explain.finding import (
-    SHARE,
-    Finding,
-    in_profile,
-    ms_text,
-    of_plain_step,
-    of_step,
-    timed,
-)
+from benchtui.sessions.explain.finding import SHARE, Finding, in_profile, ms_text, of_plain_step, of_step, timed
 from benchtui.sessions.explain.rules.host import OPERATORS, at_place, kernel_ms, mostly, reading, system_calls
 from benchtui.sessions.profiles import Place
 from benchtui.sessions.text.formatting import count, listed, number

@@ -51,18 +51,15 @@ def _unpaired(against: PairwiseComparison) -> Iterator[Remark]:
             ended.setdefault(_outcomes(row.base, row.new, letter), []).append(label(against, row.case))
     for how, names in ended.items():
         yield Remark("Not in both", f"{count(len(names), 'case')} {how}: {several(names)}.")
-    for only, cases in (("A", against.only("base")), (letter, against.only("new"))):
+    for where, cases in (("A", against.only("base")), (letter, against.only("new"))):
         if cases:
-            yield Remark(f"Only in {only}", _only(against, cases))
+            text = several(label(against, case) for case in cases)
+            yield Remark(f"Only in {where}", f"{count(len(cases), 'case')}: {text}.")
 
 
 def _outcomes(base: CaseState, new: CaseState, letter: str) -> str:
     old, now = outcome(base), outcome(new)
     return f"{old} in A and {letter}" if old == now else f"{old} in A, {now} in {letter}"
-
-
-def _only(against: PairwiseComparison, cases: tuple[CaseState, ...]) -> str:
-    return f"{count(len(cases), 'case')}: {several(label(against, case) for case in cases)}."
 
 
 def limitations(compared: SessionComparison) -> list[str]:

@@ -14,15 +14,14 @@ from benchtui.sessions.compare.align import (
     widened_between_sessions,
 )
 from benchtui.sessions.report.comparison.naming import base_name, label, lettered, new_name, several
-from benchtui.sessions.report.overview.choices import OPTIMA
+from benchtui.sessions.report.overview.decision import OPTIMA
 from benchtui.sessions.stats.results import Result, by_work, varied
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.sweep.options import OPTIONS
 from benchtui.sessions.text.formatting import count, listed, ratio_span
-from benchtui.sessions.text.glossary import Phrase
 from benchtui.sessions.text.labels import case_label
-from benchtui.sessions.text.tables import Column, Table, table
-from benchtui.sessions.text.wording import figure, kind_of_doubt, ratio_cell, ratio_value, verdict_cell
+from benchtui.sessions.text.tables import Column, Table, table, text_column
+from benchtui.sessions.text.wording import Phrase, figure, kind_of_doubt, ratio_cell, ratio_value, verdict_cell
 
 NEEDS: tuple[Need, ...] = ("throughput", "latency", "memory", "energy")
 MOST_SETUPS = 3
@@ -167,11 +166,9 @@ def _candidates(sides: Sequence[ComparedSession], objective: Objective) -> Itera
 
 def _comparable(need: Need, candidates: Sequence[Candidate]) -> bool:
     """Return whether the metrics of these cases are comparable. Memory and energy differ by kind of device."""
-    return need in SPEED_NEEDS or len({_on_cpu(candidate.result) for candidate in candidates}) == 1
-
-
-def _on_cpu(result: Result) -> bool:
-    return result.config.device == "cpu"
+    return (
+        need in SPEED_NEEDS or len({candidate.result.config.device == "cpu" for candidate in candidates}) == 1
+    )
 
 
 def _choice(need: Need, tokens: str, candidates: Sequence[Candidate], varying: tuple[str, ...]) -> Choice:
@@ -196,8 +193,8 @@ def _named(choice: Choice, candidate: Candidate) -> str:
 
 
 _COLUMNS: tuple[Column[Choice], ...] = (
-    Column("Need", lambda choice: ", ".join(filter(None, (OPTIMA[choice.need], choice.tokens))), right=False),
-    Column("Run", lambda choice: _named(choice, choice.best), right=False),
-    Column("Next best session", lambda choice: _named(choice, choice.next), right=False),
-    Column("Ahead by (95% interval)", lambda choice: ratio_cell(choice.ahead), right=False),
+    text_column("Need", lambda choice: ", ".join(filter(None, (OPTIMA[choice.need], choice.tokens)))),
+    text_column("Run", lambda choice: _named(choice, choice.best)),
+    text_column("Next best session", lambda choice: _named(choice, choice.next)),
+    text_column("Ahead by (95% interval)", lambda choice: ratio_cell(choice.ahead)),
 )

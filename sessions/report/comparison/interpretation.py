@@ -12,8 +12,8 @@ from benchtui.sessions.stats.ratios import Comparison
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.verdicts import Ratio
 from benchtui.sessions.text.formatting import listed, memory, number, ratio_text, span, time_ms
-from benchtui.sessions.text.glossary import Phrase
-from benchtui.sessions.text.tables import Column, Table, table
+from benchtui.sessions.text.tables import Column, Table, table, text_column
+from benchtui.sessions.text.wording import Phrase
 
 OTHER_WEIGHTS = "not compared: random weights of another version of benchtui"
 
@@ -165,11 +165,11 @@ def _watts(results: Sequence[Result]) -> str | None:
 
 
 _COLUMNS: tuple[Column[QuantityRow], ...] = (
-    Column("Session", lambda row: row.session, right=False),
-    Column("Quantity", lambda row: row.quantity, right=False),
+    text_column("Session", lambda row: row.session),
+    text_column("Quantity", lambda row: row.quantity),
     Column("A", lambda row: row.base),
     Column("New", lambda row: row.new),
     Column("Against A (×)", lambda row: row.ratio),
     Column("Least to most (×)", lambda row: row.spread),
-    Column("Most at", lambda row: row.most, right=False),
+    text_column("Most at", lambda row: row.most),
 )

@@ -11,8 +11,6 @@ from benchtui.sessions.sweep.options import value_text
 from benchtui.sessions.text.formatting import listed
 from benchtui.sessions.text.tables import Table
 
-BOTH = 2
-
 
 def side_by_side(compared: SessionComparison) -> Table:
     """Return a row for each fact about model, machine, software and task, and a column for each session."""
@@ -71,18 +69,16 @@ def no_differences_text(compared: SessionComparison) -> str:
 def unrecorded_text(compared: SessionComparison) -> str:
     """Name the sessions that don't record their machine or software; empty if all do."""
     silent = [
-        (letter, missing) for letter, side in lettered(compared.sides) if (missing := _missing(side.session))
+        (letter, " or ".join(missing))
+        for letter, side in lettered(compared.sides)
+        if (missing := missing_groups(side.session))
     ]
     if not silent:
         return ""
     if len(silent) == len(compared.sides) and len({missing for _, missing in silent}) == 1:
-        none = "Neither session" if len(silent) == BOTH else "None of the sessions"
+        none = "Neither session" if len(silent) == 2 else "None of the sessions"
         return f"{none} says which {silent[0][1]} it ran on."
     return " ".join(f"Session {letter} doesn't say which {missing} it ran on." for letter, missing in silent)
-
-
-def _missing(session: Session) -> str:
-    return " or ".join(missing_groups(session))
 
 
 def pairing(against: PairwiseComparison) -> str:

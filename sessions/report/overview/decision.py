@@ -6,17 +6,20 @@ from functools import partial
 
 import msgspec
 
-from benchtui.sessions.advice.conclusion import Conclusion, questions_of, remaining
-from benchtui.sessions.advice.objectives import SPEED_NEEDS
+from benchtui.sessions.advice.conclusion import Conclusion, conclude_work, questions_of, remaining
+from benchtui.sessions.advice.objectives import NEEDS, SPEED_NEEDS, Need, is_need_of, session_objective
+from benchtui.sessions.advice.open_questions import speed_decisions
+from benchtui.sessions.advice.optimal import Decision
 from benchtui.sessions.report.content import Items, Section, items, section
-from benchtui.sessions.report.overview.choices import BRIEF, Choices, choice_table, has_several_works, others
 from benchtui.sessions.state.case import STATE_WORDS
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.results import Result, by_work
 from benchtui.sessions.sweep import Config, Work
 from benchtui.sessions.sweep.options import OPTIONS
 from benchtui.sessions.text.answers import answer_note
 from benchtui.sessions.text.conclusion import (
     ChoiceRow,
+    NameOf,
     advice,
     certainty_so_far,
     choice_row,
@@ -24,12 +27,12 @@ from benchtui.sessions.text.conclusion import (
     nothing_measured,
 )
 from benchtui.sessions.text.formatting import capitalized, listed, memory, number, signed_percent
-from benchtui.sessions.text.glossary import Phrase
 from benchtui.sessions.text.labels import brief_labels, case_label, measured_amount
-from benchtui.sessions.text.tables import Column, table
+from benchtui.sessions.text.tables import Column, Table, table, text_column
 from benchtui.sessions.text.wording import (
     MILLION,
     SECONDS_AN_HOUR,
+    Phrase,
     Remark,
     accuracy_note,
     changing_text,
@@ -41,6 +44,92 @@ from benchtui.sessions.text.wording import (
     sentences,
     unverified_note,
 )
+
+OPTIMA: dict[Need, str] = {
+    "throughput": "Maximum throughput",
+    "latency": "Minimum latency",
+    "memory": "Most throughput per MB",
+    "energy": "Least energy per sample",
+    "steadiness": "Steadiest steps",
+    "balanced": "Balanced",
+}
+Choices = dict[Need, dict[Work, Conclusion]]
+
+
+def choices(session: Session, results: Sequence[Result]) -> Choices:
+    """Return the choice for each need and work.
+
+    A group of another tool with a single case is left out, because it offers no choice. So is the steadiest
+    case, unless it is surely the steadiest of those that are as fast as the fastest.
+    """
+    decisions = speed_decisions(session, results)
+    works = {work: rows for work, rows in by_work(results).items() if not (work.group and len(rows) == 1)}
+    made: Choices = {need: {} for need in NEEDS}
+    for need in NEEDS:
+        for work, rows in works.items():
+            able = _ties(decisions, work) if need == "steadiness" else rows
+            if not able or not is_need_of(need, able):
+                continue
+            conclusion = conclude_work(session, session_objective(session, need, work), able, decisions)
+            if conclusion and (need != "steadiness" or conclusion.choice.clear):
+                made[need][work] = conclusion
+    return made
+
+
+def _ties(decisions: Sequence[Decision], work: Work) -> tuple[Result, ...]:
+    """Return the case with the highest throughput and those that can't be distinguished from it, if any."""
+    speeds = (choice for choice in decisions if choice.objective.need == "throughput")
+    fastest = next(choice for choice in speeds if choice.objective.work == work)
+    return (fastest.best, *fastest.ties) if fastest.best and fastest.ties else ()
+
+
+def others(made: Choices) -> Choices:
+    """Return the decided choices for needs other than speed that are neither of the choices for speed."""
+    fast = {conclusion.best.case.index for need in SPEED_NEEDS for conclusion in made[need].values()}
+    return {
+        need: {
+            work: conclusion
+            for work, conclusion in of_works.items()
+            if conclusion.best.case.index not in fast and conclusion.starred
+        }
+        for need, of_works in made.items()
+        if need not in SPEED_NEEDS
+    }
+
+
+def has_several_works(made: Choices) -> bool:
+    """Return whether the choices are for more than one work."""
+    return len({work for of_works in made.values() for work in of_works}) > 1
+
+
+def choice_table(made: Choices, name: NameOf, columns: Sequence[str] = (), *, several: bool) -> Table | None:
+    """Return a row for each choice, with these columns or all. ``several`` works are named."""
+    rows = [
+        (f"{OPTIMA[need]}, {work}" if several else OPTIMA[need], choice_row(conclusion, name))
+        for need, of_works in made.items()
+        for work, conclusion in of_works.items()
+    ]
+    return table([column for column in _OF_CHOICES if not columns or column.title in columns], rows)
+
+
+def _figure(row: tuple[str, ChoiceRow]) -> str:
+    _, choice = row
+    return f"{choice.figure} ({choice.interval})" if choice.interval else choice.figure
+
+
+_OF_CHOICES: tuple[Column[tuple[str, ChoiceRow]], ...] = (
+    text_column("Need", lambda row: row[0]),
+    text_column("Run", lambda row: row[1].case),
+    text_column("Figure", _figure),
+    text_column("Against the baseline", lambda row: row[1].against_baseline),
+    text_column("Next best", lambda row: row[1].next_best),
+    text_column("Ahead of it by", lambda row: row[1].ahead),
+    text_column("Confidence", lambda row: row[1].confidence),
+    text_column("Costs", lambda row: row[1].costs),
+)
+BRIEF = ("Need", "Run", "Figure", "Confidence")
+"""Columns of the choices that a short report shows."""
+
 
 BILLION = 1000 * MILLION
 SECONDS_A_DAY = 24 * SECONDS_AN_HOUR
@@ -80,10 +169,7 @@ def decision(
     notes = sentences(f"Every choice: {shared}" if shared else None, f"Baseline: {_baselines(first, named)}")
     rest = choice_table(others(made), partial(case_label, varied=named), BRIEF, several=several)
     answers = items(_answers(session, first, named)) or _nothing(session)
-    return (
-        section("Decision", answers, works, works and notes),
-        section("Other objectives", rest),
-    )
+    return (section("Decision", answers, works, works and notes), section("Other objectives", rest))
 
 
 def completeness(session: Session) -> str:
@@ -97,8 +183,8 @@ def completeness(session: Session) -> str:
 def _first(made: Choices) -> dict[Work, Conclusion]:
     """Return the choice that answers for each work: for throughput, or else for the first other need."""
     first: dict[Work, Conclusion] = {}
-    for by_work in made.values():
-        for work, conclusion in by_work.items():
+    for of_works in made.values():
+        for work, conclusion in of_works.items():
             first.setdefault(work, conclusion)
     return first
 
@@ -144,7 +230,7 @@ def _case_text(row: ChoiceRow, conclusion: Conclusion) -> str:
         _against(row),
         suspect and f"{suspect}: check them before you use it",
     )
-    return ", ".join(part for part in parts if part)
+    return ", ".join(filter(None, parts))
 
 
 def _certainty(row: ChoiceRow) -> str:
@@ -186,7 +272,7 @@ def _work_rows(
 ) -> tuple[str, list[WorkRow]]:
     """Return what the names of all choices for speed share, and a row for each work."""
     speed = [made[need] for need in SPEED_NEEDS]
-    chosen = [conclusion for by_work in speed for conclusion in by_work.values()]
+    chosen = [conclusion for of_works in speed for conclusion in of_works.values()]
     configs = list(dict.fromkeys(conclusion.best.config for conclusion in chosen))
     if not configs:
         return "", []
@@ -196,10 +282,10 @@ def _work_rows(
     def name(config: Config) -> str:
         return brief.get(config) or case_label(config, named)
 
-    paid = {work: conclusion for by_work in reversed(speed) for work, conclusion in by_work.items()}
+    paid = {work: conclusion for of_works in reversed(speed) for work, conclusion in of_works.items()}
 
     def row(work: Work) -> WorkRow:
-        throughput, latency = (by_work.get(work) for by_work in speed)
+        throughput, latency = (of_works.get(work) for of_works in speed)
         return WorkRow(
             str(work) if several else "",
             choice_row(throughput, name) if throughput else None,
@@ -209,7 +295,7 @@ def _work_rows(
             number(cost_of_a_million(throughput.best if throughput else None, per_hour)),
         )
 
-    return shared, [row(work) for work in dict.fromkeys(work for by_work in speed for work in by_work)]
+    return shared, [row(work) for work in dict.fromkeys(work for of_works in speed for work in of_works)]
 
 
 def _baselines(first: dict[Work, Conclusion], named: Sequence[str]) -> str:
@@ -247,13 +333,13 @@ def _accuracy(paid: Conclusion) -> str | None:
 
 
 _COLUMNS: tuple[Column[WorkRow], ...] = (
-    Column("Workload", lambda row: row.work or None, right=False),
-    Column("Throughput", lambda row: _chosen(row.throughput), right=False),
-    Column("Latency", lambda row: _chosen(row.latency), right=False),
-    Column("Peak memory", _memory, right=False),
-    Column("Compile", lambda row: compile_time(row.paid.best, row.paid.baseline), right=False),
-    Column("Exporting, loading", lambda row: export_time(row.paid.best, row.paid.baseline), right=False),
-    Column("Accuracy", lambda row: _accuracy(row.paid), right=False),
+    text_column("Workload", lambda row: row.work or None),
+    text_column("Throughput", lambda row: _chosen(row.throughput)),
+    text_column("Latency", lambda row: _chosen(row.latency)),
+    text_column("Peak memory", _memory),
+    text_column("Compile", lambda row: compile_time(row.paid.best, row.paid.baseline)),
+    text_column("Exporting, loading", lambda row: export_time(row.paid.best, row.paid.baseline)),
+    text_column("Accuracy", lambda row: _accuracy(row.paid)),
     Column("Per million samples", lambda row: row.price),
-    Column("Confidence", _confidence, right=False),
+    text_column("Confidence", _confidence),
 )

@@ -1,22 +1,105 @@
-"""Effects of the options: how much each value changes throughput, over all pairs that differ only in it."""
+"""Effects of the options: pairs of cases that differ in one option only, and how much each value changes."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
+from operator import attrgetter
 
 import msgspec
 
 from benchtui.sessions.report.content import Section, section
-from benchtui.sessions.report.sections.gains import NOT_VERIFIABLE, matched_by, pair_counts
-from benchtui.sessions.stats.ratios import Comparison, break_even_steps, comparison
+from benchtui.sessions.stats.ratios import Comparison, break_even_steps, comparison, matched
 from benchtui.sessions.stats.results import Result, Series, series
 from benchtui.sessions.stats.verdicts import Verdict
 from benchtui.sessions.sweep import Config
-from benchtui.sessions.sweep.options import AXES
+from benchtui.sessions.sweep.options import AXES, BY_NAME, CHOICES
 from benchtui.sessions.text.formatting import capitalized, listed, number, ratio_text, signed_percent, span
-from benchtui.sessions.text.glossary import Phrase
-from benchtui.sessions.text.labels import pair_applied
-from benchtui.sessions.text.tables import Column, table
+from benchtui.sessions.text.labels import applied, case_label, option_title, pair_applied
+from benchtui.sessions.text.tables import Column, table, text_column
+from benchtui.sessions.text.wording import Phrase, ratio_interval, ratio_value, verdict_cell
+
+NOT_VERIFIABLE = ("device", "machine", "batch_size")
+"""Options that are applied by definition."""
+LEAD = (
+    "Each case against the one that differs only in this option: above 1, it is faster. Compiling happens in"
+    " the first steps; its cost is the time that the first step, and warm-up steps during which torch compiled,"
+    " took above steady state."
+)
+
+
+class OptionPair(msgspec.Struct, frozen=True):
+    """Case compared with the one that has the option's base value."""
+
+    option: str
+    pair: Comparison
+    varying: Sequence[str]
+    """Options to name in case labels."""
+
+
+def matched_by(option: str, results: Sequence[Result]) -> list[tuple[Result, Result]]:
+    """Pair every case with the same case at the option's default value, or else at its first planned value.
+
+    The base of a machine is always the first named one. Cases that name no machine are ignored.
+    """
+    rows = results if option != "machine" else [result for result in results if result.config.machine]
+    values = list(map(attrgetter(f"case.config.{option}"), rows))
+    default = "cpu" if option == "device" else BY_NAME[option].default
+    return matched(rows, option, default if default in values else values[0]) if values else []
+
+
+def pair_counts(pair: Comparison, option: str) -> bool:
+    """Return whether a difference can be attributed to the option."""
+    return option in NOT_VERIFIABLE or bool(pair_applied(pair, option))
+
+
+def pairs_of_options(results: Sequence[Result], varying: Sequence[str]) -> Section | None:
+    """Return a table for each option that varies, with a row for each pair."""
+    return section("Pairs of options", *(_pairs(option, results, varying) for option in CHOICES), lead=LEAD)
+
+
+def _pairs(option: str, results: Sequence[Result], varying: Sequence[str]) -> Section | None:
+    rows = [OptionPair(option, comparison(*pair), varying) for pair in matched_by(option, results)]
+    return section(option_title(option), table(_OF_PAIRS, rows) if rows else None)
+
+
+def verdict(row: OptionPair) -> str | None:
+    """Return a pair's verdict. None unless the option was verified as applied.
+
+    Otherwise, a difference can't be attributed to it. Device and machine need no verification.
+    """
+    return verdict_cell(row.pair.latency) if pair_counts(row.pair, row.option) else None
+
+
+def _applied(row: OptionPair) -> str | None:
+    return None if row.option in NOT_VERIFIABLE else applied(pair_applied(row.pair, row.option))
+
+
+def _cold_cost(row: OptionPair) -> str | None:
+    cold_ms = row.pair.new.metrics.cold_cost_ms if row.option == "compile" else None
+    return None if cold_ms is None else number(cold_ms / 1000)
+
+
+def _break_even_of_pair(row: OptionPair) -> str | None:
+    """Format the break-even steps: ``never`` if the case is the same or slower, None if unknown."""
+    if row.option != "compile" or not pair_applied(row.pair, "compile"):
+        return None
+    steps, latency = break_even_steps(row.pair), row.pair.latency
+    surely_no = latency and latency.verdict in (Verdict.SAME, Verdict.SLOWER)
+    return number(steps, 0) if steps is not None else "never" if surely_no else None
+
+
+_OF_PAIRS: tuple[Column[OptionPair], ...] = (
+    text_column("Case", lambda row: case_label(row.pair.new.config, row.varying)),
+    text_column("Against", lambda row: str(getattr(row.pair.base.config, row.option))),
+    Column("Throughput (×)", lambda row: ratio_value(row.pair.throughput)),
+    Column("Step (×)", lambda row: ratio_value(row.pair.latency)),
+    Column("95% interval of the step (×)", lambda row: ratio_interval(row.pair.latency)),
+    text_column("Verdict", verdict),
+    text_column("Applied", _applied),
+    Column("Cold cost (s)", _cold_cost),
+    Column("Break-even (steps)", _break_even_of_pair),
+)
+
 
 NAMES = {"cache": "KV cache", "compile": "compiling"}
 """Options whose name in a sentence differs from that in a sweep."""
@@ -232,14 +315,14 @@ _ADVICE: dict[str, str] = {
 }
 """Advice by verdict, if all pairs agree."""
 _COLUMNS: tuple[Column[Effect], ...] = (
-    Column("Option", lambda effect: _name(effect.option), right=False),
-    Column("Value", lambda effect: _values(effect.option, (pair.new for pair in effect.pairs)), right=False),
-    Column("Against", lambda effect: _values(effect.option, (pair.base for pair in effect.pairs)), right=False),
-    Column("On", _where, right=False),
+    text_column("Option", lambda effect: _name(effect.option)),
+    text_column("Value", lambda effect: _values(effect.option, (pair.new for pair in effect.pairs))),
+    text_column("Against", lambda effect: _values(effect.option, (pair.base for pair in effect.pairs))),
+    text_column("On", _where),
     Column("Throughput (×)", _throughput),
     Column("Time per sample (%)", _time_per_sample),
     Column("Pairs", lambda effect: f"{len(effect.pairs):,}"),
-    Column("Verdicts", _tally, right=False),
+    text_column("Verdicts", _tally),
     Column("Pays off after (steps)", _break_even),
-    Column("Advice", _advice, right=False),
+    text_column("Advice", _advice),
 )

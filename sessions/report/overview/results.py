@@ -1,44 +1,34 @@
 """Results: a row per measured case with its most important quantities, and remarks on the other cases."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import msgspec
 
 from benchtui.sessions.analysis.roofline import Limit
 from benchtui.sessions.metrics.quantity import CaseData
-from benchtui.sessions.metrics.view import short
-from benchtui.sessions.metrics.views import RESULTS
+from benchtui.sessions.metrics.views import RESULTS, short
 from benchtui.sessions.report.content import Section, items, section
-from benchtui.sessions.report.overview.choices import Choices
-from benchtui.sessions.report.overview.remarks import remarks
+from benchtui.sessions.report.overview.decision import Choices
 from benchtui.sessions.report.sections.roofline import Row as LimitRow
 from benchtui.sessions.report.sections.roofline import utilization, utilization_title
+from benchtui.sessions.state.case import CaseState, outcome
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import SIMULATED
 from benchtui.sessions.stats.disturbance import mark_kind
 from benchtui.sessions.stats.results import Result, by_work, task_of, varied
+from benchtui.sessions.sweep import custom_task
 from benchtui.sessions.sweep.options import OPTIONS
 from benchtui.sessions.text.formatting import MB_PER_GB, TERA, count, in_sentence, number, percent
-from benchtui.sessions.text.labels import option_title
+from benchtui.sessions.text.labels import case_name, option_title
 from benchtui.sessions.text.quantities import column, columns, token_rates
-from benchtui.sessions.text.tables import Column, Table, in_unit, narrowed, selected, table
+from benchtui.sessions.text.tables import Column, Table, in_unit, narrowed, selected, table, text_column
 
 MOST_ROWS = 10
 """Maximum number of rows of a short report. All cases are in the full report."""
 DROPPED = (
-    "Limited by",
-    "MFU",
-    "HFU",
-    "Mean power",
-    "TFLOP/s",
-    "Time per sample",
-    "n",
-    "Of the measured peak",
-    "p99",
-    "Marks",
-    "J/sample",
-    "± 95%",
+    *("Limited by", "MFU", "HFU", "Mean power", "TFLOP/s", "Time per sample", "n", "Of the measured peak"),
+    *("p99", "Marks", "J/sample", "± 95%"),
 )
 """Columns that a table leaves out if it is too wide, the first ones first. The full report has them."""
 Own = dict[str, tuple[Column["Row"], ...]]
@@ -55,12 +45,7 @@ class Row(msgspec.Struct, frozen=True):
 
 
 def results_section(
-    session: Session,
-    results: Sequence[Result],
-    limits: Sequence[LimitRow],
-    made: Choices,
-    *,
-    full: bool,
+    session: Session, results: Sequence[Result], limits: Sequence[LimitRow], made: Choices, *, full: bool
 ) -> Section | None:
     """Return a row for each case. A short report has those of the choices and the fastest of each work."""
     shown = results if full else _fastest(results, _named(made))
@@ -128,7 +113,7 @@ def without_equal(whole: Table, keys: int) -> tuple[Table, list[str]]:
     }
     kept = [place for place in range(len(cells_of)) if place not in alike]
     same = [_with_value(whole.titles[place], str(cells_of[place][0])) for place in sorted(alike)]
-    return selected(whole, kept), [text for text in same if text]
+    return selected(whole, kept), list(filter(None, same))
 
 
 def _with_value(title: str, value: str) -> str | None:
@@ -140,7 +125,7 @@ def _with_value(title: str, value: str) -> str | None:
 def _keys(results: Sequence[Result]) -> tuple[Column[Row], ...]:
     """Return the columns that name a case: its number, and the options that differ or another tool's name."""
     if any(row.config.label for row in results):
-        return (_NUMBER, Column("Case", lambda row: row.result.name, right=False))
+        return (_NUMBER, text_column("Case", lambda row: row.result.name))
     options = varied(row.config for row in results)
     return (
         _NUMBER,
@@ -169,9 +154,9 @@ def _own(rows: Sequence[Row], keys: tuple[Column[Row], ...], share_of_sheet: str
             Column("TFLOP/s", _rate_of_operations),
             Column("Of the measured peak (%)", _share),
             Column(share_of_sheet, lambda row: row.mfu),
-            Column("Limited by", lambda row: row.limit.bound if row.limit else None, right=False),
+            text_column("Limited by", lambda row: row.limit.bound if row.limit else None),
         ),
-        "own marks": (Column("Marks", lambda row: ", ".join(row.marks) or None, right=False),),
+        "own marks": (text_column("Marks", lambda row: ", ".join(row.marks) or None),),
     }
 
 
@@ -207,3 +192,59 @@ def _share(row: Row) -> str | None:
 _NUMBER: Column[Row] = Column("No.", lambda row: str(row.result.case.index + 1))
 KEY_TITLES = {option.name: option_title(option.name) for option in OPTIONS if option.name != "batch_size"}
 """Titles of the options that name a case."""
+
+
+NOTABLE_SHARE = 0.1
+"""Minimum share of a step for tokenizing, or a part of a user-defined step, to be mentioned."""
+MOST_PARTS = 3
+"""Maximum number of parts to mention."""
+MOST_OUTCOMES = 8
+"""Maximum number of outcomes of unmeasured cases to mention. All of them are in the full report."""
+
+
+def remarks(session: Session, results: Sequence[Result], varying: Collection[str]) -> list[str]:
+    """Return a sentence for each remark."""
+    return [*_parts(session, results, varying), *_unmeasured_cases(session, varying)]
+
+
+def _parts(session: Session, results: Sequence[Result], varying: Collection[str]) -> Iterator[str]:
+    """Yield tokenizing or, of a user-defined step, the largest parts, each with the case it is largest in."""
+    names = list(dict.fromkeys(name for result in results for name in result.metrics.parts_ms))
+    if not custom_task(session.start.sweep.task):
+        names = [name for name in names if name == "tokenize"]
+    elif len(names) < 2:
+        return
+    shares = sorted(((*_largest_share(name, results), name) for name in names), key=lambda part: -part[0])
+    for share, most, name in shares[:MOST_PARTS]:
+        if share >= NOTABLE_SHARE:
+            yield f"Part {name} takes up to {percent(share)} % of a step ({case_name(most.config, varying)})."
+
+
+def _largest_share(part: str, results: Sequence[Result]) -> tuple[float, Result]:
+    """Return the largest share of a step that a part takes in any case, and that case."""
+    shares = [
+        (result.metrics.parts_ms[part].mean / result.metrics.latency_ms.mean, result)
+        for result in results
+        if part in result.metrics.parts_ms and result.metrics.latency_ms.mean > 0
+    ]
+    return max(shares, key=lambda pair: pair[0], default=(0.0, results[0]))
+
+
+def _unmeasured_cases(session: Session, varying: Collection[str]) -> list[str]:
+    """Count the cases that weren't measured, by outcome and reason."""
+    cases_by_reason: dict[tuple[str, str], list[CaseState]] = {}
+    for case in session.cases:
+        if not case.has_result:
+            cases_by_reason.setdefault((outcome(case), _reason(case)), []).append(case)
+    named = {key: case_name(cases[0].config, varying) for key, cases in cases_by_reason.items()}
+    return [_unmeasured(*key, len(cases), named[key]) for key, cases in cases_by_reason.items()][:MOST_OUTCOMES]
+
+
+def _unmeasured(ended: str, reason: str, cases: int, first: str) -> str:
+    names = first if cases == 1 else f"such as {first}"
+    why = reason.removeprefix(ended).lstrip(" :")  # the reason may begin with the outcome
+    return f"{count(cases, 'case')} {ended} ({names}){f': {why}' if why else ''}."
+
+
+def _reason(case: CaseState) -> str:
+    return (case.finished.reason if case.finished else None) or ""

@@ -15,16 +15,8 @@ from benchtui.sessions.text.formatting import in_sentence, listed
 ELSEWHERE = ("Environment variables", "Other packages", "NUMA nodes", "CPU affinity")
 """System facts that the short form leaves out or shows elsewhere."""
 METHOD = (
-    "Imported from",
-    "Text",
-    "Input",
-    "Import",
-    "Rounds",
-    "Noise floor",
-    "Intervals",
-    "Resumed",
-    "Price",
-    "Session",
+    *("Imported from", "Text", "Input", "Import", "Rounds", "Noise floor", "Intervals", "Resumed", "Price"),
+    *("Session",),
 )
 """Facts of the method in the short form."""
 MOST_DEVICES = 2

@@ -7,7 +7,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.text.formatting import capitalized, listed, percent, signed_percent, span
 from benchtui.sessions.text.labels import case_label
-from benchtui.sessions.text.tables import Column, Table, table
+from benchtui.sessions.text.tables import Column, Table, table, text_column
 
 MOST_ANOMALIES = 10
 """Maximum number of anomalies in a short report."""
@@ -21,9 +21,9 @@ def anomaly_table(
     if not full:
         rows = [anomaly for anomaly in rows if anomaly.kind not in COUNTED][:MOST_ANOMALIES]
     facts: tuple[Column[Anomaly], ...] = (
-        Column("Case", lambda anomaly: case_label(anomaly.result.config, varying), right=False),
-        Column("What", _describe, right=False),
-        Column("Confidence", _certainty, right=False),
+        text_column("Case", lambda anomaly: case_label(anomaly.result.config, varying)),
+        text_column("What", _describe),
+        text_column("Confidence", _certainty),
     )
     return table(facts, rows)
 

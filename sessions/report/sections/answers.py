@@ -17,7 +17,7 @@ from benchtui.sessions.text.answers import EARLIER_WEIGHTS, has_random_weights
 from benchtui.sessions.text.formatting import count, listed
 from benchtui.sessions.text.labels import case_name
 from benchtui.sessions.text.quantities import columns
-from benchtui.sessions.text.tables import Column, narrowed, table
+from benchtui.sessions.text.tables import Column, narrowed, table, text_column
 from benchtui.sessions.text.wording import MOST_NAMES, ratio_value
 
 INTRODUCTION = (
@@ -55,7 +55,7 @@ def answers(session: Session, results: Sequence[Result], varying: Collection[str
     compared = [result for result in results if result.case.comparison and result.case.comparison.verdict]
     if not compared:
         return None
-    case: Column[Row] = Column("Case", lambda row: case_name(row.result.config, varying), right=False)
+    case: Column[Row] = text_column("Case", lambda row: case_name(row.result.config, varying))
     rows = _rows(session, results, varying)
     random = any(has_random_weights(row.result.case) for row in rows)
     introduction = (
@@ -138,7 +138,7 @@ def _speedup(row: Row) -> str | None:
 
 _OWN: dict[str, tuple[Column[Row], ...]] = {
     "speedup over the baseline": (Column("Throughput against the baseline (×)", _speedup),),
-    "verdict on the answer": (Column("Answer", lambda row: (row.found.verdict or "").upper(), right=False),),
-    "compared with": (Column("Compared with", lambda row: row.against, right=False),),
-    "shared with": (Column("Answer of", lambda row: row.shared, right=False),),
+    "verdict on the answer": (text_column("Answer", lambda row: (row.found.verdict or "").upper()),),
+    "compared with": (text_column("Compared with", lambda row: row.against),),
+    "shared with": (text_column("Answer of", lambda row: row.shared),),
 }

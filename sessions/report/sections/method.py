@@ -20,7 +20,7 @@ from benchtui.sessions.sweep import SYNTHETIC, TASKS, UNKNOWN, Measure, Sweep, c
 from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, READ_BACK
 from benchtui.sessions.text.formatting import count, listed, number, percent, percentage, signed_percent
 from benchtui.sessions.text.labels import applied, option_title
-from benchtui.sessions.text.tables import Column, Table, table
+from benchtui.sessions.text.tables import Column, Table, table, text_column
 from benchtui.sessions.text.wording import verdict_cell
 
 
@@ -68,13 +68,13 @@ def options(session: Session) -> Table | None:
             shown = [getattr(case.effective, field) for _, field in _EFFECTIVE]
             rows.setdefault((*series_key(case.config), *shown, _applied(case)), case)
     columns: tuple[Column[CaseState], ...] = (
-        Column("Requested", lambda case: case.config.family, right=False),
-        *(Column(title, _read_back(field), right=False) for title, field in _EFFECTIVE),
+        text_column("Requested", lambda case: case.config.family),
+        *(text_column(title, _read_back(field)) for title, field in _EFFECTIVE),
         *(
-            Column(option_title(option), _other(option), right=False)
+            text_column(option_title(option), _read_back(option))
             for option in _read_back_options(rows.values())
         ),
-        Column("Applied", _applied, right=False),
+        text_column("Applied", _applied),
     )
     return table(columns, rows.values())
 
@@ -89,14 +89,6 @@ def _read_back_options(cases: Iterable[CaseState]) -> tuple[str, ...]:
     )
 
 
-def _other(option: str) -> Callable[[CaseState], str | None]:
-    def cell(case: CaseState) -> str | None:
-        value = case.effective.others.get(option) if case.effective else None
-        return None if value is None else str(value)
-
-    return cell
-
-
 _EFFECTIVE = (
     ("Weights", "weights_dtype"),
     ("Autocast", "autocast_dtype"),
@@ -108,8 +100,11 @@ _EFFECTIVE = (
 
 
 def _read_back(field: str) -> Callable[[CaseState], str | None]:
+    """Return the cell of a field of ``Effective``, or of an option without one."""
+
     def cell(case: CaseState) -> str | None:
-        value = getattr(case.effective, field) if case.effective else None
+        others = case.effective.others if case.effective else {}
+        value = others[field] if field in others else getattr(case.effective, field, None)
         if isinstance(value, bool):
             return applied(value)
         return None if value is None else str(value).removeprefix("torch.")
@@ -219,7 +214,7 @@ def _texts(session: Session) -> str | None:
         return None
     prepared = (case.prepared.data for case in session.cases if case.prepared and case.prepared.data)
     texts = dict.fromkeys(_text(data) for data in prepared)
-    return ", ".join(part for part in (*(texts or [sweep.dataset]), _truncation(session)) if part)
+    return ", ".join(filter(None, (*(texts or [sweep.dataset]), _truncation(session))))
 
 
 def _truncation(session: Session) -> str:
@@ -257,7 +252,7 @@ def _text(data: Data) -> str:
         data.shape,
         f"by {data.processor}" if data.processor else None,
     )
-    return f"{data.dataset} ({', '.join(fact for fact in facts if fact)})"
+    return f"{data.dataset} ({', '.join(filter(None, facts))})"
 
 
 def _settings(sweep: Sweep) -> str:
@@ -321,7 +316,7 @@ def _energy(cases: Iterable[CaseState]) -> str | None:
     readings = [case.finished.energy for case in cases if case.finished and case.finished.energy]
     sources = _tally(f"from {energy.source}" for energy in readings if energy.source)
     reasons = _tally(f"absent: {energy.absent}" for energy in readings if energy.absent)
-    return "; ".join(part for part in (sources, reasons) if part) or None
+    return "; ".join(filter(None, (sources, reasons))) or None
 
 
 def _tally(words: Iterable[str | None]) -> str | None:

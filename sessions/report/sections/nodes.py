@@ -8,7 +8,7 @@ from benchtui.sessions.report.content import Section, items, section
 from benchtui.sessions.state.machine import NodeState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.text.formatting import count, number
-from benchtui.sessions.text.tables import Column, Table, table
+from benchtui.sessions.text.tables import Column, Table, table, text_column
 
 ALWAYS_DIFFERENT = ("Host",)
 """Facts that differ between any two machines."""
@@ -30,9 +30,9 @@ def unlike(session: Session, names: Collection[str | None]) -> list[str]:
 
 def differences(session: Session) -> Table | None:
     """Return the facts that differ between nodes, one column per node."""
-    columns: list[Column[str]] = [Column("Fact", lambda label: label, right=False)]
+    columns: list[Column[str]] = [text_column("Fact", lambda label: label)]
     columns += [
-        Column(name, lambda label, node_facts=node_facts: node_facts.get(label), right=False)  # type: ignore[misc]
+        text_column(name, lambda label, node_facts=node_facts: node_facts.get(label))  # type: ignore[misc]
         for name, node_facts in _facts_by_node(session).items()
     ]
     return table(columns, unlike(session, session.nodes))

@@ -14,7 +14,7 @@ from benchtui.sessions.stats.results import Result
 from benchtui.sessions.text.formatting import count, listed, number
 from benchtui.sessions.text.labels import case_name, measured_amount, unverified_options
 from benchtui.sessions.text.marks import MEANINGS, RANDOM_WEIGHTS, remedies
-from benchtui.sessions.text.tables import Column, Table, table
+from benchtui.sessions.text.tables import Column, Table, table, text_column
 from benchtui.sessions.text.wording import MOST_NAMES, Remark
 
 UNEVEN = 1.25
@@ -51,8 +51,8 @@ def warnings(session: Session) -> Table | None:
     """Return the warnings and errors of the session's log."""
     columns: tuple[Column[Message], ...] = (
         Column("At (s)", lambda message: number(message.t, 1)),
-        Column("Level", lambda message: message.level, right=False),
-        Column("Message", lambda message: message.text, right=False),
+        text_column("Level", lambda message: message.level),
+        text_column("Message", lambda message: message.text),
     )
     return table(columns, (message for message in session.messages if message.level != "info"))
 

@@ -1,6 +1,6 @@
 """Roofline section: how close each case comes to its device's limits, and what limits it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from benchtui.sessions.analysis.roofline import (
     Limit,
@@ -13,12 +13,11 @@ from benchtui.sessions.compare.system_facts import Fact, facts
 from benchtui.sessions.events import Peaks
 from benchtui.sessions.metrics.catalogue import quantity
 from benchtui.sessions.metrics.quantity import CaseData
-from benchtui.sessions.payloads import StepCost
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.text.formatting import GIGA, TERA, count, number, percent
 from benchtui.sessions.text.quantities import column
-from benchtui.sessions.text.tables import Column, Table, table
+from benchtui.sessions.text.tables import Column, Table, table, text_column
 
 Row = tuple[Result, Limit]
 
@@ -39,7 +38,8 @@ def utilization(session: Session, row: Row) -> str | None:
 
 def limits(session: Session, results: Sequence[Result]) -> Table | None:
     """Return a row for each case whose operations were counted."""
-    return table((*_COLUMNS[:5], _utilization(session), *_COLUMNS[5:]), limits_by_case(session, results))
+    share = Column[Row](utilization_title(session), lambda row: utilization(session, row))
+    return table((*_COLUMNS[:5], share, *_COLUMNS[5:]), limits_by_case(session, results))
 
 
 def limit_facts(session: Session, results: Sequence[Result]) -> tuple[Fact, ...]:
@@ -76,11 +76,6 @@ def _peak(peaks: Peaks, name: str, rate: float | None, burst: float | None, unit
     return f"{number(rate / size)} {unit} ({peaks.how.get(name, 'method not recorded')}{fastest})"
 
 
-def _utilization(session: Session) -> Column[Row]:
-    """Return the column of MFU, or of HFU if recomputed operations count."""
-    return Column(utilization_title(session), lambda row: utilization(session, row))
-
-
 def utilization_title(session: Session) -> str:
     """Return ``MFU (%)``, or ``HFU (%)`` if recomputed operations count in any case."""
     sweep = session.start.sweep
@@ -88,9 +83,8 @@ def utilization_title(session: Session) -> str:
     return "HFU (%)" if recomputes else "MFU (%)"
 
 
-def _giga(amount: float | None) -> str | None:
-    """Format an amount in units of 10^9."""
-    return None if amount is None else number(amount / GIGA)
+def _in_unit(amount: float | None, size: float) -> str | None:
+    return None if amount is None else number(amount / size)
 
 
 def _upper_bound(share: float | None) -> str | None:
@@ -98,41 +92,20 @@ def _upper_bound(share: float | None) -> str | None:
     return "> 100" if share is not None and share > 1 else percent(share)
 
 
-def _of_work(field: str) -> Callable[[Row], str | None]:
-    def cell(row: Row) -> str | None:
-        work: StepCost = row[1].work
-        return _giga(getattr(work, field))
-
-    return cell
-
-
-def _of_peak(field: str, size: float) -> Callable[[Row], str | None]:
-    def cell(row: Row) -> str | None:
-        rate = getattr(row[1].peaks, field, None)
-        return None if rate is None else number(rate / size)
-
-    return cell
-
-
-def _operations(row: Row) -> str | None:
-    rate = row[1].flops_per_s
-    return None if rate is None else number(rate / TERA)
-
-
 _COLUMNS: tuple[Column[Row], ...] = (
-    Column("Case", lambda row: row[0].name, right=False),
-    Column("GFLOP/step", _of_work("flops")),
-    Column("TFLOP/s", _operations),
-    Column("Peak (TFLOP/s)", _of_peak("flops_per_s", TERA)),
+    text_column("Case", lambda row: row[0].name),
+    Column("GFLOP/step", lambda row: _in_unit(row[1].work.flops, GIGA)),
+    Column("TFLOP/s", lambda row: _in_unit(row[1].flops_per_s, TERA)),
+    Column("Peak (TFLOP/s)", lambda row: _in_unit(row[1].peaks.flops_per_s if row[1].peaks else None, TERA)),
     Column("Share of the measured peak (%)", lambda row: percent(row[1].shares.arithmetic)),
-    Column("GB/step, upper bound", _of_work("bytes_moved")),
-    Column("Of weights (GB/step)", _of_work("bytes_of_weights")),
-    Column("GB/s, upper bound", lambda row: _giga(row[1].bytes_per_s)),
-    Column("Peak (GB/s)", _of_peak("bytes_per_s", GIGA)),
+    Column("GB/step, upper bound", lambda row: _in_unit(row[1].work.bytes_moved, GIGA)),
+    Column("Of weights (GB/step)", lambda row: _in_unit(row[1].work.bytes_of_weights, GIGA)),
+    Column("GB/s, upper bound", lambda row: _in_unit(row[1].bytes_per_s, GIGA)),
+    Column("Peak (GB/s)", lambda row: _in_unit(row[1].peaks.bytes_per_s if row[1].peaks else None, GIGA)),
     Column("Share of the measured bandwidth, upper bound (%)", lambda row: _upper_bound(row[1].shares.memory)),
     Column("Device busy (%)", lambda row: percent(row[1].shares.busy)),
     column(quantity("host_p50_ms"), lambda row: CaseData.of(row[0])),
-    Column("Attention kernel", lambda row: " + ".join(row[1].work.attention) or None, right=False),
-    Column("Limited by", lambda row: row[1].bound, right=False),
-    Column("Reason if unknown", lambda row: row[1].reason, right=False),
+    text_column("Attention kernel", lambda row: " + ".join(row[1].work.attention) or None),
+    text_column("Limited by", lambda row: row[1].bound),
+    text_column("Reason if unknown", lambda row: row[1].reason),
 )

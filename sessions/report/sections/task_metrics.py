@@ -9,13 +9,13 @@ from benchtui.sessions.stats.results import Result, task_of
 from benchtui.sessions.text.formatting import capitalized, loss, number, time_ms
 from benchtui.sessions.text.labels import case_name
 from benchtui.sessions.text.quantities import columns
-from benchtui.sessions.text.tables import Column, in_unit, table
+from benchtui.sessions.text.tables import Column, in_unit, table, text_column
 
 Columns = tuple[Column[Result], ...]
 
 
 def _case(varying: Collection[str]) -> Column[Result]:
-    return Column("Case", lambda row: case_name(row.config, varying), right=False)
+    return text_column("Case", lambda row: case_name(row.config, varying))
 
 
 def task_sections(results: Sequence[Result], task: str, varying: Collection[str]) -> list[Section | None]:
@@ -84,20 +84,20 @@ def _steps(row: Result) -> int:
 
 
 _OWN: dict[str, Columns] = {
-    "processor": (Column("Processor", _data("processor"), right=False),),
+    "processor": (text_column("Processor", _data("processor")),),
     "all steps": (Column("Steps, with warm-up", lambda row: number(_steps(row), 0)),),
     "loss_halves": (Column("Mean loss, first to second half", _halves),),
     "last loss": (Column("Loss of the last step", _loss),),
-    "trend": (Column("Trend", _trend, right=False),),
+    "trend": (text_column("Trend", _trend),),
 }
 _OWN_OF_TASK: dict[str, dict[str, Columns]] = {
     "image": {
         "parts": (_part("preprocess"), _part("forward")),
-        "shape": (Column("Image", _data("shape"), right=False),),
+        "shape": (text_column("Image", _data("shape")),),
     },
     "speech": {
         "parts": tuple(map(_part, ("features", "forward", "encode", "decode"))),
-        "shape": (Column("Clip", _data("shape"), right=False),),
+        "shape": (text_column("Clip", _data("shape")),),
     },
 }
 _TITLES: dict[str, tuple[str, str]] = {

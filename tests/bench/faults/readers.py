@@ -43,7 +43,6 @@ from benchtui.tui.cli.text.plan import plan_lines
 from benchtui.tui.editor.draft import Draft
 from benchtui.tui.live.feed import Feed
 from benchtui.tui.model.session_view import View
-from benchtui.tui.model.table_order import TableOrder
 from benchtui.tui.monitor.keys import KEYS
 from benchtui.tui.panels.gauges import gauge_lines
 from benchtui.tui.shell import preferences, settings
@@ -250,21 +249,20 @@ def _screen(path: Path, dice: random.Random) -> None:
             return
         view = View(feed, SHOWN, "name")
         view.update()
-        table_order = TableOrder(feed.session, view.case_rows.value)
-        chosen = dice.choice([None, *range(len(feed.session.cases))][:5])
-        rows = view.rows(table_order)
+        view.order.chosen = dice.choice([None, *range(len(feed.session.cases))][:5])
+        rows = view.rows()
         shown: list[object] = [
             view.heading(()),
-            view.current(chosen),
-            view.band(chosen),
-            view.parts(chosen),
-            gauge_lines(view.machines(chosen), dice.choice((40, 120)), dice.choice((3, 10, 40)), SHOWN),
+            view.current(),
+            view.band(),
+            view.parts(),
+            gauge_lines(view.machines(), dice.choice((40, 120)), dice.choice((3, 10, 40)), SHOWN),
         ]
         for row in (rows.row(place) for place in range(min(rows.count, 10))):
             shown += [row.case, row.instead, [*row.cells.values()]]
         _shown(shown)
-        if chosen is not None:
-            _section(feed.session, chosen)
+        if view.order.chosen is not None:
+            _section(feed.session, view.order.chosen)
     finally:
         feed.close()
 

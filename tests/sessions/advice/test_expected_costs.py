@@ -11,7 +11,7 @@ from benchtui.sessions.advice.objectives import Objective
 from benchtui.sessions.advice.open_questions import speed_decisions
 from benchtui.sessions.advice.optimal import decide
 from benchtui.sessions.report.document import markdown
-from benchtui.sessions.report.overview.choices import choices
+from benchtui.sessions.report.overview.decision import choices
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.results import Result, measured
 from benchtui.sessions.sweep import Config, Find

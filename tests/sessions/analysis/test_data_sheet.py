@@ -1,6 +1,6 @@
 import pytest
 
-from benchtui.sessions.analysis.data_sheet import data_sheet
+from benchtui.sessions.analysis.roofline import data_sheet
 
 
 @pytest.mark.parametrize(

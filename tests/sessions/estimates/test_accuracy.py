@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchtui.sessions.estimates.accuracy import Accuracy, check_estimates
-from benchtui.sessions.estimates.memory_guess import RUNTIME_MB
+from benchtui.sessions.estimates.memory import RUNTIME_MB
 from benchtui.sessions.events import CaseFinished, CasePrepared, CaseStarted, SessionStarted, Steps
 from benchtui.sessions.journal.session_file import SessionFile
 from benchtui.sessions.journal.writer import Journal

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions.estimates import history, memory_guess
+from benchtui.sessions.estimates import history, memory
 from benchtui.sessions.estimates.history import HistoryEstimator, load_history
 from benchtui.sessions.events import (
     CaseFinished,
@@ -123,7 +123,7 @@ def test_guessed_memory_knows_how_weights_are_stored_and_trained(
     task: str, options: dict[str, Any], copies: float
 ) -> None:
     guess = HistoryEstimator().predict(config(**options), sweep(task=task))
-    assert guess.memory_mb == memory_guess.RUNTIME_MB + copies * history.ASSUMED_PARAMETERS / 1e6
+    assert guess.memory_mb == memory.RUNTIME_MB + copies * history.ASSUMED_PARAMETERS / 1e6
 
 
 @pytest.mark.parametrize(

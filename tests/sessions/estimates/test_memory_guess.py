@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from benchtui.sessions.estimates.fit import largest_batch
-from benchtui.sessions.estimates.memory_guess import RUNTIME_MB, guess_mb
+from benchtui.sessions.estimates.memory import RUNTIME_MB, guess_mb
+from benchtui.sessions.stored_models.measurable import StatedTask
 from benchtui.sessions.stored_models.stored_model import ModelShape, StoredModel
-from benchtui.sessions.stored_models.task import StatedTask
 from benchtui.sessions.sweep import Config, Sweep
 
 SHAPE = ModelShape(layers=10, hidden=100, intermediate=400, key_values=50, vocabulary=1000)

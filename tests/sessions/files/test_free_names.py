@@ -5,7 +5,7 @@ from contextlib import closing
 from pathlib import Path
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.files.free_names import create_in_free_name
+from benchtui.sessions.files.output_file import create_in_free_name
 from benchtui.sessions.journal.writer import Journal
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions.metrics import view, views
+from benchtui.sessions.metrics import views
 from benchtui.sessions.metrics.catalogue import BY_KEY, CATALOGUE
 from benchtui.sessions.metrics.quantity import CaseData, Quantity, Reading
-from benchtui.sessions.metrics.view import REST, View, shown
+from benchtui.sessions.metrics.views import REST, View, shown
 from benchtui.sessions.stats.results import measured
 from benchtui.sessions.text.quantities import FORMATS, cell, with_unit
 
@@ -32,7 +32,7 @@ def test_a_new_quantity_joins_the_views_of_its_subject(name: str, monkeypatch: p
     new = Quantity(
         "new", "New", "", "A new quantity.", Reading("steps.wall_ms", lambda _: 1.0), subject=subject
     )
-    monkeypatch.setattr(view, "CATALOGUE", (*CATALOGUE, new))
+    monkeypatch.setattr(views, "CATALOGUE", (*CATALOGUE, new))
     assert new in VIEWS[name].rows()
 
 
@@ -41,7 +41,7 @@ def test_a_new_quantity_of_a_task_joins_the_table_of_the_task(
     task: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     new = Quantity("new", "New", "", "A new quantity.", Reading("steps.wall_ms", lambda _: 1.0), tasks=(task,))
-    monkeypatch.setattr(view, "CATALOGUE", (*CATALOGUE, new))
+    monkeypatch.setattr(views, "CATALOGUE", (*CATALOGUE, new))
     assert new in views.TASKS[task].rows()
 
 

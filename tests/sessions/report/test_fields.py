@@ -19,7 +19,7 @@ from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.payloads import Effective, Environment, Gpu, Host, StepCost
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.report.overview import option_effects
-from benchtui.sessions.report.sections import leaderboard
+from benchtui.sessions.report.sections import per_case
 from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.disturbance import undisturbed
@@ -162,7 +162,7 @@ def test_checker_rejects_break_even_of_compiling_that_is_not_faster(
 def test_checker_rejects_ranks_not_ordered_by_throughput(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     session = bench.session(bench.case(1, 10.0), bench.case(2, 15.0), bench.case(4, 28.0))
     assert objections_to(session) == []
-    monkeypatch.setattr(leaderboard, "sorted", lambda rows, **how: list(rows), raising=False)
+    monkeypatch.setattr(per_case, "sorted", lambda rows, **how: list(rows), raising=False)
     assert any("not by throughput" in each for each in objections_to(session))
 
 

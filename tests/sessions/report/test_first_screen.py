@@ -16,7 +16,7 @@ from benchtui.sessions.compare.align import SessionComparison
 from benchtui.sessions.report import compare
 from benchtui.sessions.report.content import Section, render
 from benchtui.sessions.report.document import report
-from benchtui.sessions.report.overview.choices import choices
+from benchtui.sessions.report.overview.decision import choices
 from benchtui.sessions.report.overview.short_facts import devices
 from benchtui.sessions.report.speedup_block import with_speedups
 from benchtui.sessions.state.session import Session

@@ -8,7 +8,7 @@ import msgspec
 from benchtui.sessions.events import AnyEvent
 from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.payloads import Failures
-from benchtui.sessions.state.failures import failures
+from benchtui.sessions.state.case import failures
 from benchtui.sessions.state.session import Session
 
 RESULTS = {"results": [{"command": "a", "mean": 1.0, "times": [1.0, 0.1, 1.2], "exit_codes": [0, 1, 0]}]}

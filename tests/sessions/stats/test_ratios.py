@@ -22,8 +22,8 @@ from benchtui.sessions.stats.ratios import (
     comparison,
     energy_ratio,
     latency_ratio,
+    matched,
     memory_ratio,
-    pairs,
     steadiness_ratio,
     throughput_ratio,
     widened_for_machine_speed,
@@ -995,10 +995,9 @@ def test_pairs_differ_in_the_option_alone(bench: Any) -> None:
         bench.case(1, 5.0, precision="bf16", compile="default"),
         bench.case(1, 9.0),
     )
-    found = pairs(results, "precision", "fp32")
-    assert [(pair.base, pair.new) for pair in found] == [(results[0], results[2])]
-    assert pairs(iter(results), "precision", "fp16") == []
-    assert pairs(results[:2], "precision", "fp32") == []
+    assert matched(results, "precision", "fp32") == [(results[0], results[2])]
+    assert matched(results, "precision", "fp16") == []
+    assert matched(results[:2], "precision", "fp32") == []
 
 
 @pytest.mark.parametrize("jitter", [0.02, 0.05, 0.1])
@@ -1040,7 +1039,7 @@ def test_equal_cases_of_one_very_uneven_round_are_not_called_the_same() -> None:
 
 def test_thirty_steps_of_the_cpu_demo_do_not_say_that_compiling_makes_no_difference() -> None:
     session = Session.load(demo_path(CPU_DEMO))
-    found = pairs(measured(session), "compile", "off")
+    found = [comparison(*pair) for pair in matched(measured(session), "compile", "off")]
     assert len(found) == 4
     assert {pair.verdict for pair in found} == {UNSURE}
     assert {pair.ratio.doubt for pair in found if pair.ratio} <= {Doubt.WIDE, Doubt.OUTSIDE}

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from benchtui.sessions.estimates.proposal import proposal_of
+from benchtui.sessions.stored_models.measurable import StatedTask
 from benchtui.sessions.stored_models.stored_model import (
     ModelShape,
     StoredModel,
@@ -14,7 +15,6 @@ from benchtui.sessions.stored_models.stored_model import (
     read_model,
     weights_bytes,
 )
-from benchtui.sessions.stored_models.task import StatedTask
 
 BERT = {"num_hidden_layers": 2, "hidden_size": 32, "num_attention_heads": 4, "intermediate_size": 64}
 GPT2 = {"n_layer": 2, "n_embd": 32, "n_head": 4, "n_positions": 64}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchtui.sessions.stored_models.task import StatedTask, stated_task, task_of_folder
+from benchtui.sessions.stored_models.measurable import StatedTask, stated_task, task_of_folder
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from benchtui.sessions.text.glossary import Phrase
+from benchtui.sessions.text.wording import Phrase
 
 PAGE = Path(__file__).parents[3] / "docs" / "reading-a-report.md"
 

@@ -9,7 +9,7 @@ import pytest
 
 from benchtui.engine import client
 from benchtui.engine.client import Engine
-from benchtui.tui.cli.consent.confirm import require_yes, waits_for_others
+from benchtui.tui.cli.consent import require_yes, waits_for_others
 
 
 @pytest.fixture

@@ -301,9 +301,11 @@ def test_resume_rejects_options_that_change_the_sweep(home: Path, arguments: tup
     assert said.startswith("--resume uses the sweep and the file of the session; ")
 
 
+@pytest.mark.parametrize("into", [(), ("--into", "cut")])
 @pytest.mark.parametrize("option", ["--retry-failed", "--anyway"])
-def test_resume_options_require_resume(home: Path, option: str) -> None:
-    assert "--retry-failed and --anyway require --resume SESSION" in str(run("run", "quick", option).exception)
+def test_resume_options_require_resume(home: Path, option: str, into: tuple[str, ...]) -> None:
+    refused = run("run", "quick", option, *into)
+    assert "--retry-failed and --anyway require --resume SESSION" in str(refused.exception)
 
 
 def test_simulated_session_is_listed_as_such_and_never_to_resume(home: Path, make_story: Any) -> None:

@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchtui.sessions.sweep import Axes, Config, Exclusion, Sweep, cases, exclusion_matcher, included_configs
-from benchtui.tui.editor.exclusions import exclude_cases, switched_on
+from benchtui.tui.editor.draft import exclude_cases, switched_on
 
 AXES = Axes(device=("cpu", "cuda:0"), precision=("fp32", "bf16"), batch_size=(1, 2, 4))
 

@@ -9,7 +9,7 @@ from benchtui.sessions.permissions.needed import Consent, PermissionNeededError,
 from benchtui.sessions.sweep import Sweep
 from benchtui.tui.editor.draft import Draft
 from benchtui.tui.editor.screen import Editor
-from benchtui.tui.pages.permission import PermissionScreen
+from benchtui.tui.pages.questions import PermissionScreen
 
 FILE = """
 name = "s"

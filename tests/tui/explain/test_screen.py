@@ -23,8 +23,8 @@ from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.sweep.plan import included_configs
 from benchtui.tui.explain.lines import _COLORS
 from benchtui.tui.explain.screen import WhyScreen
-from benchtui.tui.live import remedies
-from benchtui.tui.pages.permission import PermissionScreen
+from benchtui.tui.live import explainer
+from benchtui.tui.pages.questions import PermissionScreen
 
 FIRST_CASE = ("g", "down")
 """Keys that select case 1 once the session is over: the table then starts with case 2, the best."""
@@ -187,7 +187,7 @@ async def test_remedies_are_tried_and_join_the_session(
     whole.apply_all([tried, CaseFinished(t=story.t, case=3, outcome="oom", reason="no room")])
     join = lambda path, other, measured: joined.append((path, other)) or True  # noqa: E731
     monkeypatch.setattr("benchtui.sessions.compare.joined.join_follow_up", join)
-    monkeypatch.setattr(remedies.Session, "load", lambda path, summarize=None: whole)
+    monkeypatch.setattr(explainer.Session, "load", lambda path, summarize=None: whole)
     async with opened(story.path) as seen:
         await seen.press(*FIRST_CASE)
         await why(seen)

@@ -10,8 +10,7 @@ from benchtui.sessions.library.summaries import Best, Summary
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.sweep import Config, Sweep
 from benchtui.themes.symbols import ASCII, UNICODE
-from benchtui.tui.library.rows import ORDERS, Item, row, shown
-from benchtui.tui.library.selection import LibrarySelection
+from benchtui.tui.library.rows import ORDERS, Item, LibrarySelection, row, shown
 
 
 def item(

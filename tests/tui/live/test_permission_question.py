@@ -1,7 +1,7 @@
 """One yes gives permissions to everything that was refused for them."""
 
 from benchtui.sessions.permissions.needed import Permission, PermissionNeededError, keys
-from benchtui.tui.live.permission_question import PermissionQuestion
+from benchtui.tui.live.explainer import PermissionQuestion
 
 
 def test_a_yes_gives_the_permissions_and_retries_what_was_refused() -> None:

@@ -17,7 +17,7 @@ from benchtui.sessions.events import (
 from benchtui.sessions.payloads import Gpu, GpuReadings, Host, HostReadings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Config, Sweep
-from benchtui.themes.symbols import UNICODE
+from benchtui.themes.symbols import ASCII, UNICODE, Symbols
 from benchtui.tui.model.machines import machines_of, throttle_notes
 from benchtui.tui.panels.gauges import Machines, gauge_lines
 
@@ -218,6 +218,20 @@ def test_host_names_its_scale_and_flags_other_processes() -> None:
     assert host is not None
     assert host.gauges[0].value == "148% of 2 cores"
     assert host.readings == (("⚑ other processes 48% CPU", "warning"), ("engine 1% CPU", "muted"))
+
+
+@pytest.mark.parametrize("symbols", [UNICODE, ASCII])
+def test_a_worker_that_is_gone_is_not_named_next_to_gpus(symbols: Symbols) -> None:
+    session = one_gpu(Gpu(index=0, name="H"), HostReadings(worker_cpu_percent=[99.0], worker_rss_mb=[500.0]))
+
+    def host_row() -> str:
+        *_, host = gauge_lines(machines_of(session, symbols, NAME), 160, 3, symbols)
+        return "".join(text for text, _ in host)
+
+    assert "worker 99% CPU, 500 MB RSS" in host_row()
+    gone = HostReadings(worker_cpu_percent=[None], worker_rss_mb=[None])
+    session.apply(Telemetry(t=6.0, at_s=[6.0], host=gone))
+    assert "worker" not in host_row()
 
 
 def test_readings_of_an_ended_session_carry_the_time_of_the_last_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from benchtui.sessions.library import paths
-from benchtui.tui.monitor.columns_dialog import ColumnsPage
+from benchtui.tui.monitor.dialogs import ColumnsPage
 from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.navigation import Opened
 from benchtui.tui.shell.preferences import Preferences

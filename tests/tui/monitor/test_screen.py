@@ -56,7 +56,7 @@ async def test_a_key_waits_until_a_case_has_been_read(
     async with opened(story.path, engine) as seen:
         monitor = seen.app.screen
         assert isinstance(monitor, Monitor)
-        while monitor.table_order is None:
+        while monitor.view is None:
             await seen.pilot.pause(0.001)
         assert monitor.feed.reading
         pressed = asyncio.ensure_future(seen.press("enter"))
@@ -310,7 +310,7 @@ async def test_only_answers_back_and_help_act_while_a_question_is_open(
     async with opened(story.path, engine) as seen:
         await seen.settle(asked, "x", "P", "g", "r", "G", "delete", "slash", "enter", "s")
         await seen.pilot.click("#table", offset=(5, 1))
-        table_order = seen.app.screen.table_order
+        table_order = seen.app.screen.view.order
         assert engine.commands == [] and table_order.chosen is None and table_order.sorting is None
         assert "esc: back" in seen.panel("log")[-1]
         await seen.press("question_mark")
@@ -626,7 +626,7 @@ async def test_left_and_right_do_not_move_up_and_down(story: Any, engine: Any, o
     story.begin().case(0).start(1)
     async with opened(story.path, engine) as seen:
         await seen.press("left", "right", "h", "l")
-        assert seen.app.screen.table_order.chosen is None
+        assert seen.app.screen.view.order.chosen is None
 
 
 async def test_click_selects_a_case_sorts_and_a_double_click_opens_it(
@@ -635,12 +635,12 @@ async def test_click_selects_a_case_sorts_and_a_double_click_opens_it(
     story.begin().case(0, 30.0).case(1, 10.0).start(2)
     async with opened(story.path, engine) as seen:
         await seen.pilot.click("#table", offset=(5, 1))
-        assert seen.app.screen.table_order.chosen == 1
+        assert seen.app.screen.view.order.chosen == 1
         at = seen.panel("header")[0].index("step")
         await seen.pilot.click("#header", offset=(at, 0))
-        assert seen.app.screen.table_order.sorting.key == "p50"
+        assert seen.app.screen.view.order.sorting.key == "p50"
         await seen.pilot.click("#header", offset=(at, 0))
-        assert seen.app.screen.table_order.sorting.reverse
+        assert seen.app.screen.view.order.sorting.reverse
         await seen.double_click("#table", (5, 1))
         assert type(seen.app.screen).__name__ == "CaseScreen"
         await seen.pilot.click("#heading", offset=(seen.panel("heading")[1].index("Telemetry"), 1))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchtui.tui.monitor.sizes import MIN_CASE_ROWS, MIN_TABLE_ROWS, sizes
+from benchtui.tui.monitor.layout import MIN_CASE_ROWS, MIN_TABLE_ROWS, sizes
 
 
 @pytest.mark.parametrize("height", [20, 24, 33, 34, 40, 46, 50, 100])

@@ -2,7 +2,7 @@
 
 from benchtui.sessions.permissions.needed import Permission
 from benchtui.tui.drawing.styled_text import width_of
-from benchtui.tui.pages.permission import MOST_SHOWN, permission_lines
+from benchtui.tui.pages.questions import MOST_SHOWN, permission_lines
 
 PLANTED = "\x1b]0;x\x07\x9b31m\r\n\u202e[bold]"
 

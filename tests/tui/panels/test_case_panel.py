@@ -46,13 +46,13 @@ def test_steps_that_a_round_still_needs_are_shown_with_what_they_are_for(needed:
 
 
 def test_metrics_are_one_line_with_what_is_still_needed() -> None:
-    assert text(current_lines(current(), 120, 3, UNICODE))[2] == (
+    assert text(current_lines(current(), 120, 2, UNICODE))[1] == (
         "step 27.9 ms   p99 28.6   ±0.30 %   n 212   574 samples/s   about 40 more steps to estimate the noise"
     )
 
 
 def test_an_interval_wider_than_the_median_has_no_number() -> None:
-    (row,) = text(current_lines(current(PanelMetrics(3, 20.0, None, 872.5, 50.0)), 120, 3, UNICODE))[2:]
+    (row,) = text(current_lines(current(PanelMetrics(3, 20.0, None, 872.5, 50.0)), 120, 2, UNICODE))[1:]
     assert "±>100 %" in row and "872" not in row and "p99" not in row
     assert "≈50 samples/s" in row, "two digits, since the figures are a guess"
 

@@ -1,6 +1,6 @@
 """Window title and notification of a watched sweep."""
 
-from benchtui.tui.shell.announcer import Announcer
+from benchtui.tui.shell.terminal import Announcer
 
 
 class FakeLink:

@@ -5,8 +5,7 @@ from benchtui.themes.symbols import ASCII, UNICODE
 from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.table.case_names import CaseNames
 from benchtui.tui.table.columns import BY_KEY, DEFAULT_COLUMN_SET, columns_of
-from benchtui.tui.table.layout import Arrangement, Rows, Sorting, TableRow
-from benchtui.tui.table.title import table_subtitle, table_title
+from benchtui.tui.table.layout import Arrangement, Rows, Sorting, TableRow, table_subtitle, table_title
 
 
 def titles(width: int, case_width: int = 21) -> list[str]:

@@ -6,18 +6,12 @@ from typing import Unpack
 import click
 
 from benchtui.engine import client
-from benchtui.sessions.advice.find_sweep import (
-    DEFAULT_WITHIN_S,
-    VARIED,
-    FindRequest,
-    find_sweep,
-    parse_vary,
-)
+from benchtui.sessions.advice.find_sweep import DEFAULT_WITHIN_S, VARIED, FindRequest, find_sweep, parse_vary
 from benchtui.sessions.advice.objectives import OBJECTIVES
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import TASKS, Answers, Find, Need, toml_writer
 from benchtui.tui.cli.advice.optimal import SECONDS, LimitOptions, limit_options, need_named
-from benchtui.tui.cli.consent.permissions import trust_option
+from benchtui.tui.cli.consent import trust_option
 from benchtui.tui.cli.options import complete_model, json_option, session_option, set_option
 from benchtui.tui.cli.run import run_to_end
 from benchtui.tui.cli.text.output import write_document

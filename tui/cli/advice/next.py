@@ -14,7 +14,7 @@ from benchtui.sessions.library import paths
 from benchtui.sessions.sweep import toml_writer
 from benchtui.sessions.sweep.toml_reader import parse_sweep
 from benchtui.tui.cli.advice.optimal import budget_option
-from benchtui.tui.cli.consent.permissions import trust_option
+from benchtui.tui.cli.consent import trust_option
 from benchtui.tui.cli.exit_status import FAILED
 from benchtui.tui.cli.options import (
     JudgingOptions,

@@ -20,7 +20,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.library import paths
 from benchtui.sessions.payloads import AnswerVerdict
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.results import measured
+from benchtui.sessions.stats.results import Result, measured
 from benchtui.sessions.sweep import MEASURE_DEFAULTS, UNKNOWN, Sweep, Work, toml_writer
 from benchtui.sessions.sweep.options import AXES
 from benchtui.sessions.sweep.ranges import parse_quantity
@@ -291,10 +291,7 @@ def _sweep_text(session: Session, objectives: Sequence[Objective], overrides: tu
     """Return the best case as a sweep, checked with overrides. Raises BenchtuiError if it can't run."""
     if session.cases and all(case.config.label for case in session.cases):
         raise BenchtuiError(f"the cases were imported from {session.start.source}; benchtui can't run them")
-    _require_one_work(objectives)
-    best = decide(session, objectives[0]).best
-    if best is None:
-        raise BenchtuiError("the session has no measured case to choose from")
+    best = _only_best(session, objectives)
     sweep = single_case_sweep(session.start.sweep, best.config)
     if session.start.source:
         _require_known(session.start.source, sweep, overrides)
@@ -307,20 +304,19 @@ def _sweep_text(session: Session, objectives: Sequence[Objective], overrides: tu
 
 def _snippet(session: Session, objectives: Sequence[Objective]) -> str:
     """Return the best case as code. Raises BenchtuiError if there is none for it."""
-    _require_one_work(objectives)
-    best = decide(session, objectives[0]).best
-    if best is None:
-        raise BenchtuiError("the session has no measured case to choose from")
+    best = _only_best(session, objectives)
     code = snippet(session, best.case)
     if code is None:
         raise BenchtuiError(f"{best.name}: no snippet: {no_snippet_reason(session, best.case)}")
     return code
 
 
-def _require_one_work(objectives: Sequence[Objective]) -> None:
-    """Raise BenchtuiError for several works, because a sweep of one case can't cover them."""
+def _only_best(session: Session, objectives: Sequence[Objective]) -> Result:
+    """Return the best case. Raises BenchtuiError for several works, which a sweep of one case can't cover."""
     if len(objectives) < 2:
-        return
+        if (best := decide(session, objectives[0]).best) is None:
+            raise BenchtuiError("the session has no measured case to choose from")
+        return best
     models = dict.fromkeys(objective.work.model for objective in objectives if objective.work)
     if len(models) > 1:
         raise BenchtuiError(

@@ -20,7 +20,7 @@ from benchtui.sessions.permissions.needed import Consent
 from benchtui.sessions.sanitize import shell_word
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import summarize
-from benchtui.tui.cli.consent.permissions import trust_option, with_consent
+from benchtui.tui.cli.consent import trust_option, with_consent
 from benchtui.tui.cli.exit_status import FAILED, INTERRUPTED
 from benchtui.tui.cli.explain.text import case_lines, difference_lines
 from benchtui.tui.cli.options import complete_session, json_option, printable

@@ -1,6 +1,7 @@
 """``benchtui schema``: JSON Schemas of what commands print with ``--json``, and of files."""
 
 import json
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -21,32 +22,32 @@ ALIASES = {
     "sessions-rename": "sessions-add",
 }
 """Commands that print the document of another name."""
-NAMES = sorted(
-    (
-        *ALIASES,
-        "anonymize",
-        "cache",
-        "compare",
-        "doctor",
-        "event",
-        "explain",
-        "import",
-        "keys",
-        "next",
-        "optimal",
-        "plan",
-        "results",
-        "run",
-        "session",
-        "sessions",
-        "sessions-add",
-        "slurm",
-        "steps",
-        "stop",
-        "sweep",
-        "themes",
-    )
-)
+_RECORDS = "tui.cli.schema.records"
+_TYPES = {
+    "anonymize": f"{_RECORDS}.AnonymizedJson",
+    "cache": f"{_RECORDS}.CacheJson",
+    "compare": "sessions.report.compare_json.ComparisonJson",
+    "doctor": f"[{_RECORDS}.FindingJson]",
+    "event": "sessions.events.AnyEvent",
+    "explain": "sessions.explain.as_json.ExplainedJson",
+    "import": f"{_RECORDS}.ImportedJson",
+    "keys": f"{_RECORDS}.KeysJson",
+    "next": "tui.cli.text.next.NextJson",
+    "optimal": "[tui.cli.text.optimal.DecisionJson]",
+    "plan": f"{_RECORDS}.PlanJson",
+    "results": "sessions.export.case_export.Results",
+    "run": f"{_RECORDS}.MeasuredCaseJson|tui.cli.text.conclusion.ConclusionsJson",
+    "session": "[sessions.events.AnyEvent]",
+    "sessions": "[tui.cli.sessions.SessionRow]",
+    "sessions-add": f"{_RECORDS}.LibraryJson",
+    "slurm": f"{_RECORDS}.SlurmJson",
+    "steps": "[sessions.export.step_export.StepRow]",
+    "stop": f"{_RECORDS}.EngineJson",
+    "sweep": "sessions.sweep.entries.sweep_file_type()",
+    "themes": f"{_RECORDS}.ThemesJson",
+}
+"""Type of each document, imported when it is used, because all take half a second; a list in brackets."""
+NAMES = sorted((*ALIASES, *_TYPES))
 """Commands with ``--json``; rows of exports and of a session; files."""
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -107,40 +108,13 @@ def _version(name: str) -> int:
 
 def document_type(name: str) -> Any:  # noqa: ANN401  (a type)
     """Return the type of a document; a tuple of types if it may have any of them."""
-    # the records are imported here, because all take half a second
-    from benchtui.sessions.events import AnyEvent
-    from benchtui.sessions.explain.as_json import ExplainedJson
-    from benchtui.sessions.export.case_export import Results
-    from benchtui.sessions.export.step_export import StepRow
-    from benchtui.sessions.report.compare_json import ComparisonJson
-    from benchtui.sessions.sweep.entries import sweep_file_type
-    from benchtui.tui.cli.schema import records
-    from benchtui.tui.cli.sessions import SessionRow
-    from benchtui.tui.cli.text.conclusion import ConclusionsJson
-    from benchtui.tui.cli.text.next import NextJson
-    from benchtui.tui.cli.text.optimal import DecisionJson
+    kinds = tuple(map(_imported, _TYPES[ALIASES.get(name, name)].split("|")))
+    return kinds if len(kinds) > 1 else kinds[0]
 
-    kinds: dict[str, Any] = {
-        "event": AnyEvent,
-        "stop": records.EngineJson,
-        "results": Results,
-        "sessions-add": records.LibraryJson,
-        "anonymize": records.AnonymizedJson,
-        "cache": records.CacheJson,
-        "compare": ComparisonJson,
-        "doctor": list[records.FindingJson],
-        "explain": ExplainedJson,
-        "import": records.ImportedJson,
-        "keys": records.KeysJson,
-        "next": NextJson,
-        "optimal": list[DecisionJson],
-        "plan": records.PlanJson,
-        "run": (records.MeasuredCaseJson, ConclusionsJson),
-        "session": list[AnyEvent],
-        "sessions": list[SessionRow],
-        "slurm": records.SlurmJson,
-        "steps": list[StepRow],
-        "sweep": sweep_file_type(),
-        "themes": records.ThemesJson,
-    }
-    return kinds[ALIASES.get(name, name)]
+
+def _imported(path: str) -> Any:  # noqa: ANN401  (a type)
+    module, _, attribute = path.strip("[]").removesuffix("()").rpartition(".")
+    kind = getattr(import_module(f"benchtui.{module}"), attribute)
+    if path.endswith("()"):
+        return kind()
+    return list[kind] if path.startswith("[") else kind  # type: ignore[valid-type]

@@ -137,7 +137,8 @@ def _asked(question: OpenQuestion) -> str:
             late = ", for which no time was left" if question.obstacle == "budget" else ""
             asked = f"{count(len(names), 'case')} left to measure{late}"
         case _:
-            asked = _pair_text(question, *names)
+            shown = f": {ratio_cell(question.ratio)}" if question.ratio else ""
+            asked = f"{names[1]} against {names[0]}{shown}"
     return asked
 
 
@@ -151,11 +152,6 @@ def question_json(question: OpenQuestion) -> QuestionJson:
         remedy=question.remedy,
         obstacle=question.obstacle,
     )
-
-
-def _pair_text(question: OpenQuestion, base: str, new: str) -> str:
-    shown = f": {ratio_cell(question.ratio)}" if question.ratio else ""
-    return f"{new} against {base}{shown}"
 
 
 def _decided_by(question: OpenQuestion) -> str:

@@ -9,7 +9,7 @@ import msgspec
 from benchtui.sessions.advice.conclusion import conclude_work
 from benchtui.sessions.advice.constraints import KINDS, NONE, VERDICTS, Constraints, Relaxation
 from benchtui.sessions.advice.objectives import Need, job_ms
-from benchtui.sessions.advice.optimal import Decision
+from benchtui.sessions.advice.optimal import Decision, Tail
 from benchtui.sessions.advice.snippet import no_snippet_reason, snippet
 from benchtui.sessions.export.case_rows import case_row
 from benchtui.sessions.export.case_schema import CaseRow
@@ -22,7 +22,7 @@ from benchtui.sessions.state.simulation import SIMULATED, simulation_note
 from benchtui.sessions.stats.baseline import baseline_of
 from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import Result, measured
-from benchtui.sessions.stats.verdicts import Ratio, Tail, VerdictName
+from benchtui.sessions.stats.verdicts import Ratio, VerdictName
 from benchtui.sessions.sweep import Work
 from benchtui.sessions.text.conclusion import choice_row, fields
 from benchtui.sessions.text.formatting import memory, number, time_ms
@@ -51,13 +51,16 @@ def lines(session: Session, decision: Decision) -> Iterator[str]:
     best = decision.best
     if best is None:
         yield f"no case found for {_objective_text(decision)}"
-        yield from _constraint_texts(decision)
+        yield from map(_relaxation_text, decision.relaxations)
+        if not decision.relaxations and decision.objective.constraints != NONE:
+            yield "  relaxing any single constraint is not enough"
     else:
         yield f"{_objective_text(decision)}: {best.name}: {metrics_text(best, decision)}"
         yield from _fields(session, decision)
         if marks := [mark for mark in best.case.marks if mark != SIMULATED]:
             yield from aligned("marked", ", ".join(marks))
-        yield from _listed("Pareto front of samples/s, step time and memory:", _front_texts(decision))
+        front = [f"{result.name}: {metrics_text(result, decision)}" for result in decision.front]
+        yield from _listed("Pareto front of samples/s, step time and memory:", front)
     yield from _listed(
         "excluded:", [f"{rejection.case.name}: {rejection.reason}" for rejection in decision.rejected]
     )
@@ -283,16 +286,6 @@ class _Baselines:
             return None
         own, baseline = self.of(result)
         return case_row(own.case, own, baseline)
-
-
-def _front_texts(decision: Decision) -> list[str]:
-    return [f"{result.name}: {metrics_text(result, decision)}" for result in decision.front]
-
-
-def _constraint_texts(decision: Decision) -> Iterator[str]:
-    yield from (_relaxation_text(relaxation) for relaxation in decision.relaxations)
-    if not decision.relaxations and decision.objective.constraints != NONE:
-        yield "  relaxing any single constraint is not enough"
 
 
 def _relaxation_text(relaxation: Relaxation) -> str:

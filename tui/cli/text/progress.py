@@ -1,6 +1,7 @@
 """Sweep progress as plain text for stderr, and results as JSON lines."""
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -197,25 +198,11 @@ def progress_line(session: Session, event: AnyRecord) -> str | None:
             return f"[{session.done}/{len(session.cases)}] {case.name}  {outcome_text(session, case)}"
         case CaseStarted():
             return _start_text(session, event)
-        case CaseAdded() | OrderChanged() | RoundsPlanned():
-            return _queue_text(session, event)
-        case Paused() | Continued():
-            return "  paused: no new cases will start" if isinstance(event, Paused) else "  continued"
-        case NodeJoined() | NodeLost():
-            return f"  node {event.node} {_node_text(event)}"
-        case Resumed():
-            remaining = f"{session.left} of {len(session.cases)} cases left"
-            return f"resumed after {event.t:,.1f} s: {remaining}, {len(event.cases)} to be rerun"
-    return None
+    return _queue_text(session, event)
 
 
-def _node_text(event: NodeJoined | NodeLost) -> str:
-    if isinstance(event, NodeLost):
-        return f"lost: {event.reason}"
-    return f"joined: {event.kind}, {event.host.processor or 'unknown processor'}"
-
-
-def _queue_text(session: Session, event: CaseAdded | OrderChanged | RoundsPlanned) -> str | None:
+def _queue_text(session: Session, event: AnyRecord) -> str | None:
+    """Format an event about the queue or its nodes."""
     match event:
         case CaseAdded():
             return f"  added: {session.cases[event.case].name} ({event.why})"
@@ -223,6 +210,15 @@ def _queue_text(session: Session, event: CaseAdded | OrderChanged | RoundsPlanne
             return f"  new order of {len(event.cases)} pending cases"
         case RoundsPlanned():
             return _plan_text(event)
+        case Paused() | Continued():
+            return "  paused: no new cases will start" if isinstance(event, Paused) else "  continued"
+        case NodeJoined():
+            return f"  node {event.node} joined: {event.kind}, {event.host.processor or 'unknown processor'}"
+        case NodeLost():
+            return f"  node {event.node} lost: {event.reason}"
+        case Resumed():
+            remaining = f"{session.left} of {len(session.cases)} cases left"
+            return f"resumed after {event.t:,.1f} s: {remaining}, {len(event.cases)} to be rerun"
     return None
 
 
@@ -279,14 +275,17 @@ def _metrics_text(step: str, case: CaseState, case_metrics: Metrics) -> str:
     if case_metrics.loss is not None:
         parts.append(f"loss {loss(case_metrics.loss)}")
     peaks = case.finished.memory if case.finished else None
-    if peaks and peaks.peak_allocated_mb is not None:
-        parts.append(f"VRAM {memory(peaks.peak_allocated_mb)}")
-    elif peaks and peaks.peak_reserved_mb is not None:
-        parts.append(f"VRAM {memory(peaks.peak_reserved_mb)} reserved")
-    elif peaks and peaks.peak_device_mb is not None:
-        parts.append(f"VRAM {memory(peaks.peak_device_mb)}")
-    elif peaks and peaks.peak_rss_mb is not None:
-        parts.append(f"RSS {memory(peaks.peak_rss_mb)}")
+    sizes = (
+        (
+            ("VRAM {}", peaks.peak_allocated_mb),
+            ("VRAM {} reserved", peaks.peak_reserved_mb),
+            ("VRAM {}", peaks.peak_device_mb),
+            ("RSS {}", peaks.peak_rss_mb),
+        )
+        if peaks
+        else ()
+    )
+    parts += [form.format(memory(size_mb)) for form, size_mb in sizes if size_mb is not None][:1]
     if case_metrics.mean_power_w is not None:
         parts.append(f"{number(case_metrics.mean_power_w)} W")
     return "  ".join(parts)
@@ -321,9 +320,7 @@ def measured_text(session: Session) -> str:
 
 def summary_line(session: Session, path: Path, engine: Engine | None = None) -> str:
     """Summarize outcomes and name the session file. If the engine died, add its last message."""
-    counts: dict[str, int] = {}
-    for case in session.cases:
-        counts[case.state] = counts.get(case.state, 0) + 1
+    counts = dict[str, int](Counter(case.state for case in session.cases))
     if session.cut_off and "running" in counts:
         counts["unfinished"] = counts.pop("running")
     outcomes = ", ".join(f"{count} {state}" for state, count in counts.items())

@@ -89,16 +89,14 @@ class RunProgress:
     def _show(self, remaining: RemainingTime) -> None:
         session = self._session
         estimate = remaining.sweep_left(session.now_s)
-        skipped = sum(case.state == "skipped" for case in session.cases)
-        done, total = session.done + session.with_first_rounds - skipped, len(session.cases) - skipped
-        more = f", {skipped} skipped" if skipped else ""
+        more = f", {remaining.skipped} skipped" if remaining.skipped else ""
         further = sum(max(0, len(case.ends) - session.start.sweep.measure.rounds) for case in session.cases)
         more += f", {count(further, 'further round')}" if session.rounds_planned else ""
         self._bar.update(
             self._task,
             total=1.0,
             completed=remaining.progress(session.now_s, estimate),
-            counts=f"{done}/{total}{more}",
+            counts=f"{remaining.done}/{remaining.total}{more}",
             case=printable(", ".join(map(self._case_text, session.running))),
             due_s=time.monotonic() + estimate.seconds if estimate else None,
         )

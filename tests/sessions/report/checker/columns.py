@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from benchtui.sessions.analysis.data_sheet import DATA_SHEETS
+from benchtui.sessions.analysis.roofline import DATA_SHEETS
 from benchtui.sessions.metrics.catalogue import EXPORTED
-from benchtui.sessions.metrics.view import short
+from benchtui.sessions.metrics.views import short
 from benchtui.sessions.stats.disturbance import mark_kind
 
 from .facts import OPTIONS, OUTCOMES, Facts, Row, comparable_memory, peak_mb, step_ms, token_rate

@@ -6,7 +6,7 @@ from math import exp, inf, log, prod
 from statistics import fmean
 from typing import Any
 
-from benchtui.sessions.report.overview.choices import OPTIMA
+from benchtui.sessions.report.overview.decision import OPTIMA
 from benchtui.sessions.sweep.options import BY_NAME, IN_NAMES
 
 Row = dict[str, Any]

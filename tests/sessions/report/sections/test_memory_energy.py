@@ -2,7 +2,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from benchtui.sessions.report.sections.memory_energy import energy
+from benchtui.sessions.report.sections.per_case import energy
 
 
 def test_both_ends_of_an_interval_of_energy_have_three_significant_digits(bench: Any) -> None:

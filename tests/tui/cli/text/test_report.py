@@ -12,7 +12,7 @@ from benchtui.sessions.library import paths
 from benchtui.sessions.report.content import Section
 from benchtui.tui.cli.text import report
 from benchtui.tui.cli.text.compare import main_sections
-from benchtui.tui.cli.text.display import display
+from benchtui.tui.cli.text.output import display
 
 ANSWER = Section("Answer", ("bf16 is FASTER, see https://example.org/x",))
 LONG = Section("Title", (ANSWER, *(f"line {place}" for place in range(30))))
