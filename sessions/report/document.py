@@ -40,7 +40,7 @@ from benchtui.sessions.text.tables import Table
 
 OPEN_SECTIONS = ("Decision", "Caveats", "Results")
 """Sections that a page doesn't collapse: the first screen and the results."""
-FASTEST = "The case for throughput, with transformers. Versions and variables are in the first lines."
+FASTEST = "The case for throughput, with transformers; versions and variables are in the first lines."
 MORE = "More with --full: every case with all its quantities, pairs of options, applied options, and all facts."
 
 

@@ -31,13 +31,12 @@ MOST_CASES = 3
 MOST_SENTENCES = 1
 """Maximum number of findings per case in a short report."""
 INTRODUCTION = (
-    "These cases were rerun in separate processes, for a few steps under torch's profiler. On a CPU, the"
-    " times are those of the main thread in its operators, on a GPU those of kernels and copies; they sum to"
-    " the profiled step."
+    "Times of a few steps in separate processes under torch's profiler: on a CPU those of the main thread in"
+    " its operators, on a GPU those of kernels and copies."
 )
 TRIED = (
-    "Remedies of the findings, measured in rounds that alternate with those of their cases. A gain is relative"
-    " to the case; its bound was predicted from the profile."
+    "Remedies of the findings, measured in rounds that alternate with those of their cases; bounds were"
+    " predicted from the profile."
 )
 
 
@@ -53,9 +52,9 @@ def explain(session: Session, varied: Collection[str], *, full: bool) -> Section
     return section(
         "Where a step's time goes",
         INTRODUCTION if explained and full else None,
-        *missing,
         _families(shown, varied) if full else None,
         items(finding for case in shown for finding in _findings(case, varied, full=full)),
+        *missing,
         *(_operators_and_differences(shown, varied) if full else ()),
     )
 
@@ -113,9 +112,10 @@ def _operators_and_differences(
 def difference_section(
     title: str, base: ExplainedCase, new: ExplainedCase, names: tuple[str, str]
 ) -> Section | None:
-    """Return the difference between two cases: sentences, and a table by family."""
+    """Return the difference between two cases: its size, a table by family, and further sentences."""
     gap = difference(base, new)
-    return section(title, " ".join(gap_sentences(gap, names)), difference_tables(gap, names=names)[0])
+    size, *more = gap_sentences(gap, names)
+    return section(title, size, difference_tables(gap, names=names)[0], " ".join(more))
 
 
 def tried(session: Session, varying: Collection[str]) -> Section | None:

@@ -20,11 +20,7 @@ from benchtui.sessions.text.wording import Phrase, ratio_interval, ratio_value, 
 
 NOT_VERIFIABLE = ("device", "machine", "batch_size")
 """Options that are applied by definition."""
-LEAD = (
-    "Each case against the one that differs only in this option: above 1, it is faster. Compiling happens in"
-    " the first steps; its cost is the time that the first step, and warm-up steps during which torch compiled,"
-    " took above steady state."
-)
+LEAD = "Each case against the one that differs only in this option: above 1, it is faster."
 
 
 class OptionPair(msgspec.Struct, frozen=True):

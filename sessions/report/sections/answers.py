@@ -21,13 +21,8 @@ from benchtui.sessions.text.tables import Column, narrowed, table, text_column
 from benchtui.sessions.text.wording import MOST_NAMES, ratio_value
 
 INTRODUCTION = (
-    "After its measured steps, each case answered the same probe. Figures compare its output with the"
-    " baseline's."
-)
-NATS = "A divergence (KL) is in nats."
-SHARED = (
-    "Cases that differ only in batch size or sequence length share an answer; the largest one answered as well,"
-    " as a spot check."
+    "After its measured steps, each case, or one of the same options in another size, answered the same probe;"
+    " figures compare its output with the baseline's."
 )
 RANDOM_WEIGHTS = (
     "The weights are random, so divergences and largest differences are left out: they say nothing about a"
@@ -58,21 +53,16 @@ def answers(session: Session, results: Sequence[Result], varying: Collection[str
     case: Column[Row] = text_column("Case", lambda row: case_name(row.result.config, varying))
     rows = _rows(session, results, varying)
     random = any(has_random_weights(row.result.case) for row in rows)
-    introduction = (
-        INTRODUCTION,
-        "" if random else NATS,
-        SHARED if any(row.shared for row in rows) else "",
-        *_random_weights(session),
-    )
     view = ANSWERS.leaving_out(*FIGURES_OF_LOGITS) if random else ANSWERS
     figures = columns(view, lambda row: CaseData.of(row.result), {"label": (case,)} | _OWN)
     whole = table(figures, rows)
     return section(
         "What the speed costs",
-        " ".join(filter(None, introduction)),
+        INTRODUCTION,
+        whole and narrowed(whole, ("Answer of",)),
+        *_random_weights(session),
         *_shortened(results),
         *_absent(results),
-        whole and narrowed(whole, ("Answer of",)),
     )
 
 

@@ -104,8 +104,7 @@ _TITLES: dict[str, tuple[str, str]] = {
     "generate": ("Generation", ""),
     "serve-batch": (
         "Serving",
-        "Times of single requests, all submitted at the start of a step. The time to the first token includes"
-        " the wait in the queue.",
+        "Times of single requests, all submitted at the start of a step: the first token waits in the queue.",
     ),
     "serve": ("Serving", "Times of single requests, as the imported source reports them."),
     "embed": ("Embeddings", ""),

@@ -5,7 +5,8 @@
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +138,26 @@ def test_text_that_is_not_on_the_screen_is_missing() -> None:
     lines = ["Rate     Confidence", "12 ms    as good or", "         better"]
     assert shows(lines, "as good or better") and shows(lines, "12 ms")
     assert not shows(lines, "12 ms better") and not shows(lines, "as good and better")
+
+
+def leads(shown: Section) -> Iterator[str]:
+    """Yield the texts in front of the tables and lists of each section."""
+    for part in shown.content:
+        if isinstance(part, Section):
+            texts = list(takewhile(lambda each: isinstance(each, str), part.content))
+            yield " ".join(map(str, texts)) if len(texts) < len(part.content) else ""
+            yield from leads(part)
+
+
+@pytest.mark.parametrize("name", [*REPORTS, *COMPARISONS])
+def test_at_most_one_sentence_stands_in_front_of_a_section(name: str, bench: Any, tmp_path: Path) -> None:
+    if name in COMPARISONS:
+        documents = [compare.report(COMPARISONS[name](tmp_path))]
+    else:
+        session = REPORTS[name](bench, tmp_path)
+        documents = [report(session), report(session, full=True)]
+    found = [lead for document in documents for lead in leads(document)]
+    assert [lead for lead in found if re.search(r"[.!?] [A-Z]", lead)] == []
 
 
 SIZES = {

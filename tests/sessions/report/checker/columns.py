@@ -235,8 +235,6 @@ NUMBERS: dict[str, Callable[[Cell], Value]] = {
     "Mean loss, first to second half": _halves,
     "Loss of the last step": of("loss"),
     # answers
-    "Mean KL": of("answer_kl_mean"),
-    "KL, p99": of("answer_kl_p99"),
     "Same top token (%)": lambda cell: 100 * cell["answer_top1_agreement"],
     "Equal tokens (%)": lambda cell: 100 * cell["answer_equal_tokens"],
     "Largest difference of a loss (%)": lambda cell: 100 * cell["answer_loss_difference"],

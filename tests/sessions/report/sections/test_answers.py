@@ -5,7 +5,7 @@ import msgspec
 from benchtui.sessions.events import Answered
 from benchtui.sessions.payloads import Answer, AnswerComparison
 from benchtui.sessions.report.document import markdown
-from benchtui.sessions.report.sections.answers import RANDOM_WEIGHTS, SHARED
+from benchtui.sessions.report.sections.answers import INTRODUCTION, RANDOM_WEIGHTS
 
 
 def report(bench: Any, *answered: Any, weights: str = "pretrained", **fast: Any) -> str:
@@ -76,7 +76,7 @@ def test_shared_and_shortened_answers_are_named(bench: Any) -> None:
     cases = [bench.case(size, 10.0) for size in (1, 2, 4, 8)]
     text = markdown(bench.session(*cases, more=[*answered, Answered(t=3.0, case=3, answer=answer)]))
     section = text.partition("## What the speed costs")[2].partition("\n## ")[0]
-    assert SHARED in " ".join(section.split())
+    assert INTRODUCTION in " ".join(section.split())
     assert "Too slow for the whole probe: 1 case (3 of 8 new tokens for 1 of 4 inputs)." in section
     header, _, *body = [line for line in section.splitlines() if line.startswith("|")]
     assert header.split("|")[-2].strip() == "Answer of"
