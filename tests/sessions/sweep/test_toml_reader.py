@@ -151,7 +151,7 @@ def test_the_file_names_a_sweep_that_has_no_name(tmp_path: Path) -> None:
             "axes.precision = 'fp61'",
             "axes.precision: 'fp61' is not recognized (did you mean 'fp16'?); allowed: fp32, tf32",
         ),
-        ("axes.device = 'gpu7'", "axes.device: 'gpu7' is not a device; allowed: cpu, cuda, cuda:N"),
+        ("axes.device = 'abacus'", "axes.device: 'abacus' is not a device; allowed: cpu, cuda, cuda:N"),
         ("axes.device = 'cuda:01'", "axes.device: 'cuda:01' is not a device"),
         ("axes.batch_size = '1..8*1'", "axes.batch_size: '1..8*1' never advances"),
         ("measure.warmup = -1", "measure.warmup: -1 is not a whole number from 0 to"),
