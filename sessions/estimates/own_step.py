@@ -21,7 +21,7 @@ def step_problem(file: str, function: str) -> str:
         status = path.stat()
         names = _names(path, status.st_size, status.st_mtime_ns)
     except FileNotFoundError:
-        return f"no file {file} in {Path.cwd()}" if not path.is_absolute() else f"no file {file}"
+        return f"no file {file}" + ("" if path.is_absolute() else f" in the working directory, {Path.cwd()}")
     except SyntaxError as error:
         return f"{file}:{error.lineno or 1}: {type(error).__name__}: {error.msg}"
     except OSError as error:

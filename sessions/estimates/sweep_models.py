@@ -3,7 +3,7 @@
 import os
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.sanitize import shell_word
+from benchtui.sessions.sanitize import quoted, shell_word
 from benchtui.sessions.state.file_names import is_model_name
 from benchtui.sessions.stored_models.hub_cache import has_token, snapshot, stored_folder
 from benchtui.sessions.stored_models.measurable import DEFAULT_TASK
@@ -24,7 +24,8 @@ def require_models(sweep: Sweep) -> None:
     The nodes of a cluster have files of their own.
     """
     if sweep.run.executor == "local" and (missing := missing_model(sweep)):
-        raise BenchtuiError(f"{kind_of_work(sweep)} {': '.join(missing)}")
+        name = quoted(missing[0]) if custom_task(sweep.task) else missing[0]
+        raise BenchtuiError(f"{kind_of_work(sweep)} {name}: {missing[1]}")
 
 
 def missing_model(sweep: Sweep) -> tuple[str, str] | None:

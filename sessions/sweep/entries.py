@@ -201,7 +201,7 @@ def _devices(problem: str, *exceptions: str) -> Check:
     def named(word: str, where: str) -> str:
         device = word.lower().replace("gpu", "cuda")
         if hint := DEVICE_HINTS.get(device.partition(":")[0]):
-            raise BenchtuiError(f"{where}: {quoted(word)} is not recognized ({hint}); allowed: {problem}")
+            raise BenchtuiError(f"{where}: {quoted(word)} is not a device; allowed: {problem} ({hint})")
         return check(DEVICE_ALIASES.get(device, device), where)
 
     return named

@@ -112,7 +112,7 @@ def test_a_step_that_cannot_be_loaded_is_refused_before_it_runs(
 ) -> None:
     if code is not None:
         (empty_cache / "mine.py").write_text(code)
-    with pytest.raises(BenchtuiError, match=f"^task mine.py:make_step: {reason}"):
+    with pytest.raises(BenchtuiError, match=f"^task 'mine.py:make_step': {reason}"):
         require_models(sweep("task=mine.py:make_step"))
 
 

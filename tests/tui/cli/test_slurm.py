@@ -174,6 +174,7 @@ def test_submit_without_sbatch_fails(folder: Path, monkeypatch: pytest.MonkeyPat
 def test_script_of_allowed_code_contains_trust(folder: Path, home: Path) -> None:
     """The node that runs it may have another data folder."""
     (folder / "own.toml").write_text('task = "own.py:make"\n[axes]\nbatch_size = [1, 2]\n')
+    (folder / "own.py").write_text("def make(case): ...\n")
     assert isinstance(run("own.toml").exception, PermissionNeededError)
     script = run("own.toml", "--trust").stdout
     assert f"run {folder}/own.toml --trust --output" in script and "--anyway --trust &" in script

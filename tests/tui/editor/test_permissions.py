@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from benchtui.sessions.permissions.needed import Consent, PermissionNeededError, needed_permissions
@@ -54,7 +55,7 @@ def test_opening_undoing_and_saving_are_no_typing(tmp_path: Path) -> None:
 
 
 async def test_code_of_a_file_is_asked_about_and_typed_code_is_not(
-    app_context: Any, opened: Any, story: Any, engine: Any
+    app_context: Any, opened: Any, story: Any, engine: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given: list[Consent] = []
 
@@ -68,6 +69,8 @@ async def test_code_of_a_file_is_asked_about_and_typed_code_is_not(
 
     file = app_context.folder / "s.toml"
     file.write_text(FILE)
+    monkeypatch.chdir(app_context.folder)
+    Path("step.py").write_text("def make(case): ...\n")
     async with opened(app_context=replace(app_context, start=start)) as seen:
         screen = seen.app.screen
         assert isinstance(screen, Editor)
