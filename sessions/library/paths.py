@@ -21,7 +21,8 @@ LATEST = "latest"
 
 DEMO = "demo"
 CPU_DEMO = "demo-cpu"
-"""Names of the sessions bundled with benchtui: a simulated GPU server, and a sweep measured on a CPU."""
+DEMOS = (DEMO, CPU_DEMO, "demo-runtimes")
+"""Names of the sessions bundled with benchtui: a simulated GPU server, and two sweeps measured on CPUs."""
 
 MOST_REMEMBERED_BYTES = 1_000_000
 """Maximum size of the file that lists sessions outside the library."""
@@ -40,13 +41,13 @@ def folder() -> Path:
 
 
 def demo_path(name: str = DEMO) -> Path:
-    """Return the path of a session bundled with benchtui: ``DEMO`` or ``CPU_DEMO``."""
+    """Return the path of a session bundled with benchtui, one of ``DEMOS``."""
     return Path(__file__).parent / "demo" / f"{name}.json"
 
 
 def demo_paths() -> tuple[Path, ...]:
     """Return the paths of all sessions bundled with benchtui."""
-    return tuple(map(demo_path, (DEMO, CPU_DEMO)))
+    return tuple(map(demo_path, DEMOS))
 
 
 def require_changeable(path: Path, purpose: str) -> None:
@@ -135,7 +136,7 @@ def resolve(source: str, *, whole: bool = False) -> Path:
     """
     if os.path.exists(source) or os.sep in source:
         return Path(source)
-    if source in (DEMO, CPU_DEMO):
+    if source in DEMOS:
         return demo_path(source)
     stored = entries()
     if source == LATEST:

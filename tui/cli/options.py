@@ -57,7 +57,7 @@ def complete_session(_context: click.Context, _parameter: click.Parameter, word:
     from benchtui.sessions.library import paths  # needed only for completion
 
     recorded = _safe(entry.path.stem for entry in paths.entries())
-    return _completions(word, (paths.LATEST, paths.DEMO, paths.CPU_DEMO, *recorded), "file")
+    return _completions(word, (paths.LATEST, *paths.DEMOS, *recorded), "file")
 
 
 def complete_entry(_context: click.Context, _parameter: click.Parameter, word: str) -> list[Any]:

@@ -5,15 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from benchtui.sessions.library.paths import CPU_DEMO, demo_path, demo_paths, resolve
+from benchtui.sessions.library.paths import CPU_DEMO, DEMOS, demo_path, demo_paths, resolve
 from benchtui.sessions.replay.timeline import ReplayCursor, Timeline
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
 
 
-def test_cpu_demo_is_found_by_name_and_small() -> None:
-    assert resolve(CPU_DEMO) == demo_path(CPU_DEMO)
-    assert demo_path(CPU_DEMO).stat().st_size < 400_000
+@pytest.mark.parametrize("name", DEMOS)
+def test_demo_is_found_by_name_and_small(name: str) -> None:
+    assert resolve(name) == demo_path(name)
+    assert demo_path(name).stat().st_size < 1_500_000
 
 
 def test_cpu_demo_is_complete_and_every_case_is_measured() -> None:
