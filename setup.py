@@ -20,7 +20,5 @@ def description() -> str:
 
 
 setup(  # which leaves this script out of the package, by its name
-    script_name="setup.py",
-    long_description=description(),
-    long_description_content_type="text/markdown",
+    script_name="setup.py", long_description=description(), long_description_content_type="text/markdown"
 )

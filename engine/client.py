@@ -160,12 +160,7 @@ class RemoteEngine(Engine):
 
 
 def start(
-    sweep: Sweep,
-    path: Path,
-    consent: Consent = NO_CONSENT,
-    *,
-    numbered: bool = False,
-    wait: bool = False,
+    sweep: Sweep, path: Path, consent: Consent = NO_CONSENT, *, numbered: bool = False, wait: bool = False
 ) -> Engine:
     """Start an engine that runs a sweep; return once its session file exists.
 

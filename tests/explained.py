@@ -1,14 +1,7 @@
 """Made profiles of a slow and a fast case, as the worker would record them."""
 
 from benchtui.sessions.events import Explained
-from benchtui.sessions.profiles import (
-    FamilyName,
-    FamilyTime,
-    GraphBreak,
-    KernelTime,
-    MemoryKinds,
-    StepProfile,
-)
+from benchtui.sessions.profiles import FamilyName, FamilyTime, GraphBreak, KernelTime, MemoryKinds, StepProfile
 
 SLOW: dict[FamilyName, float] = {
     "matmul": 11.2,

@@ -108,9 +108,7 @@ def applied_cuda_graphs(compiling: Compiling | None) -> bool | None:
 
 
 def _counts() -> Counts:
-    from torch._dynamo.utils import (
-        counters,  # takes a second to import; imported only in cases that need it
-    )
+    from torch._dynamo.utils import counters  # takes a second to import; imported only in cases that need it
 
     breaks = sum(counters["graph_break"].values())
     return Counts(

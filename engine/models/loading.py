@@ -21,11 +21,7 @@ from benchtui.sessions.stored_models.measurable import NO_TOKENIZER
 
 Loaded = TypeVar("Loaded")
 
-_SOURCES: dict[Source, str] = {
-    "hub": "the hub",
-    "folder": "the folder",
-    "bundled": "the bundled architectures",
-}
+_SOURCES: dict[Source, str] = {"hub": "the hub", "folder": "the folder", "bundled": "the bundled architectures"}
 
 BLOCK = (1 << 20) - 3
 """Length of the block that random weights repeat. It is prime, so that only matrices with more rows than this

@@ -13,21 +13,8 @@ from benchtui.engine.node.worker_processes import CaseProcess
 from benchtui.engine.telemetry.gpu.reader import GpuReader
 from benchtui.engine.telemetry.neighbors.processes import busiest, named, process_times
 from benchtui.sessions.events import Answered, CaseFinished, CasePrepared, Outcome
-from benchtui.sessions.payloads import (
-    GPU_ACTIVITY,
-    Energy,
-    Environment,
-    Gpu,
-    Host,
-    Memory,
-    Neighbor,
-)
-from benchtui.sessions.stats.disturbance import (
-    contention_marks,
-    disturbances,
-    gpu_sharers,
-    unwatched_marks,
-)
+from benchtui.sessions.payloads import GPU_ACTIVITY, Energy, Environment, Gpu, Host, Memory, Neighbor
+from benchtui.sessions.stats.disturbance import contention_marks, disturbances, gpu_sharers, unwatched_marks
 
 _PROCESSES_PERIOD_S = 1.0
 """Minimum interval between queries of the GPU's process list, because each query locks the driver."""

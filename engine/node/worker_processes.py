@@ -30,13 +30,7 @@ from benchtui.engine.job import (
 )
 from benchtui.engine.line_protocol import Lines
 from benchtui.engine.node import fork_server
-from benchtui.engine.process_tree import (
-    adopts_orphans,
-    is_running,
-    is_stopped,
-    kill_descendants,
-    kill_orphans,
-)
+from benchtui.engine.process_tree import adopts_orphans, is_running, is_stopped, kill_descendants, kill_orphans
 from benchtui.engine.worker.turns import Pipes
 from benchtui.sessions.analysis.roofline import PeakKey
 from benchtui.sessions.errors import BenchtuiError
@@ -457,9 +451,7 @@ def _do_nothing() -> None:
 
 def _run_worker(job: bytes, events: Connection, stderr: Connection, pipes: Pipes | None) -> None:
     os.dup2(stderr.fileno(), 2)  # before the imports, which may fail
-    from benchtui.engine.worker.main import (
-        main,  # torch is imported in the worker, never in the supervisor
-    )
+    from benchtui.engine.worker.main import main  # torch is imported in the worker, never in the supervisor
 
     main(job, events, stderr, pipes)
 

@@ -15,14 +15,7 @@ import numpy
 from benchtui.engine.devices.failure import failure_reason
 from benchtui.engine.job import AnsweredCase, Job
 from benchtui.engine.workloads.base import MOST_VALUES, Workload
-from benchtui.sessions.analysis.answers import (
-    Values,
-    can_share,
-    comparison,
-    is_acceptable,
-    numerics,
-    tolerance,
-)
+from benchtui.sessions.analysis.answers import Values, can_share, comparison, is_acceptable, numerics, tolerance
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Answered
 from benchtui.sessions.payloads import Answer, AnswerComparison, AnswerKind, AnswerVerdict

@@ -28,12 +28,7 @@ class Terminal:
         self._stream = pyte.ByteStream(self._screen)
         environment = os.environ | {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8"}
         self.process = pexpect.spawn(
-            command,
-            arguments,
-            cwd=folder,
-            dimensions=(rows, columns),
-            env=environment,
-            timeout=PATIENCE_S,
+            command, arguments, cwd=folder, dimensions=(rows, columns), env=environment, timeout=PATIENCE_S
         )
 
     def read(self) -> None:

@@ -53,11 +53,7 @@ def test_best_case_is_written_as_a_runnable_sweep(benchtui: Run, home: Path) -> 
     ran = benchtui("optimal", REPORT, "--toml", "best.toml")
     assert ran.returncode == 0, ran.stderr
     sweep = load_sweep(str(home / "best.toml"))
-    assert (sweep.axes.batch_size, sweep.axes.precision, sweep.axes.device) == (
-        (32,),
-        ("fp32",),
-        ("cuda:0",),
-    )
+    assert (sweep.axes.batch_size, sweep.axes.precision, sweep.axes.device) == ((32,), ("fp32",), ("cuda:0",))
     again = benchtui("optimal", REPORT, "--toml", "best.toml")
     assert (again.returncode, "already exists" in again.stderr) == (2, True)
     printed = benchtui("optimal", REPORT, "--toml", "-")

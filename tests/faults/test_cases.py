@@ -74,9 +74,7 @@ def ended() -> dict[str, tuple[Session, int, int]]:
 
 @pytest.fixture
 def case(
-    ended: dict[str, tuple[Session, int, int]],
-    start: Callable[[Sweep], Watched],
-    own: Callable[..., Sweep],
+    ended: dict[str, tuple[Session, int, int]], start: Callable[[Sweep], Watched], own: Callable[..., Sweep]
 ) -> Callable[[str], CaseState]:
     """A case by what it does."""
     if not ended:
@@ -162,9 +160,7 @@ def test_huge_text_is_cut_in_the_session_and_whole_in_the_log(
     assert 1_000_000 < ended["session"][2] < 1_100_000, "the log stays where the record points at it"
 
 
-def test_step_that_forks_and_returns_fails_with_that_reason(
-    case: Callable[[str], CaseState],
-) -> None:
+def test_step_that_forks_and_returns_fails_with_that_reason(case: Callable[[str], CaseState]) -> None:
     end = case("forks and comes back").finished
     assert end is not None
     assert (end.outcome, end.reason) == (

@@ -16,12 +16,7 @@ from watching import Watched, wait_gone
 
 from benchtui.engine.control import ResumeOptions
 from benchtui.engine.executor import Node
-from benchtui.engine.executors.cluster import (
-    ClusterExecutor,
-    report_s,
-    software_differences,
-    unique_names,
-)
+from benchtui.engine.executors.cluster import ClusterExecutor, report_s, software_differences, unique_names
 from benchtui.engine.executors.remote_node import RemoteNode
 from benchtui.engine.executors.stdio_relay import AgentProcess, PullTransport
 from benchtui.engine.process_tree import is_running

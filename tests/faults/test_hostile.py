@@ -182,15 +182,10 @@ EVERY_PAGE = (
 
 
 @pytest.mark.parametrize(
-    ("kind", "size"),
-    [("controls", (80, 24)), pytest.param("bytes", (120, 40), marks=pytest.mark.long)],
+    ("kind", "size"), [("controls", (80, 24)), pytest.param("bytes", (120, 40), marks=pytest.mark.long)]
 )
 async def test_screen_shows_hostile_names_as_text(
-    kind: str,
-    size: tuple[int, int],
-    home: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    session_of_controls: bytes,
+    kind: str, size: tuple[int, int], home: Path, monkeypatch: pytest.MonkeyPatch, session_of_controls: bytes
 ) -> None:
     world = hostile_names.build(home, hostile_names.NAMES[kind], session_of_controls)
     for name, folder in world.environment.items():

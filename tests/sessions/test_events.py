@@ -57,14 +57,7 @@ from benchtui.sessions.payloads import (
     Reported,
     StepCost,
 )
-from benchtui.sessions.profiles import (
-    FamilyTime,
-    GraphBreak,
-    KernelTime,
-    MemoryKinds,
-    Recompile,
-    StepProfile,
-)
+from benchtui.sessions.profiles import FamilyTime, GraphBreak, KernelTime, MemoryKinds, Recompile, StepProfile
 from benchtui.sessions.sweep import Axes, Baseline, Config, Measure, Sweep
 
 CONFIG = Config(device="cuda:0", precision="amp-fp16", batch_size=8, attention="sdpa", compile="default")

@@ -265,12 +265,7 @@ MOMENTS = (
         lambda s: s.begin(rounds=2, gpus=0, device="cpu").round(1, 11.0).start(0).wait(1.0).say("on"),
         ("bs 2", "base pending"),
     ),
-    Moment(
-        "rerun",
-        "is this the second time?",
-        lambda s: rerun(three(s, 10.0, 11.0, 12.0)),
-        ("3/4",),
-    ),
+    Moment("rerun", "is this the second time?", lambda s: rerun(three(s, 10.0, 11.0, 12.0)), ("3/4",)),
     Moment(
         "further rounds",
         "why does it measure on?",
@@ -284,11 +279,7 @@ MOMENTS = (
         ("1/3", "bs 2"),
     ),
     Moment(
-        "shared GPU",
-        "was the GPU mine alone?",
-        lambda s: shared(s).end(),
-        ("⚑ shared GPU", "marked"),
-        over,
+        "shared GPU", "was the GPU mine alone?", lambda s: shared(s).end(), ("⚑ shared GPU", "marked"), over
     ),
     Moment(
         "killed",

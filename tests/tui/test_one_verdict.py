@@ -24,12 +24,7 @@ from benchtui.sessions.advice.objectives import Objective
 from benchtui.sessions.advice.optimal import decide, works
 from benchtui.sessions.analysis.chart_series import LATENCY, SAMPLES
 from benchtui.sessions.compare.align import SessionComparison, compare_sessions, load_sessions
-from benchtui.sessions.events import (
-    CaseFinished,
-    Explained,
-    RoundFinished,
-    SessionStarted,
-)
+from benchtui.sessions.events import CaseFinished, Explained, RoundFinished, SessionStarted
 from benchtui.sessions.export import case_export as exported
 from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.journal.reader import read

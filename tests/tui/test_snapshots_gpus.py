@@ -60,12 +60,7 @@ def test_ascii_snapshot(story: Any, engine: Any, app_context: Any, clock: Any, s
 
 
 def test_snapshot_without_color(
-    story: Any,
-    engine: Any,
-    app_context: Any,
-    clock: Any,
-    snap_compare: Any,
-    monkeypatch: pytest.MonkeyPatch,
+    story: Any, engine: Any, app_context: Any, clock: Any, snap_compare: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     app = BenchtuiApp(app_context, running(story, 4), engine, clock=clock)

@@ -73,11 +73,7 @@ class CaseScreen(ViewScreen):
     )
 
     def __init__(
-        self,
-        feed: Feed,
-        index: int,
-        symbols: Symbols,
-        judge: Callable[[], CaseVerdicts | None] = lambda: None,
+        self, feed: Feed, index: int, symbols: Symbols, judge: Callable[[], CaseVerdicts | None] = lambda: None
     ) -> None:
         """Show a case; ``judge`` returns the verdicts of the screen below."""
         super().__init__(symbols)

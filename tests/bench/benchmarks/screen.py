@@ -28,14 +28,7 @@ import click
 import lag
 import psutil
 
-from benchtui.sessions.events import (
-    CaseFinished,
-    CasePrepared,
-    CaseStarted,
-    SessionStarted,
-    Steps,
-    Telemetry,
-)
+from benchtui.sessions.events import CaseFinished, CasePrepared, CaseStarted, SessionStarted, Steps, Telemetry
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Gpu, GpuReadings, Host, HostReadings, Model
 from benchtui.sessions.sweep import Axes, Measure, Sweep, cases

@@ -58,10 +58,7 @@ SETUPS: dict[str, tuple[str, str]] = {
     "logits mapped again": ("page faults", _sweep("lm-forward", "batch_size = 4")),
     "training mapped again": ("page faults", _sweep("lm-train", "sequence_length = 32")),
     "tensors mapped again": ("page faults", _own("parameters = {plant = ['fresh']}\nthreads = 2")),
-    "convolution mapped again": (
-        "page faults",
-        _own("parameters = {plant = ['convolution']}\nthreads = 2"),
-    ),
+    "convolution mapped again": ("page faults", _own("parameters = {plant = ['convolution']}\nthreads = 2")),
     "elementwise": ("unfused", _sweep("classify", "batch_size = 4", SMALL)),
     "eager attention": (
         "unfused attention",

@@ -306,11 +306,7 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
-        "--within",
-        type=float,
-        default=4.0,
-        metavar="S",
-        help="latest instant after start or first step",
+        "--within", type=float, default=4.0, metavar="S", help="latest instant after start or first step"
     )
     parser.add_argument("--cases", type=int, default=Shape().cases)
     parser.add_argument("--steps", type=int, default=Shape().steps, help="of a round")

@@ -109,10 +109,7 @@ def test_cudnn_may_run_out_of_memory_of_the_host() -> None:
 
 @pytest.mark.parametrize(
     ("free", "reason"),
-    [
-        (12_000_000, "out of memory on cuda:0: CUBLAS_STATUS_NOT_INITIALIZED, 12 MB free"),
-        (8_000_000_000, None),
-    ],
+    [(12_000_000, "out of memory on cuda:0: CUBLAS_STATUS_NOT_INITIALIZED, 12 MB free"), (8_000_000_000, None)],
 )
 def test_library_without_a_handle_is_out_of_memory_on_a_full_device(
     monkeypatch: pytest.MonkeyPatch, free: int, reason: str | None
@@ -301,10 +298,7 @@ def test_cpu_has_no_busy_time() -> None:
     ],
 )
 def test_gpu_without_a_known_uuid_says_why(
-    monkeypatch: pytest.MonkeyPatch,
-    properties: dict[str, str],
-    uuid: str | None,
-    absent: str | None,
+    monkeypatch: pytest.MonkeyPatch, properties: dict[str, str], uuid: str | None, absent: str | None
 ) -> None:
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     monkeypatch.setattr(torch.cuda, "set_device", lambda device: None)

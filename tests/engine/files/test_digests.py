@@ -102,11 +102,7 @@ def test_recorded_names_outside_the_folder_are_not_read(step: Sweep) -> None:
         ("random", None, {"config.json"}),
         ("pretrained", None, {"config.json", "weights"}),
         ("random", TEXTS, {"config.json", "tokenizer.json", "vocab.txt"}),
-        (
-            "random",
-            IMAGES,
-            {"config.json", "preprocessor_config.json"},
-        ),
+        ("random", IMAGES, {"config.json", "preprocessor_config.json"}),
     ],
 )
 def test_model_has_the_files_that_the_case_loaded(

@@ -60,8 +60,7 @@ def telemetry() -> TelemetryWindow:
         pcie_rx_mb_per_s=[None, None, 1.0, 2.0, 6.0],
     )
     host = HostReadings(
-        engine_cpu_percent=[90.0, 2.0, 2.0, 2.0, 2.0],
-        processor_mhz=[800.0, 3000.0, 3100.0, 3050.0, None],
+        engine_cpu_percent=[90.0, 2.0, 2.0, 2.0, 2.0], processor_mhz=[800.0, 3000.0, 3100.0, 3050.0, None]
     )
     readings.add(Telemetry(t=5.0, at_s=at_s, gpus=(gpu,), host=host))
     return readings
@@ -114,11 +113,7 @@ def test_gpu_case_ends_with_the_telemetry_of_its_measured_span() -> None:
     assert (seen.throttle, seen.temperature_c) == (("sw_thermal", "sw_power_cap"), 70.0)
     assert (seen.power_limit_w, seen.gpu_processes) == (700.0, 1)
     assert (seen.tensor_active_percent, seen.pcie_rx_mb_per_s, seen.compute_active_percent) == (50.0, 3.0, None)
-    assert ended.marks == (
-        "sample",
-        "throttled: sw_thermal",
-        "shared GPU with 1 other process",
-    )
+    assert ended.marks == ("sample", "throttled: sw_thermal", "shared GPU with 1 other process")
     assert ended.memory is not None and ended.memory.peak_device_mb == 900.0
     assert ended.energy is not None and ended.energy.source == "counter"
     assert ended.energy.energy_j == pytest.approx(400.0)

@@ -5,12 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from benchtui.engine.supervisor.session_writer import (
-    MAX_TEXT_BYTES,
-    SessionLog,
-    cut_long_texts,
-    mask_secrets,
-)
+from benchtui.engine.supervisor.session_writer import MAX_TEXT_BYTES, SessionLog, cut_long_texts, mask_secrets
 from benchtui.sessions.events import CaseFinished, CasePrepared, Message
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Model, StepCost

@@ -280,9 +280,7 @@ def test_paused_turns_wait_without_ever_being_due(taking_turns: Callable[..., St
     assert here.wait(0.5) and here.starts == 6
 
 
-def test_time_for_waits_grows_from_the_start_of_the_engine(
-    begin: Callable[..., Stage],
-) -> None:
+def test_time_for_waits_grows_from_the_start_of_the_engine(begin: Callable[..., Stage]) -> None:
     """A session that is resumed after an hour has no hour to wait."""
     here = begin()
     (scheduled,) = here.sweep.scheduler.queue.running

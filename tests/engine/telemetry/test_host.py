@@ -122,9 +122,7 @@ def test_failed_reading_keeps_the_others(monkeypatch: pytest.MonkeyPatch, refusa
     assert sample.memory_used_mb is None and sample.cpu_percent is not None
 
 
-def test_worker_readings_are_summed_with_separate_baselines(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_worker_readings_are_summed_with_separate_baselines(monkeypatch: pytest.MonkeyPatch) -> None:
     busy_s = {1: 10.0, 2: 50.0, 3: 0.0}
     monkeypatch.setattr(host, "_process", lambda pid: (busy_s[pid], 100.0) if pid in busy_s else None)
     reader = HostReader()

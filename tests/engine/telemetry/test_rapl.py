@@ -66,14 +66,7 @@ def test_readable_packages_are_present(tmp_path: Path) -> None:
     assert Rapl(tmp_path).sample().package_j == 0.0
 
 
-@pytest.mark.parametrize(
-    "folders",
-    [
-        {},
-        {"intel-rapl-mmio:0": "package-0"},
-        {"intel-rapl:0": "psys"},
-    ],
-)
+@pytest.mark.parametrize("folders", [{}, {"intel-rapl-mmio:0": "package-0"}, {"intel-rapl:0": "psys"}])
 def test_counters_that_are_not_of_packages_are_absent(tmp_path: Path, folders: dict[str, str]) -> None:
     (tmp_path / "intel-rapl").mkdir()
     for folder, name in folders.items():

@@ -154,9 +154,7 @@ class HangingGpu:
         return ()
 
 
-def test_hanging_driver_does_not_block_stop_or_emit_later(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_hanging_driver_does_not_block_stop_or_emit_later(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sampler_module, "_STOP_S", 0.01)
     emitted: SimpleQueue[Telemetry] = SimpleQueue()
     gpu = HangingGpu()

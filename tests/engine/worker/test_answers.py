@@ -42,10 +42,7 @@ def ask(tmp_path: Path) -> Callable[..., Answered | None]:
         names = ("batch_size", "precision", "sequence_length", "tokenizer_threads", "threads")
         job = Job(
             case=case,
-            config=Config(
-                device="cpu",
-                **{name: options.pop(name) for name in names if name in options},
-            ),
+            config=Config(device="cpu", **{name: options.pop(name) for name in names if name in options}),
             sweep=Sweep(
                 name="s", model="m", measure=Measure(baseline=named), task=options.pop("task", "classify")
             ),

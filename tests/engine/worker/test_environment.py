@@ -13,12 +13,7 @@ import pytest
 from benchtui.engine.telemetry.cgroup import QuotaUse
 from benchtui.engine.telemetry.processor_clock import ThrottleCounts
 from benchtui.engine.telemetry.processors import busy_s
-from benchtui.engine.worker.environment import (
-    EnvironmentProbe,
-    huge_page_mode,
-    huge_pages_mb,
-    missing_preloads,
-)
+from benchtui.engine.worker.environment import EnvironmentProbe, huge_page_mode, huge_pages_mb, missing_preloads
 
 BUSY_S = 0.3
 WORK = f"""

@@ -38,13 +38,7 @@ class Device:
 
 
 @pytest.mark.parametrize(
-    ("flops_per_ms", "size"),
-    [
-        (2e8, LARGE["cpu"]),
-        (2e10, 2 * LARGE["cpu"]),
-        (1e3, 256),
-        (1e18, LARGEST),
-    ],
+    ("flops_per_ms", "size"), [(2e8, LARGE["cpu"]), (2e10, 2 * LARGE["cpu"]), (1e3, 256), (1e18, LARGEST)]
 )
 def test_matrix_product_is_large_enough_for_the_device(
     monkeypatch: pytest.MonkeyPatch, flops_per_ms: float, size: int

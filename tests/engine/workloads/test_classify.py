@@ -166,9 +166,7 @@ def test_attention_is_read_back(tiny_sweep: Callable[..., Sweep], attention: str
     assert workload.marks == ("random weights", "sample text")
 
 
-def test_unsupported_sequence_length_is_skipped_with_a_reason(
-    tiny_sweep: Callable[..., Sweep],
-) -> None:
+def test_unsupported_sequence_length_is_skipped_with_a_reason(tiny_sweep: Callable[..., Sweep]) -> None:
     with pytest.raises(CaseSkippedError, match=r"sequence_length 513: .* supports at most 512"):
         make(tiny_sweep("sequence_length=513"))
 

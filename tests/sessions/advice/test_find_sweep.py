@@ -2,13 +2,7 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions.advice.find_sweep import (
-    LEAST_STEPS,
-    DeviceSupport,
-    FindRequest,
-    find_sweep,
-    parse_vary,
-)
+from benchtui.sessions.advice.find_sweep import LEAST_STEPS, DeviceSupport, FindRequest, find_sweep, parse_vary
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.stats.quantiles import LEAST_FOR_P99
 from benchtui.sessions.sweep import Find, cases

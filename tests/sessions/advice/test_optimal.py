@@ -6,15 +6,7 @@ from msgspec import structs
 
 from benchtui.sessions.advice.constraints import VERDICTS, Constraints
 from benchtui.sessions.advice.objectives import NEEDS, Need, Objective, cost_metrics, job_ms
-from benchtui.sessions.advice.optimal import (
-    Decision,
-    Rival,
-    ahead_by,
-    decide,
-    front,
-    single_case_sweep,
-    works,
-)
+from benchtui.sessions.advice.optimal import Decision, Rival, ahead_by, decide, front, single_case_sweep, works
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import Energy, Memory, Model, Reported
 from benchtui.sessions.state.session import Session
@@ -49,14 +41,7 @@ def test_each_need_has_its_own_best_case(bench: Any) -> None:
         bench.case(4, 24.0, end={**rss(110.0), "energy": Energy(energy_j=180.0)}),
     )
     sizes = {need: decide(session, Objective(need)).best.config.batch_size for need in NEEDS}
-    assert sizes == {
-        "throughput": 8,
-        "latency": 1,
-        "memory": 4,
-        "energy": 4,
-        "steadiness": 8,
-        "balanced": 4,
-    }
+    assert sizes == {"throughput": 8, "latency": 1, "memory": 4, "energy": 4, "steadiness": 8, "balanced": 4}
 
 
 @pytest.mark.parametrize("need", NEEDS)

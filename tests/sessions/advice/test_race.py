@@ -7,14 +7,7 @@ from benchtui.sessions.advice.conclusion import conclude, questions_of
 from benchtui.sessions.advice.deciding_sweep import deciding_sweep
 from benchtui.sessions.advice.open_questions import OUT_OF_BUDGET, open_questions
 from benchtui.sessions.advice.race import cost, plan_rounds
-from benchtui.sessions.events import (
-    Answered,
-    CaseFinished,
-    CaseStarted,
-    RoundFinished,
-    SessionStarted,
-    Steps,
-)
+from benchtui.sessions.events import Answered, CaseFinished, CaseStarted, RoundFinished, SessionStarted, Steps
 from benchtui.sessions.payloads import AnswerComparison, Host, ProcessSpread
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Axes, Config, Find, Run, Sweep

@@ -2,13 +2,7 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions.analysis.chart_series import (
-    LATENCY,
-    SAMPLES,
-    Value,
-    available_metrics,
-    chart,
-)
+from benchtui.sessions.analysis.chart_series import LATENCY, SAMPLES, Value, available_metrics, chart
 from benchtui.sessions.payloads import Reported
 from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.stats.results import measured

@@ -20,11 +20,7 @@ def cases_of(bench: Any) -> Any:
 
 def test_options_with_several_values_are_axes_with_sizes_first(bench: Any) -> None:
     pairs = axis_pairs(case.config for case in cases_of(bench))
-    assert pairs == (
-        BY_SIZE_AND_LENGTH,
-        ("batch_size", "precision"),
-        ("sequence_length", "precision"),
-    )
+    assert pairs == (BY_SIZE_AND_LENGTH, ("batch_size", "precision"), ("sequence_length", "precision"))
 
 
 def test_one_varying_option_and_imported_labels_give_no_heatmap() -> None:

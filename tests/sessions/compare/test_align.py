@@ -98,10 +98,7 @@ def test_only_options_constant_within_each_session_are_ignored(bench: Any) -> No
     found = against(
         bench,
         (bench.case(8, 450.0, device="cpu"),),
-        (
-            bench.case(8, 16.0, device="cuda:0"),
-            bench.case(8, 8.0, device="cuda:0", precision="fp16"),
-        ),
+        (bench.case(8, 16.0, device="cuda:0"), bench.case(8, 8.0, device="cuda:0", precision="fp16")),
     )
     assert found.ignored == ("device",)
     assert verdicts(found) == ["FASTER", None]
@@ -131,11 +128,7 @@ def test_newest_successful_run_of_a_rerun_case_counts(bench: Any) -> None:
 
 
 def test_cases_of_other_step_sizes_are_compared_per_sample(bench: Any) -> None:
-    found = against(
-        bench,
-        (bench.steady(1, 10.0),),
-        (bench.steady(1, 40.0, prepared={"samples_per_step": 4}),),
-    )
+    found = against(bench, (bench.steady(1, 10.0),), (bench.steady(1, 40.0, prepared={"samples_per_step": 4}),))
     assert verdicts(found) == ["SAME"]
     assert found.rows[0].pair is not None
     assert found.rows[0].pair.latency is not None

@@ -6,13 +6,7 @@ import pytest
 
 from benchtui.sessions.estimates import history, memory
 from benchtui.sessions.estimates.history import HistoryEstimator, load_history
-from benchtui.sessions.events import (
-    CaseFinished,
-    CasePrepared,
-    CaseStarted,
-    SessionStarted,
-    Steps,
-)
+from benchtui.sessions.events import CaseFinished, CasePrepared, CaseStarted, SessionStarted, Steps
 from benchtui.sessions.journal.session_file import SessionFile
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Host, Memory, Model
@@ -156,12 +150,7 @@ def test_custom_step_without_history_has_no_prediction() -> None:
 
 
 @pytest.mark.parametrize(
-    "other",
-    [
-        {"host": "elsewhere"},
-        {"swept": sweep(model="other")},
-        {"swept": sweep(task="lm-forward")},
-    ],
+    "other", [{"host": "elsewhere"}, {"swept": sweep(model="other")}, {"swept": sweep(task="lm-forward")}]
 )
 def test_other_machines_models_and_tasks_are_ignored(library: Library, other: dict[str, Any]) -> None:
     library.add(config(), **other)

@@ -52,12 +52,7 @@ def test_statistics_besides_the_mean_are_kept(imported: Any, runner_file: Path) 
         reported.latency_p90_ms,
         reported.latency_p95_ms,
         reported.latency_p99_ms,
-    ) == (
-        15.5404,
-        15.7115,
-        15.8671,
-        16.1782,
-    )
+    ) == (15.5404, 15.7115, 15.8671, 16.1782)
     assert reported.latency_std_ms == pytest.approx(0.1556 * (20 / 19) ** 0.5)
     assert (reported.mean_power_w, reported.energy_j) == (216.24, 33.6383)
 

@@ -99,9 +99,7 @@ def test_configuration_without_a_generation_failed(imported: Any) -> None:
 
 @pytest.mark.parametrize(
     ("content", "expected"),
-    [
-        ({"5ae0": {"metadata": {}, "config": CONFIG}}, "looks like benchmark-v2, but lacks measurements"),
-    ],
+    [({"5ae0": {"metadata": {}, "config": CONFIG}}, "looks like benchmark-v2, but lacks measurements")],
 )
 def test_malformed_file_is_reported_with_its_place(imported: Any, content: object, expected: str) -> None:
     with pytest.raises(BenchtuiError) as caught:

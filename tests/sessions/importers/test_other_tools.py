@@ -248,18 +248,12 @@ BROKEN = [
         {"benchmarks": [{"name": "a", "stats": {"mean": "slow"}}]},
         "benchmarks[0]: stats.mean 'slow' isn't a number",
     ),
-    (
-        [{"number_per_run": 0, "raw_times": [1], "task_spec": {"stmt": "x"}}],
-        "no row has a step time or a rate",
-    ),
+    ([{"number_per_run": 0, "raw_times": [1], "task_spec": {"stmt": "x"}}], "no row has a step time or a rate"),
     ({"forward": {"latency": None}}, "looks like optimum-benchmark, but lacks forward.memory"),
     ({"results": [{"command": "a", "mean": "slow"}]}, "results[0]: mean 'slow' isn't a number"),
     ([TEST | {"avg_ns": 0, "avg_ts": 0, "samples_ns": []}], "all latencies are 0"),
     ([{"event": "session_started"}], "already a benchtui session"),
-    (
-        {"device": "cpu", "batch_size": 1, "latency_ms_mean": 0},
-        "all latencies are 0: its measurements failed",
-    ),
+    ({"device": "cpu", "batch_size": 1, "latency_ms_mean": 0}, "all latencies are 0: its measurements failed"),
     (
         {"forward": {"latency": {"unit": "ms", "values": [1.0]}, "memory": None}},
         "no measurement: its forward.latency.unit is ms, not s",

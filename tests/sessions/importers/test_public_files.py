@@ -133,20 +133,13 @@ FILES: dict[str, tuple[str, dict[str, Reading]]] = {
     "exp-kernels.csv": ("table", {LATENCY: in_csv("time_ms")}),
     "failing-load.json": (
         "table",
-        {
-            LATENCY: in_json("total_time", 1000),
-            RATE: in_json("throughput"),
-            REQUEST: in_json("latency.p50"),
-        },
+        {LATENCY: in_json("total_time", 1000), RATE: in_json("throughput"), REQUEST: in_json("latency.p50")},
     ),
     "faster-whisper-gpu.md": ("table", {DEVICE: in_bars(4), RSS: in_bars(5)}),
     "faster-whisper.md": ("table", {LATENCY: minutes, RSS: in_bars(4)}),
     "gateway.json": (
         "table",
-        {
-            REQUEST: of_gateway("latency_ms.p50"),
-            RATE: of_gateway("throughput_requests_per_second"),
-        },
+        {REQUEST: of_gateway("latency_ms.p50"), RATE: of_gateway("throughput_requests_per_second")},
     ),
     "hyperfine.json": (
         "hyperfine",
@@ -164,13 +157,7 @@ FILES: dict[str, tuple[str, dict[str, Reading]]] = {
     "llama-mistral.csv": ("table", {LATENCY: in_csv("latency_sec", 1000)}),
     "llm-rs2.md": ("table", {TOKENS: in_bars(7)}),
     "llm-status.csv": ("table", {LATENCY: in_csv("Latency (s)", 1000)}),
-    "locust-stats.csv": (
-        "locust",
-        {
-            RATE: in_csv("Requests/s"),
-            REQUEST: in_csv("Median Response Time"),
-        },
-    ),
+    "locust-stats.csv": ("locust", {RATE: in_csv("Requests/s"), REQUEST: in_csv("Median Response Time")}),
     "mlperf_log_summary.txt": (
         "mlperf",
         {RATE: after("Samples per second"), REQUEST: after("50.00 percentile latency (ns)", 1e-6)},
@@ -182,19 +169,10 @@ FILES: dict[str, tuple[str, dict[str, Reading]]] = {
             DEVICE: lambda text: [3420, 3580, 4180, 2510, 10_430, None],
         },
     ),
-    "ollama-suite.csv": (
-        "table",
-        {
-            LATENCY: in_csv("Total Time (s)", 1000),
-            TOKENS: in_csv("Tokens/sec"),
-        },
-    ),
+    "ollama-suite.csv": ("table", {LATENCY: in_csv("Total Time (s)", 1000), TOKENS: in_csv("Tokens/sec")}),
     "optimum-mteb.csv": (
         "table",
-        {
-            LATENCY: in_csv("Forward Latency (s)", 1000),
-            RATE: in_csv("Forward Throughput (samples/s)"),
-        },
+        {LATENCY: in_csv("Forward Latency (s)", 1000), RATE: in_csv("Forward Throughput (samples/s)")},
     ),
     "optimum-report.json": (
         "optimum-benchmark",
@@ -209,10 +187,7 @@ FILES: dict[str, tuple[str, dict[str, Reading]]] = {
     "packrat.csv": ("table", {LATENCY: in_csv("latency(avg)")}),
     "perf-analyzer.csv": (
         "perf-analyzer",
-        {
-            RATE: in_csv("Inferences/Second"),
-            REQUEST: in_csv("p50 latency", 1e-3),
-        },
+        {RATE: in_csv("Inferences/Second"), REQUEST: in_csv("p50 latency", 1e-3)},
     ),
     "precisions.csv": (
         "table",
@@ -242,10 +217,7 @@ FILES: dict[str, tuple[str, dict[str, Reading]]] = {
         },
     ),
     "torchserve.csv": ("table", {LATENCY: in_csv("mean_predict_latency"), RATE: in_csv("throughput")}),
-    "timm-infer.csv": (
-        "timm",
-        {LATENCY: in_csv("infer_step_time"), RATE: in_csv("infer_samples_per_sec")},
-    ),
+    "timm-infer.csv": ("timm", {LATENCY: in_csv("infer_step_time"), RATE: in_csv("infer_samples_per_sec")}),
 }
 """By file: tool, and how to read the figures of all cases independently."""
 MAPS = {

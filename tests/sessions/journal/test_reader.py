@@ -10,12 +10,7 @@ import msgspec
 import pytest
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import (
-    AnyEvent,
-    Message,
-    SessionFinished,
-    SessionStarted,
-)
+from benchtui.sessions.events import AnyEvent, Message, SessionFinished, SessionStarted
 from benchtui.sessions.journal import reader
 from benchtui.sessions.journal.reader import Tail, Unknown, read
 from benchtui.sessions.journal.writer import Journal
@@ -117,10 +112,7 @@ def test_newer_schema_is_rejected_naming_both_versions(
         (b'{"event":"steps","t":1.0,"case":-1,"phase":"measure","wall_ms":[]},', r"invalid steps .*\$\.case"),
         (b'{"event":"message","t":NaN,"level":"info","text":"x"},', "not a session event"),
         (b'{"event":"message","t":1e999,"level":"info","text":"x"},', "not a session event"),
-        (
-            b'{"event":"message","t":1.0,"level":"info","text":"\xff"},',
-            "not a session event|invalid message",
-        ),
+        (b'{"event":"message","t":1.0,"level":"info","text":"\xff"},', "not a session event|invalid message"),
         (b'{"event":7,"t":1.0},', "not a session event"),
         (b'{"event":"new","t":-1.0},', "not a session event"),
         (b"[[1]],", "not a session event"),

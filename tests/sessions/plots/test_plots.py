@@ -195,10 +195,7 @@ def test_out_of_memory_sizes_are_marked_in_their_series(bench: Any) -> None:
     found = curves.lines(known, lambda result: curves.Point(result.config.batch_size, 1.0))
     assert [
         (line.label, [point.batch_size for point in line.points], line.out_of_memory) for line in found
-    ] == [
-        ("cpu fp32", [1], (64,)),
-        ("cpu bf16", [], (2,)),
-    ]
+    ] == [("cpu fp32", [1], (64,)), ("cpu bf16", [], (2,))]
 
 
 def test_speedups_are_sorted_without_the_baseline(bench: Any) -> None:

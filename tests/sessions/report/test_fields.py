@@ -373,8 +373,7 @@ def test_compared_answers_follow_from_the_results(bench: Any, figures: dict[str,
 
 
 @pytest.mark.parametrize(
-    ("words", "others"),
-    [("0.0004", "0.0005"), ("98.0", "97.0"), ("40.8", "40.9"), ("CLOSE ", "OTHER ")],
+    ("words", "others"), [("0.0004", "0.0005"), ("98.0", "97.0"), ("40.8", "40.9"), ("CLOSE ", "OTHER ")]
 )
 def test_checker_notices_a_changed_answer(bench: Any, words: str, others: str) -> None:
     session = answering(bench, **ANSWERS[0])

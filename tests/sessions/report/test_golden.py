@@ -221,11 +221,7 @@ def serving(bench: Any) -> Session:
             precision=precision,
             parts={"serve": [ms] * 30},
             prepared={"task": "serve-batch", "new_tokens": 16},
-            columns={
-                "tokens": [size * 100] * 30,
-                "padded_tokens": [size * 100] * 30,
-                "requests": [times] * 30,
-            },
+            columns={"tokens": [size * 100] * 30, "padded_tokens": [size * 100] * 30, "requests": [times] * 30},
             effective=bench.effective(weights_dtype=DTYPES[precision], output_dtype=DTYPES[precision]),
             end={"memory": Memory(peak_rss_mb=800.0 + size, kv_cache_mb=1.5 * size)},
         )

@@ -555,11 +555,7 @@ ROWS: dict[str, tuple[Field | Command, ...]] = {
         Command(("compare", "quick-cpu", "quick-cpu"), "can't be compared with itself"),
     ),
     '"batch size matters more than hardware"': (
-        texts(
-            "demo",
-            "What each option brings",
-            "Precision matters most for throughput",
-        ),
+        texts("demo", "What each option brings", "Precision matters most for throughput"),
     ),
     "setup, metrics, observations": (
         texts(COMPREHENSIVE, "Model, system and method", "Text: sample", "GPUs: 1 x Tesla P100-PCIE-16GB"),

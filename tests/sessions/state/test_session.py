@@ -349,11 +349,7 @@ def test_case_waits_between_rounds_and_a_repeated_round_counts_once(bench: Any) 
         )
 
     session.apply_all(
-        [
-            CaseStarted(t=1.0, case=0, config=config),
-            steps(0, [1.0, 2.0]),
-            RoundFinished(t=2.0, case=0, round=0),
-        ]
+        [CaseStarted(t=1.0, case=0, config=config), steps(0, [1.0, 2.0]), RoundFinished(t=2.0, case=0, round=0)]
     )
     case = session.cases[0]
     assert (case.state, session.current) == ("queued", None)

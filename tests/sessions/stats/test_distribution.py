@@ -3,12 +3,7 @@ from statistics import median
 
 import pytest
 
-from benchtui.sessions.stats.distribution import (
-    LEAST_DEVIATION,
-    OUTLIER_THRESHOLD,
-    inlier_range,
-    outliers,
-)
+from benchtui.sessions.stats.distribution import LEAST_DEVIATION, OUTLIER_THRESHOLD, inlier_range, outliers
 from benchtui.sessions.stats.quantiles import LEAST_FOR_OUTLIERS
 
 

@@ -270,11 +270,7 @@ def slowest(environment: Environment, **options: Any) -> Slowdown:
     return estimate_slowdown(case(environment, **options), throughout=False)
 
 
-OTHERS, SHARED, STILL = (
-    "other processes were running",
-    "another process used the GPU",
-    "the machine stalled",
-)
+OTHERS, SHARED, STILL = ("other processes were running", "another process used the GPU", "the machine stalled")
 THROTTLED, BELOW = "the GPU was throttled", "the GPU ran below its default clock"
 
 

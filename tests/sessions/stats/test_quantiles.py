@@ -3,11 +3,7 @@ from math import inf, pi, tan
 import numpy as np
 import pytest
 
-from benchtui.sessions.stats.quantiles import (
-    per_second,
-    percentile,
-    student_t_quantile,
-)
+from benchtui.sessions.stats.quantiles import per_second, percentile, student_t_quantile
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 20, 101])
@@ -90,8 +86,7 @@ def test_the_middle_is_zero_and_so_is_the_step_to_the_normal_distribution() -> N
 
 
 @pytest.mark.parametrize(
-    ("between", "at_975", "at_995"),
-    [(1.5, 6.1730, 18.4401), (2.5, 3.5910, 7.2214), (2.9, 3.2523, 6.0576)],
+    ("between", "at_975", "at_995"), [(1.5, 6.1730, 18.4401), (2.5, 3.5910, 7.2214), (2.9, 3.2523, 6.0576)]
 )
 def test_below_three_fractions_lie_between_the_whole_degrees(
     between: float, at_975: float, at_995: float

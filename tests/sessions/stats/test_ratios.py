@@ -855,11 +855,7 @@ def test_a_pair_without_times_has_no_word(bench: Any) -> None:
 def with_energy(bench: Any, *joules: Sequence[float], ms: float = 10.0) -> tuple[Any, ...]:
     """Cases by the energy of each of their rounds, of six steps each."""
     made = [
-        bench.case(
-            1 + place,
-            rounds=[[ms] * 6] * len(each),
-            end={"energy": Energy(energy_j=sum(each))},
-        )
+        bench.case(1 + place, rounds=[[ms] * 6] * len(each), end={"energy": Energy(energy_j=sum(each))})
         for place, each in enumerate(joules)
     ]
     more = [
@@ -1268,9 +1264,7 @@ def test_too_few_steps_suffice_if_each_of_one_case_is_longer_than_all_of_the_oth
     assert latency(slow, four).doubt is Doubt.NO_INTERVAL, "2 of 126 equal pairs would look like that"
 
 
-def test_separate_steps_of_several_rounds_share_the_spread_of_processes(
-    bench: Any,
-) -> None:
+def test_separate_steps_of_several_rounds_share_the_spread_of_processes(bench: Any) -> None:
     slow, fast, longer, overlapping = bench.results(
         bench.case(1, rounds=[[0.20, 0.21, 0.22], [0.23, 0.24, 0.25]]),
         bench.case(2, rounds=[[0.10, 0.11, 0.12], [0.13, 0.14, 0.15]]),

@@ -409,10 +409,7 @@ def test_an_override_replaces_what_the_file_says_and_the_last_one_holds() -> Non
     ("override", "message"),
     [
         ("batch_size", "--set batch_size: write key=value, such as"),
-        (
-            "batch_sise=1",
-            "--set batch_sise=1: no entry 'batch_sise' (did you mean 'batch_size'?)",
-        ),
+        ("batch_sise=1", "--set batch_sise=1: no entry 'batch_sise' (did you mean 'batch_size'?)"),
         ("=1", "--set =1: no entry ''"),
         ("model.x=1", "--set model.x=1: model is not a table"),
         ("axes.batch_sise=1", "my.toml: axes.batch_sise: unknown entry (did you mean 'batch_size'?)"),
@@ -638,10 +635,7 @@ def test_the_batch_size_may_be_looked_for(written: str) -> None:
             'batch_size = "auto,4"',
             "axes.batch_size: 'auto,4': 'auto' searches for the batch size and must be the only value",
         ),
-        (
-            'batch_size = [4, "auto"]',
-            "'auto' searches for the batch size and must be the only value",
-        ),
+        ('batch_size = [4, "auto"]', "'auto' searches for the batch size and must be the only value"),
         ('batch_size = "automatic"', "axes.batch_size: 'automatic' is not a whole number"),
         ('sequence_length = "auto"', "axes.sequence_length: 'auto' is not a whole number"),
         ('device = "cuda:**"', "allowed: cpu, cuda, cuda:N, cuda:\\* for all GPUs"),

@@ -9,13 +9,7 @@ from benchtui.sessions.advice.constraints import Constraints
 from benchtui.sessions.advice.objectives import Objective
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Axes, Baseline, Config, Measure, Sweep
-from benchtui.sessions.text.conclusion import (
-    about_time,
-    facts,
-    headline,
-    nothing_measured,
-    open_text,
-)
+from benchtui.sessions.text.conclusion import about_time, facts, headline, nothing_measured, open_text
 
 
 def name(config: Config) -> str:

@@ -113,14 +113,7 @@ def described(name: str) -> str:
 def test_help_is_short_and_names_everything_public() -> None:
     text = described("benchtui")
     assert len(text.splitlines()) < 140
-    for entry in (
-        "run(",
-        "load(session",
-        "compare(base",
-        "class Session",
-        "class Comparison",
-        "steps(self)",
-    ):
+    for entry in ("run(", "load(session", "compare(base", "class Session", "class Comparison", "steps(self)"):
         assert entry in text
     public = {name for name in vars(benchtui) if name[0].isupper()}
     assert public == {"BenchtuiError", "Case", "Comparison", "Session"}

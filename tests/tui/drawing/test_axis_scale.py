@@ -2,14 +2,7 @@ from itertools import pairwise
 
 import pytest
 
-from benchtui.tui.drawing.axis_scale import (
-    from_zero,
-    labels,
-    linear,
-    logarithmic,
-    time_interval,
-    time_text,
-)
+from benchtui.tui.drawing.axis_scale import from_zero, labels, linear, logarithmic, time_interval, time_text
 
 
 @pytest.mark.parametrize(("least", "most", "count"), [(0, 13.7, 5), (0, 9.9e8, 7), (0, 0.0123, 3), (0, 0, 4)])

@@ -1,10 +1,5 @@
 from benchtui.themes.symbols import ASCII, UNICODE, Symbols
-from benchtui.tui.drawing.heat_grid import (
-    HeatCell,
-    HeatGrid,
-    Heatmap,
-    heatmap_lines,
-)
+from benchtui.tui.drawing.heat_grid import HeatCell, HeatGrid, Heatmap, heatmap_lines
 from benchtui.tui.drawing.styled_text import width_of
 
 SIZES = tuple(2**power for power in range(12))

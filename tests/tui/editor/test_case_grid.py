@@ -2,13 +2,7 @@ from benchtui.sessions.estimates.history import HistoryEstimator
 from benchtui.sessions.sweep import Axes, Config, Exclusion, Measure, Run, Sweep, exclusion_matcher
 from benchtui.themes.symbols import ASCII, UNICODE
 from benchtui.tui.cli.text.plan import plan_lines, planned
-from benchtui.tui.editor.case_grid import (
-    CaseGrid,
-    Totals,
-    basis_text,
-    further_s,
-    totals_text,
-)
+from benchtui.tui.editor.case_grid import CaseGrid, Totals, basis_text, further_s, totals_text
 from benchtui.tui.editor.grid_pane import MatrixView, matrix_lines
 
 AXES = Axes(device=("cpu", "cuda:0"), precision=("fp32", "tf32"), batch_size=(1, 2, 4))

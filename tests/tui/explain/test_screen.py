@@ -11,13 +11,7 @@ from benchtui.engine import client
 from benchtui.engine.control import ExplainMessage
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseAdded, CaseFinished
-from benchtui.sessions.permissions.needed import (
-    NO_CONSENT,
-    Consent,
-    Permission,
-    PermissionNeededError,
-    keys,
-)
+from benchtui.sessions.permissions.needed import NO_CONSENT, Consent, Permission, PermissionNeededError, keys
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.sweep.plan import included_configs

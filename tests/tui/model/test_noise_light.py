@@ -24,12 +24,7 @@ def session_with(story: Any, used: float, worker: float, cpu_count: int = 4) -> 
 
 @pytest.mark.parametrize(
     ("used", "worker", "cpus", "words"),
-    [
-        (210.0, 200.0, 4, QUIET),
-        (250.0, 200.0, 4, NOISY),
-        (250.0, 200.0, 64, QUIET),
-        (50.0, 0.0, 4, NOISY),
-    ],
+    [(210.0, 200.0, 4, QUIET), (250.0, 200.0, 4, NOISY), (250.0, 200.0, 64, QUIET), (50.0, 0.0, 4, NOISY)],
 )
 def test_light_shows_the_use_of_processors_by_others(
     story: Any, used: float, worker: float, cpus: int, words: tuple[str, ...]

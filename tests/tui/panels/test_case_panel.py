@@ -3,14 +3,7 @@ import pytest
 from benchtui.sessions.estimates.eta import StepsLeft
 from benchtui.themes.symbols import UNICODE
 from benchtui.tui.drawing.styled_text import Line
-from benchtui.tui.panels.case_panel import (
-    Current,
-    PanelMetrics,
-    Part,
-    current_lines,
-    needs_words,
-    part_lines,
-)
+from benchtui.tui.panels.case_panel import Current, PanelMetrics, Part, current_lines, needs_words, part_lines
 
 PARTS = (
     Part("tokenize", 0.93, 0.033),

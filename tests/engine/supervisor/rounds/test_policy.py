@@ -38,10 +38,7 @@ def test_last_round_combines_all_rounds() -> None:
     assert isinstance(last, CaseFinished)
     assert last.memory == Memory(peak_rss_mb=500.0)
     assert last.energy == Energy(energy_j=30.0, mean_power_w=5.0, source="counter")
-    assert (last.marks, last.stop) == (
-        ("random weights", "throttled: sw_thermal, in 1 of 3 rounds"),
-        "stop 2",
-    )
+    assert (last.marks, last.stop) == (("random weights", "throttled: sw_thermal, in 1 of 3 rounds"), "stop 2")
 
 
 def test_throttled_case_is_retried_with_growing_pauses_up_to_a_limit() -> None:

@@ -8,12 +8,7 @@ import pytest
 from benchtui.engine.telemetry.gpu.gpm import METRICS
 from benchtui.engine.telemetry.gpu.reader import GpuSample
 from benchtui.sessions.export.case_schema import CaseRow
-from benchtui.sessions.payloads import (
-    FILE_NAMES,
-    GPU_ACTIVITY,
-    Environment,
-    GpuReadings,
-)
+from benchtui.sessions.payloads import FILE_NAMES, GPU_ACTIVITY, Environment, GpuReadings
 
 TWICE = "nvml = open_nvml(); nvml.sample(); result = [nvml.sample(), nvml.sample()]"
 

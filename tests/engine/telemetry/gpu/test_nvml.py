@@ -171,9 +171,7 @@ def test_averaged_power_is_told_from_instantaneous_power(
     assert (sample["power_w"], sample["power_averaged"]) == (111.0 if refused else 110.0, averaged)
 
 
-def test_rejected_reading_is_none_with_a_reason_and_not_retried(
-    with_gpus: Callable[..., Any],
-) -> None:
+def test_rejected_reading_is_none_with_a_reason_and_not_retried(with_gpus: Callable[..., Any]) -> None:
     script = """
 nvml = open_nvml()
 result = dict(

@@ -4,13 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from benchtui.engine.telemetry.neighbors.processes import (
-    ProcessTime,
-    busiest,
-    named,
-    process_times,
-    user_of,
-)
+from benchtui.engine.telemetry.neighbors.processes import ProcessTime, busiest, named, process_times, user_of
 from benchtui.sessions.payloads import Neighbor
 
 TICKS = os.sysconf("SC_CLK_TCK")

@@ -24,8 +24,7 @@ pytestmark = pytest.mark.runtimes
 
 
 @pytest.mark.parametrize(
-    ("backend", "product", "shape"),
-    [("onnxruntime", "MatMul", " float"), ("openvino", "FullyConnected", None)],
+    ("backend", "product", "shape"), [("onnxruntime", "MatMul", " float"), ("openvino", "FullyConnected", None)]
 )
 def test_operations_of_a_backend_are_its_kernels(
     backend: str, product: str, shape: str | None, tiny_model: Path, tmp_path: Path, monkeypatch: Any

@@ -104,12 +104,7 @@ def test_step_that_cannot_be_intercepted_has_a_profile(
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("body", "rule"),
-    [
-        (SLEEPS, "sleeping"),
-        (LOOPS, "many operators"),
-        (DOUBLES, "float64"),
-        (KEEPS, "kept activation"),
-    ],
+    [(SLEEPS, "sleeping"), (LOOPS, "many operators"), (DOUBLES, "float64"), (KEEPS, "kept activation")],
 )
 def test_planted_cause_is_found(own: Callable[..., Sweep], profile: Profile, body: str, rule: str) -> None:
     sweep = own(body, "iterations=3")

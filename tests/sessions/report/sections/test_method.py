@@ -83,11 +83,7 @@ def test_a_cache_that_no_worker_read_back_is_no_option_of_the_case(bench: Any, t
 
 @pytest.mark.parametrize(
     ("others", "applied"),
-    [
-        ({"cache": "static"}, "yes"),
-        ({"cache": "dynamic"}, "cache: no"),
-        ({}, "cache: not verified"),
-    ],
+    [({"cache": "static"}, "yes"), ({"cache": "dynamic"}, "cache: no"), ({}, "cache: not verified")],
 )
 def test_a_static_cache_is_compared_with_the_one_read_back(
     bench: Any, others: dict[str, str | int], applied: str
