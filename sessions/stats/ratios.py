@@ -53,6 +53,7 @@ from benchtui.sessions.stats.sampling import (
     log_mean_of_rounds,
 )
 from benchtui.sessions.stats.verdicts import MIN_EFFECT, Ratio, Verdict
+from benchtui.sessions.sweep import UNKNOWN
 
 BOTH_DISTURBED = 1.1
 """Largest assumed ratio between two equally disturbed processes."""
@@ -175,11 +176,15 @@ def memory_ratio(base: Result, new: Result) -> Ratio | None:
 
 
 def break_even_steps(pair: Comparison) -> int | None:
-    """Return the steps after which the new case's cold steps pay off; None unless it is FASTER."""
+    """Return the steps after which the new case's cold steps pay off; None unless it is FASTER.
+
+    Those of a compiled base needn't be paid.
+    """
     cost_ms, saved_ms = pair.new.metrics.cold_cost_ms, pair.base.typical_ms - pair.new.typical_ms
+    instead_ms = pair.base.metrics.cold_cost_ms if pair.base.config.compile not in ("off", UNKNOWN) else None
     if cost_ms is None or pair.latency is None or pair.latency.verdict is not Verdict.FASTER:
         return None
-    return ceil(cost_ms / saved_ms) if saved_ms > 0 else None
+    return ceil(max(cost_ms - (instead_ms or 0.0), 0.0) / saved_ms) if saved_ms > 0 else None
 
 
 def matched(results: Sequence[Result], option: str, base_value: object) -> list[tuple[Result, Result]]:

@@ -6,6 +6,7 @@ from itertools import groupby, pairwise
 from operator import attrgetter
 
 import msgspec
+from msgspec.structs import replace
 
 from benchtui.sessions.report.content import Section, section
 from benchtui.sessions.stats.ratios import Comparison, break_even_steps, comparison, matched
@@ -71,13 +72,13 @@ def _applied(row: OptionPair) -> str | None:
 
 
 def _cold_cost(row: OptionPair) -> str | None:
-    cold_ms = row.pair.new.metrics.cold_cost_ms if row.option == "compile" else None
+    cold_ms = row.pair.new.metrics.cold_cost_ms if row.option in PAID_ONCE else None
     return None if cold_ms is None else number(cold_ms / 1000)
 
 
 def _break_even_of_pair(row: OptionPair) -> str | None:
     """Format the break-even steps: ``never`` if the case is the same or slower, None if unknown."""
-    if row.option != "compile" or not pair_applied(row.pair, "compile"):
+    if row.option not in PAID_ONCE or not pair_applied(row.pair, row.option):
         return None
     steps, latency = break_even_steps(row.pair), row.pair.latency
     surely_no = latency and latency.verdict in (Verdict.SAME, Verdict.SLOWER)
@@ -103,6 +104,8 @@ MOST_VALUES = 10
 """Maximum number of rows per option. The full report has every pair of values."""
 LENGTHS = "sequence_length"
 """Option that isn't compared, because a different length is different work."""
+PAID_ONCE = ("compile", "backend")
+"""Options whose values cost time before the first step: compiling, or export, conversion and loading."""
 ANYWHERE = ("device", "machine")
 """Options that are compared across devices."""
 
@@ -207,6 +210,15 @@ def _effects(option: str, results: Sequence[Result], chosen: Recommended) -> Ite
         yield from _of_batch_sizes(list(series(results)), chosen, key)
         return
     yield from _grouped(option, matched_by(option, results), chosen, key)
+    if option == "backend":
+        yield from _grouped(option, _with_compiled(results), chosen, key)
+
+
+def _with_compiled(results: Iterable[Result]) -> list[tuple[Result, Result]]:
+    """Pair each case of another backend with the same case in torch, compiled."""
+    cases = {row.config: row for row in results}
+    configs = ((replace(config, backend="torch", compile="default"), row) for config, row in cases.items())
+    return [(cases[base], row) for base, row in configs if row.config.backend != "torch" and base in cases]
 
 
 def _of_batch_sizes(
@@ -238,6 +250,13 @@ def _values(option: str, side: Iterable[Result]) -> str:
     return texts[0] if len(texts) == 1 else f"{texts[0]} to {texts[-1]}"
 
 
+def _against(effect: Effect) -> str:
+    pair = effect.pairs[0]
+    values = _values(effect.option, (each.base for each in effect.pairs))
+    compiled = effect.option != "compile" and pair.base.config.compile != pair.new.config.compile
+    return f"{values}, compiled" if compiled else values
+
+
 def _where(effect: Effect) -> str | None:
     config = effect.pairs[0].new.config
     return None if effect.option in ANYWHERE else f"{config.machine} {config.device}".strip()
@@ -267,8 +286,8 @@ def _tally(effect: Effect) -> str:
 
 
 def _break_even(effect: Effect) -> str | None:
-    """Format the number of steps after which compiling pays for itself, in the pairs where it is faster."""
-    if effect.option != "compile":
+    """Format the number of steps after which a value pays for itself, in the pairs where it is faster."""
+    if effect.option not in PAID_ONCE:
         return None
     faster = (pair for pair in effect.pairs if verdict_word(pair, effect.option) == Verdict.FASTER)
     steps = [break_even for pair in faster if (break_even := break_even_steps(pair)) is not None]
@@ -313,7 +332,7 @@ _ADVICE: dict[str, str] = {
 _COLUMNS: tuple[Column[Effect], ...] = (
     text_column("Option", lambda effect: _name(effect.option)),
     text_column("Value", lambda effect: _values(effect.option, (pair.new for pair in effect.pairs))),
-    text_column("Against", lambda effect: _values(effect.option, (pair.base for pair in effect.pairs))),
+    text_column("Against", _against),
     text_column("On", _where),
     Column("Throughput (×)", _throughput),
     Column("Time per sample (%)", _time_per_sample),

@@ -249,6 +249,23 @@ def test_ratios_next_to_a_neighbor_are_in_no_range(bench: Any, read: Read) -> No
     assert [cell for name, cell in scaling if "compile=off" in name] == ["–", "1.000"]
 
 
+def test_backends_are_compared_with_torch_and_with_what_it_compiles(bench: Any, read: Read) -> None:
+    def made(ms: float, cold_ms: float, backend: str, **options: Any) -> Any:
+        read_back = bench.effective(compiled="compile" in options, others={"backend": backend})
+        return bench.steady(1, ms, backend=backend, effective=read_back, warmup_ms=[cold_ms], **options)
+
+    cases = (
+        made(10.0, 10.0, "torch"),
+        made(8.0, 1008.0, "torch", compile="default"),
+        made(4.0, 2004.0, "openvino"),
+    )
+    document = read(full_report(bench.session(*cases)))
+    check(document)
+    effects = document["What each option brings"].columns("Value", "Against", "Pays off after (steps)")
+    assert ["openvino", "torch", "334"] in effects
+    assert ["openvino", "torch, compiled", "251"] in effects
+
+
 def test_unequal_threads_of_a_backend_are_in_the_report(bench: Any, read: Read) -> None:
     mark = "onnxruntime ran with 3 threads, torch would with 2"
     document = read(full_report(bench.session(bench.case(1, 10.0), bench.case(2, 10.0, marks=(mark,)))))

@@ -983,6 +983,15 @@ def test_compiling_breaks_even_once_the_first_step_is_repaid(bench: Any) -> None
     assert break_even_steps(replace(pair, base=compiled)) is None
 
 
+def test_what_replaces_compiling_breaks_even_on_what_it_costs_beyond(bench: Any) -> None:
+    compiled, cheap, dear = bench.results(
+        bench.case(1, 10.0, compile="default", warmup_ms=[1010.0, 10.0]),
+        bench.case(1, 8.0, backend="openvino", warmup_ms=[508.0, 8.0]),
+        bench.case(1, 8.0, backend="aoti", warmup_ms=[1508.0, 8.0]),
+    )
+    assert [break_even_steps(comparison(compiled, row)) for row in (cheap, dear)] == [0, 250]
+
+
 def test_pairs_differ_in_the_option_alone(bench: Any) -> None:
     results = bench.results(
         bench.case(1, 10.0),

@@ -42,11 +42,11 @@ def label(row: Row, varied: Iterable[str]) -> str:
     return " ".join(filter(None, words))
 
 
-def key(row: Row, without: str = "") -> tuple[object, ...]:
-    """Return the key of a case, optionally without one option."""
+def key(row: Row, *without: str) -> tuple[object, ...]:
+    """Return the key of a case, without some options."""
     if has_own_label(row):
-        return row["name"], *(row[name] for name in ("batch_size",) if name != without)
-    return tuple(row[name] for name in (*OPTIONS, "batch_size") if name != without)
+        return row["name"], *(row[name] for name in ("batch_size",) if name not in without)
+    return tuple(row[name] for name in (*OPTIONS, "batch_size") if name not in without)
 
 
 def without_steps(row: Row) -> bool:

@@ -43,12 +43,16 @@ def _pairs(reader: Reader, option: str) -> Pairs:
     default = "cpu" if option == "device" else BY_NAME[option].default
     values = [row[option] for row in rows]
     base = default if default in values else next(iter(values), None)
-    return [
-        (one, other)
-        for one in rows
-        for other in rows
-        if one[option] == base != other[option] and key(one, option) == key(other, option)
-    ]
+    pairs = [(one, other) for one in rows for other in rows if one[option] == base != other[option]]
+    alike = [pair for pair in pairs if key(pair[0], option) == key(pair[1], option)]
+    if option == "backend":
+        alike += [
+            (one, other)
+            for one, other in pairs
+            if (one["backend"], one["compile"], other["compile"]) == ("torch", "default", "off")
+            and key(one, option, "compile") == key(other, option, "compile")
+        ]
+    return alike
 
 
 def _matches(row: dict[str, str], option: str, base: Row, new: Row) -> bool:
@@ -57,6 +61,8 @@ def _matches(row: dict[str, str], option: str, base: Row, new: Row) -> bool:
         is_value = _is_within(row["Value"], new[option]) and _is_within(row["Against"], base[option])
     else:
         is_value = str(new[option]) == row["Value"]
+        if option != "compile":
+            is_value &= row["Against"].endswith(", compiled") == (base["compile"] != new["compile"])
     return is_value and row.get("On", where) == where
 
 
@@ -124,12 +130,18 @@ def _check_advice(
 
 
 def _check_break_even(claim: Claim, shown: str, option: str, faster: Pairs) -> None:
-    saved = [(new["cold_cost_ms"], step_ms(base) - step_ms(new)) for base, new in faster]
+    saved = [(_extra_ms(base, new), step_ms(base) - step_ms(new)) for base, new in faster]
     steps = [ceil(cold / gain) for cold, gain in saved if cold is not None and gain > 0]
-    claim.require(option == "compile" and steps, "no pair is faster")
+    claim.require(option in ("compile", "backend") and steps, "no pair is faster")
     ends = [parse_number(text) for text in re.findall(NUMBER, shown)]
     inside = steps and min(steps) <= ends[0] * 1.01 and ends[-1] <= max(steps) * 1.01
     claim.require(inside, f"it pays off after {steps}")
+
+
+def _extra_ms(base: Row, new: Row) -> float | None:
+    """Return the time before the first step beyond that of a compiled base."""
+    instead = base["cold_cost_ms"] if base["compile"] not in ("off", "unknown") else None
+    return None if new["cold_cost_ms"] is None else max(new["cold_cost_ms"] - (instead or 0.0), 0.0)
 
 
 def check_leaderboard(reader: Reader, part: Part, rows: Rows) -> None:
