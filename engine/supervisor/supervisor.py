@@ -32,6 +32,7 @@ from benchtui.engine.telemetry.gpu.cuda_presence import VARIABLE, visible_gpus
 from benchtui.engine.versions import commit, untested
 from benchtui.sessions.analysis.roofline import PeakKey
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.estimates.own_step import step_problem
 from benchtui.sessions.estimates.stop_limits import enough_percent
 from benchtui.sessions.events import (
     NodeJoined,
@@ -449,7 +450,7 @@ def _expand_wildcards(nodes: Sequence[Node], sweep: Sweep) -> Sweep:
 
 
 def require_custom_code(task: str) -> None:
-    """Reject a task whose file is missing, before a session is created."""
+    """Reject a step of the user's that can't be loaded, before a session is created."""
     own = custom_task(task)
-    if own and not Path(own[0]).is_file():
-        raise BenchtuiError(f"task {task!r}: no file {own[0]} in the working directory, {Path.cwd()}")
+    if own and (problem := step_problem(*own)):
+        raise BenchtuiError(f"task {task!r}: {problem}")

@@ -14,7 +14,7 @@ from benchtui.sessions.advice.objectives import (
     cost_metrics,
     find_objective,
     is_need_of,
-    session_objective,
+    usual_objective,
 )
 from benchtui.sessions.advice.open_questions import (
     OpenQuestion,
@@ -124,10 +124,10 @@ def conclude_anyway(session: Session) -> Conclusions:
 def conclude(session: Session, objective: Objective | None = None) -> Conclusions:
     """Return what a session says about each work so far.
 
-    The objective is that of its search, or else throughput.
+    Without an objective, the usual one counts.
     """
     results, find = measured(session), session.start.sweep.find
-    objective = objective or session_objective(session)
+    objective = objective or usual_objective(session, results)
     decisions = speed_decisions(session, results)
     questions = (
         _questions_of_search(session, find, results)

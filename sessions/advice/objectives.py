@@ -69,13 +69,22 @@ def find_objective(session: Session, find: Find) -> Objective:
     return Objective(find.objective, constraints, find.steps, any_answer=find.answers == "any", search=True)
 
 
-def session_objective(session: Session, need: Need | None = None, work: Work | None = None) -> Objective:
-    """Return the objective for a need: that of the session's search, if it is one for that, or for no need."""
+def session_objective(session: Session, need: Need, work: Work | None = None) -> Objective:
+    """Return the objective for a need: that of the session's search, if it is one for that."""
     find = session.start.sweep.find
-    wanted = Objective(need or "throughput")
-    if find and need in (None, find.objective):
-        wanted = find_objective(session, find)
+    wanted = find_objective(session, find) if find and need == find.objective else Objective(need)
     return replace(wanted, work=work)
+
+
+def usual_need(results: Sequence[Result]) -> Need:
+    """Return the need if none is stated: throughput, or latency if no case has a rate."""
+    return "throughput" if not results or any(row.metrics.samples_per_s for row in results) else "latency"
+
+
+def usual_objective(session: Session, results: Sequence[Result]) -> Objective:
+    """Return the objective if none is stated: that of the session's search, or the usual need."""
+    find = session.start.sweep.find
+    return find_objective(session, find) if find else Objective(usual_need(results))
 
 
 class CostMetric(msgspec.Struct, frozen=True):

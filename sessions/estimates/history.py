@@ -4,7 +4,8 @@ from __future__ import annotations  # array[float] can't be evaluated before Pyt
 
 import os
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from statistics import fmean
 from typing import Literal
@@ -173,14 +174,14 @@ def load_history(entries: Iterable[SessionFile], sweep: Sweep, hostname: str) ->
 
 def _of_models(entries: Iterable[SessionFile], sweep: Sweep) -> list[tuple[SessionFile, dict[str, str]]]:
     """Return the sessions that measured a sweep's models, whose names there lead to those in the sweep."""
-    wanted, task = _places(sweep), _task_key(sweep)
+    wanted, task, digest = _places(sweep), _task_key(sweep), cache(_digest)
     of_models, heads = [], 0
     for entry in entries:
         places = _places(entry.started.sweep, entry.started.folder)
         names = {name: wanted[place] for place, name in places.items() if place in wanted}
         if not names and heads < MOST_HEADS and _task_of(entry) == task:
             heads += 1
-            names = _copies(entry.path, wanted.values())
+            names = _copies(entry.path, wanted.values(), digest)
         if names:
             of_models.append((entry, names))
     return of_models
@@ -210,7 +211,7 @@ def _task_of(entry: SessionFile) -> tuple[object, ...]:
     return _task_key(entry.started.sweep, entry.started.folder)
 
 
-def _copies(path: Path, models: Iterable[str]) -> dict[str, str]:
+def _copies(path: Path, models: Iterable[str], digest: Callable[[Path, str], str | None]) -> dict[str, str]:
     """Return the model that a session loaded first, if it has the files of one of these; otherwise nothing."""
     try:
         tail = Tail(path)
@@ -226,7 +227,7 @@ def _copies(path: Path, models: Iterable[str]) -> dict[str, str]:
     same = [
         model
         for model, folder in folders.items()
-        if all(digest == _digest(folder, name) for name, digest in recorded.items())
+        if all(known == digest(folder, name) for name, known in recorded.items())
     ]
     return {first.model.name: same[0]} if same else {}
 

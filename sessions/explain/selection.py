@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable
 
-from benchtui.sessions.advice.objectives import session_objective
+from msgspec.structs import replace
+
+from benchtui.sessions.advice.objectives import usual_objective
 from benchtui.sessions.advice.optimal import decide
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.state.case import CaseState
@@ -29,7 +31,8 @@ def _named(session: Session, results: tuple[Result, ...], name: Explain) -> list
     cases = [item.case for item in results]
     if name == "baseline":
         return list(baselines(cases, session.start.sweep.measure.baseline).values())
-    decisions = (decide(session, session_objective(session, work=work), results) for work in by_work(results))
+    usual = usual_objective(session, results)
+    decisions = (decide(session, replace(usual, work=work), results) for work in by_work(results))
     return [item.best.case for item in decisions if item.best]
 
 

@@ -27,7 +27,8 @@ from benchtui.sessions.stats.noise import KINDS, kind_of, spread_between
 from benchtui.sessions.stats.sampling import Statistic
 from benchtui.sessions.sweep import Config, Record
 
-VERSION = 5
+VERSION = 6
+# 6  2026-11: the best case of those without a rate.
 # 5  2026-11: the rate of the best case that describes its task.
 # 4  2026-11: the best case is the one that the session recommends.
 # 3  2026-11: configuration of the best case.
@@ -49,10 +50,10 @@ class Best(Record, frozen=True, kw_only=True):
     """Case to run, as the session's conclusions name it; the fastest of those of several works."""
 
     config: Config
-    samples_per_s: float
+    samples_per_s: float | None
     rate: float
     unit: str
-    """The rate that describes its task, as in reports, and its unit."""
+    """The rate that describes its task, as in reports, and its unit; the step time if it has no rate."""
     decided: bool = True
     """Whether it surely is the best."""
 
@@ -238,14 +239,15 @@ def _best(session: Session) -> Best | None:
 
     works = conclude_anyway(session).works if session.started else ()
     best = max(works, key=lambda work: work.best.metrics.samples_per_s or 0.0, default=None)
-    samples_per_s = best.best.metrics.samples_per_s if best else None
-    if best is None or samples_per_s is None:
+    if best is None:
         return None
-    rate, unit = best.best.headline_rate
+    samples_per_s, (rate, unit) = best.best.metrics.samples_per_s, best.best.headline_rate
+    if samples_per_s is None:
+        rate, unit = best.best.typical_ms, "ms per step"
     return Best(
         config=best.best.config,
         samples_per_s=samples_per_s,
-        rate=rate or samples_per_s,
+        rate=rate or samples_per_s or 0.0,
         unit=unit,
         decided=best.decided,
     )

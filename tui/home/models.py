@@ -115,7 +115,7 @@ def with_files(entry: ModelEntry) -> ModelEntry:
 def with_best(entry: ModelEntry, summaries: SummaryCache) -> ModelEntry:
     """Return an entry with its best known result. Sessions without a cached summary are read."""
     results = filter(None, (_known(session, summaries.read(session.path)) for session in entry.sessions))
-    best = max(results, key=lambda known: known.best.samples_per_s, default=None)
+    best = max(results, key=lambda known: known.best.samples_per_s or 0.0, default=None)
     return replace(entry, known=best, sessions=entry.sessions if best else ())
 
 

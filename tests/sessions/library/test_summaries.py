@@ -66,6 +66,17 @@ def test_imported_metrics_are_summarized_too(bench: Any, record: Any) -> None:
     assert found.best.samples_per_s == 497.94
 
 
+def test_the_best_of_cases_without_a_rate_has_the_shortest_step(bench: Any, record: Any) -> None:
+    threads = {2: 20.0, 4: 12.0, 1: 30.0}
+    made = [
+        bench.case(1, threads=count, end={"reported": Reported(latency_mean_ms=ms)})
+        for count, ms in threads.items()
+    ]
+    best = summary(record(*made)).best
+    assert best is not None
+    assert (best.config.threads, best.samples_per_s, best.rate, best.unit) == (4, None, 12.0, "ms per step")
+
+
 def test_cut_off_and_unreadable_sessions_are_labeled(bench: Any, record: Any) -> None:
     assert summary(record(bench.case(1, 10.0), finished=None)).outcome == "crashed"
     path = record(bench.case(1, 10.0), name="broken.json")

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from benchtui import sessions
 from benchtui.sessions.advice.constraints import NONE, Constraints
-from benchtui.sessions.advice.objectives import OBJECTIVES, Need, Objective, session_objective
+from benchtui.sessions.advice.objectives import OBJECTIVES, Need, Objective, usual_need, usual_objective
 from benchtui.sessions.advice.optimal import decide, single_case_sweep, works
 from benchtui.sessions.advice.snippet import no_snippet_reason, snippet
 from benchtui.sessions.compare.joined import load_joined
@@ -251,11 +251,10 @@ def _wanted(
     any_answer: bool = False,
 ) -> Objective:
     """Return the objective that the user states, else that of the session's search, else what was measured."""
-    if need is None and constraints == NONE and steps is None and not any_answer and session.start.sweep.find:
-        return session_objective(session)
-    rates = [result.metrics.samples_per_s for result in measured(session)]
-    usual: Need = "throughput" if any(rates) or not rates else "latency"
-    return Objective(need or usual, constraints, steps, any_answer=any_answer)
+    results = measured(session)
+    if need is None and constraints == NONE and steps is None and not any_answer:
+        return usual_objective(session, results)
+    return Objective(need or usual_need(results), constraints, steps, any_answer=any_answer)
 
 
 def _objectives(

@@ -253,17 +253,14 @@ def outcome_text(session: Session, case: CaseState) -> str:
 
 
 def _step_text(session: Session, case: CaseState, case_metrics: Metrics) -> str:
-    """Format the step time of a case: of its only process, or the typical one of several."""
+    """Format the typical step of a case, with an interval that covers other processes of the case."""
     latency, rounds = case_metrics.latency_ms, len(case.ends)
-    rows = measured(session) if rounds > 1 and len(session.cases) <= MOST_WITH_INTERVALS else ()
+    rows = measured(session) if len(session.cases) <= MOST_WITH_INTERVALS else ()
     if result := next((row for row in rows if row.case.index == case.index), None):
         width = half_width(bounds.half_width_percent if (bounds := result.typical_bounds) else None, over=">")
         interval = f"  ±{width}%" if width else ""
         return f"typical {time_ms(result.typical_ms)} ms{interval}  {count(rounds, 'round')}"
-    center = latency.mean if latency.median is None else latency.median
-    width = half_width(latency.interval_percent, over=">")
-    shown = f"{'mean' if latency.median is None else 'p50'} {time_ms(center)} ms"
-    return f"{shown}  ±{width}%" if width else shown
+    return f"mean {time_ms(latency.mean)} ms" if latency.median is None else f"p50 {time_ms(latency.median)} ms"
 
 
 def _metrics_text(step: str, case: CaseState, case_metrics: Metrics) -> str:

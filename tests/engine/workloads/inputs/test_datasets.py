@@ -3,6 +3,7 @@
 import json
 import os
 import tempfile
+from hashlib import sha256
 from pathlib import Path
 
 import datasets
@@ -67,6 +68,8 @@ def test_bundled_sample_is_marked() -> None:
     assert (sample.name, len(sample.texts), sample.marks) == ("sample", 400, ("sample text",))
     first = json.loads(text.FILE.read_text(encoding="utf-8").splitlines()[0])
     assert sample.texts[0] == first["text"]
+    digest = sha256(text.FILE.read_bytes()).hexdigest()  # sessions that measured other texts can't be compared
+    assert digest == "b2d2761a1c3dba6a389736fc8a2bd6b22c221e03ff2d5c1f942a58ac9d3c557b"
 
 
 @pytest.mark.parametrize(
