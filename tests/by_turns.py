@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from benchtui.sessions.events import CaseStarted, RoundFinished, SessionStarted, Steps
-from benchtui.sessions.payloads import CaseRound, Energy, Environment, Host, Memory, Turns
+from benchtui.sessions.payloads import CaseRound, Energy, Environment, Gpu, Host, Memory, Turns
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Axes, Config, Find, Measure, Run, Sweep
 
@@ -28,7 +28,12 @@ class HandMade:
         find: Find | None = more.pop("find", None)
         run = Run(budget_s=more.pop("budget_s", 600.0), **more.pop("run", {}))
         limit_mb = more.pop("container_memory_mb", None)
-        host = Host(platform="", memory_mb=more.pop("memory_mb", 8000.0), container_memory_mb=limit_mb)
+        gpus = tuple(
+            Gpu(index=place, name="", uuid=f"GPU-{place}", memory_mb=memory_mb)
+            for place, memory_mb in enumerate(more.pop("gpus_mb", ()))
+        )
+        memory_mb = more.pop("memory_mb", 8000.0)
+        host = Host(platform="", memory_mb=memory_mb, container_memory_mb=limit_mb, gpus=gpus)
         lengths: Sequence[int] = more.pop("lengths", [16] * len(steps_ms))
         plan = tuple(
             Config(device=device, threads=1 + place, sequence_length=length)
@@ -92,7 +97,7 @@ class HandMade:
                 case=case,
                 round=round_index,
                 measured_s=(self._t - ROUND_S, self._t),
-                memory=Memory(peak_rss_mb=self.peak_mb),
+                memory=Memory(peak_rss_mb=self.peak_mb, peak_reserved_mb=self.peak_mb),
                 environment=Environment(**environment) if environment else None,
                 energy=Energy(absent="two cases") if turns else Energy(energy_j=24.0, mean_power_w=6.0),
                 turns=turns,

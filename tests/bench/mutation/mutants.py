@@ -48,7 +48,11 @@ MODULES: dict[str, tuple[str, ...]] = {
     ),
     "sessions/stats/quantiles.py": ("tests/sessions/stats/test_quantiles.py",),
     "sessions/stats/case_metrics.py": ("tests/sessions/stats/test_case_metrics.py",),
-    "sessions/stats/disturbance.py": ("tests/sessions/stats/test_disturbance.py",),
+    "sessions/stats/disturbance.py": (
+        "tests/sessions/stats/test_disturbance.py",
+        "tests/sessions/stats/test_evidence.py",
+        "tests/sessions/stats/test_ratios.py",
+    ),
     "sessions/stats/sampling.py": ("tests/sessions/stats/test_sampling.py",),
     "sessions/stats/distribution.py": (
         "tests/sessions/stats/test_sampling.py",
@@ -61,6 +65,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "sessions/stats/baseline.py": ("tests/sessions/stats/test_baseline.py",),
     "sessions/stats/evidence.py": (
         "tests/sessions/stats/test_evidence.py",
+        "tests/sessions/stats/test_noise_by_turns.py",
         "tests/sessions/stats/test_ratios.py",
     ),
     "sessions/advice/race.py": (

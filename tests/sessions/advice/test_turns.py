@@ -13,7 +13,8 @@ from benchtui.sessions.advice.optimal import decide
 from benchtui.sessions.advice.race import cost, plan_rounds
 from benchtui.sessions.advice.turns import Turns
 from benchtui.sessions.estimates.stop_limits import TURNS_S
-from benchtui.sessions.payloads import ProcessSpread
+from benchtui.sessions.events import CasePrepared
+from benchtui.sessions.payloads import Model, ProcessSpread
 from benchtui.sessions.stats.noise import OWN_ROUNDS
 from benchtui.sessions.stats.ratios import comparison
 from benchtui.sessions.stats.results import measured
@@ -64,6 +65,12 @@ def test_cases_of_one_work_take_turns_together() -> None:
 def test_at_most_four_cases_take_turns() -> None:
     made = HandMade(10.0, 10.1, 10.2, 10.3, 10.4).alone(0, 1, 2, 3, 4)
     assert len(plan_rounds(made.session).rounds) == 4
+
+
+def test_pairs_beyond_the_fourth_case_wait() -> None:
+    made = HandMade(10.0, 10.1, 10.2, 10.3, 10.4).alone(0, 1, 2, 3, 4)
+    asked = [question(made, 0, 1), question(made, 0, 2), question(made, 3, 4), question(made, 1, 3)]
+    assert sorted(turns(made).next(asked, 600.0)) == [0, 1, 2, 3]
 
 
 def test_cases_of_other_works_take_turns_of_their_own() -> None:
@@ -131,12 +138,24 @@ def test_cases_that_cannot_share_a_device_get_ordinary_rounds(entries: dict[str,
     assert plan.rounds and not plan.by_turns
 
 
-@pytest.mark.parametrize(("worker_cpu", "by_turns"), [(1.05, True), (1.9, False)])
-def test_case_whose_data_loader_would_go_on_gets_ordinary_rounds(worker_cpu: float, by_turns: bool) -> None:
-    """The worker itself uses one processor, its children the rest."""
+@pytest.mark.parametrize(
+    ("worker_cpu", "own", "by_turns"),
+    [
+        (1.15, (0.5, 0.5), True),
+        (1.25, (0.5, 0.5), False),
+        (1.25, (1.0, None), False),
+        (1.9, (None, None), True),
+        (None, (1.0, 0.0), True),
+    ],
+)
+def test_case_whose_data_loader_would_go_on_gets_ordinary_rounds(
+    worker_cpu: float | None, own: tuple[float | None, float | None], by_turns: bool
+) -> None:
+    """The worker itself uses one processor, its children the rest, where both are known."""
     own_ms = 1000 * ROUND_S / (SLICES * SLICE_STEPS)
+    user_ms, system_ms = (part and part * own_ms for part in own)
     made = HandMade(10.0, 10.5).alone(0)
-    made.alone(1, worker_cpu=worker_cpu, user_ms=0.9 * own_ms, system_ms=0.1 * own_ms)
+    made.alone(1, worker_cpu=worker_cpu, user_ms=user_ms, system_ms=system_ms)
     assert plan_rounds(made.session).by_turns is by_turns
 
 
@@ -144,6 +163,14 @@ def test_case_whose_data_loader_would_go_on_gets_ordinary_rounds(worker_cpu: flo
 def test_long_steps_get_ordinary_rounds(steps_ms: tuple[float, float]) -> None:
     made = HandMade(*steps_ms).alone(0, 1)
     assert not turns(made).suit(question(made, 0, 1))
+
+
+@pytest.mark.parametrize(("memory_mb", "fit"), [(8000.0, True), (2000.0, False), (None, False)])
+def test_cases_on_a_gpu_share_the_memory_of_that_gpu(memory_mb: float | None, fit: bool) -> None:
+    made = HandMade(10.0, 10.5, devices=["cuda:0", "cuda:0"], gpus_mb=(80_000.0, memory_mb)).alone(0, 1)
+    for case in made.session.cases:  # torch's cuda:0 is the driver's second GPU
+        case.prepared = CasePrepared(t=1.0, case=case.index, model=Model(name=""), gpu_uuid="GPU-1")
+    assert turns(made).suit(question(made, 0, 1)) is fit
 
 
 def test_memory_of_cases_is_their_highest_peak() -> None:

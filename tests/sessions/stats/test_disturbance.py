@@ -175,7 +175,14 @@ QUOTA = "disturbed: CPU quota stopped the worker in 80% of the quota's periods"
 
 @pytest.mark.parametrize(
     ("periods", "stopped", "marks"),
-    [(50, 40, (QUOTA,)), (50, 0, ()), (1000, 9, ()), (None, None, ()), (0, 0, ())],
+    [
+        (50, 40, (QUOTA,)),
+        (1000, 11, (QUOTA.replace("80%", "1%"),)),
+        (1000, 9, ()),
+        (50, 0, ()),
+        (None, None, ()),
+        (0, 0, ()),
+    ],
 )
 def test_stops_by_the_cpu_quota_mark_a_case_and_repeat_nothing(
     periods: int | None, stopped: int | None, marks: tuple[str, ...]
@@ -392,6 +399,7 @@ def faults(per_step: float | None = 12_566.0, **readings: Any) -> Environment:
         (faults(), ("page faults: 12566 per step, 30% of the CPU time in the kernel",)),
         (faults(1000.0), ("page faults: 1000 per step, 30% of the CPU time in the kernel",)),
         (faults(999.0), ()),
+        (faults(system_ms=4.0), ("page faults: 12566 per step, 5% of the CPU time in the kernel",)),
         (faults(system_ms=3.6), ()),
         (faults(None), ()),
         (faults(user_ms=None, system_ms=None), ()),

@@ -14,12 +14,15 @@ from benchtui.sessions.stats.distribution import sample
 from benchtui.sessions.stats.evidence import (
     Evidence,
     aa_pair,
+    bounds_ms,
     counted,
     medians_of,
     others_of_pair,
     outliers_of,
+    rate_bounds,
     repeats,
     rounds_of,
+    typical_of_rounds,
     with_noise,
 )
 from benchtui.sessions.stats.sampling import Sample, Statistic
@@ -211,3 +214,26 @@ def test_energy_stays_that_of_all_rounds_if_one_is_unknown(bench: Any) -> None:
     case.rounds = (replace(case.rounds[0], energy=None), *case.rounds[1:])
     without = counted(case).finished
     assert without is not None and without.energy == Energy(energy_j=6.0, mean_power_w=5.0)
+
+
+def test_rate_lies_within_its_interval_even_if_the_typical_rounds_were_slower_or_faster(bench: Any) -> None:
+    session = bench.session(bench.case(4, rounds=[[10.0] * 6, [10.1] * 6, [10.2] * 6]))
+    (case,), (found,) = session.cases, evidence(session)
+    figures = metrics(case)
+    assert figures is not None
+    low, high = rate_bounds(figures, found) or (0.0, 0.0)
+    bounds = bounds_ms(found)
+    assert bounds and (low, high) == pytest.approx((4000 / bounds.high, 4000 / bounds.low), rel=1e-4)
+    assert rate_bounds(replace(figures, samples_per_s=1.0), found) == (1.0, high)
+    assert rate_bounds(replace(figures, samples_per_s=9e9), found) == (low, 9e9)
+
+
+def test_typical_step_of_rounds_is_the_geometric_mean_of_those_that_count(bench: Any) -> None:
+    case = beside_neighbors(bench, QUIET, QUIET)
+    assert typical_of_rounds(case, (10.0, 40.0)) == pytest.approx(20.0)
+    assert typical_of_rounds(case, (10.0,)) is typical_of_rounds(case, (0.0, 10.0)) is None
+    throttled = replace(QUIET, throttle=("hw thermal",))
+    disturbed = beside_neighbors(bench, throttled, throttled)
+    assert typical_of_rounds(disturbed, (10.0, 40.0)) == pytest.approx(20.0)
+    reported = bench.case(end={"reported": Reported(latency_mean_ms=10.0, repeats_mean_ms=(9.0, 11.0))})
+    assert typical_of_rounds(bench.session(reported).cases[0], (9.0, 11.0)) is None

@@ -248,6 +248,8 @@ def test_a_difference_that_something_outside_explains_is_not_sure() -> None:
     assert wide.doubt is Doubt.WIDE
     sure = ratio(2.0, 1.01).widened(1.6, 1.0, "a neighbour")
     assert (sure.verdict, sure.outside) == (FASTER, ("a neighbour",))
+    assert not ratio(1.0, 1.01).widened(1.0, inf, "a neighbour").is_within_margin
+    assert ratio(1.0, 1.01).is_within_margin and not ratio(1.0, 1.03).is_within_margin
 
 
 def test_what_is_outside_widens_every_interval_towards_its_side() -> None:
@@ -1205,8 +1207,9 @@ def test_rounds_next_to_a_neighbor_are_left_out_of_the_pairs() -> None:
 
 
 def test_pairs_without_times_have_no_ratio() -> None:
-    times = latency_ratio(*in_turns(*DRIFT[:5], (0.0, 9.5)))
-    assert times is None or times.bounds is None
+    for turn in ((0.0, 9.5), (9.5, 0.0)):
+        times = latency_ratio(*in_turns(*DRIFT[:5], turn))
+        assert times is None or times.bounds is None
 
 
 def test_only_rounds_of_the_same_session_are_taken_from_its_spread() -> None:
@@ -1215,11 +1218,25 @@ def test_only_rounds_of_the_same_session_are_taken_from_its_spread() -> None:
     assert others_of(one, one, elsewhere) == others_of(one, one) != known.pool
     assert others_of(elsewhere, one) == known.pool
     assert others_of(one, case(10.0, noise=known)) == known.pool, "one round has no spread"
+    assert others_of(one, case(10.0, 10.1, noise=known)) == known.pool.minus(
+        Spread.of([Statistic(10.0), Statistic(10.1)])
+    )
 
 
 @pytest.mark.parametrize("apart_s", [3.1, 50.0])
 def test_rounds_that_are_seconds_apart_are_not_pairs(apart_s: float) -> None:
     assert latency(*in_turns(*DRIFT, apart_s=apart_s)).verdict is UNSURE
+
+
+def test_all_rounds_of_two_cases_must_be_pairs() -> None:
+    one, other = in_turns(*DRIFT)
+    other.case.finished = msgspec.structs.replace(other.case.ends[-1], measured_s=(900.0, 901.0))
+    assert latency(one, other).verdict is UNSURE
+
+
+def test_rounds_without_figures_make_no_pairs() -> None:
+    one, other = in_turns(*DRIFT, DRIFT[0])
+    assert latency(one, replace(other, rounds=other.rounds[1:])).verdict is UNSURE
 
 
 def test_fewer_than_six_turns_are_not_pairs() -> None:
