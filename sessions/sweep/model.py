@@ -56,7 +56,7 @@ LEAST_BUDGET_S = 120.0
 """Minimum budget for further rounds, unless the sweep sets one: six comparisons by turns, each three or four
 pairs of about 6 s, which decide between four small cases of two sequence lengths."""
 
-SEARCH_SHARE = 0.5
+SEARCH_SHARE = 0.7
 """Budget for the further rounds of a search, over the time of the first ones, unless the sweep sets one."""
 
 MOST_CELSIUS = 150.0
