@@ -223,7 +223,7 @@ def wrong(model: Model, text: str) -> str:
         "report": "─ report ",
         "why": "─ why ",
         "zoom": "▸0 Home",
-        "open": "open:",
+        "open": "enter open",
         "case": f"▸{SECTIONS[model.section[model.place]].capitalize()}",
     }
     if not model.top and f"▸{wanted['']}" not in text:
