@@ -5,10 +5,9 @@ import os
 import sys
 from contextlib import suppress
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
-from click.shell_completion import CompletionItem
 
 from benchtui.sessions.version import VERSION
 from benchtui.tui.cli.exit_status import FAILED, INTERRUPTED, USAGE, fail
@@ -121,8 +120,10 @@ class LazyGroup(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
         """Return completions of the first word."""
+        from click.shell_completion import CompletionItem  # takes memory, and only shells ask
+
         commands = [CompletionItem(name, help=_short(name)) for name in COMMANDS if name.startswith(incomplete)]
         return [
             *commands,
