@@ -223,7 +223,7 @@ def app(context: click.Context, theme: str | None, ascii_only: bool) -> None:
     and its models.
     """
     appearance = {"theme": theme, "ascii_only": ascii_only}
-    context.default_map = dict.fromkeys(("open", "attach"), appearance)
+    context.default_map = dict.fromkeys(("open", *COMMANDS), appearance)
     if context.invoked_subcommand is None:
         from benchtui.tui.cli.watch import open_app  # imported on use, like any other command
 
