@@ -57,8 +57,8 @@ def run_checks() -> list[Check]:
 
 
 def _processor(host: Host) -> Check:
-    text = f"{host.processor}, {host.cpu_count} usable, {memory(host.memory_mb or 0)} memory"
-    return Check("processor", "ok", text)
+    size = memory(host.memory_mb or 0)
+    return Check("processor", "ok", f"{host.processor}, {host.cpu_count} usable, {size} memory")
 
 
 def _gpus(reader: GpuReader) -> list[Check]:
@@ -68,8 +68,7 @@ def _gpus(reader: GpuReader) -> list[Check]:
         missing = "".join(f"; no {name}: {reason}" for name, reason in sample.absent.items())
         counters = "" if "activity" in sample.absent else "; activity of its units is read"
         mig = "; partitioned by MIG: its instances can't be read" if gpu.mig else ""
-        size = memory(gpu.memory_mb or 0)
-        text = f"{gpu.name}, {size}, driver {reader.driver}{mig}{counters}{missing}"
+        text = f"{gpu.name}, {memory(gpu.memory_mb or 0)}, driver {reader.driver}{mig}{counters}{missing}"
         findings.append(Check(f"GPU {gpu.index}", "ok", text))
     return findings + [Check(name, "missing", reason) for name, reason in reader.absent.items()]
 
