@@ -22,7 +22,7 @@ from benchtui.sessions.events import Runtime
 from benchtui.sessions.files.extras import is_installed, missing
 from benchtui.sessions.library import paths
 from benchtui.sessions.payloads import Host
-from benchtui.sessions.text.formatting import count
+from benchtui.sessions.text.formatting import count, memory
 
 _TORCH_S = 300.0
 
@@ -57,8 +57,8 @@ def run_checks() -> list[Check]:
 
 
 def _processor(host: Host) -> Check:
-    memory_gb = (host.memory_mb or 0) / 1000
-    return Check("processor", "ok", f"{host.processor}, {host.cpu_count} usable, {memory_gb:.1f} GB memory")
+    size = memory(host.memory_mb or 0)
+    return Check("processor", "ok", f"{host.processor}, {host.cpu_count} usable, {size} memory")
 
 
 def _gpus(reader: GpuReader) -> list[Check]:
@@ -68,9 +68,7 @@ def _gpus(reader: GpuReader) -> list[Check]:
         missing = "".join(f"; no {name}: {reason}" for name, reason in sample.absent.items())
         counters = "" if "activity" in sample.absent else "; activity of its units is read"
         mig = "; partitioned by MIG: its instances can't be read" if gpu.mig else ""
-        text = (
-            f"{gpu.name}, {(gpu.memory_mb or 0) / 1000:.1f} GB, driver {reader.driver}{mig}{counters}{missing}"
-        )
+        text = f"{gpu.name}, {memory(gpu.memory_mb or 0)}, driver {reader.driver}{mig}{counters}{missing}"
         findings.append(Check(f"GPU {gpu.index}", "ok", text))
     return findings + [Check(name, "missing", reason) for name, reason in reader.absent.items()]
 

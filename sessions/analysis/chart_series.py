@@ -24,6 +24,8 @@ if TYPE_CHECKING:  # importing numpy would delay the first frame
 AXES = tuple(reversed(NUMERIC))
 """Numeric options, the batch size first."""
 _TYPICAL = "latency_typical_ms"
+MIB_PER_MB = 10**6 / 2**20
+"""Memory is charted in MiB, the unit of nvidia-smi."""
 
 
 class Value(msgspec.Struct, frozen=True):
@@ -55,7 +57,7 @@ class PlotMetric(msgspec.Struct, frozen=True):
 
 def _plot_metric(row: Quantity) -> PlotMetric:
     unit = "1/s" if row.unit.endswith("/s") else row.unit.partition("/")[0]
-    return PlotMetric(row.charted, unit, partial(_value, row))
+    return PlotMetric(row.charted, "MiB" if unit == "MB" else unit, partial(_value, row))
 
 
 def _value(row: Quantity, case: CaseState, metrics: Metrics) -> Value | None:
@@ -65,7 +67,8 @@ def _value(row: Quantity, case: CaseState, metrics: Metrics) -> Value | None:
     if middle is None and row.key.endswith("_p50_ms"):  # a source without steps states the mean
         spread: Distribution | None = getattr(metrics, row.key.replace("_p50_ms", "_ms"))
         middle = spread.mean if spread else None
-    return None if middle is None else Value(middle)
+    in_mib = row.unit.startswith("MB")
+    return None if middle is None else Value(middle * MIB_PER_MB if in_mib else middle)
 
 
 BY_QUANTITY = {

@@ -69,7 +69,7 @@ class Timeline:
                     if isinstance(event, Steps)
                     else isinstance(event, Telemetry)
                 )
-                self.events.append(compress(_encode(event), 1) if lists else event)
+                self.events.append(compress(_encode(event)) if lists else event)
         except BenchtuiError as error:
             self.problem = str(error)
 

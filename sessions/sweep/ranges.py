@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from difflib import get_close_matches
 from functools import cache
 from itertools import chain, islice
 from types import MappingProxyType
@@ -133,6 +132,8 @@ def nearest(word: str, words: Iterable[str], aliases: Mapping[str, str] = Mappin
 
     An alias stands for a known word, which the hint names.
     """
+    from difflib import get_close_matches  # takes memory, and only mistakes need it
+
     names = [*words, *(alias for alias in aliases if len(alias) >= LEAST_BEGINNING)]
     begun = [name for name in names if len(word) >= LEAST_BEGINNING and name.startswith(word)]
     matches = begun or (get_close_matches(word, names, n=1) if len(word) <= LONGEST_VALUE else [])

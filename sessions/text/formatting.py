@@ -14,7 +14,7 @@ MOST_PERCENT_DIGITS = 2
 """Maximum number of decimals of a percentage."""
 MOST_HALF_WIDTH = 100
 """Half the width of an interval, in percent, above which the exact number is meaningless."""
-MB_PER_GB = 1000
+MB, MIB, GIB = 10**6, 2**20, 2**30
 GIGA, TERA = 1e9, 1e12
 MOST_DECIMALS = 6
 """Maximum number of decimals. A number that needs more gets an exponent."""
@@ -74,11 +74,16 @@ def loss(value: float | None) -> str | None:
 
 
 def memory(value_mb: float | None, like_mb: float | None = None) -> str | None:
-    """Format memory with its unit: MB, or GB from 1,000 MB on; ``like_mb`` has the unit to use."""
+    """Format memory in the units of nvidia-smi, of 2**20 or 2**30 bytes; ``like_mb`` has the unit to use."""
     if value_mb is None:
         return None
-    in_gb = abs(_significant(value_mb if like_mb is None else like_mb)[0]) >= MB_PER_GB
-    return f"{number(value_mb / MB_PER_GB if in_gb else value_mb)} {'GB' if in_gb else 'MB'}"
+    size, unit = memory_unit(value_mb if like_mb is None else like_mb)
+    return f"{number(value_mb * MB / size)} {unit}"
+
+
+def memory_unit(value_mb: float) -> tuple[int, str]:
+    """Return the unit for memory of a size, in bytes, and its name: MiB, or GiB from 1,024 MiB on."""
+    return (GIB, "GiB") if abs(_significant(value_mb * MB / GIB)[0]) >= 1 else (MIB, "MiB")
 
 
 def percent(share: float | None, digits: int | None = None) -> str | None:

@@ -391,3 +391,15 @@ async def test_the_first_lines_answer_the_question(
         first = "\n".join(seen.text.splitlines()[:LINES])
         missing = [words for words in moment.answers if words not in first]
         assert not missing, f"{moment.question} {missing}\n{first}"
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 50)])
+async def test_the_answer_stays_while_a_case_is_selected(
+    opened: Any, story: Any, size: tuple[int, int]
+) -> None:
+    lengths(story).end()
+    async with opened(story.path, size=size) as seen:
+        await seen.settle("end")
+        first = "\n".join(seen.text.splitlines()[:LINES])
+        assert all(f"★ bs 4 seq {length}" in first and "samples/s" in first for length in (32, 512))
+        assert not seen.app.screen.query_one("#machine").size, "gauges of a sweep that is over"

@@ -10,7 +10,7 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import ThrottleSpan, Trace
 from benchtui.sessions.state.machine import MachineState
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.text.formatting import count
+from benchtui.sessions.text.formatting import MB, MIB, count
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.axis_scale import Scale, linear, placed, tick_text, time_interval, time_text
 from benchtui.tui.drawing.format import clean, duration
@@ -38,15 +38,15 @@ GPU = (
     ("power_w", "power", "W"),
     ("graphics_clock_mhz", "clock", "MHz"),
     ("temperature_c", "temperature", DEGREES),
-    ("memory_used_mb", "VRAM", "MB"),
+    ("memory_used_mb", "VRAM", "MiB"),
     ("utilization_percent", "utilization", "%"),
     *((name, label, unit) for name, (label, unit) in GPU_ACTIVITY.items()),
 )
 HOST = (
     ("worker_cpu_percent", "worker CPU", "%"),
     ("cpu_percent", "all CPUs", "%"),
-    ("worker_rss_mb", "worker RSS", "MB"),
-    ("memory_used_mb", "memory", "MB"),
+    ("worker_rss_mb", "worker RSS", "MiB"),
+    ("memory_used_mb", "memory", "MiB"),
     *((name, label, unit) for name, (label, unit) in HOST_ACTIVITY.items()),
 )
 
@@ -158,8 +158,9 @@ def _within(
         1, -(-(end - start) // MOST_POINTS)
     )  # rounded up, because rounding down could keep twice as many
     places = [place for place in range(start, min(end, len(column)), every) if column[place] == column[place]]
-    at_s, values = ([values[place] for place in places] for values in (trace.at_s, column))
-    return Series(label, unit, at_s, values, limit)
+    scale = MB / MIB if unit == "MiB" else 1.0
+    at_s, values = [trace.at_s[place] for place in places], [scale * column[place] for place in places]
+    return Series(label, unit, at_s, values, limit and scale * limit)
 
 
 def _drawn(reading: Series, span: tuple[float, float], size: tuple[int, int], symbols: Symbols) -> list[Line]:

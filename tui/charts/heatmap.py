@@ -14,7 +14,8 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.charts.line_chart import ChartSelection
 from benchtui.tui.charts.readout import case_facts, option_word, option_words, title, with_interval
 from benchtui.tui.drawing import format
-from benchtui.tui.drawing.heat_grid import HEAT, HeatCell, HeatGrid, Heatmap
+from benchtui.tui.drawing.bars import HEAT
+from benchtui.tui.drawing.heat_grid import HeatCell, HeatGrid, Heatmap
 from benchtui.tui.drawing.listing import Listing, titled_table
 from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.live.case_verdicts import CaseVerdicts

@@ -5,10 +5,9 @@ import os
 import sys
 from contextlib import suppress
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
-from click.shell_completion import CompletionItem
 
 from benchtui.sessions.version import VERSION
 from benchtui.tui.cli.exit_status import FAILED, INTERRUPTED, USAGE, fail
@@ -121,8 +120,10 @@ class LazyGroup(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
         """Return completions of the first word."""
+        from click.shell_completion import CompletionItem  # takes memory, and only shells ask
+
         commands = [CompletionItem(name, help=_short(name)) for name in COMMANDS if name.startswith(incomplete)]
         return [
             *commands,
@@ -222,7 +223,7 @@ def app(context: click.Context, theme: str | None, ascii_only: bool) -> None:
     and its models.
     """
     appearance = {"theme": theme, "ascii_only": ascii_only}
-    context.default_map = dict.fromkeys(("open", "attach"), appearance)
+    context.default_map = dict.fromkeys(("open", *COMMANDS), appearance)
     if context.invoked_subcommand is None:
         from benchtui.tui.cli.watch import open_app  # imported on use, like any other command
 

@@ -9,6 +9,9 @@ import msgspec
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.styled_text import Span
 
+HEAT = tuple(f"heat{step}" for step in range(5))
+"""Roles of the cells of a heatmap, from the lowest value to the highest."""
+
 
 def bar(fraction: float | None, width: int, symbols: Symbols, role: str = "accent") -> list[Span]:
     """Draw a bar of ``width`` cells, filled to a fraction (0 to 1) in half cells; None leaves it empty."""

@@ -51,21 +51,13 @@ def best_rate(rate: float, unit: str, symbols: Symbols, decided: bool) -> str:
 
 
 def memory(value: float | None, symbols: Symbols) -> str:
-    """Format a size given in MB (10**6 bytes) with its unit, MB or GB."""
+    """Format a size given in MB (10**6 bytes) in MiB or GiB, as nvidia-smi does."""
     return formatting.memory(value) or symbols.absent
 
 
 def gibibytes(value_mb: float) -> float:
     """Convert MB (10**6 bytes) to GiB (2**30 bytes), the unit of a machine's memory, as in nvidia-smi."""
-    return value_mb * 1e6 / 2**30
-
-
-def machine_memory(value_mb: float | None, symbols: Symbols) -> str:
-    """Format memory of a machine, or files that have to fit into it, in GiB or MiB."""
-    if value_mb is None:
-        return symbols.absent
-    gib = gibibytes(value_mb)
-    return f"{significant(gib)} GiB" if gib >= 1 else f"{significant(1024 * gib)} MiB"
+    return value_mb * formatting.MB / formatting.GIB
 
 
 def counted(names: Iterable[str]) -> str:

@@ -8,8 +8,6 @@ from rich.cells import cell_len
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, line, side_by_side, width_of, wrap_facts
 
-HEAT = tuple(f"heat{step}" for step in range(5))
-"""Roles of cells, from the lowest value to the highest."""
 MAX_CELL = 16
 """Widest cell, in terminal cells."""
 TALL, TALLEST = 5, 8

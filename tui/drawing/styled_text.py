@@ -147,8 +147,9 @@ def changes(old: Line, new: Line, width: int) -> list[tuple[int, int]]:
     if old == new:
         return []
     spans: list[tuple[int, int]] = []
-    for at, (before, after) in enumerate(zip(_cells(old, width), _cells(new, width), strict=True)):
-        if before == after:
+    (before, roles_before), (after, roles_after) = _cells(old, width), _cells(new, width)
+    for at in range(width):
+        if before[at] == after[at] and roles_before[at] == roles_after[at]:
             continue
         if spans and at - spans[-1][1] <= MAX_REWRITTEN_GAP:
             spans[-1] = (spans[-1][0], at + 1)
@@ -158,19 +159,20 @@ def changes(old: Line, new: Line, width: int) -> list[tuple[int, int]]:
 
 
 @lru_cache(maxsize=RECENT_LINES)
-def _cells(pieces: Line, width: int) -> Sequence[Span]:
-    """Return one entry per cell: its character with any combining marks. A wide character fills two cells.
+def _cells(pieces: Line, width: int) -> tuple[Sequence[str], Sequence[str]]:
+    """Return character and role of each cell. Marks join their character; a wide one fills two cells.
 
-    Cached, because each line is first drawn and then compared with the next version.
+    Cached, because each line is first drawn and then compared with the next version. A tuple per cell would
+    take six times the memory.
     """
     text = "".join(part for part, _ in pieces)
     roles = [role for part, role in pieces for _ in part]
     if all(map(_fills_one_cell, text)):  # four times as fast
-        cells = list(zip(text, roles, strict=True))
-    else:  # graphemes may span pieces, such as a mark that follows its character in another role
-        spans, _ = split_graphemes(text)
-        cells = [(text[start:end], roles[start]) for start, end, size in spans for _ in range(size)]
-    return cells[:width] + [(" ", "plain")] * (width - len(cells))
+        return f"{text[:width]:{width}}", [*roles, *["plain"] * width][:width]
+    # graphemes may span pieces, such as a mark that follows its character in another role
+    cells = [(start, end) for start, end, size in split_graphemes(text)[0] for _ in range(size)]
+    shown = [*(text[start:end] for start, end in cells), *" " * width]
+    return shown[:width], [*(roles[start] for start, _ in cells), *["plain"] * width][:width]
 
 
 @lru_cache(maxsize=KNOWN_CHARACTERS)

@@ -10,7 +10,7 @@ from benchtui.sessions.sweep import Config, Sweep, cases
 from benchtui.sessions.sweep.options import AXES
 from benchtui.sessions.text.formatting import count
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.format import clean, compact, machine_memory
+from benchtui.tui.drawing.format import clean, compact, memory
 from benchtui.tui.drawing.styled_text import Line, Span, crop, line, wrap_facts
 from benchtui.tui.home.models import ModelEntry, age_text
 from benchtui.tui.home.reading import Offered
@@ -96,7 +96,7 @@ def _sizes(card: HomeCard, symbols: Symbols) -> Iterator[str]:
         return
     size = room.sizes[-1]
     needed = needed_mb(stored, Config(device=room.device, precision=room.precision, batch_size=size))
-    needs, free = machine_memory(needed, symbols), machine_memory(room.free_mb, symbols)
+    needs, free = memory(needed, symbols), memory(room.free_mb, symbols)
     yield f"{needs}? of {free} free at batch size {size} (from config.json)"
 
 

@@ -10,7 +10,7 @@ from benchtui.sessions.stored_models.stored_model import StoredModel
 from benchtui.sessions.sweep import Config
 from benchtui.sessions.text.formatting import count
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.format import best_rate, clean, gibibytes, machine_memory
+from benchtui.tui.drawing.format import best_rate, clean, gibibytes, memory
 from benchtui.tui.drawing.styled_text import Line, Span, line
 from benchtui.tui.home.models import Known, ModelEntry, age_text
 from benchtui.tui.shell.keymap import key
@@ -123,7 +123,7 @@ def size_cell(entry: ModelEntry, symbols: Symbols) -> Span:
     if entry.stored is None:
         return "not here", "muted"
     size = entry.stored.weights_bytes
-    return (machine_memory(size / 1e6, symbols), "plain") if size else ("random", "muted")
+    return (memory(size / 1e6, symbols), "plain") if size else ("random", "muted")
 
 
 def task_of(entry: ModelEntry) -> str:

@@ -307,7 +307,9 @@ class Library(PlaceScreen[Item]):
         chosen = clean(selection.chosen.name) if selection.chosen else ""
         self._panel("heading").show(len(selection.all), [item.name for item in selection.marked])
         self.query_one("#sessions", Frame).show_title(*list_title(selection))
-        self.query_one("#about", Frame).show_title([(chosen or "session", "strong" if chosen else "muted")])
+        about = self.query_one("#about", Frame)
+        about.show_title([(chosen, "strong")])
+        about.display = selection.chosen is not None  # an empty frame would say nothing
         self._panel("header").show(longest, selection.order if selection.rows else "")
         self._show_rows(partial(self._row, longest), self._placeholder)
         self._panel("card").show(selection.chosen, self._preview_of(selection.chosen))

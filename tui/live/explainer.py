@@ -7,17 +7,20 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchtui.engine import client
 from benchtui.engine.client import Engine
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Explained
-from benchtui.sessions.explain.cases import ExplainedCase
 from benchtui.sessions.library import paths
 from benchtui.sessions.permissions.needed import NO_CONSENT, Permission, PermissionNeededError, keys, summary
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.sweep import Sweep
+
+if TYPE_CHECKING:  # takes memory, and only the page Why needs it
+    from benchtui.sessions.explain.cases import ExplainedCase
 
 QUEUED = "waits until all cases of the sweep are measured"
 
@@ -76,7 +79,7 @@ class RemedyTrials:
         seconds = time.monotonic() - self._begun_s
         return f"Measuring the remedies and the case in alternating rounds: {seconds:.0f} s"
 
-    def request(self, session: Session, explained: ExplainedCase) -> None:
+    def request(self, session: Session, explained: "ExplainedCase") -> None:
         """Start measuring the remedies of a case that haven't been tried, unless a trial is running."""
         # not needed for the first paint
         from benchtui.sessions.compare.joined import require_joinable

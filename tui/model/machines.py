@@ -394,4 +394,4 @@ def _gibibytes(value: float | None, limit: float | None, symbols: Symbols) -> st
 
 
 def _rss(value: float | None, limit: float | None, symbols: Symbols) -> str:
-    return format.machine_memory(value, symbols)
+    return format.memory(value, symbols)

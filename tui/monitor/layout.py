@@ -130,10 +130,11 @@ class MonitorLayout:
             return
         if self.zoomed is None:
             current, machines, answer = view.current(), view.machines(), view.answer()
-            over = view.over and view.order.chosen is None
+            over, card = view.over, view.over and view.order.chosen is None
             screen.set_class(over, "-over")
-            screen.set_class(over and not answer.works and bool(answer.notes) and view.concluded, "-nothing")
-            answer_rows = self._resize(screen, machines, view, answer, over)
+            screen.set_class(card, "-card")
+            screen.set_class(card and not answer.works and bool(answer.notes) and view.concluded, "-nothing")
+            answer_rows = self._resize(screen, machines, view, answer, card)
             title("verdict", *answer_title(answer, answer_rows))
             show("answer", answer)
             title("machine", *machine_title(machines))
@@ -150,21 +151,21 @@ class MonitorLayout:
         title("cases", table_title(rows, arrangement), table_subtitle(arrangement, self._symbols))
         show("header", arrangement)
 
-    def _resize(self, screen: Screen[Any], machines: Machines, view: View, answer: Answer, over: bool) -> int:
+    def _resize(self, screen: Screen[Any], machines: Machines, view: View, answer: Answer, card: bool) -> int:
         """Give the panels their heights, if they changed. Return the lines of the answer.
 
-        While a case is selected, the answer of a session that is over has only its title.
+        While a case is selected, the answer of a session that is over is as short as that of a running one.
         """
         transport = screen.query_one("#transport").outer_size.height if view.replayed else 0
         inside = screen.query_one("#gauges").size.width or screen.size.width - 4
-        seen = (machines, screen.size, inside, transport, len(view.session.cases), answer, over)
+        seen = (machines, screen.size, inside, transport, len(view.session.cases), answer, card)
         if seen == self._sized_for and self._sizes is not None:
             return self._sizes.lines
         self._sized_for = seen
-        wanted = None if over else gauge_height(machines, inside)
-        told = answer_height(answer, inside, screen.size.height) if over or not view.over else 0
-        lines = told if answer.works or view.over else None
-        new_sizes = sizes(screen.size.height, 3 + transport, wanted, len(view.session.cases), lines)
+        wanted = None if view.over else gauge_height(machines, inside)
+        shown = answer_height(answer, inside, screen.size.height, whole=card)
+        lines = shown if answer.works or view.over else None
+        new_sizes = sizes(screen.size.height, 3 + transport, wanted, len(view.session.cases), lines, card)
         if new_sizes != self._sizes:
             self._sizes = new_sizes
             for name in ("verdict", "machine", "top", "log"):
@@ -233,13 +234,15 @@ class Sizes(msgspec.Struct, frozen=True):
     log: int
 
 
-def sizes(height: int, reserved: int, gauges: int | None, cases: int, answer: int | None = None) -> Sizes:
+def sizes(
+    height: int, reserved: int, gauges: int | None, cases: int, answer: int | None = None, card: bool = False
+) -> Sizes:
     """Return the heights of the panels; the table takes the rest.
 
     ``reserved`` rows are for the header, the key bar and the transport line, ``gauges`` is the number of rows
     that all machines take, None if the session is over. ``cases`` is the number of cases, ``answer`` the lines
     of what the session says: 0 for its title alone, None for nothing yet. What the table doesn't need goes to
-    the case.
+    the case, which gives way to a ``card``, the whole answer.
     """
     frame = 2 if height >= USUAL_HEIGHT else 1
     log = 1 if height < USUAL_HEIGHT else 2 if height < HIGH else 4
@@ -247,6 +250,6 @@ def sizes(height: int, reserved: int, gauges: int | None, cases: int, answer: in
     room = height - reserved - log - verdict - (2 if gauges is None else 3) * frame
     machine = 0 if gauges is None else max(1, min(gauges, room - MIN_CASE_ROWS - MIN_TABLE_ROWS))
     room -= machine
-    case = CASE_ROWS[height >= USUAL_HEIGHT] + max(0, height - HIGH) // 3 if machine else MIN_CASE_ROWS
+    case = CASE_ROWS[height >= USUAL_HEIGHT] + max(0, height - HIGH) // 3 if not card else MIN_CASE_ROWS
     case = max(min(case, room - MIN_TABLE_ROWS), MIN_CASE_ROWS, room - cases - 1)
     return Sizes(verdict, answer or 0, machine + frame if machine else 0, case + frame, log)

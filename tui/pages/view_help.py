@@ -198,7 +198,7 @@ def _plot(symbols: Symbols) -> Rows:
 
 def _predictions(symbols: Symbols) -> Rows:
     return (
-        (f"{symbols.about}1.2 GB", "predicted peak memory of a queued case"),
+        (f"{symbols.about}1.2 GiB", "predicted peak memory of a queued case"),
         (f"{symbols.about} left", "estimated from cases with other options"),
     )
 

@@ -29,7 +29,9 @@ WHOLE = 10_000
 RIVAL_BAR, RIVAL_SPAN = 25, 1.5
 """Width of a rival's bar, and the ratio at its right end."""
 MOST_LINES = {True: {USUAL_HEIGHT: 12, HIGH: 16, 0: 8}, False: {USUAL_HEIGHT: 5, HIGH: 9, 0: 0}}
-"""Maximum number of lines by terminal height: of a session that is over, and of a running one."""
+"""Maximum number of lines by terminal height: of the whole answer, and next to a case."""
+LEAST_AT_END = 4
+"""Lines next to a case of a session that is over, whose gauges aren't shown."""
 PENDING = "base pending"
 """Stands in place of the ratio to a baseline that has no result yet."""
 
@@ -84,11 +86,11 @@ class Answer(msgspec.Struct, frozen=True):
 def answer_title(answer: Answer, height: int) -> tuple[list[Span], list[Span]]:
     """Return both ends of the title. Where there are no lines below it, it names the best case so far."""
     right: list[Span] = [(answer.right, "muted")]
-    if answer.over or height or not answer.works:
+    if height or not answer.works:
         return [(answer.word, answer.role), (f"  {answer.about}" if answer.about else "", "muted")], right
     first = answer.works[0]
     return [
-        ("so far ", "muted"),
+        (f"{answer.word} ", answer.role if answer.over else "muted"),
         (first.name, "strong"),
         (f"  {first.figures[0]}", "plain"),
         (f"  {first.certainty.partition(',')[0]}", "good" if first.decided else "warning"),
@@ -96,10 +98,11 @@ def answer_title(answer: Answer, height: int) -> tuple[list[Span], list[Span]]:
     ], right
 
 
-def answer_height(answer: Answer, width: int, height: int) -> int:
-    """Return how many lines an answer takes at a width in a terminal of a height."""
-    limits = MOST_LINES[answer.over]
+def answer_height(answer: Answer, width: int, height: int, *, whole: bool) -> int:
+    """Return how many lines an answer takes at a width in a terminal of a height: ``whole`` or in short."""
+    limits = MOST_LINES[whole]
     most = limits[HIGH if height >= HIGH else USUAL_HEIGHT if height >= USUAL_HEIGHT else 0]
+    most = max(most, LEAST_AT_END) if answer.over else most
     return min(most, len(answer_lines(answer, width, most, UNICODE)))
 
 

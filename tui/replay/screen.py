@@ -11,7 +11,6 @@ from benchtui.sessions.replay.markers import TimelineEvent, marker_text
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.live.feed import Clock
-from benchtui.tui.monitor.prompts import TextPrompt, show_prompt
 from benchtui.tui.monitor.screen import Monitor
 from benchtui.tui.monitor.status_line import StatusLine
 from benchtui.tui.panels.header import SweepHeading
@@ -149,9 +148,10 @@ class ReplayMonitor(Monitor):
 
     def action_ask_moment(self) -> None:
         """Open a prompt for a moment to seek to."""
-        show_prompt(
-            self, TextPrompt("Jump to a time, percentage or case: 90, 1:30, 50%, case 3", submitted=self._go_to)
-        )
+        from benchtui.tui.monitor.prompts import TextPrompt, show_prompt  # takes memory until then
+
+        about = "Jump to a time, percentage or case: 90, 1:30, 50%, case 3"
+        show_prompt(self, TextPrompt(about, submitted=self._go_to))
 
     def action_back(self) -> None:
         """Go back one step. If there is none, leave the replay and open the session at its end."""

@@ -13,7 +13,7 @@ from textual.theme import Theme as TextualTheme
 from textual.widget import Widget
 
 from benchtui import themes
-from benchtui.tui.drawing.heat_grid import HEAT
+from benchtui.tui.drawing.bars import HEAT
 from benchtui.tui.drawing.styled_text import Line
 
 LINES = tuple(f"line{place}" for place in range(themes.LINES))

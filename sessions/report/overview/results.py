@@ -19,7 +19,7 @@ from benchtui.sessions.stats.disturbance import mark_kind
 from benchtui.sessions.stats.results import Result, by_work, task_of, varied
 from benchtui.sessions.sweep import custom_task
 from benchtui.sessions.sweep.options import OPTIONS
-from benchtui.sessions.text.formatting import MB_PER_GB, TERA, count, in_sentence, number, percent
+from benchtui.sessions.text.formatting import MB, TERA, count, in_sentence, memory_unit, number, percent
 from benchtui.sessions.text.labels import case_name, option_title
 from benchtui.sessions.text.quantities import column, columns, token_rates
 from benchtui.sessions.text.tables import Column, Table, in_unit, narrowed, selected, table, text_column
@@ -169,13 +169,13 @@ def _only_means(rows: Sequence[Row]) -> bool:
 
 
 def _peak(rows: Sequence[Row]) -> Column[Row]:
-    """Return the column of peak memory, in GB if a case needs that much."""
+    """Return the column of peak memory, in GiB if a case needs that much."""
     peaks = [row.result.case.peak_memory_mb or 0.0 for row in rows]
-    size, unit = (MB_PER_GB, "GB") if max(peaks, default=0.0) >= MB_PER_GB else (1, "MB")
+    size, unit = memory_unit(max(peaks, default=0.0))
 
     def cell(row: Row) -> str | None:
         peak_mb = row.result.case.peak_memory_mb
-        return number(peak_mb / size) if peak_mb else None
+        return number(peak_mb * MB / size) if peak_mb else None
 
     return Column(f"Peak memory ({unit})", cell)
 

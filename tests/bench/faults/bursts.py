@@ -223,7 +223,7 @@ def wrong(model: Model, text: str) -> str:
         "report": "─ report ",
         "why": "─ why ",
         "zoom": "▸0 Home",
-        "open": "open:",
+        "open": "enter open",
         "case": f"▸{SECTIONS[model.section[model.place]].capitalize()}",
     }
     if not model.top and f"▸{wanted['']}" not in text:
@@ -316,10 +316,10 @@ def _faults(home: Path, count: int, seed: int) -> Iterator[str]:
     screen, model, before = Screen(home), Model(), files(home)
     for number in range(count):
         dice = random.Random(seed * 1_000_003 + number)
-        start = f"{model.place} {model.top}".strip()
-        burst = burst_of(model, dice)
+        start, burst = f"{model.place} {model.top}".strip(), Burst()
         try:
-            screen.wait(lambda text: "" if "Sweep" in text or "esc" in text else "the app")
+            screen.wait(partial(wrong, model))
+            burst = burst_of(model, dice)
             screen.send(burst, partial(dice.uniform, 0, dice.choice((0.0, 0.0, 0.01, LONGEST_GAP_S))))
             lacking = screen.wait(partial(wrong, model))
         except pexpect.EOF:  # such as a q of a typed text that quit the app

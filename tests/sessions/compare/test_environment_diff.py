@@ -169,7 +169,7 @@ LARGE = Host(hostname="box", python="3.11.7", memory_mb=64_000.0, gpus=(Gpu(inde
     [
         (LARGE, ()),
         (replace(LARGE, memory_mb=64_500.0, absent={"rapl": "permission denied"}), ()),
-        (replace(LARGE, memory_mb=32_000.0), ("Memory: 64.0 GB → 32.0 GB",)),
+        (replace(LARGE, memory_mb=32_000.0), ("Memory: 59.6 GiB → 29.8 GiB",)),
         (replace(LARGE, hostname="spare", python="3.12.1"), ("Host: box → spare", "Python: 3.11.7 → 3.12.1")),
         (replace(LARGE, gpus=()), ("GPU 0: T4 → none",)),
         (replace(LARGE, packages={"numpy": "2.2"}), ("numpy: none → 2.2",)),

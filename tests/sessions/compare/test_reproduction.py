@@ -106,7 +106,7 @@ PLANTED: dict[str, tuple[str, dict[str, Any]]] = {
     "Python": ("Python: 3.12.1 → 3.13.0", {"host": replace(HOST, python="3.13.0")}),
     "package": ("triton: 3.4 → 3.5", {"host": replace(HOST, packages={"triton": "3.5"})}),
     "power limit": (
-        "power limit 700 W → H100, 80.0 GB, power limit 500 W",
+        "power limit 700 W → H100, 74.5 GiB, power limit 500 W",
         {"host": replace(HOST, gpus=(replace(GPU, power_limit_w=500.0),))},
     ),
     "GPU": ("GPU 0: H100", {"host": replace(HOST, gpus=(replace(GPU, name="A100"),))}),

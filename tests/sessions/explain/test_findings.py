@@ -192,7 +192,7 @@ def test_recompile_at_each_length(explain: Explain) -> None:
 
 def test_kept_activation(explain: Explain) -> None:
     kept = explain({"matmul": 1.0}, memory=MemoryKinds(growth_mb=12.3))
-    assert "Each step allocates 12.3 MB that it never frees" in found(kept)["kept activation"]
+    assert "Each step allocates 11.7 MiB that it never frees" in found(kept)["kept activation"]
     assert found(explain({"matmul": 1.0}, memory=MemoryKinds(growth_mb=0.0))) == {}
 
 
@@ -200,7 +200,7 @@ def test_activations_and_optimizer_state_dominate_memory(explain: Explain) -> No
     kinds = MemoryKinds(weights_mb=100.0, gradients_mb=100.0, optimizer_mb=200.0, activations_mb=600.0)
     sentence = found(explain({"matmul": 1.0}, memory=kinds))["activations"]
     assert (
-        "Activations are 60% of the memory of the step (600 MB of 1.00 GB): activation_checkpointing=on"
+        "Activations are 60% of the memory of the step (572 MiB of 954 MiB): activation_checkpointing=on"
         in sentence
     )
     kinds = MemoryKinds(weights_mb=100.0, gradients_mb=100.0, optimizer_mb=200.0, activations_mb=50.0)
@@ -212,8 +212,8 @@ def test_weights_in_float32_and_the_kv_cache(explain: Explain) -> None:
     case = explain({"matmul": 1.0}, memory=MemoryKinds(weights_mb=300.0, cache_mb=200.0))
     case.case.prepared = prepared
     sentence = found(case)["weights"]
-    assert sentence.startswith("Weights in float32 are 60% of the memory of the step (300 MB of 500 MB)")
-    assert "The KV cache is 40% of the memory of the step (200 MB of 500 MB)" in found(case)["KV cache"]
+    assert sentence.startswith("Weights in float32 are 60% of the memory of the step (286 MiB of 477 MiB)")
+    assert "The KV cache is 40% of the memory of the step (191 MiB of 477 MiB)" in found(case)["KV cache"]
     case.case.prepared = replace(prepared, effective=Effective(weights_dtype="bfloat16"))
     assert "weights" not in found(case)
 
@@ -517,7 +517,7 @@ def test_page_faults_of_measured_steps_that_the_profiled_ones_lack(explain: Expl
 def test_file_that_is_read_in_each_step(explain: Explain) -> None:
     used = host(100.0, main_kernel_ms=60.0, read_mb=64.0, page_faults=16_000.0)
     case = explain({"matmul": 30.0, "python": 70.0}, host=used, busy_cpus=1.0)
-    assert findings(case)[0].rule == "reading" and "reads 64.0 MB" in findings(case)[0].sentence
+    assert findings(case)[0].rule == "reading" and "reads 61.0 MiB" in findings(case)[0].sentence
     assert "page faults" not in found(case)
 
 
@@ -528,7 +528,7 @@ def test_wait_for_a_file_is_part_of_writing_it(explain: Explain) -> None:
         host=host(100.0, main_kernel_ms=20.0, written_mb=16.0),
         places=(place("file", code="save()", share=0.6), place("sleep", share=0.1)),
     )
-    assert "writes 16.0 MB" in found(case)["reading"] and "80% of the step" in found(case)["reading"]
+    assert "writes 15.3 MiB" in found(case)["reading"] and "80% of the step" in found(case)["reading"]
     assert "sleeping" not in found(case)
 
 

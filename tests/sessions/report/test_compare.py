@@ -45,7 +45,7 @@ def test_both_ends_of_a_range_of_memory_have_one_unit(bench: Any, read: Any) -> 
     peaks = {1: 983.0, 2: 1310.0}
     cases = [bench.case(size, 10.0, end={"memory": Memory(peak_rss_mb=mb)}) for size, mb in peaks.items()]
     quantities = read(markdown(compared(bench.session(*cases), bench.session(*cases))))["Interpretation"]
-    assert ["Peak memory", "0.983 GB to 1.31 GB"] in quantities.columns("Quantity", "A")
+    assert ["Peak memory", "0.915 GiB to 1.22 GiB"] in quantities.columns("Quantity", "A")
 
 
 @pytest.mark.parametrize(

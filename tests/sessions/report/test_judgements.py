@@ -258,8 +258,8 @@ def test_memory_of_all_workloads_has_one_unit(bench: Any, read: Any) -> None:
         for length, peak_mb in ((32, 983.0), (512, 1310.0))
     ]
     document = read(full_report(bench.session(*cases)))
-    assert document["Decision"].columns("Peak memory") == [["0.983 GB"], ["1.31 GB"]]
-    assert document["Results"].columns("Peak memory (GB)") == [["0.983"], ["1.31"]]
+    assert document["Decision"].columns("Peak memory") == [["0.915 GiB"], ["1.22 GiB"]]
+    assert document["Results"].columns("Peak memory (GiB)") == [["0.915"], ["1.22"]]
 
 
 @pytest.mark.parametrize(

@@ -300,7 +300,7 @@ ROWS: dict[str, tuple[Field | Command, ...]] = {
             DOCUMENTED,
             "Interpretation",
             {"Quantity": "Peak memory", "Against A (×)": "not comparable"},
-            {"A": "1.67 GB of the worker", "B": "747 MB on the GPU"},
+            {"A": "1.56 GiB of the worker", "B": "712 MiB on the GPU"},
         ),
         cells(DOCUMENTED, "Interpretation", {"Quantity": "Mean power"}, {"B": "216 W (0.434 J/sample)"}),
     ),
@@ -389,7 +389,7 @@ ROWS: dict[str, tuple[Field | Command, ...]] = {
             GPT2,
             "Results",
             {"Compile": "default", "Batch size": "3"},
-            {"Tokens/s with padding": "13,100", "Mean (ms)": "176", "Peak memory (GB)": "3.09"},
+            {"Tokens/s with padding": "13,100", "Mean (ms)": "176", "Peak memory (GiB)": "2.88"},
         ),
     ),
     "top performer: reduce-overhead, batch size 5, 13,564 tokens/s, +93 %": (
@@ -404,11 +404,11 @@ ROWS: dict[str, tuple[Field | Command, ...]] = {
         ),
     ),
     "what it costs: +34 % VRAM, jitter": (
-        cells(GPT2, "Decision", {}, {"Peak memory": "3.93 GB (+34 %)"}),
+        cells(GPT2, "Decision", {}, {"Peak memory": "3.66 GiB (+34 %)"}),
         cells(GPT2, "Ranked, 768 tokens", {"Rank": "1"}, {"Memory against the baseline (%)": "+33.6"}),
     ),
     "peak VRAM over batch size": (
-        cells(GPT2, "Results", {"Compile": "off", "Batch size": "3"}, {"Peak memory (GB)": "5.11"}),
+        cells(GPT2, "Results", {"Compile": "off", "Batch size": "3"}, {"Peak memory (GiB)": "4.76"}),
     ),
     "most efficient: 4.24 tokens/s per MB": (
         cells(

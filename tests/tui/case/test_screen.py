@@ -103,7 +103,7 @@ async def test_machine_section_shows_memory_energy_and_compiler(story: Any, engi
         await seen.press("g")
         await press(seen, "enter", "h", "h")
         for fact in (
-            "700 MB",
+            "668 MiB",
             "50.0 J",
             "counter",
             "involuntary context switches   12",

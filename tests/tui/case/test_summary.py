@@ -96,10 +96,10 @@ def test_cuda_graphs_show_why_tensor_memory_is_missing() -> None:
     peaks = "Memory, peaks while measured"
     assert section(peaks, graphs, memory=Memory(peak_reserved_mb=900.0)) == [
         "allocated not measurable with CUDA graphs",
-        "reserved 900 MB",
+        "reserved 858 MiB",
     ]
     known = Memory(peak_allocated_mb=500.0, peak_reserved_mb=900.0)
-    assert section(peaks, graphs, memory=known)[0] == "allocated 500 MB"
+    assert section(peaks, graphs, memory=known)[0] == "allocated 477 MiB"
 
 
 def test_compiler_section_counts_cuda_graphs_and_skips() -> None:

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import summarize
-from benchtui.tui.cli import COMMANDS, app
+from benchtui.tui.cli import COMMANDS, app, watch
 from benchtui.tui.cli.exit_status import exit_status_of
 from benchtui.tui.cli.options import complete_entry, complete_theme
 from benchtui.tui.cli.text.progress import apply_events
@@ -43,6 +43,14 @@ def test_options_complete_their_values(complete: Any, word: str, wanted: set[str
 def test_help_of_a_preset_is_that_of_opening_a_sweep() -> None:
     done = CliRunner().invoke(app, ["quick", "--help"])
     assert done.exit_code == 0 and "Run a sweep and show it live" in done.output
+
+
+def test_options_before_a_command_reach_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: dict[str, Any] = {}
+    monkeypatch.setattr(watch, "require_terminal", lambda: None)
+    monkeypatch.setattr(watch, "show", lambda *_, **appearance: shown.update(appearance))
+    done = CliRunner().invoke(app, ["--ascii", "--theme", "benchtui-light", "demo"])
+    assert done.exit_code == 0 and shown == {"ascii_only": True, "theme": "benchtui-light"}
 
 
 def test_first_word_completes_presets() -> None:

@@ -30,7 +30,7 @@ def test_durations_have_at_most_two_units(seconds: float, shown: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mb", "shown"), [(None, "–"), (893.4, "893 MB"), (12_345, "12.3 GB"), (139_870, "140 GB")]
+    ("mb", "shown"), [(None, "–"), (893.4, "852 MiB"), (12_345, "11.5 GiB"), (139_870, "130 GiB")]
 )
 def test_sizes_are_formatted(mb: float | None, shown: str) -> None:
     assert format.memory(mb, UNICODE) == shown
@@ -72,4 +72,4 @@ def test_names_are_counted_in_order() -> None:
 
 def test_memory_shows_three_digits_and_its_unit() -> None:
     shown = [format.memory(value, UNICODE) for value in (None, 700.4, 1600, 14_130, 141_300)]
-    assert shown == ["–", "700 MB", "1.60 GB", "14.1 GB", "141 GB"]
+    assert shown == ["–", "668 MiB", "1.49 GiB", "13.2 GiB", "132 GiB"]

@@ -91,6 +91,7 @@ async def test_empty_library_shows_how_to_add_a_session(empty_library: AppContex
     async with opened(app_context=empty_library) as seen:
         listed = await LibraryPilot(seen).begin()
         assert "no sessions yet" in listed.text
+        assert not seen.app.screen.query_one("#about").display
         assert "benchtui run quick" in listed.text
         assert "1 start a sweep" in listed.text
         for key in ("enter", "R", "e", "m", "o", "X", "E", "c", "n", "N", "s", "down", "G"):

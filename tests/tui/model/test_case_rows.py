@@ -95,7 +95,7 @@ def test_a_row_shows_all_metrics(story: Any) -> None:
         "p50": "10.0",
         "p99": "–",
         "samples": "200",
-        "memory": "700 MB",
+        "memory": "668 MiB",
         "power": "210",
         "base": "2.00x",
         "answer": "–",

@@ -279,9 +279,9 @@ async def test_all_running_cases_are_marked(story: Any, engine: Any, opened: Any
 async def test_the_memory_of_a_queued_case_is_predicted(story: Any, engine: Any, opened: Any) -> None:
     story.begin(device="cpu", gpus=0, batch_sizes=(1, 2, 4)).case(0).case(1)
     async with opened(story.path, engine) as seen:
-        assert "≈1.60 GB" in seen.table[2]
+        assert "≈1.49 GiB" in seen.table[2]
         await seen.press("G")
-        assert "expected peak 1.60 GB RSS" in seen.panel("current")[1]
+        assert "expected peak 1.49 GiB RSS" in seen.panel("current")[1]
 
 
 async def test_settings_determine_the_initial_state(

@@ -34,7 +34,7 @@ HOST = Machine(
         Gauge("CPU", "148% of 16 cores", 0.1, "accent", past=past),
         Gauge("memory", "12/64G", 0.2, "good", past=past),
         Gauge("worker CPU", "99%", 0.1, "accent", past=past),
-        Gauge("worker RSS", "1.6 GB", 0.1, "good", past=past),
+        Gauge("worker RSS", "1.49 GiB", 0.1, "good", past=past),
     ),
     (("other processes 48% CPU", "warning"), ("engine 1% CPU", "muted")),
 )

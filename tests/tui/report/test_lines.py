@@ -163,12 +163,12 @@ def test_numbers_are_never_split_and_words_wrap_at_spaces() -> None:
 
 
 def test_only_row_that_is_too_wide_has_a_line_for_each_column() -> None:
-    rows = (("compile=default bs=5: 13,600 tokens/s", "3.93 GB", "indistinguishable from 3 others"),)
+    rows = (("compile=default bs=5: 13,600 tokens/s", "3.66 GiB", "indistinguishable from 3 others"),)
     table = Table(("Throughput", "Peak memory", "Confidence"), (False, False, False), rows)
     assert shown(table, 44) == [
         "Throughput   compile=default bs=5: 13,600",
         "             tokens/s",
-        "Peak memory  3.93 GB",
+        "Peak memory  3.66 GiB",
         "Confidence   indistinguishable from 3 others",
     ]
     assert len(shown(table, 90)) == 4

@@ -64,10 +64,10 @@ def _check_choice(claim: Claim, row: dict[str, str], need: str, length: int | No
 def check_figure(claim: Claim, shown: str, need: str, row: Row, *, tied: bool = False) -> None:
     """Check ``224,000 tokens/s (223,000 to 225,000)``: the metric of a need, and its interval."""
     numbers = re.findall(NUMBER, shown.removeprefix("p90 ").removesuffix(" above p50"))
-    if need == "balanced":  # each part is a figure of the case: 224,000 tokens/s, 4.10 ms, 14.2 GB
+    if need == "balanced":  # each part is a figure of the case: 224,000 tokens/s, 4.10 ms, 13.2 GiB
         peak = peak_mb(row) or 0.0
         rates = row["samples_per_s"], row["new_tokens_per_s"], token_rate(row)
-        figures = (*rates, step_ms(row), peak, peak / 1000)
+        figures = (*rates, step_ms(row), peak / 1.048576, peak / 1073.741824)
         strange = [number for number in numbers if not any(rounds_to(number, each) for each in figures)]
         claim.require(not strange, f"{strange} are no figures of {row['name']}")
         return
@@ -183,7 +183,7 @@ def _check_bound(
 def _check_costs(claim: Claim, shown: str, best: Row) -> None:
     """Check the peak memory and compile time that a choice costs, and that nothing is left out."""
     base = claim.facts.base_of(best)
-    memory = re.search(rf"({NUMBER}) % peak memory \((\S+ [MG]B) to (\S+ [MG]B)\)", shown)
+    memory = re.search(rf"({NUMBER}) % peak memory \((\S+ [MG]iB) to (\S+ [MG]iB)\)", shown)
     if memory and base:
         claim.require_value(memory[1], _more_memory(best, base), "more memory")
         claim.require(memory_rounds_to(memory[2], peak_mb(base)), f"the peak of {base['name']}")
@@ -228,7 +228,7 @@ def check_decision(reader: Reader, part: Part, rows: Rows) -> None:
 
 def _check_memory(reader: Reader, shown: str, tokens: int | None) -> None:
     best = reader.chosen.get(("throughput", tokens)) or reader.chosen.get(("latency", tokens))
-    match = re.fullmatch(rf"(\S+ [MG]B)(?: \(({NUMBER}) %\))?", shown)
+    match = re.fullmatch(rf"(\S+ [MG]iB)(?: \(({NUMBER}) %\))?", shown)
     if best is None or match is None:
         return
     claim, base = reader.claim(f"Decision, {shown}"), reader.facts.base_of(best)

@@ -188,7 +188,8 @@ NUMBERS: dict[str, Callable[[Cell], Value]] = {
     "No.": lambda cell: cell["case"] + 1,
     # memory and energy
     "Peak memory (MB)": lambda cell: cell.peak_mb,
-    "Peak memory (GB)": lambda cell: cell.peak_mb / 1000,
+    "Peak memory (MiB)": lambda cell: cell.peak_mb / 1.048576,
+    "Peak memory (GiB)": lambda cell: cell.peak_mb / 1073.741824,
     "Memory, allocated (MB)": of("peak_allocated_mb"),
     "Peak over batch (MB/sample)": _peak_per_sample,
     "Each further sample (MB)": _further_sample,

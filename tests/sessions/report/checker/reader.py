@@ -66,7 +66,7 @@ def rounds_to(shown: str, value: float | None) -> bool:
 def memory_rounds_to(shown: str, mb: float | None) -> bool:
     """Whether an amount in MB may round to one shown with its unit."""
     number, unit = shown.split(" ")
-    return rounds_to(number, mb and mb / {"MB": 1.0, "GB": 1000.0}[unit])
+    return rounds_to(number, mb and mb / {"MiB": 1.048576, "GiB": 1073.741824}[unit])
 
 
 class Reader:

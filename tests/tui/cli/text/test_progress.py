@@ -50,7 +50,7 @@ def test_start_line_includes_predicted_memory_if_known(session: Session) -> None
         memory = Memory(peak_rss_mb=1000.0 + 100 * CONFIGS[case].batch_size)
         session.apply(CaseFinished(t=2.0, case=case, outcome="ok", memory=memory))
     assert line(session, start(2, 1)) == (
-        "  starts: cpu fp32 compile=off bs=4 seq=128, round 2, predicted peak 1.40 GB RSS"
+        "  starts: cpu fp32 compile=off bs=4 seq=128, round 2, predicted peak 1.30 GiB RSS"
     )
 
 
@@ -90,9 +90,9 @@ def test_search_keeps_its_orders_and_what_no_budget_was_left_for_to_itself() -> 
 @pytest.mark.parametrize(
     ("memory", "said"),
     [
-        (Memory(peak_allocated_mb=900.0, peak_reserved_mb=1000.0), "VRAM 900 MB"),
-        (Memory(peak_reserved_mb=1000.0, peak_rss_mb=700.0), "VRAM 1.00 GB reserved"),
-        (Memory(peak_rss_mb=700.0), "RSS 700 MB"),
+        (Memory(peak_allocated_mb=900.0, peak_reserved_mb=1000.0), "VRAM 858 MiB"),
+        (Memory(peak_reserved_mb=1000.0, peak_rss_mb=700.0), "VRAM 954 MiB reserved"),
+        (Memory(peak_rss_mb=700.0), "RSS 668 MiB"),
     ],
 )
 def test_measured_case_line_includes_peak_memory(session: Session, memory: Memory, said: str) -> None:
