@@ -43,7 +43,7 @@ class FileMap(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     columns: dict[str, str | tuple[str, ...]]
     """Quantities by column: the path of a key in a row or around it, with alternatives after ``|``. With
     ``*`` in a column, its quantity is ``OPTION:QUANTITY``, and each such column is a case. ``{a,b}_ms`` are two
-    columns; ``{x,y}`` in their quantity is ``x`` for the first and ``y`` for the second, and ``{}`` the same word."""
+    columns; ``{x,y}`` in their quantity is ``x`` for the first and ``y`` for the second; ``{}`` is the word."""
     tool: str = "table"
     package: str = ""
     """Name of the measured software, if it isn't the tool's."""
