@@ -3,11 +3,10 @@
 import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
-from itertools import cycle
 
 import msgspec
 
-from benchtui.sessions.importers.quantities import STATISTICS, is_empty
+from benchtui.sessions.importers.quantities import is_empty
 from benchtui.sessions.importers.source import Record, Source, require_few
 
 Text = str | tuple[str, ...]
@@ -15,6 +14,7 @@ Text = str | tuple[str, ...]
 several texts, the first without an unknown column applies."""
 _NOTHING = ("0", "false")
 _LISTED = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_BRACES = re.compile(r"\{([^{}]*)\}")
 _PLACEHOLDER = re.compile(r"\{([?+]?)([^}]+)\}")
 
 
@@ -43,7 +43,7 @@ class FileMap(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     columns: dict[str, str | tuple[str, ...]]
     """Quantities by column: the path of a key in a row or around it, with alternatives after ``|``. With
     ``*`` in a column, its quantity is ``OPTION:QUANTITY``, and each such column is a case. ``{a,b}_ms`` are two
-    columns; ``{}`` in their quantity is mean, median, std, p90, p95 and p99, in this order."""
+    columns; ``{x,y}`` in their quantity is ``x`` for the first and ``y`` for the second; ``{}`` is the word."""
     tool: str = "table"
     package: str = ""
     """Name of the measured software, if it isn't the tool's."""
@@ -108,9 +108,11 @@ def _without_braces(column: str, names: str | tuple[str, ...]) -> Iterator[tuple
     if match is None or not isinstance(names, str):
         yield column, names
         return
-    for statistic, name in zip(cycle(STATISTICS), match[1].split(","), strict=False):
-        if name:
-            yield column.replace(match[0], name), names.replace("{}", statistic)
+    of, words_in_column = _BRACES.search(names), match[1].split(",")
+    quantities = of[1].split(",") if of and of[1] else words_in_column
+    for word, quantity in zip(words_in_column, quantities, strict=True):
+        inner = names.replace(of[0], quantity, 1) if of else names
+        yield from _without_braces(column.replace(match[0], word), inner)
 
 
 class Row(msgspec.Struct, frozen=True):

@@ -173,7 +173,7 @@ def _cells(reader: Reader, unread: Sequence[str]) -> Iterator[str]:
 def _unread(rows: Sequence[Row], file_map: FileMap, reader: Reader) -> Iterator[str]:
     """Yield the columns that nothing reads: of rows, and of the objects around them."""
     outermost = file_map.rows.partition(".")[0].strip("?=")
-    inside = f"{file_map.rows}." if file_map.rows and not {*file_map.rows} & {*"?*="} else ""
+    inside = "" if {*file_map.rows} & {*"*="} else f"{file_map.rows.strip('?')}."
     prefixes = tuple(prefix for by in file_map.split.values() for prefix in by)
     seen: dict[str, bool] = {}
     for row in rows:
@@ -181,7 +181,7 @@ def _unread(rows: Sequence[Row], file_map: FileMap, reader: Reader) -> Iterator[
         for level, cells in enumerate((innermost, *outermost_of_several)):
             for path in scalars(cells, ""):
                 bare = next((path.removeprefix(one) for one in prefixes if path.startswith(one)), path)
-                shown = path if level else f"{inside}{path}"
+                shown = path if level or len(row.levels) == 1 else f"{inside}{path}"
                 if level and (outermost == "*" or f"{path}.".startswith(f"{outermost}.")):
                     continue
                 if shown not in seen:

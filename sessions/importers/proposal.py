@@ -39,7 +39,7 @@ _NAMES: dict[str, dict[str, str]] = parse_toml(
     (files("benchtui.sessions.importers") / "names.toml").read_text("utf-8")
 )
 _OTHER_STATISTICS = re.compile(
-    r"min\b|max\b|best|worst|queue|wait\b|prefill|distribution|histogram|\bp\d+(?!\d)(?<!p50)(?<!p90)(?<!p95)(?<!p99)|speed.?up|ratio|\bgain|relative|vs\b|improve|warm|load|compile[ _]?time|percent|%|cost|loss|accuracy|rouge|bleu|flops|(?:/|per[ _])(?:sample|image|img|item|sentence|sequence|example|prompt)\b",
+    r"min\b|max\b|best|worst|queue|wait\b|prefill|distribution|histogram|\bp\d+(?!\d)(?<!p50)(?<!p90)(?<!p95)(?<!p99)|speed.?up|\bratio|^duration$|\bgain|relative|vs\b|improve|warm|load|compile[ _]?time|percent|%|cost|loss|accuracy|rouge|bleu|flops|(?:/|per[ _])(?:sample|image|img|item|sentence|sequence|example|prompt)\b",
     re.IGNORECASE,
 )
 _OF_CASES = ("name", "batch_size", "model", "device", "precision", "sequence_length")
@@ -61,6 +61,7 @@ _ALTERNATIVES = frozenset(
     )
 )
 """Words of columns that have the same quantity of different cases."""
+_SIZE = re.compile(r"(?:bs?|batch|seq|threads)\d+")
 _VALUE = re.compile(r"(?i)value|result|avg|mean|average")
 """Column of values of different quantities, or key of an object that is one."""
 _METRIC = re.compile(r"(?i)(performance )?(metrics?|measures?|quantity|statistics?|kpi)")
@@ -85,6 +86,8 @@ _UNIT = re.compile(
 
 _UNIT_INSIDE = re.compile(rf"\s*[(\[](?:{'|'.join(UNIT_NAMES)})[)\]]\s*(?=\S)")
 """Unit in parentheses before the statistic, such as ``latency (ms) p50``."""
+_TIME_IN = re.compile(r"\(time in (\w+)\)")
+"""Unit of all times of a table, in the name of its first column."""
 _UNIT_COLUMN = re.compile(r"(?i)(.*[._ ])?units?")
 
 
@@ -97,11 +100,13 @@ def propose(source: Source) -> FileMap | None:
     _refuse_wide(source, _OF_OPTION_IN_UNIT)
     for shape in _shapes(source):
         found = rows_of(source.beginning, shape)[:100]
-        columns = _proposed(found, named=shape.rows == "*")
+        columns = _proposed(found, named=shape.rows.endswith("*"))
         if columns is not None:
-            if "unit" not in columns.values():
+            if time_in := next(filter(None, map(_TIME_IN.search, columns)), None):
+                shape = structs.replace(shape, unit=time_in[1])
+            elif "unit" not in columns.values():
                 _require_units(source, columns, found)
-            if shape.rows == "*" and "name" not in columns.values():
+            if shape.rows.endswith("*") and "name" not in columns.values():
                 columns["*"] = "name"
             steps = {column: re.sub(r"^step(?!s)", "steps", str(name)) for column, name in columns.items()}
             return structs.replace(shape, columns=steps if shape.gather else columns)
@@ -142,16 +147,19 @@ def _pattern(column: str) -> str:
 def _shapes(source: Source) -> Iterator[FileMap]:
     """Yield where the cases of a file may be."""
     value = source.first
-    keys = [set(item) for item in value.values() if isinstance(item, dict)]
-    if len(source.records) == 1 and len(keys) == len(value) > 1 and set.intersection(*keys):
-        yield FileMap(columns={}, rows="*")
+    objects = ((f"{name}=.*", item) for name, item in value.items() if "." not in name)
+    for rows, named in (("*", value), *objects) if len(source.records) == 1 else ():
+        items = list(named.values()) if isinstance(named, dict) else []
+        keys = [set(item) for item in items if isinstance(item, dict)]
+        if len(keys) == len(items) > 1 and set.intersection(*keys):
+            yield FileMap(columns={}, rows=rows)
     yield FileMap(columns={})
     lists = (name for name, items in value.items() if isinstance(items, list) and "." not in name)
     yield from (FileMap(columns={}, rows=name) for name in lists)
     for name, inner in value.items():
-        nested = inner.items() if isinstance(inner, dict) and "." not in name else ()
+        nested = inner if isinstance(inner, dict) and "." not in name else {}
         yield from (
-            FileMap(columns={}, rows=f"{name}=.{key}") for key, items in nested if isinstance(items, list)
+            FileMap(columns={}, rows=f"{name}=.{key}") for key in nested if isinstance(nested[key], list)
         )
     if len(source.records) == 1:
         return
@@ -224,7 +232,10 @@ def _is_alternative(column: str, other: str) -> bool:
     """Return whether two columns have the same quantity of two options, such as ``fp16 (ms)`` and ``int8 (ms)``."""
     words, others = (re.findall(r"[^\W_]+", name.lower()) for name in (column, other))
     differing = [{word, instead} for word, instead in zip(words, others, strict=False) if word != instead]
-    return len(words) == len(others) and len(differing) == 1 and differing[0] <= _ALTERNATIVES
+    is_option = len(differing) == 1 and all(
+        word in _ALTERNATIVES or _SIZE.fullmatch(word) for word in differing[0]
+    )
+    return len(words) == len(others) and is_option
 
 
 def _options(rows: Sequence[Row], names: Iterable[str], columns: dict[str, str]) -> dict[str, str]:

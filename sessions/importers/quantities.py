@@ -12,16 +12,7 @@ from benchtui.sessions.events import Outcome
 from benchtui.sessions.sanitize import quoted
 
 MS = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3, "min": 6e4, "h": 3.6e6}
-MB = {
-    "b": 1e-6,
-    "bytes": 1e-6,
-    "kb": 1e-3,
-    "mb": 1.0,
-    "gb": 1e3,
-    "kib": 2**10 / 1e6,
-    "mib": 2**20 / 1e6,
-    "gib": 2**30 / 1e6,
-}
+MB = {"b": 1e-6, "kb": 1e-3, "mb": 1.0, "gb": 1e3, "kib": 2**10 / 1e6, "mib": 2**20 / 1e6, "gib": 2**30 / 1e6}
 _SPELLINGS = {
     "ns": ("nsec", "nsecs", "nanos", "nanosec", "nanosecond", "nanoseconds"),
     "us": ("µs", "μs", "usec", "usecs", "micros", "microsec", "microsecond", "microseconds"),
@@ -29,7 +20,7 @@ _SPELLINGS = {
     "s": ("sec", "secs", "second", "seconds"),
     "min": ("mins", "minute", "minutes"),
     "h": ("hr", "hrs", "hour", "hours"),
-    "b": ("byte",),
+    "b": ("byte", "bytes"),
 }
 _NAMES_OF_UNITS = {name: unit for unit, names in _SPELLINGS.items() for name in names}
 UNIT_NAMES = tuple(sorted({*MS, *MB, *_NAMES_OF_UNITS} - {"min", "h"}, key=len, reverse=True))
@@ -73,17 +64,13 @@ _OUTCOMES: dict[Outcome, str] = {
 }
 """Patterns of words that state an outcome, the first of which applies."""
 YES = frozenset(("true", "1", "yes", "on"))
-SUCCESSES = frozenset(
-    (
-        *("ok", "success", "successful", "succeeded", "passed", "pass", "complete", "completed", "done"),
-        *("finished", "valid", "good", "true", "yes", "y", "1", "0", "✓", "✔", "✅"),
-    )
+SUCCESSES = (
+    *("ok", "success", "successful", "succeeded", "passed", "pass", "complete", "completed", "done"),
+    *("finished", "valid", "good", "true", "yes", "y", "1", "0", "✓", "✔", "✅"),
 )
-EMPTY = frozenset(
-    (
-        *("", "none", "null", "nan", "n/a", "na", "#n/a", "nil", "?", "-", "--", "---", "—", "–"),
-        *("inf", "+inf", "-inf", "infinity", "+infinity", "-infinity", "∞"),
-    )
+EMPTY = (
+    *("", "none", "null", "nan", "n/a", "na", "#n/a", "nil", "?", "-", "--", "---", "—", "–"),
+    *("inf", "+inf", "-inf", "infinity", "+infinity", "-infinity", "∞"),
 )
 """Cells without a value, in lower case."""
 _UNITS = {

@@ -49,6 +49,7 @@ _GROUPED_BY_COMMA = re.compile(r"[-+]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?(?:\s?[A-
 _GROUPED_BY_POINT = re.compile(r"[-+]?[1-9]\d{0,2}(?:\.\d{3})+")
 _GROUPED_BY_OTHER = re.compile(r"[-+]?[1-9]\d{0,2}(?:[ '’_\u00a0\u202f]\d{3})+(?:[.,]\d+)?")
 _NAMED_VALUE = re.compile(r"([^:=|,;{}\[]{1,80}?)\s*[:=]\s*(\S.{0,200})")
+_OF_BENCHMARK = re.compile(r"^(Benchmark) #?\d+$")
 _TRACEBACK = re.compile(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n)*.*", re.MULTILINE)
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _EMPHASIS = re.compile(r"^(?:\*\*|__|`|\*)(.*?)(?:\*\*|__|`|\*)$")
@@ -129,7 +130,8 @@ def _named_values(lines: Sequence[tuple[int, str]]) -> list[tuple[int, Row]]:
         return []
     rows: list[tuple[int, Row]] = []
     for number, match in pairs:
-        name, cell = match[1].strip(), _plain_number(match[2], False)[0]
+        name = _OF_BENCHMARK.sub(r"\1", match[1].strip())
+        cell = _plain_number(match[2], False)[0]
         if not rows or name in rows[-1][1]:
             rows.append((number, {}))
         rows[-1][1][name] = None if cell.lower() in EMPTY else cell

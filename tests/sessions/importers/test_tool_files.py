@@ -39,6 +39,20 @@ TOOLS: dict[str, tuple[str, dict[str, dict[str, float]]]] = {
             "grep -F needle": {LATENCY: 409.9, "latency_std_ms": 8.2},
         },
     ),
+    "hyperfine-printed.txt": (
+        "hyperfine",
+        {
+            "python a.py": {LATENCY: 102.3, "latency_std_ms": 5.1},
+            "python b.py": {LATENCY: 1203, "latency_std_ms": 51},
+        },
+    ),
+    "nvbench.csv": (
+        "nvbench",
+        {
+            "copy T=I32": {LATENCY: 0.0085, "n": 1200},
+            "copy T=I64": {LATENCY: 0.011, "latency_std_ms": 0.000231},
+        },
+    ),
     "jmh.json": (
         "jmh",
         {

@@ -226,3 +226,46 @@ def test_nested_objects_are_cases(tmp_path: Path) -> None:
     imported = read(tmp_path, json.dumps(nested))
     assert [row.mean_ms for row in imported.measurements] == [5, 3, 9, 6]
     assert len({row.config.name for row in imported.measurements}) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "means_ms"),
+    [
+        (
+            '{"a": {"bs1": {"latency_ms": 1}, "bs8": {"latency_ms": 3}},'
+            ' "b": {"bs1": {"latency_ms": 2}, "bs8": {"latency_ms": 4}}}',
+            {
+                "a column=bs1.latency_ms": 1,
+                "a column=bs8.latency_ms": 3,
+                "b column=bs1.latency_ms": 2,
+                "b column=bs8.latency_ms": 4,
+            },
+        ),
+        ('{"gpt2": {"bs1": {"latency_ms": 11.0}, "bs8": {"latency_ms": 33.0}}}', {"bs1": 11.0, "bs8": 33.0}),
+        (
+            '[{"name": "addmm", "configuration": 64, "mean_us": 5.0},'
+            ' {"name": "addmm", "configuration": 8, "mean_us": 2}]',
+            {"addmm configuration=64": 0.005, "addmm configuration=8": 0.002},
+        ),
+        (
+            "name,min,max,mean,stddev,median,iqr,outliers,ops,rounds,iterations\n"
+            "test_encode,0.0101,0.0132,0.0115,0.0004,0.0114,0.0005,2;1,86.9,86,1\n",
+            {"test_encode": 11.5},
+        ),
+        (
+            "Name (time in us)    Mean    Min    Rounds\n-----\n"
+            "test_a    1.5000 (1.0)    0.2000 (1.0)    64\ntest_b    11.5000 (7.67)    0.4000 (2.0)    8\n",
+            {"test_a": 0.0015, "test_b": 0.0115},
+        ),
+        (
+            "users,requests/s,duration_ms\n1,10.5,95\n4,38.0,105\n",
+            {"case users=1": 95.0, "case users=4": 105.0},
+        ),
+    ],
+)
+def test_cases_of_nested_objects_and_printed_tables(
+    tmp_path: Path, text: str, means_ms: dict[str, float]
+) -> None:
+    (tmp_path / "file").write_text(text)
+    imported = registry.read(tmp_path / "file")
+    assert {row.config.name: row.mean_ms for row in imported.measurements} == pytest.approx(means_ms)
