@@ -315,10 +315,10 @@ def _doubt_about(choice: Decision, ahead: Ratio) -> str:
             return f"{Phrase.UNDECIDED}: {reason}" if reason else Phrase.UNDECIDED
 
 
-def changing_text(rival: Rival, name: str) -> str:
+def changing_text(rival: Rival) -> str:
     """Describe a better case that isn't recommended, and what it changes."""
     note = answer_note(rival.result.case) or "other answers"
-    return f"{name} is {ratio_cell(rival.ratio)}, but {note}"
+    return f"{rival.result.name} is {ratio_cell(rival.ratio)}, but {note}"
 
 
 def costs(result: Result, baseline: Result | None) -> str | None:

@@ -7,7 +7,6 @@ import msgspec
 from msgspec.structs import replace
 
 from benchtui.sessions.compare.align import LETTERS, AlignedCase, PairwiseComparison, SessionComparison
-from benchtui.sessions.report.comparison.naming import place
 from benchtui.sessions.stats.ratios import Comparison
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.verdicts import Ratio
@@ -86,7 +85,7 @@ def _rated(
         row,
         ratio=ratio_text(geometric_mean(values)),
         spread=None if ends[0] == ends[1] else span(*ends),
-        most=place(against, largest) if ends[0] != ends[1] or len(rated) == 1 else None,
+        most=largest.case.name if ends[0] != ends[1] or len(rated) == 1 else None,
     )
 
 
