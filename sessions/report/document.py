@@ -63,7 +63,7 @@ def report(session: Session, per_hour: float | None = None, *, full: bool = Fals
         *decision(session, made, per_hour),
         section("Caveats", items(notes(session, results), quoted=True)),
         section("How to run the fastest case", _snippet(session, made), lead=FASTEST) if full else None,
-        section("How to reproduce", *how_to_reproduce(session)),
+        section("How to reproduce", *how_to_reproduce(session, whole=full)),
         results_section(session, results, limits, made, full=full),
         *task_sections(results, start.sweep.task),
         options_section(results, _chosen(made)),

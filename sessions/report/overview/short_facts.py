@@ -12,7 +12,7 @@ from benchtui.sessions.stats.results import Result
 from benchtui.sessions.sweep import custom_task
 from benchtui.sessions.text.formatting import in_sentence, listed
 
-ELSEWHERE = ("Environment variables", "Other packages", "NUMA nodes", "CPU affinity")
+ELSEWHERE = ("Platform", "Environment variables", "Other packages", "NUMA nodes", "CPU affinity")
 """System facts that the short form leaves out or shows elsewhere."""
 METHOD = (
     *("Imported from", "Text", "Input", "Import", "Rounds", "Noise floor", "Intervals", "Resumed", "Price"),

@@ -58,7 +58,7 @@ def answers(session: Session, results: Sequence[Result]) -> Section | None:
     return section(
         "What the speed costs",
         INTRODUCTION,
-        whole and narrowed(whole, ("Answer of",)),
+        whole and narrowed(whole, ("Answer of", "Compared with")),
         *_random_weights(session),
         *_shortened(results),
         *_absent(results),

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from benchtui.sessions.metrics.quantity import CaseData
 from benchtui.sessions.metrics.views import TASKS
 from benchtui.sessions.report.content import Section, section
+from benchtui.sessions.report.overview.results import without_equal
 from benchtui.sessions.stats.results import Result, task_of
 from benchtui.sessions.text.formatting import capitalized, loss, number, time_ms
 from benchtui.sessions.text.quantities import columns
@@ -28,7 +29,11 @@ def task_sections(results: Sequence[Result], task: str) -> list[Section | None]:
     own = _OWN | _OWN_OF_TASK.get(task, {})
     shown = table(in_unit(columns(TASKS[task], CaseData.of, own), task_of(rows)), rows)
     title, lead = _TITLES[task]
-    return [section(title, shown, lead=lead)] if shown and len(shown.titles) > 1 else []
+    if shown is None or len(shown.titles) < 2:
+        return []
+    own, same = without_equal(shown, 1)
+    alike = f"All rows: {', '.join(same)}." if same else None
+    return [section(title, own if len(own.titles) > 1 else None, alike, lead=lead)]
 
 
 def _part(name: str) -> Column[Result]:
