@@ -29,7 +29,7 @@ def _over_batch(
     for letter, side in zip(LETTERS, compared.sides, strict=False):
         data = PlotData(side.session, side.results, {})
         lines = curves.lines(data, to_point)
-        batch_lines += [replace(line, label=f"{letter}: {line.label}") for line in lines]
+        batch_lines += [replace(line, label=f"{letter}: {line.label}", side=f"{letter}: ") for line in lines]
     return curves.plan_lines(batch_lines, f"{_names(compared)} {step_counts(results)}", curve, "Interpretation")
 
 

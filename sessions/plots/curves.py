@@ -50,6 +50,10 @@ class Line(msgspec.Struct, frozen=True):
     label: str
     points: tuple[Point, ...]
     out_of_memory: tuple[int, ...]
+    config: Config
+    """One of its cases."""
+    side: str = ""
+    """Letter of its session in a comparison."""
 
 
 BEST = {"higher": "highest", "lower": "lowest", None: "first"}
@@ -124,6 +128,7 @@ def lines(data: PlotData, to_point: ToPoint) -> list[Line]:
             config.name if config.label else config.family,
             tuple(sorted(points, key=lambda point: point.batch_size)),
             tuple(sorted(set(ended))),
+            config,
         )
         for config, points, ended in by_series.values()
         if points or ended
@@ -252,7 +257,7 @@ def _out_of_memory(axes: "Axes", line: Line, lane: int) -> Iterator[Value]:
 
 
 def _named(line: Line, batch_size: int) -> str:
-    return f"{line.label} bs={batch_size}"
+    return style.label(f"{line.side}{replace(line.config, batch_size=batch_size).name}")
 
 
 def _lane_height(lane: int) -> float:

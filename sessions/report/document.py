@@ -137,7 +137,7 @@ def when(start: SessionStarted) -> str:
     if start.source is None:
         return f"Measured on {format_date(start.created)}"
     if start.measured is None:
-        return f"Measured on an unknown date, imported on {format_date(start.created)}"
+        return f"Measured on an unrecorded date, imported on {format_date(start.created)}"
     return f"Measured on {format_date(start.measured)}, imported on {format_date(start.created)}"
 
 

@@ -7,6 +7,7 @@ import msgspec
 from msgspec.structs import replace
 
 from benchtui.sessions.compare.align import LETTERS, AlignedCase, PairwiseComparison, SessionComparison
+from benchtui.sessions.report.comparison.naming import place
 from benchtui.sessions.stats.ratios import Comparison
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.verdicts import Ratio
@@ -80,12 +81,12 @@ def _rated(
         return row
     values = [value for value, _ in rated]
     ends = ratio_text(min(values)), ratio_text(max(values))
-    _, largest = max(rated, key=lambda place: place[0])
+    _, largest = max(rated, key=lambda value: value[0])
     return replace(
         row,
         ratio=ratio_text(geometric_mean(values)),
         spread=None if ends[0] == ends[1] else span(*ends),
-        most=largest.case.name if ends[0] != ends[1] or len(rated) == 1 else None,
+        most=place(against, largest) if ends[0] != ends[1] or len(rated) == 1 else None,
     )
 
 

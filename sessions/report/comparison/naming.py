@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from benchtui.sessions.compare.align import LETTERS, ComparedSession, PairwiseComparison
+from benchtui.sessions.compare.align import LETTERS, AlignedCase, ComparedSession, PairwiseComparison
 from benchtui.sessions.text.formatting import listed
 from benchtui.sessions.text.wording import MOST_NAMES
 
@@ -20,6 +20,12 @@ def base_name(against: PairwiseComparison) -> str:
 def new_name(against: PairwiseComparison) -> str:
     """Name the new session, such as ``B (branch)``."""
     return f"{against.new_letter} ({against.new.name})"
+
+
+def place(against: PairwiseComparison, row: AlignedCase) -> str:
+    """Name a pair: by its batch size if nothing else varies, else by the name of the base's case."""
+    series = {pair.case.config.family for pair in against.compared if not pair.case.config.label}
+    return f"batch size {row.case.config.batch_size:,}" if len(series) == 1 else row.case.name
 
 
 def several(names: Iterable[str]) -> str:

@@ -12,7 +12,7 @@ from benchtui.sessions.stats.results import Result
 from benchtui.sessions.sweep import custom_task
 from benchtui.sessions.text.formatting import in_sentence, listed
 
-ELSEWHERE = ("Platform", "Environment variables", "Other packages", "NUMA nodes", "CPU affinity")
+ELSEWHERE = ("Environment variables", "Other packages", "NUMA nodes", "CPU affinity")
 """System facts that the short form leaves out or shows elsewhere."""
 METHOD = (
     *("Imported from", "Text", "Input", "Import", "Rounds", "Noise floor", "Intervals", "Resumed", "Price"),
@@ -31,7 +31,7 @@ def short_facts(session: Session, method: Sequence[Fact]) -> tuple[Fact, ...]:
     """Return a line each for model, machine, GPUs and software, and the most important facts of the method."""
     system_facts = system(session)
     gpus = Counter(text for label, text in system_facts if _is_gpu(label))
-    elsewhere = facts_elsewhere(session)
+    elsewhere = {*facts_elsewhere(session), "Platform"}
     rest = [fact for fact in system_facts if not _is_gpu(fact[0]) and fact[0] not in elsewhere]
     return (
         *facts(
