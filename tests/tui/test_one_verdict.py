@@ -407,7 +407,7 @@ def test_the_starred_rows_are_the_cases_that_the_report_says_to_run(path: Path) 
         assert all(lead.startswith("Run for now") is for_now for lead in said)
         assert conclusion.decided or conclusion.rivals
         start = "run " if conclusion.decided else "run for now " if for_now else "not decided: "
-        assert headline(conclusion, str).startswith(start)
+        assert headline(conclusion).startswith(start)
     chosen = [work for work in conclusions.works if work.decided and work.choice.runner_up]
     assert {case.index for case in starred(session)} == {work.best.case.index for work in chosen}
 
