@@ -144,10 +144,10 @@ def _comments(session: Session) -> Iterator[str]:
             yield replace_unprintable(f"# revision of {model['Model']}: {model['Revision']}")
     by_model: dict[str, list[str]] = {}
     for label, digests in file_versions(session).items():
-        file, _, model = label.partition(" of ")
-        by_model.setdefault(model, []).append(f"{file} {' or '.join(digests)}")
-    for model, files in by_model.items():
-        text = f"# digests{f' of {model}' if model else ''}: {', '.join(files)}"
+        file, _, owner = label.partition(" of ")
+        by_model.setdefault(owner, []).append(f"{file} {' or '.join(digests)}")
+    for owner, files in by_model.items():
+        text = f"# digests{f' of {owner}' if owner else ''}: {', '.join(files)}"
         yield from _COMMENT.wrap(replace_unprintable(text))
 
 

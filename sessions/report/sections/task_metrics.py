@@ -31,9 +31,9 @@ def task_sections(results: Sequence[Result], task: str) -> list[Section | None]:
     title, lead = _TITLES[task]
     if shown is None or len(shown.titles) < 2:
         return []
-    own, same = without_equal(shown, 1)
+    differing, same = without_equal(shown, 1)
     alike = f"All rows: {', '.join(same)}." if same else None
-    return [section(title, own if len(own.titles) > 1 else None, alike, lead=lead)]
+    return [section(title, differing if len(differing.titles) > 1 else None, alike, lead=lead)]
 
 
 def _part(name: str) -> Column[Result]:
