@@ -163,7 +163,7 @@ def test_at_most_one_sentence_stands_in_front_of_a_section(name: str, bench: Any
 SIZES = {
     "recorded-classify": ((97, 317), (67, 158)),
     "demo": ((159, 406), (87, 159)),
-    "lm-train": ((117, 242), (86, 157)),
+    "lm-train": ((117, 242), (85, 156)),
     "generate": ((103, 220), (87, 158)),
     "comparison-recorded": ((109, 286), (97, 159)),
     "comparison-imported": ((82, 207), (95, 159)),
