@@ -332,9 +332,6 @@ TASKS = {
     "embed": View(
         (
             "label",
-            *short("samples_per_s"),
-            "time_per_sample_ms",
-            "tokens_per_s",
             shown("tokens_per_sample", title="Tokens per text"),
             shown("pooling_used", title="Pooling"),
             REST,

@@ -11,7 +11,6 @@ from benchtui.sessions.analysis.pareto import ParetoPoint, answer_distance, fron
 from benchtui.sessions.plots import style
 from benchtui.sessions.plots.spec import Plan, PlotData, Value, step_counts, value_text
 from benchtui.sessions.text.formatting import number
-from benchtui.sessions.text.labels import case_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,7 +44,7 @@ def answers(data: PlotData) -> Plan | None:
     points = pareto_points(session.cases, lambda case: metrics.get(case.index), distance)
     if not any(point.cost.middle for point in points):
         return None
-    labels = {point.case.index: style.label(case_label(point.case.config, data.kinds)) for point in points}
+    labels = {point.case.index: style.label(point.case.name) for point in points}
     tradeoffs = Tradeoffs(distance, points, tuple(fronts(points).values()), labels)
     return Plan(
         "answers",

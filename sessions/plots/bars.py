@@ -13,7 +13,7 @@ from benchtui.sessions.stats.ratios import matched, throughput_ratio
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.text.formatting import number, percent, ratio_text, time_ms
-from benchtui.sessions.text.labels import case_label, unverified_options, without_shared_words
+from benchtui.sessions.text.labels import unverified_options, without_shared_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -125,7 +125,7 @@ def speedup_label(data: PlotData, result: Result) -> str:
     """Name a case by its options that vary, marked if its loss diverged or an option wasn't verified."""
     diverged = DIVERGED if result.metrics.diverged else ""
     doubt = DOUBT if unverified_options(result) else ""
-    return style.label(f"{case_label(result.config, data.kinds)}{diverged}{doubt}")
+    return style.label(f"{result.name}{diverged}{doubt}")
 
 
 def _more(cases: Sequence[object], which: str) -> str:

@@ -7,9 +7,8 @@ from msgspec.structs import replace
 from benchtui.sessions.compare.align import LETTERS, SessionComparison, by_change
 from benchtui.sessions.plots import bars, curves, style
 from benchtui.sessions.plots.spec import Plan, PlotData, SkippedPlot, step_counts
-from benchtui.sessions.stats.results import Result, varied
+from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.verdicts import Ratio
-from benchtui.sessions.text.labels import case_label
 
 
 def plans(compared: SessionComparison) -> list[Plan | SkippedPlot]:
@@ -26,11 +25,11 @@ def _over_batch(
     compared: SessionComparison, results: list[Result], to_point: curves.ToPoint, curve: curves.Curve
 ) -> Plan | SkippedPlot:
     """Plan the plot of a quantity, with the series of every session."""
-    kinds, batch_lines = _varying(compared), []
+    batch_lines = []
     for letter, side in zip(LETTERS, compared.sides, strict=False):
-        data = PlotData(side.session, side.results, kinds, {})
+        data = PlotData(side.session, side.results, {})
         lines = curves.lines(data, to_point)
-        batch_lines += [replace(line, label=style.label(f"{letter}: {line.label}")) for line in lines]
+        batch_lines += [replace(line, label=f"{letter}: {line.label}", side=f"{letter}: ") for line in lines]
     return curves.plan_lines(batch_lines, f"{_names(compared)} {step_counts(results)}", curve, "Interpretation")
 
 
@@ -58,12 +57,9 @@ def _ratios(compared: SessionComparison, results: list[Result]) -> Plan | Skippe
 
 def case_ratios(compared: SessionComparison) -> list[tuple[str, Ratio]]:
     """Return the name of each case with its ratio, the largest change of each session first."""
-    kinds, several = _varying(compared), len(compared.against) > 1
+    several = len(compared.against) > 1
     return [
-        (
-            style.label(f"{f'{against.new_letter}: ' if several else ''}{case_label(row.case.config, kinds)}"),
-            ratio,
-        )
+        (style.label(f"{f'{against.new_letter}: ' if several else ''}{row.case.name}"), ratio)
         for against in compared.against
         for row in by_change(against.compared)
         if (ratio := row.ratio) and ratio.shown is not None
@@ -74,7 +70,3 @@ def _names(compared: SessionComparison) -> str:
     """Name the session of each letter, because a plot may be viewed without its report."""
     pairs = zip(LETTERS, compared.sides, strict=False)
     return f"{', '.join(f'{letter}: {style.label(side.name)}' for letter, side in pairs)}."
-
-
-def _varying(compared: SessionComparison) -> tuple[str, ...]:
-    return varied(case.config for side in compared.sides for case in side.session.cases)

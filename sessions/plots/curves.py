@@ -17,7 +17,7 @@ from benchtui.sessions.stats.quantiles import LEAST_FOR_P95
 from benchtui.sessions.stats.results import Result, series_key, task_of
 from benchtui.sessions.sweep import Config
 from benchtui.sessions.text.formatting import number
-from benchtui.sessions.text.labels import case_label
+from benchtui.sessions.text.labels import without_shared_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,6 +50,10 @@ class Line(msgspec.Struct, frozen=True):
     label: str
     points: tuple[Point, ...]
     out_of_memory: tuple[int, ...]
+    config: Config
+    """One of its cases."""
+    side: str = ""
+    """Letter of its session in a comparison."""
 
 
 BEST = {"higher": "highest", "lower": "lowest", None: "first"}
@@ -121,9 +125,10 @@ def lines(data: PlotData, to_point: ToPoint) -> list[Line]:
             points.append(point)
     return [
         Line(
-            style.label(case_label(config, data.kinds).rpartition(" bs=")[0]),
+            config.name if config.label else config.family,
             tuple(sorted(points, key=lambda point: point.batch_size)),
             tuple(sorted(set(ended))),
+            config,
         )
         for config, points, ended in by_series.values()
         if points or ended
@@ -141,6 +146,10 @@ def plan_lines(
     if not any(line.points for line in candidates):
         return SkippedPlot(curve.name, curve.missing_reason)
     shown, more = _best(candidates, curve.row.better), ""
+    _, names = without_shared_words([line.label for line in shown])
+    shown = [
+        replace(line, label=style.label(name or line.label)) for line, name in zip(shown, names, strict=True)
+    ]
     if len(candidates) > MOST_LINES:
         more += f" The {MOST_LINES} of {len(candidates):,} series with the {BEST[curve.row.better]} values."
     if any(len(line.points) > MOST_MARKS for line in shown):
@@ -248,7 +257,7 @@ def _out_of_memory(axes: "Axes", line: Line, lane: int) -> Iterator[Value]:
 
 
 def _named(line: Line, batch_size: int) -> str:
-    return f"{line.label} bs={batch_size}"
+    return style.label(f"{line.side}{replace(line.config, batch_size=batch_size).name}")
 
 
 def _lane_height(lane: int) -> float:

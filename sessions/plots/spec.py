@@ -9,7 +9,7 @@ import msgspec
 from benchtui.sessions.plots import style
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baselines
-from benchtui.sessions.stats.results import Result, measured, varied
+from benchtui.sessions.stats.results import Result, measured
 from benchtui.sessions.sweep import Work
 from benchtui.sessions.text.formatting import span
 
@@ -69,8 +69,6 @@ class PlotData(msgspec.Struct, frozen=True):
 
     session: Session
     results: tuple[Result, ...]
-    kinds: tuple[str, ...]
-    """Options that vary in the session."""
     baselines: dict[Work, Result]
     """Baseline case of each work."""
 
@@ -101,7 +99,7 @@ def plot_data(session: Session) -> PlotData:
     """Collect the data for plots. Raises BenchtuiError if the session has no first event."""
     results = measured(session)
     bases = baselines(results, session.start.sweep.measure.baseline)
-    return PlotData(session, results, varied(case.config for case in session.cases), bases)
+    return PlotData(session, results, bases)
 
 
 def step_counts(results: Sequence[Result]) -> str:

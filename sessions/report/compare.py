@@ -15,7 +15,7 @@ from benchtui.sessions.report.compare_columns import Columns, full_columns, pair
 from benchtui.sessions.report.comparison import decision, systems
 from benchtui.sessions.report.comparison.caveats import caveats, limitations
 from benchtui.sessions.report.comparison.interpretation import interpretation
-from benchtui.sessions.report.comparison.naming import base_name, lettered, new_name, place
+from benchtui.sessions.report.comparison.naming import base_name, lettered, new_name
 from benchtui.sessions.report.content import Code, Content, Section, items, render, section
 from benchtui.sessions.report.document import when
 from benchtui.sessions.report.explain import MOST_CASES, difference_section
@@ -59,7 +59,7 @@ def case_table(
     against: PairwiseComparison, columns: Callable[[str], Columns], rows: Iterable[AlignedCase]
 ) -> Table | None:
     """Return the rows with a pair, the largest change first. Titles have the task's word for samples."""
-    pairs = pair_rows(against, by_change(rows))
+    pairs = pair_rows(by_change(rows))
     task = task_of([pair_row.pair.base for pair_row in pairs])
     return table(in_unit(columns(against.new_letter), task), pairs)
 
@@ -129,7 +129,7 @@ def explained(against: PairwiseComparison) -> list[Section | None]:
     parts = []
     for row in against.compared:
         if row.base and row.new and row.base.index in base and row.new.index in new:
-            name = place(against, row)
+            name = row.case.name
             names = (f"{letters[0]}, {name}", f"{letters[1]}, {name}")
             title = f"Where the difference comes from: {name}"
             parts.append(difference_section(title, base[row.base.index], new[row.new.index], names))

@@ -13,7 +13,6 @@ from benchtui.sessions.stats.ratios import Comparison
 from benchtui.sessions.stats.results import Result, varied
 from benchtui.sessions.stats.verdicts import Verdict
 from benchtui.sessions.text.formatting import in_sentence, number
-from benchtui.sessions.text.labels import case_label
 from benchtui.sessions.text.quantities import TOKEN_UNITS, cell
 from benchtui.sessions.text.tables import Column, text_column
 from benchtui.sessions.text.wording import ratio_interval, ratio_value, verdict_cell
@@ -24,22 +23,19 @@ LEAST_PACE = 0.02
 
 
 class PairRow(msgspec.Struct, frozen=True):
-    """A row with its pair, and the options to name in case labels."""
+    """A row with its pair."""
 
     row: AlignedCase
     pair: Comparison
-    varying: tuple[str, ...]
-    """Options that vary in either session, except device, precision and batch size."""
 
 
 Columns = tuple[Column[PairRow], ...]
 Cell = Callable[[Result], str | None]
 
 
-def pair_rows(against: PairwiseComparison, rows: Iterable[AlignedCase]) -> list[PairRow]:
+def pair_rows(rows: Iterable[AlignedCase]) -> list[PairRow]:
     """Return the rows that have a pair."""
-    varying = varying_options(against)
-    return [PairRow(row, row.pair, varying) for row in rows if row.pair]
+    return [PairRow(row, row.pair) for row in rows if row.pair]
 
 
 def varying_options(against: PairwiseComparison) -> tuple[str, ...]:
@@ -93,16 +89,14 @@ def _pace(pace: tuple[float, float] | None) -> list[str]:
 
 def _names(letter: str) -> Columns:
     return (
-        text_column("Case", lambda pair_row: case_label(pair_row.pair.base.config, pair_row.varying)),
+        text_column("Case", lambda pair_row: pair_row.pair.base.name),
         text_column(f"Case of {letter}", _other_name),
     )
 
 
 def _other_name(pair_row: PairRow) -> str | None:
     """Return the new case's name if it differs from the base's."""
-    base, new = (
-        case_label(result.config, pair_row.varying) for result in (pair_row.pair.base, pair_row.pair.new)
-    )
+    base, new = pair_row.pair.base.name, pair_row.pair.new.name
     return None if base == new else new
 
 

@@ -7,6 +7,9 @@ import msgspec
 from benchtui.sessions.text.markdown import plain, wrapped
 from benchtui.sessions.text.tables import Table, markdown
 
+TITLE = "Benchmark report: "
+"""First words of a report of one session, which a terminal leaves out."""
+
 
 class Note(msgspec.Struct, frozen=True, tag=True):
     """Text about the document, such as when its session was measured."""
@@ -49,6 +52,8 @@ class Speedup(msgspec.Struct, frozen=True):
     verdict: str
     text: str
     """The ratio with its interval, as the report prints it."""
+    work: str = ""
+    """What cases have to share to be compared, such as ``512 tokens``."""
 
 
 class Speedups(msgspec.Struct, frozen=True, tag=True):

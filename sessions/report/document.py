@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from functools import partial
 
 from benchtui.sessions.advice.objectives import SPEED_NEEDS, Need
 from benchtui.sessions.advice.snippet import snippet
 from benchtui.sessions.compare.system_facts import Fact, facts, models, system
 from benchtui.sessions.events import SessionStarted
-from benchtui.sessions.report.content import Code, Content, Items, Note, Section, items, render, section
+from benchtui.sessions.report.content import TITLE, Code, Content, Items, Note, Section, items, render, section
 from benchtui.sessions.report.explain import explain, tried
 from benchtui.sessions.report.limitations import limitations
 from benchtui.sessions.report.overview.decision import (
@@ -33,9 +32,8 @@ from benchtui.sessions.report.sections.roofline import LIMITS, limit_facts, limi
 from benchtui.sessions.report.sections.task_metrics import task_sections
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import labeled
-from benchtui.sessions.stats.results import Result, measured, varied
+from benchtui.sessions.stats.results import Result, measured
 from benchtui.sessions.sweep import UNKNOWN, Config, Sweep, custom_task
-from benchtui.sessions.text.labels import case_label
 from benchtui.sessions.text.tables import Table
 
 OPEN_SECTIONS = ("Decision", "Caveats", "Results")
@@ -59,24 +57,23 @@ def markdown(session: Session, per_hour: float | None = None, *, full: bool = Fa
 def report(session: Session, per_hour: float | None = None, *, full: bool = False) -> Section:
     """Collect the contents of each section. Raises BenchtuiError if the session has no first event."""
     start, results = session.start, measured(session)
-    varying = varied(case.config for case in session.cases)
     made, limits = choices(session, results), limits_by_case(session, results)
     described = (*method(session, results), *_price(per_hour))
     sections = (
-        *decision(session, made, varying, per_hour),
-        section("Caveats", items(notes(session, results, varying), quoted=True)),
+        *decision(session, made, per_hour),
+        section("Caveats", items(notes(session, results), quoted=True)),
         section("How to run the fastest case", _snippet(session, made), lead=FASTEST) if full else None,
-        section("How to reproduce", *how_to_reproduce(session)),
+        section("How to reproduce", *how_to_reproduce(session, whole=full)),
         results_section(session, results, limits, made, full=full),
-        *task_sections(results, start.sweep.task, varying),
+        *task_sections(results, start.sweep.task),
         options_section(results, _chosen(made)),
-        answers(session, results, varying),
-        explain(session, varying, full=full),
-        tried(session, varying),
+        answers(session, results),
+        explain(session, full=full),
+        tried(session),
         section("Out of memory", per_case.frontier_table(per_case.frontiers(session, results)))
         if full
         else None,
-        section("Anomalies", anomaly_table(session, results, varying, full=full)),
+        section("Anomalies", anomaly_table(session, results, full=full)),
         *(
             details(session, results, made, described, per_hour)
             if full
@@ -84,9 +81,9 @@ def report(session: Session, per_hour: float | None = None, *, full: bool = Fals
         ),
         section("Limitations", items(("", text) for text in limitations(session, results))),
     )
-    created = ". ".join(filter(None, (_task(session), when(start), completeness(session))))
+    created = ". ".join(filter(None, (_task(session), f"{when(start)}: {completeness(session)}.")))
     content: list[Content] = [Note(created), *(each for each in sections if each)]
-    return Section(f"Benchmark report: {_title(session, results)}", (*content, *([] if full else [MORE])))
+    return Section(f"{TITLE}{_title(session, results)}", (*content, *([] if full else [MORE])))
 
 
 def _chosen(made: Choices) -> Recommended:
@@ -140,7 +137,7 @@ def when(start: SessionStarted) -> str:
     if start.source is None:
         return f"Measured on {format_date(start.created)}"
     if start.measured is None:
-        return f"Imported on {format_date(start.created)}; date of measurement not recorded"
+        return f"Measured on an unrecorded date, imported on {format_date(start.created)}"
     return f"Measured on {format_date(start.measured)}, imported on {format_date(start.created)}"
 
 
@@ -165,9 +162,7 @@ def details(
     session: Session, results: Sequence[Result], made: Choices, method: tuple[Fact, ...], per_hour: float | None
 ) -> Iterator[Section | None]:
     """Yield the sections in order; None for those without content."""
-    varying = varied(case.config for case in session.cases)
-    named = partial(case_label, varied=varying)
-    yield section("Choices", choice_table(made, named, several=has_several_works(made)))
+    yield section("Choices", choice_table(made, several=has_several_works(made)))
     yield section("Model information", *_models(session))
     yield section(
         "System information",
@@ -177,9 +172,9 @@ def details(
     )
     yield section("Method", items(method), section("Requested and applied", options(session)))
     yield section("Performance metrics", per_case.performance(results))
-    yield section("Leaderboard", *per_case.leaderboard(session, results, varying, per_hour))
-    yield section("Scaling with batch size", per_case.scalings(results, varying), lead=SCALING)
-    yield pairs_of_options(results, varying)
+    yield section("Leaderboard", *per_case.leaderboard(session, results, per_hour))
+    yield section("Scaling with batch size", per_case.scalings(results), lead=SCALING)
+    yield pairs_of_options(results)
     parts = per_case.parts(results)
     yield section("Step breakdown", parts, lead="Mean time of each part, and its share of the whole step.")
     yield section("Memory", per_case.memory(results), lead=MEMORY)

@@ -1,6 +1,6 @@
 """Explained cases: the time of their steps by family, findings, tried remedies, and differences of cases."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from benchtui.sessions.explain.cases import FAMILIES, ExplainedCase, explained_cases
@@ -22,7 +22,6 @@ from benchtui.sessions.report.content import Section, items, section
 from benchtui.sessions.state.case import outcome
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.text.formatting import capitalized, number, percent, ratio_text
-from benchtui.sessions.text.labels import case_label
 from benchtui.sessions.text.tables import Column, Table, table, text_column
 from benchtui.sessions.text.wording import Remark, ratio_interval, ratio_value, sentences
 
@@ -40,22 +39,22 @@ TRIED = (
 )
 
 
-def explain(session: Session, varied: Collection[str], *, full: bool) -> Section | None:
+def explain(session: Session, *, full: bool) -> Section | None:
     """Return findings about each case; in a full report, also operators, and differences between cases."""
     explained = explained_cases(session)
     shown = explained if full else _chosen(session, explained)
     missing = [
-        f"No profile of {case_label(case.config, varied)}: {case.explained.absent}."
+        f"No profile of {case.name}: {case.explained.absent}."
         for case in session.cases
         if case.explained and case.explained.absent
     ]
     return section(
         "Where a step's time goes",
         INTRODUCTION if explained and full else None,
-        _families(shown, varied) if full else None,
-        items(finding for case in shown for finding in _findings(case, varied, full=full)),
+        _families(shown) if full else None,
+        items(finding for case in shown for finding in _findings(case, full=full)),
         *missing,
-        *(_operators_and_differences(shown, varied) if full else ()),
+        *(_operators_and_differences(shown) if full else ()),
     )
 
 
@@ -68,10 +67,10 @@ def _chosen(session: Session, explained: Sequence[ExplainedCase]) -> Sequence[Ex
     return sorted(chosen, key=lambda case: case.case.index)
 
 
-def _families(cases: Sequence[ExplainedCase], varied: Collection[str]) -> Table | None:
+def _families(cases: Sequence[ExplainedCase]) -> Table | None:
     columns: list[Column[FamilyName]] = [
         text_column("ms per step", lambda name: FAMILIES[name]),
-        *(Column(case_label(case.case.config, varied), partial(_cell, case)) for case in cases),
+        *(Column(case.case.name, partial(_cell, case)) for case in cases),
     ]
     used = [name for name in FAMILIES if any(case.ms(name) for case in cases)]
     used.sort(key=lambda name: -sum(case.ms(name) for case in cases))
@@ -83,8 +82,8 @@ def _cell(case: ExplainedCase, name: FamilyName) -> str | None:
     return f"{number(ms)} ({percent(case.share(name), 0)}%)" if ms else None
 
 
-def _findings(case: ExplainedCase, varied: Collection[str], *, full: bool) -> Iterator[Remark]:
-    label = case_label(case.case.config, varied)
+def _findings(case: ExplainedCase, *, full: bool) -> Iterator[Remark]:
+    label = case.case.name
     case_findings = findings(case)
     timed = (step_sentence(case), device_sentence(case), parts_sentence(case))
     if misfit := misfit_sentence(case):
@@ -96,16 +95,14 @@ def _findings(case: ExplainedCase, varied: Collection[str], *, full: bool) -> It
     yield from (Remark(label, note) for note in profiling_notes(case))
 
 
-def _operators_and_differences(
-    cases: Sequence[ExplainedCase], varied: Collection[str]
-) -> Iterator[Section | None]:
+def _operators_and_differences(cases: Sequence[ExplainedCase]) -> Iterator[Section | None]:
     for case in cases:
-        yield section(f"Operators of {case_label(case.case.config, varied)}", kernels_table(case))
+        yield section(f"Operators of {case.case.name}", kernels_table(case))
     bases: dict[object, ExplainedCase] = {}
     for case in cases:
         base = bases.setdefault(case.case.config.work, case)
         if base is not case:
-            names = tuple(case_label(explained.case.config, varied) for explained in (base, case))
+            names = tuple(explained.case.name for explained in (base, case))
             yield difference_section(f"{names[1]} against {names[0]}", base, case, (names[0], names[1]))
 
 
@@ -118,10 +115,10 @@ def difference_section(
     return section(title, size, difference_tables(gap, names=names)[0], " ".join(more))
 
 
-def tried(session: Session, varying: Collection[str]) -> Section | None:
+def tried(session: Session) -> Section | None:
     """Return a row for each remedy that was measured; None if there is none."""
     columns: tuple[Column[Trial], ...] = (
-        text_column("Case", lambda trial: case_label(trial.case.config, varying)),
+        text_column("Case", lambda trial: trial.case.name),
         text_column("Finding", lambda trial: trial.finding.rule),
         text_column("Remedy", lambda trial: trial.options),
         Column("Predicted at most (×)", lambda trial: ratio_text(trial.predicted) if trial.predicted else None),

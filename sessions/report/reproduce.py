@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from os.path import expanduser
 from pathlib import Path
+from textwrap import TextWrapper
 
 from msgspec.structs import replace
 
@@ -16,10 +17,12 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import SYNTHETIC, Sweep, custom_task
 from benchtui.sessions.sweep.library_names import AUTO_CLASSES
 from benchtui.sessions.sweep.toml_writer import toml_of
+from benchtui.sessions.text.markdown import LONGEST_LINE
 
 VERSIONED = ("benchtui", "torch", "transformers", "Python")
 COMMAND = "benchtui reproduce SESSION; without its file, save the sweep below, then: benchtui run sweep.toml"
 CODE = "code of the fastest case: benchtui optimal SESSION --snippet"
+_COMMENT = TextWrapper(LONGEST_LINE, subsequent_indent="# ", break_long_words=False, break_on_hyphens=False)
 _ID = "# session "
 """Comment before the ID of a session in its sweep, which stays there wherever a report is pasted."""
 
@@ -29,16 +32,35 @@ def ids_in_report(text: str) -> list[str]:
     return list(dict.fromkeys(re.findall(rf"{_ID}([\w-]+)", text)))
 
 
-def how_to_reproduce(session: Session) -> tuple[Content | None, ...]:
-    """Return the facts and the whole sweep of a session, or why there are none."""
+def how_to_reproduce(session: Session, *, whole: bool = True) -> tuple[Content | None, ...]:
+    """Return the facts and the sweep of a session, ``whole`` with its defaults, or why there are none."""
     made = recipe(session)
     if made is None:
         return (no_recipe_reason(session),)
     facts, sweep = made
     if sweep is None:
         return (items(facts),)
-    text = toml_of(_with_absolute_paths(session), whole=True)
-    return items(facts), code("\n".join((*_comments(session), text)), "toml")
+    text = toml_of(_with_absolute_paths(session), whole=whole)
+    return items(facts), code("\n".join((*_comments(session), text if whole else compact(text))), "toml")
+
+
+def compact(text: str) -> str:
+    """Write the tables of a TOML file in a line each, in front of those whose lines would be too long."""
+    top, *tables = re.split(r"\n+(?=\[)", text.strip())
+    in_lines, others = dict[str, list[str]](), list[str]()
+    for table in tables:
+        head, *entries = table.splitlines()
+        in_lines.setdefault(head, []).append(f"{{{', '.join(entries)}}}")
+    lines = [top]
+    for head, inline in in_lines.items():
+        name, value = head.strip("[]"), ", ".join(inline)
+        line = f"{name} = [{value}]" if head.startswith("[[") else f"{name} = {value}"
+        nested = "." in name or any(other.startswith(f"[{name}.") for other in in_lines)
+        if nested or len(line) > LONGEST_LINE:
+            others += [table for table in tables if table.splitlines()[0] == head]
+        else:
+            lines.append(line)
+    return "\n".join((*lines, *others))
 
 
 def recipe(session: Session) -> tuple[tuple[Fact, ...], Code | None] | None:
@@ -120,8 +142,13 @@ def _comments(session: Session) -> Iterator[str]:
     for model in map(dict, models(session)):
         if "Revision" in model:
             yield replace_unprintable(f"# revision of {model['Model']}: {model['Revision']}")
+    by_model: dict[str, list[str]] = {}
     for label, digests in file_versions(session).items():
-        yield replace_unprintable(f"# digest of {label}: {' or '.join(digests)}")
+        file, _, owner = label.partition(" of ")
+        by_model.setdefault(owner, []).append(f"{file} {' or '.join(digests)}")
+    for owner, files in by_model.items():
+        text = f"# digests{f' of {owner}' if owner else ''}: {', '.join(files)}"
+        yield from _COMMENT.wrap(replace_unprintable(text))
 
 
 def no_recipe_reason(session: Session) -> str:

@@ -246,7 +246,7 @@ def page_fault_marks(environment: Environment) -> tuple[str, ...]:
     share = kernel_ms / (user_ms + kernel_ms)
     if faults < LEAST_FAULTS or share < LEAST_KERNEL_SHARE:
         return ()
-    return (f"{PAGE_FAULTS}: {faults:.0f} per step, {100 * share:.0f}% of the CPU time in the kernel",)
+    return (f"{PAGE_FAULTS}: {faults:,.0f} per step, {100 * share:.0f}% of the CPU time in the kernel",)
 
 
 def disturbances(environment: Environment, span_s: float) -> tuple[str, ...]:

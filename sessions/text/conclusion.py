@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 from math import ceil
+from operator import attrgetter
 
 import msgspec
 from msgspec.structs import replace
@@ -30,6 +31,7 @@ from benchtui.sessions.text.wording import (
 )
 
 NameOf = Callable[[Config], str]
+BY_NAME: NameOf = attrgetter("name")
 Fact = tuple[str, str]
 """What a sentence is about, and the sentence."""
 SECONDS_A_MINUTE = 60
@@ -55,8 +57,8 @@ class ChoiceRow(msgspec.Struct, frozen=True, kw_only=True):
     costs: str | None
 
 
-def choice_row(conclusion: Conclusion, name: NameOf) -> ChoiceRow:
-    """Return the fields of a choice. ``name`` names a configuration."""
+def choice_row(conclusion: Conclusion, name: NameOf = BY_NAME) -> ChoiceRow:
+    """Return the fields of a choice. ``name`` names a configuration, in full by default."""
     choice, best, rival = conclusion.choice, conclusion.best, conclusion.rival
     sure = certainty_so_far(conclusion)
     return ChoiceRow(
@@ -96,14 +98,14 @@ def advice(conclusion: Conclusion) -> Phrase | None:
     return Phrase.RUN_FOR_NOW if conclusion.better_than_baseline else None
 
 
-def headline(conclusion: Conclusion, name: NameOf, where: str = "") -> str:
+def headline(conclusion: Conclusion, where: str = "") -> str:
     """Name the case to run with its figures, or say first that it isn't decided which one is best.
 
     ``where`` names the work if there are several.
     """
     best = conclusion.best
     rate = figure(best, "throughput") if best.metrics.samples_per_s else None
-    run = f"{name(best.config)}: {', '.join(filter(None, (rate, *costs_per_step(best))))}"
+    run = f"{best.name}: {', '.join(filter(None, (rate, *costs_per_step(best))))}"
     place = f" at {where}" if where else ""
     if lead := advice(conclusion):
         return f"{lead.lower()}{place} {run}"
@@ -138,7 +140,7 @@ def fields(row: ChoiceRow) -> Iterator[Fact]:
     yield from ((about, text) for about, text in texts.items() if text)
 
 
-def facts(conclusion: Conclusion, name: NameOf) -> Iterator[Fact]:
+def facts(conclusion: Conclusion, name: NameOf = BY_NAME) -> Iterator[Fact]:
     """Yield the fields of the case to run, its marks, and the case to run for another need."""
     yield from fields(choice_row(conclusion, name))
     if marks := [mark for mark in conclusion.best.case.marks if mark != SIMULATED]:

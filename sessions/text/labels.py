@@ -1,6 +1,6 @@
 """Labels of the report: names of configurations, and words for options."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from operator import attrgetter
 
 from benchtui.sessions.analysis.applied_options import was_applied
@@ -8,10 +8,10 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.ratios import Comparison
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.sweep import UNKNOWN, Config
-from benchtui.sessions.sweep.options import BY_NAME, IN_NAMES, READ_BACK, value_text
+from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, READ_BACK
 from benchtui.sessions.text.formatting import count
 
-_IN_NAMES = tuple(BY_NAME[name] for name in IN_NAMES)
+_IN_WORK = tuple(option for option in OPTIONS if option.work and option.name != "batch_size")
 
 
 def option_title(option: str) -> str:
@@ -19,29 +19,22 @@ def option_title(option: str) -> str:
     return "Tokens" if option == "sequence_length" else option.replace("_", " ").capitalize()
 
 
-def case_label(config: Config, varied: Collection[str]) -> str:
-    """Return a case's label for a sentence: device, precision, batch size, and the other options that vary.
+def brief_names(configs: Sequence[Config]) -> tuple[str, list[str]]:
+    """Return the words that all names share, and the rest of each: at least its batch size.
 
-    They have the order of ``Config.name``.
+    Of several works, the options that name the work of a row are left out. Labels have no words to share.
     """
-    return " ".join(_parts(config, varied))
-
-
-def _parts(config: Config, varied: Collection[str]) -> list[str]:
-    if config.label:
-        return [config.name]
-    shown = {*varied, *(("batch_size",) if config.names("batch_size") else ())}
-    works = (option for option in _IN_NAMES if option.work and option.prefix and option.name in shown)
-    sizes = (f"{option.prefix}{getattr(config, option.name)}" for option in works)
-    parts = [machine_label(config), *_choices(config, varied), *sizes]
-    return list(filter(None, parts))
-
-
-def brief_labels(configs: Sequence[Config], varied: Collection[str]) -> tuple[str, list[str]]:
-    """Return what the labels of all configurations share, and what is left of each: at least its batch size."""
-    parts = [_parts(config, varied) for config in configs]
-    shared = [part for part in parts[0][:-1] if all(part in others[:-1] for others in parts)]
-    return " ".join(shared), [" ".join(part for part in own if part not in shared) for own in parts]
+    if any(config.label for config in configs):
+        return "", [config.name for config in configs]
+    works = _IN_WORK if len({config.work for config in configs}) > 1 else ()
+    names = []
+    for config in configs:
+        in_work = {f"{option.prefix}{getattr(config, option.name)}" for option in works}
+        names.append([word for word in config.name.split() if word not in in_work])
+    size = BY_NAME["batch_size"].prefix
+    shared = [word for word in names[0] if not word.startswith(size) and all(word in own for own in names)]
+    own = [" ".join(word for word in words if word not in shared) for words in names]
+    return " ".join(shared), [brief or config.name for brief, config in zip(own, configs, strict=True)]
 
 
 def without_shared_words(names: Sequence[str]) -> tuple[str, list[str]]:
@@ -49,27 +42,6 @@ def without_shared_words(names: Sequence[str]) -> tuple[str, list[str]]:
     words = [name.split() for name in names]
     shared = [word for word in words[0] if all(word in own for own in words)] if len(words) > 1 else []
     return " ".join(shared), [" ".join(word for word in own if word not in shared) for own in words]
-
-
-def case_name(config: Config, varied: Collection[str]) -> str:
-    """Return a case's label, or its full name if it is the second of an A/A pair."""
-    return config.name if config.repeat else case_label(config, varied)
-
-
-def machine_label(config: Config) -> str:
-    """Return the device, after the requested cluster nodes and the model of the case, if there are any."""
-    return " ".join(filter(None, (config.machine, config.model, config.device)))
-
-
-def _choices(config: Config, varied: Collection[str]) -> list[str]:
-    """Return the precision, if known, and the other choices that vary in the session."""
-    shown = (
-        (option.name, f"{option.prefix}{value_text(getattr(config, option.name))}")
-        for option in _IN_NAMES
-        if (option.prefix or option.named_values) and not option.work
-    )
-    precision = [] if config.precision == UNKNOWN or not config.names("precision") else [config.precision]
-    return [*precision, *(text for key, text in shown if key in varied)]
 
 
 def applied(is_applied: bool | None) -> str:

@@ -286,8 +286,15 @@ def confidence(choice: Decision) -> str:
         return Phrase.ONLY_COMPARABLE if measured else Phrase.ONLY
     if choice.clear and choice.leader is None:
         return Phrase.AHEAD
-    bound = None if choice.established or choice.as_reported else bound_text(choice)
+    no_bound = choice.established or choice.as_reported or _leans(choice, choice.ahead)
+    bound = None if no_bound else bound_text(choice)
     return f"{_doubt_about(choice, choice.ahead)}{f', {Phrase.WITHIN} {bound} of the best' if bound else ''}"
+
+
+def _leans(choice: Decision, ahead: Ratio) -> bool:
+    """Return whether the best case is ahead of all others at 95%, but not surely of the next one."""
+    at_most = choice.within is not None and choice.within <= MIN_EFFECT
+    return at_most and ahead.verdict is Verdict.UNSURE
 
 
 def bound_text(choice: Decision) -> str | None:
@@ -300,7 +307,9 @@ def bound_text(choice: Decision) -> str | None:
 def _doubt_about(choice: Decision, ahead: Ratio) -> str:
     """Describe why a best case isn't clearly ahead."""
     if choice.tied:
-        return f"{Phrase.TIED} {count(len(choice.ties) + len(choice.contenders), 'other')}"
+        others = count(len(choice.ties) + len(choice.contenders), "other")
+        leads = f"{Phrase.LEANS} ahead of {others}"
+        return leads if _leans(choice, ahead) else f"{Phrase.TIED} {others}"
     match ahead.verdict:
         case Verdict.FASTER if choice.tail and choice.verdict is Verdict.FASTER:
             return f"{Phrase.NOT_IN_SLOW_STEPS} ({choice.tail.name})"
@@ -315,10 +324,10 @@ def _doubt_about(choice: Decision, ahead: Ratio) -> str:
             return f"{Phrase.UNDECIDED}: {reason}" if reason else Phrase.UNDECIDED
 
 
-def changing_text(rival: Rival, name: str) -> str:
+def changing_text(rival: Rival) -> str:
     """Describe a better case that isn't recommended, and what it changes."""
     note = answer_note(rival.result.case) or "other answers"
-    return f"{name} is {ratio_cell(rival.ratio)}, but {note}"
+    return f"{rival.result.name} is {ratio_cell(rival.ratio)}, but {note}"
 
 
 def costs(result: Result, baseline: Result | None) -> str | None:

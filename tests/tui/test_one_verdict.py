@@ -44,13 +44,12 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.stats.ratios import latency_ratio, throughput_ratio
-from benchtui.sessions.stats.results import measured, varied
+from benchtui.sessions.stats.results import measured
 from benchtui.sessions.stats.verdicts import Verdict
 from benchtui.sessions.sweep import Baseline, Config, Measure, Sweep
 from benchtui.sessions.sweep.options import OPTIONS
 from benchtui.sessions.text.conclusion import headline
 from benchtui.sessions.text.formatting import ratio_text
-from benchtui.sessions.text.labels import case_label
 from benchtui.sessions.text.tables import Table
 from benchtui.sessions.text.wording import MOST_NAMES, why_unsure
 from benchtui.themes.symbols import UNICODE
@@ -192,7 +191,7 @@ def leaderboard_verdicts(path: Path, judging: VerdictSettings) -> list[str | Non
     """Return the leaderboard's verdicts in rank order, by sequence length."""
     session = load_with(path, judging)
     results = measured(session)
-    ranked_works = leaderboard(session, results, varied(case.config for case in session.cases), None)
+    ranked_works = leaderboard(session, results, None)
     tables = [shown for work in ranked_works if work for shown in work.content if isinstance(shown, Table)]
     rows = [dict(zip(shown.titles, row, strict=True)) for shown in tables for row in shown.rows]
     cells = [row.get("Verdict") for row in rows]
@@ -392,14 +391,13 @@ def starred(session: Session) -> list[CaseState]:
 def test_the_starred_rows_are_the_cases_that_the_report_says_to_run(path: Path) -> None:
     """The answer says to run the same ones. Of a work with a single case, nothing is chosen."""
     session = Session.load(path)
-    varying = varied(case.config for case in session.cases)
-    first, _ = decision(session, choices(session, measured(session)), varying)
+    first, _ = decision(session, choices(session, measured(session)))
     assert first is not None and isinstance(first.content[0], Items)
     answers = first.content[0].items
     conclusions = conclude(session)
     works = [option.name for option in OPTIONS if option.work and len(conclusions.works) > 1]
     for conclusion in conclusions.works[:MOST_NAMES]:
-        name = case_label(conclusion.best.config, [option for option in varying if option not in works])
+        name = conclusion.best.name
         run = [answer for answer in answers if str(conclusion.best.config.work) in answer[0] or not works]
         said = [lead for lead, text in run if lead.startswith("Run") and text.startswith(f"{name}, ")]
         for_now = conclusion.better_than_baseline and not conclusion.decided
@@ -407,7 +405,7 @@ def test_the_starred_rows_are_the_cases_that_the_report_says_to_run(path: Path) 
         assert all(lead.startswith("Run for now") is for_now for lead in said)
         assert conclusion.decided or conclusion.rivals
         start = "run " if conclusion.decided else "run for now " if for_now else "not decided: "
-        assert headline(conclusion, str).startswith(start)
+        assert headline(conclusion).startswith(start)
     chosen = [work for work in conclusions.works if work.decided and work.choice.runner_up]
     assert {case.index for case in starred(session)} == {work.best.case.index for work in chosen}
 

@@ -5,17 +5,19 @@ from collections.abc import Iterable, Iterator
 import msgspec
 from rich.cells import chop_cells
 
-from benchtui.sessions.report.content import Code, Content, Items, Note, Section, Speedups
+from benchtui.sessions.report.content import TITLE, Code, Content, Items, Note, Section, Speedups
 from benchtui.sessions.text.markdown import in_one_line
 from benchtui.sessions.text.tables import Table
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
-from benchtui.tui.drawing.styled_text import BLANK, Line, Span, line, wrap_spans
+from benchtui.tui.drawing.styled_text import BLANK, Line, Span, line, width_of, wrap_spans
 from benchtui.tui.report.speedup_bars import bar_lines
 from benchtui.tui.report.table_lines import table_lines, verdict_spans
 
 WIDEST_TEXT = 110
 """Maximum width of a paragraph in cells; longer lines are hard to read."""
+FIRST_SCREEN, LEAST_BARS, AROUND_BARS = 24, 4, 2
+"""Lines of a small terminal that the figure shall end in, its smallest number of bars, and its other lines."""
 _HEADINGS = {1: "strong", 2: "accent"}
 """Color roles of headings by level; of any other, bright."""
 
@@ -29,16 +31,17 @@ class RenderedReport(msgspec.Struct, frozen=True):
 
 
 def report_lines(report: Section, width: int, symbols: Symbols) -> RenderedReport:
-    """Render a report, with a blank line between its parts, except after a heading."""
+    """Render a report, with a blank line between its parts, except after a heading or a note."""
     lines: list[Line] = []
     sections: list[int] = []
     after_heading = True
     for part, level in _parts(report, 1):
+        bars = max(LEAST_BARS, FIRST_SCREEN - len(lines) - AROUND_BARS)
         lines += [] if after_heading else [BLANK]
-        after_heading = isinstance(part, Section)
-        if after_heading and level == 2:
+        after_heading = isinstance(part, Section | Note)
+        if isinstance(part, Section) and level == 2:
             sections.append(len(lines))
-        lines += _part(part, level, max(width, 1), symbols)
+        lines += _part(part, level, max(width, 1), symbols, bars)
     if symbols.about.isascii():
         lines = [tuple((format.ascii_text(text), role) for text, role in drawn) for drawn in lines]
     return RenderedReport(lines, sections)
@@ -51,12 +54,14 @@ def _parts(shown: Section, level: int) -> Iterator[tuple[Content, int]]:
         yield from _parts(part, level + 1) if isinstance(part, Section) else [(part, level)]
 
 
-def _part(part: Content, level: int, width: int, symbols: Symbols) -> Iterator[Line]:
+def _part(part: Content, level: int, width: int, symbols: Symbols, bars: int) -> Iterator[Line]:
     match part:
         case Section():
-            yield from wrap_spans([(in_one_line(part.title), _HEADINGS.get(level, "bright"))], width)
-            if level == 2:
-                yield line((symbols.track * width, "faint"))
+            title = in_one_line(part.title.removeprefix(TITLE))
+            *above, last = wrap_spans([(title, _HEADINGS.get(level, "bright"))], width)
+            rule = symbols.track * (width - width_of(last) - 1) if level == 2 else ""
+            yield from above
+            yield line(*last, (f" {rule}", "faint")) if rule else last
         case Items():
             sign = (f"{symbols.flag} ", "warning") if part.quoted else (f"{symbols.dot} ", "accent")
             for subject, text in part.items:
@@ -67,7 +72,7 @@ def _part(part: Content, level: int, width: int, symbols: Symbols) -> Iterator[L
         case Table():
             yield from table_lines(part, width, symbols)
         case Speedups():
-            yield from bar_lines(part.rows, width, symbols)
+            yield from bar_lines(part.rows, width, symbols, bars)
         case Note():
             yield from _text([(in_one_line(part.text), "muted")], width)
         case str():

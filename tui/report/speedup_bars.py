@@ -1,5 +1,6 @@
 """The speedup figure as bars around 1, best case first."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
@@ -20,9 +21,9 @@ LEAST_BAR, MOST_BAR = 17, 41
 """Width of a bar in cells."""
 
 
-def bar_lines(rows: Sequence[Speedup], width: int, symbols: Symbols) -> Iterator[Line]:
+def bar_lines(rows: Sequence[Speedup], width: int, symbols: Symbols, most: int = MOST_BARS) -> Iterator[Line]:
     """Render the first cases with bar, ratio, interval and verdict. The interval gives way to the names."""
-    shown = [row for row in rows if row.value > 0][:MOST_BARS]
+    shown = _first([row for row in rows if row.value > 0], min(most, MOST_BARS))
     shared, names = without_shared_words([row.case for row in shown])
     texts, verdict = [row.text for row in shown], max((len(row.verdict) for row in shown), default=0)
     short = [text.partition(" (")[0] for text in texts]
@@ -33,13 +34,23 @@ def bar_lines(rows: Sequence[Speedup], width: int, symbols: Symbols) -> Iterator
     room = width - figure - verdict - 6
     size = max(LEAST_BAR, min(MOST_BAR, room - longest))
     ranges = [RatioRange.of(row.value, row.low, row.high) for row in shown]
-    most = max((LEAST_WIDEST, *(max(end, 1 / end) for bar in ranges for end in (bar.low, bar.high))))
+    widest = max((LEAST_WIDEST, *(max(end, 1 / end) for bar in ranges for end in (bar.low, bar.high))))
     for row, bounds, name, text in zip(shown, ranges, names, texts, strict=True):
         spans: list[Span] = [(f"{fit(name, min(longest, max(8, room - size)), symbols)}  ", "plain")]
         role = next(role for word, role in verdict_spans(row.verdict) if word)
-        bar = ratio_bar(replace(bounds, most=most), size, symbols, role)
+        bar = ratio_bar(replace(bounds, most=widest), size, symbols, role)
         yield line(*spans, *bar, (f"  {text:<{figure}}  ", "bright"), *verdict_spans(row.verdict))
     yield from _notes(len(rows) - len(shown), shared, width)
+
+
+def _first(rows: Sequence[Speedup], most: int) -> list[Speedup]:
+    """Return the first rows of each work, in their order."""
+    of_works = Counter[str]()
+    ranks = []
+    for place, row in enumerate(rows):
+        of_works[row.work] += 1
+        ranks.append((of_works[row.work], place))
+    return [rows[place] for place in sorted(place for _, place in sorted(ranks)[:most])]
 
 
 def _notes(hidden: int, shared: str, width: int) -> Iterator[Line]:

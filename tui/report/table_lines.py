@@ -7,7 +7,7 @@ from itertools import accumulate, zip_longest
 import msgspec
 from rich.cells import cell_len
 
-from benchtui.sessions.text.markdown import in_one_line
+from benchtui.sessions.text.markdown import MISSING, in_one_line
 from benchtui.sessions.text.tables import Table, cell_text
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import fit
@@ -57,6 +57,9 @@ def table_lines(shown: Table, width: int, symbols: Symbols) -> list[Line]:
     lines: list[Line] = []
     for block in blocks[:MOST_BLOCKS]:
         lines += [*([BLANK] if lines else []), *_block(table, [*names, *block], width, symbols)]
+    hung = _hung(table, columns, names, width, symbols)
+    if hung and len(hung) < len(lines):
+        return hung
     rest = [table.titles[column.place] for block in blocks[MOST_BLOCKS:] for column in block]
     if rest:
         note = f"{len(rest)} more columns in a wider terminal, and in HTML: {', '.join(rest)}"
@@ -117,6 +120,16 @@ def _blocks(columns: Sequence[_Column], names: Sequence[_Column], width: int) ->
     return blocks
 
 
+def _hung(
+    table: _Cells, columns: Sequence[_Column], names: Sequence[_Column], width: int, symbols: Symbols
+) -> list[Line]:
+    """Render a last column of words below its rows; nothing if the other columns don't fit either."""
+    *others, last = columns
+    if table.right[last.place] or len(_blocks(others[len(names) :], names, width)) > 1:
+        return []
+    return list(_block(table, others, width, symbols, last.place))
+
+
 def _widths(columns: Sequence[_Column], width: int) -> list[int]:
     """Return the width of each column. Those of words share the room that is left, the first ones first."""
     room = max(0, width - sum(column.least + GAP for column in columns) + GAP)
@@ -128,13 +141,19 @@ def _widths(columns: Sequence[_Column], width: int) -> list[int]:
     return widths
 
 
-def _block(table: _Cells, columns: Sequence[_Column], width: int, symbols: Symbols) -> Iterator[Line]:
+def _block(
+    table: _Cells, columns: Sequence[_Column], width: int, symbols: Symbols, below: int | None = None
+) -> Iterator[Line]:
+    """Render rows with some columns, and another one ``below`` each row, after its title."""
     widths = _widths(columns, width)
     right = [table.right[column.place] for column in columns]
     yield from _row([[(table.titles[column.place], "muted")] for column in columns], widths, right, top=False)
     yield line((symbols.track * min(sum(widths) + GAP * (len(widths) - 1), width), "faint"))
     for row in table.rows:
         yield from _row([[*verdict_spans(row[column.place])] for column in columns], widths, right)
+        if below is not None and row[below] != MISSING:
+            spans = [(f"{table.titles[below]}: ", "muted"), *verdict_spans(row[below])]
+            yield from (line((" " * GAP, "plain"), *drawn) for drawn in wrap_spans(spans, width - GAP))
 
 
 def _row(

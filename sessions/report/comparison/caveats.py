@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 
 from benchtui.sessions.compare.align import PairwiseComparison, SessionComparison
-from benchtui.sessions.report.comparison.naming import label, lettered, several
+from benchtui.sessions.report.comparison.naming import lettered, several
 from benchtui.sessions.report.limitations import ACCURACY
 from benchtui.sessions.report.sections.notes import notes
 from benchtui.sessions.state.case import CaseState, outcome
 from benchtui.sessions.stats.noise import BETWEEN_SESSIONS
-from benchtui.sessions.stats.results import varied
 from benchtui.sessions.stats.verdicts import MIN_EFFECT
 from benchtui.sessions.text.formatting import count, listed
 from benchtui.sessions.text.wording import Remark
@@ -23,9 +22,8 @@ VERDICTS = (
 def caveats(compared: SessionComparison) -> list[Remark]:
     """Return the caveats of all sessions, without duplicates, and the cases without a pair."""
     by_remark: dict[Remark, list[str]] = {}
-    varying = varied(case.config for side in compared.sides for case in side.session.cases)
     for letter, side in lettered(compared.sides):
-        for note in notes(side.session, side.results, varying):
+        for note in notes(side.session, side.results):
             by_remark.setdefault(note, []).append(letter)
     shared = [Remark(f"{note.lead} ({listed(letters)})", note.text) for note, letters in by_remark.items()]
     unpaired = (remark for against in compared.against for remark in _unpaired(against))
@@ -48,12 +46,12 @@ def _unpaired(against: PairwiseComparison) -> Iterator[Remark]:
     ended: dict[str, list[str]] = {}
     for row in against.rows:
         if row.base and row.new and not row.pair:
-            ended.setdefault(_outcomes(row.base, row.new, letter), []).append(label(against, row.case))
+            ended.setdefault(_outcomes(row.base, row.new, letter), []).append(row.case.name)
     for how, names in ended.items():
         yield Remark("Not in both", f"{count(len(names), 'case')} {how}: {several(names)}.")
     for where, cases in (("A", against.only("base")), (letter, against.only("new"))):
         if cases:
-            text = several(label(against, case) for case in cases)
+            text = several(case.name for case in cases)
             yield Remark(f"Only in {where}", f"{count(len(cases), 'case')}: {text}.")
 
 

@@ -13,13 +13,12 @@ from benchtui.sessions.compare.align import (
     SessionComparison,
     widened_between_sessions,
 )
-from benchtui.sessions.report.comparison.naming import base_name, label, lettered, new_name, several
+from benchtui.sessions.report.comparison.naming import base_name, lettered, new_name, several
 from benchtui.sessions.report.overview.decision import OPTIMA
-from benchtui.sessions.stats.results import Result, by_work, varied
+from benchtui.sessions.stats.results import Result, by_work
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
-from benchtui.sessions.sweep.options import OPTIONS, UNKNOWN
+from benchtui.sessions.sweep.options import UNKNOWN
 from benchtui.sessions.text.formatting import count, listed, ratio_span
-from benchtui.sessions.text.labels import case_label
 from benchtui.sessions.text.tables import Column, Table, table, text_column
 from benchtui.sessions.text.wording import Phrase, figure, kind_of_doubt, ratio_cell, ratio_value, verdict_cell
 
@@ -49,8 +48,6 @@ class Choice(msgspec.Struct, frozen=True):
     next: Candidate
     ahead: Ratio
     """Ratio of the best one to the next; above 1."""
-    varying: tuple[str, ...]
-    """Options that vary in any of the sessions, to be named in case labels."""
 
 
 def sentences(compared: SessionComparison) -> list[str]:
@@ -109,7 +106,7 @@ def _open_sentence(against: PairwiseComparison) -> str | None:
     rounds = [0]
     for row in against.compared:
         if row.ratio and row.verdict is Verdict.UNSURE:
-            names.setdefault(kind_of_doubt(row.ratio) or "", []).append(label(against, row.case))
+            names.setdefault(kind_of_doubt(row.ratio) or "", []).append(row.case.name)
             rounds.append(row.ratio.next_rounds or 0)
     if not names:
         return None
@@ -130,17 +127,14 @@ def _counts(against: PairwiseComparison) -> str:
 
 def choices(compared: SessionComparison) -> list[Choice]:
     """Return the best session for each need and work for which the sessions' best cases aren't one pair."""
-    configs = (case.config for side in compared.sides for case in side.session.cases)
     works = by_work(result for side in compared.sides for result in side.results)
-    in_need = [option.name for option in OPTIONS if option.work and len(works) > 1]
-    varying = tuple(name for name in varied(configs) if name not in ("device", "precision", *in_need))
     chosen = []
     for need in NEEDS if len(works) <= MOST_WORKS else SPEED_NEEDS:
         for work in works:
             where = str(work) if len(works) > 1 else ""
             candidates = _of_known_work(list(_candidates(compared.sides, Objective(need, work=work))))
             if len(candidates) > 1 and _comparable(need, candidates) and not _is_row(compared, candidates):
-                chosen.append(_choice(need, where, candidates, varying))
+                chosen.append(_choice(need, where, candidates))
     return chosen
 
 
@@ -181,14 +175,14 @@ def _comparable(need: Need, candidates: Sequence[Candidate]) -> bool:
     )
 
 
-def _choice(need: Need, tokens: str, candidates: Sequence[Candidate], varying: tuple[str, ...]) -> Choice:
+def _choice(need: Need, tokens: str, candidates: Sequence[Candidate]) -> Choice:
     best, second, *_ = sorted(candidates, key=lambda candidate: candidate.cost)
     ahead = _ahead(need, second, best)
     if (
         ahead.verdict is Verdict.SLOWER
     ):  # totals and typical steps disagree, and the verdict is about the latter
         best, second, ahead = second, best, _ahead(need, best, second)
-    return Choice(need, tokens, best, second, ahead, varying)
+    return Choice(need, tokens, best, second, ahead)
 
 
 def _ahead(need: Need, base: Candidate, new: Candidate) -> Ratio:
@@ -198,8 +192,7 @@ def _ahead(need: Need, base: Candidate, new: Candidate) -> Ratio:
 
 
 def _named(choice: Choice, candidate: Candidate) -> str:
-    name = case_label(candidate.result.config, choice.varying)
-    return f"{candidate.letter}: {name}, {figure(candidate.result, choice.need)}"
+    return f"{candidate.letter}: {candidate.result.name}, {figure(candidate.result, choice.need)}"
 
 
 _COLUMNS: tuple[Column[Choice], ...] = (

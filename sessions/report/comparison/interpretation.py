@@ -81,7 +81,7 @@ def _rated(
         return row
     values = [value for value, _ in rated]
     ends = ratio_text(min(values)), ratio_text(max(values))
-    _, largest = max(rated, key=lambda place: place[0])
+    _, largest = max(rated, key=lambda value: value[0])
     return replace(
         row,
         ratio=ratio_text(geometric_mean(values)),

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import partial
 
 import msgspec
 
@@ -15,11 +14,9 @@ from benchtui.sessions.state.case import STATE_WORDS
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import Result, by_work
 from benchtui.sessions.sweep import Config, Work
-from benchtui.sessions.sweep.options import OPTIONS
 from benchtui.sessions.text.answers import answer_note
 from benchtui.sessions.text.conclusion import (
     ChoiceRow,
-    NameOf,
     advice,
     certainty_so_far,
     choice_row,
@@ -27,7 +24,7 @@ from benchtui.sessions.text.conclusion import (
     nothing_measured,
 )
 from benchtui.sessions.text.formatting import capitalized, listed, memory, number, signed_percent
-from benchtui.sessions.text.labels import brief_labels, case_label, measured_amount
+from benchtui.sessions.text.labels import brief_names, measured_amount
 from benchtui.sessions.text.tables import Column, Table, table, text_column
 from benchtui.sessions.text.wording import (
     MILLION,
@@ -102,10 +99,10 @@ def has_several_works(made: Choices) -> bool:
     return len({work for of_works in made.values() for work in of_works}) > 1
 
 
-def choice_table(made: Choices, name: NameOf, columns: Sequence[str] = (), *, several: bool) -> Table | None:
+def choice_table(made: Choices, columns: Sequence[str] = (), *, several: bool) -> Table | None:
     """Return a row for each choice, with these columns or all. ``several`` works are named."""
     rows = [
-        (f"{OPTIMA[need]}, {work}" if several else OPTIMA[need], choice_row(conclusion, name))
+        (f"{OPTIMA[need]}, {work}" if several else OPTIMA[need], choice_row(conclusion))
         for need, of_works in made.items()
         for work, conclusion in of_works.items()
     ]
@@ -153,22 +150,21 @@ class WorkRow(msgspec.Struct, frozen=True):
 
 
 def decision(
-    session: Session, made: Choices, varying: tuple[str, ...], per_hour: float | None = None
+    session: Session, made: Choices, per_hour: float | None = None
 ) -> tuple[Section | None, Section | None]:
     """Return the case to run for each work, and other objectives that choose another case.
 
     Without a choice, the answer is the reason.
     """
     several = has_several_works(made)
-    in_works = [option.name for option in OPTIONS if option.work and several]
-    named = [option for option in varying if option not in in_works]
     first = _first(made)
     most_mb = max((case.peak_memory_mb or 0.0 for case in session.cases), default=0.0)
-    shared, rows = _work_rows(made, named, per_hour, most_mb, several=several)
+    shared, rows = _work_rows(made, per_hour, most_mb, several=several)
     works = table(_COLUMNS, rows)
-    notes = sentences(f"Every choice: {shared}" if shared else None, f"Baseline: {_baselines(first, named)}")
-    rest = choice_table(others(made), partial(case_label, varied=named), BRIEF, several=several)
-    answers = items(_answers(session, first, named)) or _nothing(session)
+    every, rates = f"Every choice: {shared}" if shared else None, _daily_rates(first)
+    notes = sentences(every, f"Baseline: {_baselines(first)}", f"Rate: {rates}" if rates else None)
+    rest = choice_table(others(made), BRIEF, several=several)
+    answers = items(_answers(session, first)) or _nothing(session)
     return (section("Decision", answers, works, works and notes), section("Other objectives", rest))
 
 
@@ -177,7 +173,7 @@ def completeness(session: Session) -> str:
     tally = Counter(case.state for case in session.cases if not case.has_result)
     rest = [f"{amount:,} {STATE_WORDS.get(state, state)}" for state, amount in tally.items()]
     noun = "case" if session.start.source else "planned case"
-    return f"Measured: {measured_amount(session, noun)}{f'; {listed(rest)}' if rest else ''}."
+    return f"{measured_amount(session, noun)}{f'; {listed(rest)}' if rest else ''}"
 
 
 def _first(made: Choices) -> dict[Work, Conclusion]:
@@ -194,7 +190,7 @@ def _nothing(session: Session) -> Items | None:
     return items([("Nothing to decide", f"{NO_CHOICE if measured else nothing_measured(session)}.")])
 
 
-def _answers(session: Session, first: dict[Work, Conclusion], named: Sequence[str]) -> Iterator[Remark]:
+def _answers(session: Session, first: dict[Work, Conclusion]) -> Iterator[Remark]:
     """Yield what to run, a sentence each for the first works. What isn't decided comes with what would."""
     undecided = [work for work in first.values() if not work.decided]
     blank = len(first) > 1 and not any(map(advice, first.values()))
@@ -202,7 +198,7 @@ def _answers(session: Session, first: dict[Work, Conclusion], named: Sequence[st
         yield Remark("Nothing is decided", sentences(_to_decide(session, undecided)))
     for work, conclusion in list(first.items())[:MOST_ANSWERS]:
         where = f" at {work}" if len(first) > 1 else ""
-        row = choice_row(conclusion, partial(case_label, varied=named))
+        row = choice_row(conclusion)
         more = None if blank or conclusion.decided else _to_decide(session, [conclusion])
         if lead := advice(conclusion):
             answer = f"{_case_text(row, conclusion)}{_certainty(row)}"
@@ -215,18 +211,15 @@ def _answers(session: Session, first: dict[Work, Conclusion], named: Sequence[st
                 sentences(f"{certainty_so_far(conclusion)}; {so_far}", more and capitalized(more)),
             )
         for faster in conclusion.choice.changing[:1]:
-            name = case_label(faster.result.config, named)
-            yield Remark(f"Faster{where}, with other answers", f"{changing_text(faster, name)}.")
+            yield Remark(f"Faster{where}, with other answers", f"{changing_text(faster)}.")
 
 
 def _case_text(row: ChoiceRow, conclusion: Conclusion) -> str:
     best = conclusion.best
     interval = f" ({row.interval})" if row.interval and row.decided else ""
-    rate = None if best.config.label or row.need != "throughput" else best.metrics.samples_per_s
     suspect = answer_note(best.case) if best.case.has_other_answer else None
     parts = (
         f"{row.case}, {row.figure}{interval}",
-        samples_per_day(rate, best.metrics.task.sample),
         _against(row),
         suspect and f"{suspect}: check them before you use it",
     )
@@ -255,10 +248,8 @@ def _to_decide(session: Session, undecided: Sequence[Conclusion]) -> str:
     return f"{Phrase.TO_DECIDE}, measure {cost_text(cost)}: benchtui next SESSION"
 
 
-def samples_per_day(rate: float | None, sample: str) -> str | None:
+def samples_per_day(rate: float, sample: str) -> str:
     """Format the samples per day at a rate per second. ``sample`` is the task's word for them."""
-    if rate is None:
-        return None
     amount = rate * SECONDS_A_DAY
     if amount >= BILLION:
         return f"about {number(amount / BILLION)} billion {sample}/day"
@@ -268,7 +259,7 @@ def samples_per_day(rate: float | None, sample: str) -> str | None:
 
 
 def _work_rows(
-    made: Choices, named: Sequence[str], per_hour: float | None, most_mb: float, *, several: bool
+    made: Choices, per_hour: float | None, most_mb: float, *, several: bool
 ) -> tuple[str, list[WorkRow]]:
     """Return what the names of all choices for speed share, and a row for each work."""
     speed = [made[need] for need in SPEED_NEEDS]
@@ -276,11 +267,11 @@ def _work_rows(
     configs = list(dict.fromkeys(conclusion.best.config for conclusion in chosen))
     if not configs:
         return "", []
-    shared, own = brief_labels(configs, named)
+    shared, own = brief_names(configs)
     brief = dict(zip(configs, own, strict=True))
 
     def name(config: Config) -> str:
-        return brief.get(config) or case_label(config, named)
+        return brief.get(config, config.name)
 
     paid = {work: conclusion for of_works in reversed(speed) for work, conclusion in of_works.items()}
 
@@ -298,16 +289,27 @@ def _work_rows(
     return shared, [row(work) for work in dict.fromkeys(work for of_works in speed for work in of_works)]
 
 
-def _baselines(first: dict[Work, Conclusion], named: Sequence[str]) -> str:
+def _baselines(first: dict[Work, Conclusion]) -> str:
     """Name the baselines with their figures, or say why there is none."""
     figures: dict[str, list[str]] = {}
     for work, conclusion in first.items():
-        where = f" at {work}" if len(first) > 1 else ""
         base = conclusion.baseline
+        where = f" at {work}" if len(first) > 1 and (base is None or base.config.label) else ""
         known = base and f"{figure(base, conclusion.choice.objective.need)}{where}"
-        label = case_label(base.config, named) if base else f"none: {conclusion.no_baseline}"
+        label = base.name if base else f"none: {conclusion.no_baseline}"
         figures.setdefault(label, []).append(known or where.strip())
     return "; ".join(f"{label} ({listed(known)})" if any(known) else label for label, known in figures.items())
+
+
+def _daily_rates(first: dict[Work, Conclusion]) -> str:
+    """Return the samples per day of each work's answer, if that is the choice for throughput."""
+    rates = [
+        f"{samples_per_day(rate, conclusion.best.metrics.task.sample)}{f' at {work}' if len(first) > 1 else ''}"
+        for work, conclusion in first.items()
+        if conclusion.choice.objective.need == "throughput" and not conclusion.best.config.label
+        if (rate := conclusion.best.metrics.samples_per_s)
+    ]
+    return listed(rates)
 
 
 def _chosen(row: ChoiceRow | None) -> str | None:

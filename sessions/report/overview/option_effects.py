@@ -15,7 +15,7 @@ from benchtui.sessions.stats.verdicts import Verdict
 from benchtui.sessions.sweep import Config
 from benchtui.sessions.sweep.options import AXES, BY_NAME, CHOICES
 from benchtui.sessions.text.formatting import capitalized, listed, number, ratio_text, signed_percent, span
-from benchtui.sessions.text.labels import applied, case_label, option_title, pair_applied
+from benchtui.sessions.text.labels import applied, option_title, pair_applied
 from benchtui.sessions.text.tables import Column, table, text_column
 from benchtui.sessions.text.wording import Phrase, ratio_interval, ratio_value, verdict_cell
 
@@ -29,8 +29,6 @@ class OptionPair(msgspec.Struct, frozen=True):
 
     option: str
     pair: Comparison
-    varying: Sequence[str]
-    """Options to name in case labels."""
 
 
 def matched_by(option: str, results: Sequence[Result]) -> list[tuple[Result, Result]]:
@@ -49,13 +47,13 @@ def pair_counts(pair: Comparison, option: str) -> bool:
     return option in NOT_VERIFIABLE or bool(pair_applied(pair, option))
 
 
-def pairs_of_options(results: Sequence[Result], varying: Sequence[str]) -> Section | None:
+def pairs_of_options(results: Sequence[Result]) -> Section | None:
     """Return a table for each option that varies, with a row for each pair."""
-    return section("Pairs of options", *(_pairs(option, results, varying) for option in CHOICES), lead=LEAD)
+    return section("Pairs of options", *(_pairs(option, results) for option in CHOICES), lead=LEAD)
 
 
-def _pairs(option: str, results: Sequence[Result], varying: Sequence[str]) -> Section | None:
-    rows = [OptionPair(option, comparison(*pair), varying) for pair in matched_by(option, results)]
+def _pairs(option: str, results: Sequence[Result]) -> Section | None:
+    rows = [OptionPair(option, comparison(*pair)) for pair in matched_by(option, results)]
     return section(option_title(option), table(_OF_PAIRS, rows) if rows else None)
 
 
@@ -86,7 +84,7 @@ def _break_even_of_pair(row: OptionPair) -> str | None:
 
 
 _OF_PAIRS: tuple[Column[OptionPair], ...] = (
-    text_column("Case", lambda row: case_label(row.pair.new.config, row.varying)),
+    text_column("Case", lambda row: row.pair.new.name),
     text_column("Against", lambda row: str(getattr(row.pair.base.config, row.option))),
     Column("Throughput (×)", lambda row: ratio_value(row.pair.throughput)),
     Column("Step (×)", lambda row: ratio_value(row.pair.latency)),

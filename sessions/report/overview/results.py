@@ -20,7 +20,7 @@ from benchtui.sessions.stats.results import Result, by_work, task_of, varied
 from benchtui.sessions.sweep import custom_task
 from benchtui.sessions.sweep.options import OPTIONS
 from benchtui.sessions.text.formatting import MB, TERA, count, in_sentence, memory_unit, number, percent
-from benchtui.sessions.text.labels import case_name, option_title
+from benchtui.sessions.text.labels import option_title
 from benchtui.sessions.text.quantities import column, columns, token_rates
 from benchtui.sessions.text.tables import Column, Table, in_unit, narrowed, selected, table, text_column
 
@@ -53,8 +53,7 @@ def results_section(
     own = _own(rows, _keys(results), utilization_title(session))
     figures = columns(RESULTS, _data, own)
     whole = table(in_unit(figures, task_of(shown)), rows, lambda row: row.result.metrics.samples_per_s)
-    varying = varied(case.config for case in session.cases)
-    others = items(("", text) for text in remarks(session, results, varying))
+    others = items(("", text) for text in remarks(session, results))
     if whole is None:
         return section("Results", others)
     trimmed, same = without_equal(whole, 0)
@@ -202,12 +201,12 @@ MOST_OUTCOMES = 8
 """Maximum number of outcomes of unmeasured cases to mention. All of them are in the full report."""
 
 
-def remarks(session: Session, results: Sequence[Result], varying: Collection[str]) -> list[str]:
+def remarks(session: Session, results: Sequence[Result]) -> list[str]:
     """Return a sentence for each remark."""
-    return [*_parts(session, results, varying), *_unmeasured_cases(session, varying)]
+    return [*_parts(session, results), *_unmeasured_cases(session)]
 
 
-def _parts(session: Session, results: Sequence[Result], varying: Collection[str]) -> Iterator[str]:
+def _parts(session: Session, results: Sequence[Result]) -> Iterator[str]:
     """Yield tokenizing or, of a user-defined step, the largest parts, each with the case it is largest in."""
     names = list(dict.fromkeys(name for result in results for name in result.metrics.parts_ms))
     if not custom_task(session.start.sweep.task):
@@ -217,7 +216,7 @@ def _parts(session: Session, results: Sequence[Result], varying: Collection[str]
     shares = sorted(((*_largest_share(name, results), name) for name in names), key=lambda part: -part[0])
     for share, most, name in shares[:MOST_PARTS]:
         if share >= NOTABLE_SHARE:
-            yield f"Part {name} takes up to {percent(share)} % of a step ({case_name(most.config, varying)})."
+            yield f"Part {name} takes up to {percent(share)} % of a step ({most.name})."
 
 
 def _largest_share(part: str, results: Sequence[Result]) -> tuple[float, Result]:
@@ -230,13 +229,13 @@ def _largest_share(part: str, results: Sequence[Result]) -> tuple[float, Result]
     return max(shares, key=lambda pair: pair[0], default=(0.0, results[0]))
 
 
-def _unmeasured_cases(session: Session, varying: Collection[str]) -> list[str]:
+def _unmeasured_cases(session: Session) -> list[str]:
     """Count the cases that weren't measured, by outcome and reason."""
     cases_by_reason: dict[tuple[str, str], list[CaseState]] = {}
     for case in session.cases:
         if not case.has_result:
             cases_by_reason.setdefault((outcome(case), _reason(case)), []).append(case)
-    named = {key: case_name(cases[0].config, varying) for key, cases in cases_by_reason.items()}
+    named = {key: cases[0].name for key, cases in cases_by_reason.items()}
     return [_unmeasured(*key, len(cases), named[key]) for key, cases in cases_by_reason.items()][:MOST_OUTCOMES]
 
 

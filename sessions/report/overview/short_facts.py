@@ -31,7 +31,7 @@ def short_facts(session: Session, method: Sequence[Fact]) -> tuple[Fact, ...]:
     """Return a line each for model, machine, GPUs and software, and the most important facts of the method."""
     system_facts = system(session)
     gpus = Counter(text for label, text in system_facts if _is_gpu(label))
-    elsewhere = facts_elsewhere(session)
+    elsewhere = {*facts_elsewhere(session), "Platform"}
     rest = [fact for fact in system_facts if not _is_gpu(fact[0]) and fact[0] not in elsewhere]
     return (
         *facts(

@@ -6,22 +6,19 @@ from benchtui.sessions.analysis.anomalies import COUNTED, Anomaly, Kind, anomali
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.text.formatting import capitalized, listed, percent, signed_percent, span
-from benchtui.sessions.text.labels import case_label
 from benchtui.sessions.text.tables import Column, Table, table, text_column
 
 MOST_ANOMALIES = 10
 """Maximum number of anomalies in a short report."""
 
 
-def anomaly_table(
-    session: Session, results: Sequence[Result], varying: Sequence[str], *, full: bool
-) -> Table | None:
+def anomaly_table(session: Session, results: Sequence[Result], *, full: bool) -> Table | None:
     """Return a row for each anomaly. A short report has the first ones of those that aren't only counted."""
     rows = list(anomalies(results, session.peaks))
     if not full:
         rows = [anomaly for anomaly in rows if anomaly.kind not in COUNTED][:MOST_ANOMALIES]
     facts: tuple[Column[Anomaly], ...] = (
-        text_column("Case", lambda anomaly: case_label(anomaly.result.config, varying)),
+        text_column("Case", lambda anomaly: anomaly.result.name),
         text_column("What", _describe),
         text_column("Confidence", _certainty),
     )

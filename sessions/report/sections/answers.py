@@ -1,7 +1,7 @@
 """Answers: the cost of each case's speed, as the difference of its output from the baseline's."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -15,7 +15,6 @@ from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.text.answers import EARLIER_WEIGHTS, has_random_weights
 from benchtui.sessions.text.formatting import count, listed
-from benchtui.sessions.text.labels import case_name
 from benchtui.sessions.text.quantities import columns
 from benchtui.sessions.text.tables import Column, narrowed, table, text_column
 from benchtui.sessions.text.wording import MOST_NAMES, ratio_value
@@ -45,13 +44,13 @@ class Row(msgspec.Struct, frozen=True):
     """Case whose comparison it shares; None if it answered itself."""
 
 
-def answers(session: Session, results: Sequence[Result], varying: Collection[str]) -> Section | None:
+def answers(session: Session, results: Sequence[Result]) -> Section | None:
     """Return the section; None unless the answer of some case was compared."""
     compared = [result for result in results if result.case.comparison and result.case.comparison.verdict]
     if not compared:
         return None
-    case: Column[Row] = text_column("Case", lambda row: case_name(row.result.config, varying))
-    rows = _rows(session, results, varying)
+    case: Column[Row] = text_column("Case", lambda row: row.result.name)
+    rows = _rows(session, results)
     random = any(has_random_weights(row.result.case) for row in rows)
     view = ANSWERS.leaving_out(*FIGURES_OF_LOGITS) if random else ANSWERS
     figures = columns(view, lambda row: CaseData.of(row.result), {"label": (case,)} | _OWN)
@@ -59,14 +58,14 @@ def answers(session: Session, results: Sequence[Result], varying: Collection[str
     return section(
         "What the speed costs",
         INTRODUCTION,
-        whole and narrowed(whole, ("Answer of",)),
+        whole and narrowed(whole, ("Answer of", "Compared with")),
         *_random_weights(session),
         *_shortened(results),
         *_absent(results),
     )
 
 
-def _rows(session: Session, results: Sequence[Result], varying: Collection[str]) -> list[Row]:
+def _rows(session: Session, results: Sequence[Result]) -> list[Row]:
     bases = baselines(results, session.start.sweep.measure.baseline)
     several = len({result.case.comparison.baseline for result in results if result.case.comparison}) > 1
     return [
@@ -74,19 +73,19 @@ def _rows(session: Session, results: Sequence[Result], varying: Collection[str])
             result,
             comparison,
             bases.get(result.config.work),
-            case_name(session.cases[comparison.baseline].config, varying) if several else None,
-            _shared(session, result, varying),
+            session.cases[comparison.baseline].name if several else None,
+            _shared(session, result),
         )
         for result in results
         if (comparison := result.case.comparison) and comparison.verdict
     ]
 
 
-def _shared(session: Session, result: Result, varying: Collection[str]) -> str | None:
+def _shared(session: Session, result: Result) -> str | None:
     answered = result.case.answered
     if answered is None or answered.shared_with is None:
         return None
-    return case_name(session.cases[answered.shared_with].config, varying)
+    return session.cases[answered.shared_with].name
 
 
 def _random_weights(session: Session) -> list[str]:

@@ -166,8 +166,8 @@ def _intervals(rules: Measure) -> str:
         return f"95%, by Student's t over the {rules.rounds:,} rounds of each case: steps and fresh processes"
     if rules.rounds_auto:
         return (
-            f"95%, from {LEAST_ROUNDS} rounds on by Student's t over the rounds of the case: steps and fresh"
-            " processes; otherwise from its steps and the spread between processes"
+            f"95%, from {LEAST_ROUNDS} rounds on by Student's t over a case's rounds (steps and fresh"
+            " processes), else from its steps and the spread between processes"
         )
     return "95%, from the steps and the spread between processes; that of p50, from the steps alone"
 

@@ -1,7 +1,7 @@
 """Caveats at the top of the report, and the warnings that the engine logged."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from operator import attrgetter
 
 from benchtui.sessions.events import Message
@@ -12,7 +12,7 @@ from benchtui.sessions.state.simulation import SIMULATED, simulation_source
 from benchtui.sessions.stats.disturbance import mark_kind
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.text.formatting import count, listed, number
-from benchtui.sessions.text.labels import case_name, measured_amount, unverified_options
+from benchtui.sessions.text.labels import measured_amount, unverified_options
 from benchtui.sessions.text.marks import MEANINGS, RANDOM_WEIGHTS, remedies
 from benchtui.sessions.text.tables import Column, Table, table, text_column
 from benchtui.sessions.text.wording import MOST_NAMES, Remark
@@ -23,18 +23,18 @@ LEAST_OTHERS_PERCENT = 5
 """CPU use of other processes, in percent of one processor, from which it is mentioned."""
 
 
-def notes(session: Session, results: Sequence[Result], varying: Collection[str]) -> list[Remark]:
+def notes(session: Session, results: Sequence[Result]) -> list[Remark]:
     """Collect the caveats: simulated, incomplete or resumed session, nodes, marks, options, spread."""
     return [
         *_simulated(session),
         *_ending(session),
-        *_resumed(session, varying),
+        *_resumed(session),
         *_unlike_nodes(session),
         *_marks(session, results),
         *_unanswered(results),
         *_doubts(results),
-        *_diverged(results, varying),
-        *_uneven(results, varying),
+        *_diverged(results),
+        *_uneven(results),
     ]
 
 
@@ -75,14 +75,14 @@ def _ending(session: Session) -> list[Remark]:
     return [Remark(ended.outcome.capitalize(), text), *remarks]
 
 
-def _resumed(session: Session, varying: Collection[str]) -> list[Remark]:
+def _resumed(session: Session) -> list[Remark]:
     """Return a finding for each resume on a different machine, or with different software or files."""
     titles = {
         "Resumed on a different machine": ("the machine or software", attrgetter("changed")),
         "Resumed with changed files": ("files", attrgetter("files")),
     }
     return [
-        Remark(title, f"{_since(session, resume.t, varying, what)}: {'; '.join(changes_of(resume))}.")
+        Remark(title, f"{_since(session, resume.t, what)}: {'; '.join(changes_of(resume))}.")
         for resume in session.resumed
         for title, (what, changes_of) in titles.items()
         if changes_of(resume)
@@ -99,7 +99,7 @@ def _unlike_nodes(session: Session) -> list[Remark]:
     return [Remark("Different nodes", text)]
 
 
-def _since(session: Session, t: float, varying: Collection[str], what: str) -> str:
+def _since(session: Session, t: float, what: str) -> str:
     """Describe the cases that ended after session time ``t``, and count those with rounds before it."""
     ends = [(case.finished.t, case) for case in session.cases if case.started and case.finished]
     after = sorted((ending for ending in ends if ending[0] >= t), key=lambda ending: ending[0])
@@ -107,7 +107,7 @@ def _since(session: Session, t: float, varying: Collection[str], what: str) -> s
         return f"no case has finished since {number(t, 1)} s, when {what} changed"
     both = sum(any(round_.t < t for round_ in case.rounds) for _, case in after)
     partly = f" {count(both, 'case')} of them only in part," if both else ""
-    which = f"{count(len(after), 'case')}, from {case_name(after[0][1].config, varying)} on,"
+    which = f"{count(len(after), 'case')}, from {after[0][1].name} on,"
     return f"{which}{partly} measured after {what} changed"
 
 
@@ -177,24 +177,24 @@ def _doubts(results: Sequence[Result]) -> list[Remark]:
     return [_doubt(state, listed(texts)) for state, texts in values.items() if texts]
 
 
-def _diverged(results: Sequence[Result], varying: Collection[str]) -> list[Remark]:
+def _diverged(results: Sequence[Result]) -> list[Remark]:
     """Report the training cases whose loss isn't finite at the end. They are never recommended."""
     diverged = [result for result in results if result.metrics.diverged]
     if not diverged:
         return []
-    text = f"{_cases(diverged, varying)}; the loss isn't finite, and such a case isn't recommended."
+    text = f"{_cases(diverged)}; the loss isn't finite, and such a case isn't recommended."
     return [Remark("Diverged", text)]
 
 
-def _cases(results: Sequence[Result], varying: Collection[str]) -> str:
+def _cases(results: Sequence[Result]) -> str:
     """Name a single case, or count several and name some of them."""
     if len(results) == 1:
-        return case_name(results[0].config, varying)
-    named = listed([case_name(result.config, varying) for result in results[:MOST_NAMES]])
+        return results[0].name
+    named = listed([result.name for result in results[:MOST_NAMES]])
     return f"{count(len(results), 'case')}, such as {named}"
 
 
-def _uneven(results: Sequence[Result], varying: Collection[str]) -> list[Remark]:
+def _uneven(results: Sequence[Result]) -> list[Remark]:
     """Report the cases whose step and throughput disagree, because some steps are far from the typical one."""
     means_ms = [(row.metrics.latency_ms.known_mean or row.typical_ms, row) for row in results]
     slow = [row for mean_ms, row in means_ms if mean_ms > UNEVEN * row.typical_ms]
@@ -203,7 +203,7 @@ def _uneven(results: Sequence[Result], varying: Collection[str]) -> list[Remark]
     if not uneven:
         return []
     pace = "slow or fast" if fast else "slow"
-    text = f"a few {pace} steps dominate {_cases(uneven, varying)}: mean and median differ by over {UNEVEN} ×"
+    text = f"a few {pace} steps dominate {_cases(uneven)}: mean and median differ by over {UNEVEN} ×"
     return [Remark("Far outliers", f"{text}; throughput follows from the mean, ratios from the median.")]
 
 

@@ -1,6 +1,6 @@
 """Tables of cases: performance, ranking, scaling, parts of a step, memory, energy, and all planned cases."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -17,7 +17,6 @@ from benchtui.sessions.stats.results import Result, Series, by_work, series, ser
 from benchtui.sessions.stats.verdicts import Ratio
 from benchtui.sessions.sweep import Config, Work
 from benchtui.sessions.text.formatting import number, percent, ratio_text, signed_percent, span, time_ms
-from benchtui.sessions.text.labels import case_label
 from benchtui.sessions.text.quantities import columns, token_rates
 from benchtui.sessions.text.tables import Column, Table, in_unit, table, text_column
 from benchtui.sessions.text.wording import cost_of_a_million, memory_change, verdict_cell
@@ -31,10 +30,10 @@ def performance(results: Sequence[Result]) -> Table | None:
     return table(in_unit(columns(PERFORMANCE, CaseData.of), task_of(results)), results)
 
 
-def scalings(results: Sequence[Result], varying: Collection[str]) -> Table | None:
+def scalings(results: Sequence[Result]) -> Table | None:
     """Return the throughput of each case relative to the smallest batch of its series, if it has several."""
     steps = (step for batch_series in series(results) for step in scaling(batch_series))
-    case: Column[Step] = text_column("Case", lambda step: case_label(step.result.config, varying))
+    case: Column[Step] = text_column("Case", lambda step: step.result.name)
     return table((case, *in_unit(_SCALING, task_of(results))), steps)
 
 
@@ -102,19 +101,18 @@ class RankedCase(msgspec.Struct, frozen=True):
     baseline: Result | None
     ratio: Ratio | None
     """Throughput relative to the baseline. None for the baseline itself, or without one."""
-    varying: tuple[str, ...]
     per_hour: float | None
 
 
 def leaderboard(
-    session: Session, results: Sequence[Result], varying: tuple[str, ...], per_hour: float | None
+    session: Session, results: Sequence[Result], per_hour: float | None
 ) -> Iterator[Section | None]:
     """Yield a table for each work with at least two cases that have a throughput."""
     for work, rows in by_work(results).items():
         rated = [row for row in rows if row.metrics.samples_per_s]
         ranked = sorted(rated, key=_rate, reverse=True)
         base = baseline_of(rows[0].config, rows, session.start.sweep.measure.baseline)
-        places = [_ranked_case(rank, row, base, varying, per_hour) for rank, row in enumerate(ranked, 1)]
+        places = [_ranked_case(rank, row, base, per_hour) for rank, row in enumerate(ranked, 1)]
         figures = in_unit(columns(RANKED, lambda place: CaseData.of(place.result), _OWN), task_of(ranked))
         yield section(_title(work, rows), table(figures, places) if len(places) > 1 else None)
 
@@ -130,11 +128,9 @@ def _rate(row: Result) -> float:
     return row.headline_rate[0] or 0.0
 
 
-def _ranked_case(
-    rank: int, row: Result, baseline: Result | None, varying: tuple[str, ...], per_hour: float | None
-) -> RankedCase:
+def _ranked_case(rank: int, row: Result, baseline: Result | None, per_hour: float | None) -> RankedCase:
     ratio = throughput_ratio(baseline, row) if baseline and baseline is not row else None
-    return RankedCase(rank, row, baseline, ratio, varying, per_hour)
+    return RankedCase(rank, row, baseline, ratio, per_hour)
 
 
 def _change(place: RankedCase) -> str | None:
@@ -164,7 +160,7 @@ def _verdict(place: RankedCase) -> str | None:
 _OWN: dict[str, tuple[Column[RankedCase], ...]] = {
     "headline": token_rates(lambda place: place.result),
     "rank": (Column("Rank", lambda place: str(place.rank)),),
-    "label": (text_column("Case", lambda place: case_label(place.result.config, place.varying)),),
+    "label": (text_column("Case", lambda place: place.result.name),),
     "against the baseline": (
         Column("Against the baseline (%)", _change),
         Column("95% interval (%)", _interval),

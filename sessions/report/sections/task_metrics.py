@@ -1,24 +1,20 @@
 """Task-specific metrics: a section of the report for each task with specific metrics."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 
 from benchtui.sessions.metrics.quantity import CaseData
 from benchtui.sessions.metrics.views import TASKS
 from benchtui.sessions.report.content import Section, section
+from benchtui.sessions.report.overview.results import without_equal
 from benchtui.sessions.stats.results import Result, task_of
 from benchtui.sessions.text.formatting import capitalized, loss, number, time_ms
-from benchtui.sessions.text.labels import case_name
 from benchtui.sessions.text.quantities import columns
 from benchtui.sessions.text.tables import Column, in_unit, table, text_column
 
 Columns = tuple[Column[Result], ...]
 
 
-def _case(varying: Collection[str]) -> Column[Result]:
-    return text_column("Case", lambda row: case_name(row.config, varying))
-
-
-def task_sections(results: Sequence[Result], task: str, varying: Collection[str]) -> list[Section | None]:
+def task_sections(results: Sequence[Result], task: str) -> list[Section | None]:
     """Return the sections of a session's task; empty for a task without specific metrics.
 
     Imported sessions use different task names, so generation is recognized by its new tokens.
@@ -30,10 +26,14 @@ def task_sections(results: Sequence[Result], task: str, varying: Collection[str]
     generates = [row for row in results if row.metrics.new_tokens_per_s is not None]
     measured = [row for row in results if row.case.steps_measured]
     rows = {"generate": generates, "serve": results}.get(task, measured)
-    own = {"label": (_case(varying),)} | _OWN | _OWN_OF_TASK.get(task, {})
+    own = _OWN | _OWN_OF_TASK.get(task, {})
     shown = table(in_unit(columns(TASKS[task], CaseData.of, own), task_of(rows)), rows)
     title, lead = _TITLES[task]
-    return [section(title, shown, lead=lead)] if shown and len(shown.titles) > 1 else []
+    if shown is None or len(shown.titles) < 2:
+        return []
+    differing, same = without_equal(shown, 1)
+    alike = f"All rows: {', '.join(same)}." if same else None
+    return [section(title, differing if len(differing.titles) > 1 else None, alike, lead=lead)]
 
 
 def _part(name: str) -> Column[Result]:
@@ -84,6 +84,7 @@ def _steps(row: Result) -> int:
 
 
 _OWN: dict[str, Columns] = {
+    "label": (text_column("Case", lambda row: row.name),),
     "processor": (text_column("Processor", _data("processor")),),
     "all steps": (Column("Steps, with warm-up", lambda row: number(_steps(row), 0)),),
     "loss_halves": (Column("Mean loss, first to second half", _halves),),

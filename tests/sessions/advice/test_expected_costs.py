@@ -107,4 +107,4 @@ def test_report_and_commands_name_the_choice_of_the_search(bench: Any) -> None:
     assert made.best is not plain
     assert made.choice == answer.works[0].choice
     assert next(iter(speed_decisions(session, measured(session)))).best == made.best
-    assert "**Run**: cpu bf16 bs=8" in markdown(session)
+    assert "**Run**: cpu bf16 compile=off bs=8 seq=128" in markdown(session)

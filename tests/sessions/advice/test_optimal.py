@@ -475,8 +475,8 @@ def test_default_choice_keeps_the_answer_and_names_what_is_faster(bench: Any) ->
     (faster,) = decision.changing
     assert (faster.result.config.precision, faster.ratio.verdict) == ("int8", Verdict.FASTER)
     assert faster.ratio.value == pytest.approx(1.25)
-    assert changing_text(faster, "int8").startswith("int8 is 1.25 × (") and "9 dB" in changing_text(
-        faster, "int8"
+    assert changing_text(faster).startswith(f"{faster.result.name} is 1.25 × (") and "9 dB" in changing_text(
+        faster
     )
     assert [each.reason for each in decision.rejected] == ["answer DIFFERENT; --answer any includes it"]
 

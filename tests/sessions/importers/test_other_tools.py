@@ -130,7 +130,7 @@ def test_optimum_benchmark_calls_and_machine_facts_are_kept(imported: Any, optim
     assert session.start.host.packages["transformers"] == "4.57.6"
     assert session.runtime.torch.startswith("2.")
     text = markdown(session)
-    assert "; date of measurement not recorded. Measured: " in text
+    assert "Measured on an unrecorded date, imported on " in text
     assert "FP32" not in text
 
 

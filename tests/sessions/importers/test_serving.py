@@ -98,7 +98,7 @@ def test_figures_are_those_of_guidellm(imported: Any) -> None:
     assert first.std == pytest.approx(1000 * latency["std_dev"] * sqrt(24 / 23))
     assert session.start.host.packages == {"guidellm": "0.8.1"}
     assert session.start.sweep.model == "mock-model"
-    (section,) = task_sections(measured(session), "serve", ())
+    (section,) = task_sections(measured(session), "serve")
     assert section is not None
     *_, shown = section.content
     assert isinstance(shown, Table)

@@ -109,11 +109,11 @@ def test_axes_have_units_and_captions_have_n(bench: Any) -> None:
 
 def test_each_plot_has_its_values_as_titles(bench: Any) -> None:
     found = {name: titles(picture) for name, picture in named(render_plots(whole(bench))[0]).items()}
-    assert found["throughput"][0] == "cpu fp32 compile=off bs=1: 100 samples/s (93.2 to 107)"
-    assert found["throughput"][-1] == "cpu fp32 compile=default bs=8: out of memory"
-    assert found["latency"][0] == "cpu fp32 compile=off bs=1: 10.0 ms (9.95 to 10.0)"
-    assert found["memory"][0] == "cpu fp32 compile=off bs=1: 500 MB"
-    assert found["speedup"][0] == "cpu fp32 compile=off bs=4: 2.00 × (1.81 to 2.21)"
+    assert found["throughput"][0] == "cpu fp32 compile=off bs=1 seq=128: 100 samples/s (93.2 to 107)"
+    assert found["throughput"][-1] == "cpu fp32 compile=default bs=8 seq=128: out of memory"
+    assert found["latency"][0] == "cpu fp32 compile=off bs=1 seq=128: 10.0 ms (9.95 to 10.0)"
+    assert found["memory"][0] == "cpu fp32 compile=off bs=1 seq=128: 500 MB"
+    assert found["speedup"][0] == "cpu fp32 compile=off bs=4 seq=128: 2.00 × (1.81 to 2.21)"
     assert found["compile"][0] == "cpu fp32 compile=off bs=1 seq=128: 0.890 s"
     assert found["compile"][1] == "cpu fp32 compile=off bs=1 seq=128: 10.0 ms (9.32 to 10.7)"
     assert found["parts"][0] == "cpu fp32 compile=off bs=1 seq=128: tokenize 10.0 %"
@@ -195,7 +195,7 @@ def test_out_of_memory_sizes_are_marked_in_their_series(bench: Any) -> None:
     found = curves.lines(known, lambda result: curves.Point(result.config.batch_size, 1.0))
     assert [
         (line.label, [point.batch_size for point in line.points], line.out_of_memory) for line in found
-    ] == [("cpu fp32", [1], (64,)), ("cpu bf16", [], (2,))]
+    ] == [("cpu fp32 compile=off seq=128", [1], (64,)), ("cpu bf16 compile=off seq=128", [], (2,))]
 
 
 def test_speedups_are_sorted_without_the_baseline(bench: Any) -> None:
@@ -370,7 +370,7 @@ def compared(bench: Any, kind: str, *distances: float | None) -> Session:
 def test_throughput_is_drawn_against_the_distance_of_the_answers(bench: Any) -> None:
     """The baseline and an identical case are at 0, cases without a distance are left out."""
     found = named(render_plots(compared(bench, "kl_mean", 0.0, 1e-4, 0.5, None))[0])["answers"]
-    assert [title.partition(" bs=1: ")[::2] for title in titles(found)] == [
+    assert [title.partition(" compile=off bs=1 seq=128: ")[::2] for title in titles(found)] == [
         ("cpu fp32", "100 samples/s at KL divergence 0 nats"),
         ("cpu tf32", "200 samples/s at KL divergence 0 nats"),
         ("cpu bf16", "300 samples/s at KL divergence 0.0001 nats"),
@@ -379,7 +379,11 @@ def test_throughput_is_drawn_against_the_distance_of_the_answers(bench: Any) -> 
     shown = texts(found)
     assert "KL divergence (nats)" in shown and "Throughput (samples/s)" in shown
     assert "Hollow: DIFFERENT or BROKEN" in found.caption
-    legend = [name for name in ("fp32", "tf32", "bf16", "fp16") if f"cpu {name} bs=1" in shown.split("\n")]
+    legend = [
+        name
+        for name in ("fp32", "tf32", "bf16", "fp16")
+        if f"cpu {name} compile=off bs=1 seq=128" in shown.split("\n")
+    ]
     assert legend == ["tf32", "bf16", "fp16"], "the front, without the slower baseline"
 
 

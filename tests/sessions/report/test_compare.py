@@ -32,13 +32,17 @@ def test_mixed_comparison_is_summed_up_with_its_verdicts(bench: Any, read: Any) 
     assert summary.startswith("It depends on the case: B (new) is 0.984 × as fast as A (old) over 3 cases (")
     assert summary.endswith("; 1 FASTER, 1 SLOWER and 1 UNSURE.")
     assert next_step == (
-        "1 case open: too wide (cpu fp32 bs=4); to decide, measure the sessions again with 5 rounds."
+        "1 case open: too wide (cpu fp32 compile=off bs=4 seq=128);"
+        " to decide, measure the sessions again with 5 rounds."
     )
     assert document["What differs"].text == "Same machine, same software, same workload, same settings."
     section = document["B (new) against A (old)"]
-    sizes = [name.rpartition("=")[2] for (name,) in section.columns("Case")]
+    sizes = [name.split("=")[2].removesuffix(" seq") for (name,) in section.columns("Case")]
     assert sizes == ["2", "1", "4"], "the largest change first"
-    assert "Not in both: 1 case ok in A, out of memory in B: cpu fp32 bs=8." in document["Caveats"].text
+    assert (
+        "Not in both: 1 case ok in A, out of memory in B: cpu fp32 compile=off bs=8 seq=128."
+        in document["Caveats"].text
+    )
 
 
 def test_both_ends_of_a_range_of_memory_have_one_unit(bench: Any, read: Any) -> None:
@@ -82,7 +86,8 @@ def test_sum_that_cannot_tell_does_not_hide_cases_that_are_the_same(bench: Any, 
 def test_disturbed_cases_are_to_be_measured_on_an_idle_machine(read: Any) -> None:
     session = Session.load(FIXTURES / "recorded/classify.json", summarize)
     said = read(markdown(compared(session, session)))["Decision"].paragraphs[1]
-    assert "load or clock may explain it (cpu fp32 bs=1 and cpu fp32 bs=4)" in said
+    names = [f"cpu fp32 compile=off threads=1 bs={size} seq=32" for size in (1, 4)]
+    assert f"load or clock may explain it ({' and '.join(names)})" in said
     assert said.endswith("to decide, measure the sessions again on an idle machine.")
 
 
@@ -105,7 +110,7 @@ def test_several_sessions_are_compared_with_the_first(bench: Any, read: Any) -> 
     assert first.startswith("Run B: B (b) is 2.00 ×") and second.startswith("Keep A: C (c) is 0.500 ×")
     assert rest == "1 more session below."
     best = document.need("Maximum throughput", "Best session for each need")
-    assert best["Run"].startswith("B: cpu fp32 bs=1, ")
+    assert best["Run"].startswith("B: cpu fp32 compile=off bs=1 seq=128, ")
     assert [title for title in document.titles if " against " in title][-1] == "E (e) against A (a)"
     assert (
         "Same session: A, B, C, D and E are the same record, compared with itself." in document["Caveats"].text
@@ -141,7 +146,10 @@ def test_comparison_renders_without_a_common_case(bench: Any, read: Any) -> None
         document["Decision"].paragraphs[0]
         == "B (b) can't be compared with A (a): no case was measured in both."
     )
-    for only in ("Only in A: 1 case: cpu fp32 bs=1.", "Only in B: 1 case: cpu fp32 bs=2."):
+    for only in (
+        "Only in A: 1 case: cpu fp32 compile=off bs=1 seq=128.",
+        "Only in B: 1 case: cpu fp32 compile=off bs=2 seq=128.",
+    ):
         assert only in document["Caveats"].text
 
 
@@ -162,4 +170,4 @@ def test_row_markdown_renders_a_single_case(bench: Any, read: Any) -> None:
     made = bench.session(bench.case(1, 10.0))
     (against,) = compared(made, made).against
     table = read(row_markdown(against, against.rows[0])).sections[0]
-    assert table.columns("Case", "Ratio (×)") == [["cpu fp32 bs=1", "1.000"]]
+    assert table.columns("Case", "Ratio (×)") == [["cpu fp32 compile=off bs=1 seq=128", "1.000"]]

@@ -67,12 +67,12 @@ def test_report_of_a_fully_measured_cpu_session(bench: Any, read: Read) -> None:
     check(document)
     assert document.titles[1:3] == ["Benchmark report: tiny", "Decision"]
     (subtitle,) = title(document).paragraphs
-    assert subtitle.endswith("Measured: 8 of 8 planned cases.")
-    near = "indistinguishable from 1 other, within 0.5 % of the best"
+    assert subtitle.endswith("UTC: 8 of 8 planned cases.")
+    near = "leans ahead of 1 other"
     first, second, rest = document["Decision"].paragraphs
-    assert first.startswith("Run at 32 tokens: cpu fp32 bs=8, 152 samples/s, about")
+    assert first.startswith("Run at 32 tokens: cpu fp32 compile=off bs=8 seq=32, 152 samples/s, against")
     assert second.endswith(f"against the baseline 1.52 × (1.37 to 1.67), FASTER; {near}.")
-    assert rest.startswith("Every choice: cpu fp32. Baseline: cpu fp32 bs=1 (")
+    assert rest.startswith("Every choice: cpu fp32 compile=off. Baseline: cpu fp32 compile=off bs=1 seq=32 (")
     works = document["Decision"].columns("Workload", "Throughput", "Latency", "Confidence")
     assert works[1] == [
         "128 tokens",
@@ -82,7 +82,7 @@ def test_report_of_a_fully_measured_cpu_session(bench: Any, read: Read) -> None:
     ]
     row = document.need("Maximum throughput, 128 tokens")
     assert row["Against the baseline"] == "1.52 × (1.37 to 1.67), FASTER"
-    assert row["Next best"] == "cpu fp32 bs=4 seq=128, 33.0 samples/s"
+    assert row["Next best"] == "cpu fp32 compile=off bs=4 seq=128, 33.0 samples/s"
     assert row["Confidence"] == near
     assert len(document["Performance metrics"].tables[0]) == 9
     assert len(document["Every case"].tables[0]) == 9
@@ -127,7 +127,7 @@ def test_every_planned_case_has_a_row_whatever_its_outcome(bench: Any, read: Rea
         title(document).text
     )
     remarks = document["Results"].paragraphs
-    assert "1 case skipped (cpu fp32 bs=2): needs a GPU." in remarks
+    assert "1 case skipped (cpu fp32 compile=off bs=2 seq=128): needs a GPU." in remarks
     assert document["Out of memory"].tables[0][1][1:] == ["1", "8", "out of memory"]
     assert document["Caveats"].paragraphs[0].startswith("Interrupted: the session didn't complete; 1 of 6")
 
@@ -213,9 +213,16 @@ def test_precision_gain_is_claimed_if_the_option_was_applied(bench: Any, read: R
     section = document["Precision"]
     found = section.columns("Case", "Against", "Throughput (×)", "Step (×)", "Verdict", "Applied")
     assert found == [
-        ["cpu amp-fp16 bs=1", "fp32", "2.00", "2.00", "FASTER", "yes"],
-        ["cpu amp-fp16 bs=2", "fp32", "1.000", "1.000", "UNSURE: can't resolve below 20 %", "yes"],
-        ["cpu amp-fp16 bs=4", "fp32", "2.00", "2.00", "–", "no"],
+        ["cpu amp-fp16 compile=off bs=1 seq=128", "fp32", "2.00", "2.00", "FASTER", "yes"],
+        [
+            "cpu amp-fp16 compile=off bs=2 seq=128",
+            "fp32",
+            "1.000",
+            "1.000",
+            "UNSURE: can't resolve below 20 %",
+            "yes",
+        ],
+        ["cpu amp-fp16 compile=off bs=4 seq=128", "fp32", "2.00", "2.00", "–", "no"],
     ]
     low, high = section.columns("95% interval of the step (×)")[0][0].split(" to ")
     assert float(low) < 2 < float(high)

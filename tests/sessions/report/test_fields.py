@@ -93,6 +93,7 @@ def test_drawn_report_agrees_with_its_results(seed: int) -> None:
 RECORDED = (
     "sessions/library/demo/demo.json",
     "sessions/library/demo/demo-cpu.json",
+    "sessions/library/demo/demo-runtimes.json",
     "tests/fixtures/quick-cpu.json",
     "tests/fixtures/comprehensive-report.json",
     *(f"tests/fixtures/recorded/{name}.json" for name in TASKS),
@@ -333,7 +334,7 @@ def test_advice_never_contradicts_a_recommendation(bench: Any) -> None:
         bench.case(1, 90.0, **half, sequence_length=512),
         bench.case(1, outcome="oom", sequence_length=512),
     )
-    assert "cpu bf16 bs=1 seq=512" in section_text(session, "Choices")
+    assert "cpu bf16 compile=off bs=1 seq=512" in section_text(session, "Choices")
     effects = section_text(session, "What each option brings")
     assert "| 1 SLOWER " in effects
     assert "Advice" not in effects

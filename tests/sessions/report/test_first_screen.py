@@ -105,7 +105,7 @@ QUESTIONS: dict[str, Callable[[Asked], list[str | None]]] = {
     "which model": lambda asked: [asked.session.start.sweep.model.split("/")[-1]],
     "which machine": lambda asked: [devices(asked.session, asked.results)],
     "when": lambda asked: [" on 20"],
-    "how much of the plan": lambda asked: [f"Measured: {len(asked.results)} of "],
+    "how much of the plan": lambda asked: [f": {len(asked.results)} of "],
     "which batch size for throughput": lambda asked: [f"bs={asked.throughput.best.config.batch_size}"],
     "how fast": lambda asked: [figure(asked.throughput.best, "throughput")],
     "which batch size for latency": lambda asked: [f"bs={asked.latency.best.config.batch_size}"],
@@ -161,13 +161,13 @@ def test_at_most_one_sentence_stands_in_front_of_a_section(name: str, bench: Any
 
 
 SIZES = {
-    "recorded-classify": ((97, 317), (66, 159)),
+    "recorded-classify": ((97, 317), (67, 158)),
     "demo": ((159, 406), (87, 159)),
-    "lm-train": ((117, 242), (84, 159)),
-    "generate": ((103, 220), (76, 152)),
-    "comparison-recorded": ((109, 286), (95, 159)),
-    "comparison-imported": ((82, 207), (91, 159)),
-    "comprehensive-report": ((121, 225), (75, 159)),
+    "lm-train": ((117, 242), (85, 156)),
+    "generate": ((103, 220), (87, 158)),
+    "comparison-recorded": ((109, 286), (97, 159)),
+    "comparison-imported": ((82, 207), (95, 159)),
+    "comprehensive-report": ((121, 225), (75, 157)),
     "batch-sweep": ((110, 333), (80, 157)),
     "gpt2-training": ((98, 372), (85, 158)),
 }

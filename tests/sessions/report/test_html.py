@@ -143,7 +143,7 @@ def test_plots_are_inlined_with_alternative_text(evil: Elements) -> None:
 def test_values_of_plots_are_in_the_page_for_a_pointer(bench: Any) -> None:
     session = session_of(bench, "tiny")
     found = "".join(report_page(report(session), *render_plots(session, captioned=False)))
-    assert re.search(r"<circle [^>]*><title>cpu fp32 bs=2: 200 samples/s", found)
+    assert re.search(r"<circle [^>]*><title>cpu fp32 compile=off bs=2 seq=128: 200 samples/s", found)
 
 
 def test_headings_go_down_one_level_at_a_time(evil: Elements) -> None:

@@ -52,7 +52,7 @@ def test_autocast_with_memory_and_times_of_fp32_was_probably_not_applied(bench: 
     session = amp(bench, device_mb=746.88)
     document = read(full_report(session))
     ((case, what, sure),) = document["Anomalies"].tables[0][1:]
-    assert case == "cuda:0 amp-fp16 bs=8"
+    assert case == "cuda:0 amp-fp16 compile=off bs=8 seq=128"
     assert what == (
         "same peak memory as fp32 and times within 0.30 % at batch sizes 8 and 16: autocast was probably not"
         " applied"
@@ -62,8 +62,8 @@ def test_autocast_with_memory_and_times_of_fp32_was_probably_not_applied(bench: 
     assert found.share == pytest.approx(1 - 1 / 1.003)
     throughput = document.need("Maximum throughput")
     assert (throughput["Run"], throughput["Next best"]) == (
-        "cuda:0 fp32 bs=16",
-        "cuda:0 amp-fp16 bs=16, 401 samples/s",
+        "cuda:0 fp32 compile=off bs=16 seq=128",
+        "cuda:0 amp-fp16 compile=off bs=16 seq=128, 401 samples/s",
     )
     assert all(row[1].startswith("cuda:0 fp32") for row in document["Choices"].tables[0][1:])
 
@@ -106,7 +106,11 @@ def test_facts_missing_from_a_source_are_not_reported_as_equal(tmp_path: Path, r
     section = document["What differs"]
     assert section.tables[0][1:] == [["settings", "device", "cpu", "cuda"]]
     assert section.text == "Neither session says which machine or software it ran on."
-    assert document["Comparison: cpu and cuda"].paragraphs[0].startswith("A (base): cpu. Imported on 2")
+    assert (
+        document["Comparison: cpu and cuda"]
+        .paragraphs[0]
+        .startswith("A (base): cpu. Measured on an unrecorded date, imported on 2")
+    )
     twice = read(compare.markdown(compare_sessions([sides[0], sides[0]])))
     assert twice["What differs"].text == (
         "Neither session says which machine or software it ran on; the rest is the same."
@@ -226,13 +230,13 @@ def test_whole_table_has_one_baseline(bench: Any, read: Any) -> None:
     ]
     session = bench.session(*cases, sweep=swept(Baseline(batch_size=8)))
     section = read(full_report(session))["Ranked, 128 tokens"]
-    assert "Baseline: cuda:0 fp32 bs=8 (800 samples/s)." in markdown(session)
+    assert "Baseline: cuda:0 fp32 compile=off bs=8 seq=128 (800 samples/s)." in markdown(session)
     changes = section.columns("Case", "Against the baseline (%)")
     assert changes == [
-        ["cuda:0 amp-fp16 bs=16", "+122"],
-        ["cuda:0 fp32 bs=16", "+100"],
-        ["cuda:0 amp-fp16 bs=8", "+11.1"],
-        ["cuda:0 fp32 bs=8", "–"],
+        ["cuda:0 amp-fp16 compile=off bs=16 seq=128", "+122"],
+        ["cuda:0 fp32 compile=off bs=16 seq=128", "+100"],
+        ["cuda:0 amp-fp16 compile=off bs=8 seq=128", "+11.1"],
+        ["cuda:0 fp32 compile=off bs=8 seq=128", "–"],
     ]
     session.judge_by(VerdictSettings(Baseline(precision="amp-fp16")))
     again = read(full_report(session))["Ranked, 128 tokens"]
@@ -291,7 +295,7 @@ def test_shorter_median_with_a_longer_tail_is_not_clearly_ahead(bench: Any, read
     ]
     document = read(full_report(bench.session(*cases, sweep=swept(rounds=3))))
     row = document.need("Minimum latency")
-    assert row["Run"] == "cpu fp32 threads=2 bs=1"
+    assert row["Run"] == "cpu fp32 compile=off threads=2 bs=1 seq=128"
     assert row["Figure"].startswith("10.0 ms (")
     assert row["Confidence"] == "ahead of the next, but not in its slow steps (p99)"
 
@@ -314,7 +318,7 @@ def test_what_a_source_reports_decides_without_a_tie_of_more_than_the_margin(tmp
     session = Session.load(tmp_path / "gpt2.json")
     text = full_report(session)
     best = read(text).need("Maximum throughput")
-    assert best["Run"] == "cuda amp-fp16 compile=reduce-overhead bs=5"
+    assert best["Run"] == "cuda amp-fp16 compile=reduce-overhead bs=5 seq=768"
     assert best["Confidence"] == "indistinguishable from 3 others"
 
 
@@ -322,4 +326,4 @@ def test_cpu_demo_recommends_no_compiling_without_an_established_gain(read: Any)
     session = Session.load(paths.demo_path(paths.CPU_DEMO))
     document = read(full_report(session))
     needs = (document.need(f"Maximum throughput, {length} tokens")["Run"] for length in (32, 128))
-    assert list(needs) == [f"cpu fp32 compile=off bs=4 seq={length}" for length in (32, 128)]
+    assert list(needs) == [f"cpu fp32 compile=off threads=1 bs=4 seq={length}" for length in (32, 128)]

@@ -149,46 +149,58 @@ ROWS: dict[str, tuple[Field | Command, ...]] = {
     "table per device and precision: latency, throughput, CPU and GPU memory": METRICS,
     "maximum throughput: 618.65 samples/s, 53,451,187.85 samples/day": (
         texts(
-            COMPREHENSIVE, "Decision", "Run: cuda:0 fp32 bs=32, 616 samples/s, about 53.3 million samples/day"
+            COMPREHENSIVE,
+            "Decision",
+            "Run: cuda:0 fp32 compile=off bs=32 seq=128, 616 samples/s",
+            "Rate: about 53.3 million samples/day",
         ),
         cells(
             COMPREHENSIVE,
             "Choices",
-            {"Need": "Maximum throughput", "Run": "cuda:0 fp32 bs=32"},
+            {"Need": "Maximum throughput", "Run": "cuda:0 fp32 compile=off bs=32 seq=128"},
             {
                 "Figure": "616 samples/s",
-                "Next best": "cuda:0 amp-fp16 bs=32, 619 samples/s",
+                "Next best": "cuda:0 amp-fp16 compile=off bs=32 seq=128, 619 samples/s",
                 "Against the baseline": "34.6 ×, REPORTED: the source kept no steps",
             },
         ),
     ),
     "minimum latency": (
         cells(COMPREHENSIVE, "Decision", {}, {"Latency": "bs=8: 15.6 ms"}),
-        cells(COMPREHENSIVE, "Choices", {"Need": "Minimum latency"}, {"Run": "cuda:0 fp32 bs=8"}),
+        cells(
+            COMPREHENSIVE,
+            "Choices",
+            {"Need": "Minimum latency"},
+            {"Run": "cuda:0 fp32 compile=off bs=8 seq=128"},
+        ),
     ),
     "scaling efficiency per batch size": (
         texts(COMPREHENSIVE, "Scaling with batch size", "scaling efficiency"),
         *sizes(
-            COMPREHENSIVE, "Scaling with batch size", "cpu fp32 bs={}", PER_ITEM, "8 2.23 1.00\n 16 1.07 0.479"
+            COMPREHENSIVE,
+            "Scaling with batch size",
+            "cpu fp32 compile=off bs={} seq=128",
+            PER_ITEM,
+            "8 2.23 1.00\n 16 1.07 0.479",
         ),
         *sizes(
             COMPREHENSIVE,
             "Scaling with batch size",
-            "cuda:0 fp32 bs={}",
+            "cuda:0 fp32 compile=off bs={} seq=128",
             PER_ITEM,
             "8 64.3 1.00\n 16 37.7 0.586\n 32 19.3 0.299\n 64 9.11 0.142\n 128 4.52 0.0703",
         ),
         *sizes(
             COMPREHENSIVE,
             "Scaling with batch size",
-            "cuda:0 amp-fp16 bs={}",
+            "cuda:0 amp-fp16 compile=off bs={} seq=128",
             PER_ITEM,
             "8 64.7 1.00\n 16 37.8 0.584\n 32 19.3 0.299",
         ),
         *sizes(
             COMPREHENSIVE,
             "Scaling with batch size",
-            "cuda:0 fp32 bs={}",
+            "cuda:0 fp32 compile=off bs={} seq=128",
             LINEAR,
             "8 1.000 –\n 16 1.17 17.1\n 32 1.20 2.28\n 64 1.13 -5.45\n 128 1.12 -0.68",
         ),
@@ -198,7 +210,7 @@ ROWS: dict[str, tuple[Field | Command, ...]] = {
             cells(
                 COMPREHENSIVE,
                 "Precision",
-                {"Case": f"cuda:0 amp-fp16 bs={size}", "Against": "fp32"},
+                {"Case": f"cuda:0 amp-fp16 compile=off bs={size} seq=128", "Against": "fp32"},
                 {"Throughput (×)": rate, "Step (×)": step, "Applied": "not verified"},
             )
             for size, rate, step in ((8, "1.006", "1.007"), (16, "1.003", "1.003"), (32, "1.004", "1.003"))
@@ -217,7 +229,7 @@ ROWS: dict[str, tuple[Field | Command, ...]] = {
         cells(
             RUNNER,
             "Anomalies",
-            {"Case": "cuda amp-fp16 bs=8"},
+            {"Case": "cuda amp-fp16 compile=off bs=8 seq=128"},
             {
                 "What": "same peak memory as fp32 and times within 0.66 % at batch sizes 8, 16 and 32: autocast"
                 " was probably not applied"
@@ -229,7 +241,7 @@ ROWS: dict[str, tuple[Field | Command, ...]] = {
             cells(
                 COMPREHENSIVE,
                 "Device",
-                {"Case": f"cuda:0 fp32 bs={size}", "Against": "cpu"},
+                {"Case": f"cuda:0 fp32 compile=off bs={size} seq=128", "Against": "cpu"},
                 {"Throughput (×)": ratio, "Step (×)": ratio},
             )
             for size, ratio in ((8, "28.9"), (16, "35.3"))
@@ -243,7 +255,10 @@ ROWS: dict[str, tuple[Field | Command, ...]] = {
             {"Throughput (×)": "28.9 to 35.3", "Verdicts": "2 REPORTED", "Advice": "use it, as reported"},
         ),
         cells(
-            COMPREHENSIVE, "Other objectives", {"Need": "Most throughput per MB"}, {"Run": "cuda:0 fp32 bs=16"}
+            COMPREHENSIVE,
+            "Other objectives",
+            {"Need": "Most throughput per MB"},
+            {"Run": "cuda:0 fp32 compile=off bs=16 seq=128"},
         ),
         texts(COMPREHENSIVE, "Limitations", "The source kept no single steps"),
     ),
@@ -251,7 +266,10 @@ ROWS: dict[str, tuple[Field | Command, ...]] = {
         cells(
             DOCUMENTED,
             "B (gpu) against A (cpu)",
-            {"Case": "cpu fp32 bs=8", "Case of B": "cuda fp32 bs=8"},
+            {
+                "Case": "cpu fp32 compile=unknown pad=unknown bs=8 seq=128",
+                "Case of B": "cuda fp32 compile=unknown pad=unknown bs=8 seq=128",
+            },
             {
                 "A step (ms)": "450",
                 "B step (ms)": "16.1",
@@ -310,7 +328,7 @@ ROWS: dict[str, tuple[Field | Command, ...]] = {
             IMPORTED,
             "Best session for each need",
             {"Need": "Maximum throughput"},
-            {"Run": "B: cuda fp32 bs=32, 616 samples/s"},
+            {"Run": "B: cuda fp32 compile=off bs=32 seq=128, 616 samples/s"},
         ),
     ),
     "figures": (Command(("export", "--format", "html", COMPREHENSIVE), "<figure.*Speedup over the baseline"),),
@@ -344,13 +362,24 @@ ROWS: dict[str, tuple[Field | Command, ...]] = {
         cells(
             SIZES,
             "Anomalies",
-            {"Case": "cpu fp32 bs=2"},
+            {"Case": "cpu fp32 compile=unknown pad=unknown bs=2 seq=128"},
             {"What": "step is 49.2 % longer than batch sizes 1 and 4 predict"},
         ),
     ),
     '"15 % more efficient than linear scaling" at batch size 4': (
-        texts(SIZES, "Decision", "cpu fp32 bs=4, 22.8 samples/s", "against the baseline 1.15 ×, REPORTED"),
-        *sizes(SIZES, "Scaling with batch size", "cpu fp32 bs={}", LINEAR, "4 1.15 59.8"),
+        texts(
+            SIZES,
+            "Decision",
+            "cpu fp32 compile=unknown pad=unknown bs=4 seq=128, 22.8 samples/s",
+            "against the baseline 1.15 ×, REPORTED",
+        ),
+        *sizes(
+            SIZES,
+            "Scaling with batch size",
+            "cpu fp32 compile=unknown pad=unknown bs={} seq=128",
+            LINEAR,
+            "4 1.15 59.8",
+        ),
     ),
     '"39 % faster per sample than batch size 2"': (
         cells(SIZES, "Results", {"Batch size": "2"}, {"Time per sample (ms)": "70.0"}),
@@ -396,11 +425,13 @@ ROWS: dict[str, tuple[Field | Command, ...]] = {
         cells(
             GPT2,
             "Ranked, 768 tokens",
-            {"Rank": "1", "Case": "cuda amp-fp16 compile=reduce-overhead bs=5"},
+            {"Rank": "1", "Case": "cuda amp-fp16 compile=reduce-overhead bs=5 seq=768"},
             {"Against the baseline (%)": "+93.0"},
         ),
         texts(
-            GPT2, "Decision", "Run: cuda amp-fp16 compile=reduce-overhead bs=5, 13,600 tokens/s with padding"
+            GPT2,
+            "Decision",
+            "Run: cuda amp-fp16 compile=reduce-overhead bs=5 seq=768, 13,600 tokens/s with padding",
         ),
     ),
     "what it costs: +34 % VRAM, jitter": (
@@ -414,7 +445,7 @@ ROWS: dict[str, tuple[Field | Command, ...]] = {
         cells(
             GPT2,
             "Other objectives",
-            {"Need": "Most throughput per MB", "Run": "cuda amp-fp16 compile=default bs=3"},
+            {"Need": "Most throughput per MB", "Run": "cuda amp-fp16 compile=default bs=3 seq=768"},
             {"Figure": "4.24 tokens/s with padding per MB"},
         ),
     ),
@@ -422,7 +453,7 @@ ROWS: dict[str, tuple[Field | Command, ...]] = {
         cells(
             "demo-cpu",
             "Compile",
-            {"Case": "cpu fp32 compile=default bs=4 seq=128", "Against": "off"},
+            {"Case": "cpu fp32 compile=default threads=1 bs=4 seq=128", "Against": "off"},
             {"Cold cost (s)": "11.7", "Applied": "yes"},
         ),
     ),
@@ -430,7 +461,7 @@ ROWS: dict[str, tuple[Field | Command, ...]] = {
         cells(
             GPT2,
             "Compile",
-            {"Case": "cuda amp-fp16 compile=default bs=3", "Against": "off"},
+            {"Case": "cuda amp-fp16 compile=default bs=3 seq=768", "Against": "off"},
             {"Step (×)": "1.39", "Applied": "not verified"},
         ),
         cells(
@@ -467,7 +498,7 @@ ROWS: dict[str, tuple[Field | Command, ...]] = {
         cells(
             GPT2,
             "Ranked, 768 tokens",
-            {"Rank": "2", "Case": "cuda amp-fp16 compile=default bs=5"},
+            {"Rank": "2", "Case": "cuda amp-fp16 compile=default bs=5 seq=768"},
             {"Verdict": "REPORTED: the source kept no steps"},
         ),
     ),
@@ -481,9 +512,12 @@ ROWS: dict[str, tuple[Field | Command, ...]] = {
     ),
     "choice by need: throughput, speed per GB, steadiness": (
         cells(
-            GPT2, "Choices", {"Need": "Most throughput per MB"}, {"Run": "cuda amp-fp16 compile=default bs=3"}
+            GPT2,
+            "Choices",
+            {"Need": "Most throughput per MB"},
+            {"Run": "cuda amp-fp16 compile=default bs=3 seq=768"},
         ),
-        cells(GPT2, "Choices", {"Need": "Balanced"}, {"Run": "cuda amp-fp16 compile=default bs=2"}),
+        cells(GPT2, "Choices", {"Need": "Balanced"}, {"Run": "cuda amp-fp16 compile=default bs=2 seq=768"}),
         Command(("optimal", "--objective", "steadiness", "demo"), "p90 .* % above p50|steadiness at"),
     ),
     "combinations that ran out of memory": (
@@ -514,7 +548,11 @@ ROWS: dict[str, tuple[Field | Command, ...]] = {
         ),
     ),
     "optimizers compared (second CSV)": (
-        texts(OPTIMIZERS, "Decision", "Run: cuda amp-fp16 opt=lion8bit bs=6, 15,200 tokens/s with padding"),
+        texts(
+            OPTIMIZERS,
+            "Decision",
+            "Run: cuda amp-fp16 compile=default opt=lion8bit bs=6 seq=768, 15,200 tokens/s with padding",
+        ),
         texts(OPTIMIZERS, "Results", "All rows: batch size = 6, n = 500."),
     ),
     "that sweep, run again (GPU)": (
@@ -628,7 +666,7 @@ def test_every_row_of_the_page_has_a_test() -> None:
 
 def test_a_field_that_differs_is_missing(folder: Path) -> None:
     wrong = (
-        cells(COMPREHENSIVE, "Device", {"Case": "cuda:0 fp32 bs=8"}, {"Step (×)": "28.8"}),
+        cells(COMPREHENSIVE, "Device", {"Case": "cuda:0 fp32 compile=off bs=8 seq=128"}, {"Step (×)": "28.8"}),
         texts(COMPREHENSIVE, "Decision", "617 samples/s"),
         cells(COMPREHENSIVE, "Devices", {}, {"Step (×)": "28.9"}),
     )

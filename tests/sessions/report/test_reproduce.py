@@ -11,12 +11,13 @@ from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.payloads import Host, Model
 from benchtui.sessions.report.document import markdown, report
 from benchtui.sessions.report.html import report_page
-from benchtui.sessions.report.reproduce import ids_in_report, recipe
+from benchtui.sessions.report.reproduce import compact, ids_in_report, recipe
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.sweep import Sweep
 from benchtui.sessions.sweep.toml_reader import load_sweep, parse_sweep, preset_names
 from benchtui.sessions.sweep.toml_writer import toml_of
+from benchtui.sessions.text.markdown import LONGEST_LINE
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 HOSTILE = "</td><script>alert(1)</script> ```\n``` `x` \\ \" ' # [a](b) | é"
@@ -96,12 +97,21 @@ def test_imported_session_names_its_file_and_how_to_get_its_figures(tmp_path: Pa
 
 
 def test_sweep_of_a_report_states_what_its_task_uses(bench: Any, read: Any) -> None:
-    text = toml_of_report(bench.session(bench.case(1, 10.0), sweep=load_sweep("quick", [])), read)
+    text = toml_of_report(bench.session(bench.case(1, 10.0), sweep=load_sweep("quick", [])), read, full=True)
     stated = tomllib.loads(text)
     assert {"device", "precision", "compile", "threads", "padding"} <= set(stated["axes"])
     assert {"warmup", "iterations", "rounds", "timeout", "caches", "peaks"} <= set(stated["measure"])
     assert (stated["weights"], stated["dataset"]) == ("random", "sample")
     assert not {"train", "generate"} & set(stated)
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_short_sweep_of_a_report_has_the_same_meaning_in_fewer_lines(name: str) -> None:
+    sweep = load_sweep(name, [])
+    text = compact(toml_of(sweep))
+    assert parse_sweep(text, "f", default_name=sweep.name) == sweep
+    assert len(text.splitlines()) < len(toml_of(sweep).splitlines())
+    assert max(map(len, text.splitlines())) <= max(LONGEST_LINE, *map(len, toml_of(sweep).splitlines()))
 
 
 @pytest.mark.parametrize("name", [*preset_names(), "own_step.py:make_step"])
@@ -118,7 +128,7 @@ def test_sweep_of_a_report_names_its_session_revision_and_digests(bench: Any, re
     assert text.splitlines()[:3] == [
         "# session abc",
         "# revision of org/mine: 0a1b2c",
-        "# digest of weights of org/mine: 01234567",
+        "# digests of org/mine: weights 01234567",
     ]
     assert tomllib.loads(text)["model"] == "org/mine"
 
@@ -147,9 +157,11 @@ def test_report_of_two_sessions_names_neither(bench: Any) -> None:
     assert ids_in_report("no report") == []
 
 
-def toml_of_report(session: Session, read: Any) -> str:
+def toml_of_report(session: Session, read: Any, *, full: bool = False) -> str:
     """Return the sweep in the report of a session."""
     fences = [
-        token for token in read(markdown(session)).tokens if token.type == "fence" and token.info == "toml"
+        token
+        for token in read(markdown(session, full=full)).tokens
+        if token.type == "fence" and token.info == "toml"
     ]
     return str(fences[0].content)

@@ -396,8 +396,8 @@ def faults(per_step: float | None = 12_566.0, **readings: Any) -> Environment:
 @pytest.mark.parametrize(
     ("environment", "marks"),
     [
-        (faults(), ("page faults: 12566 per step, 30% of the CPU time in the kernel",)),
-        (faults(1000.0), ("page faults: 1000 per step, 30% of the CPU time in the kernel",)),
+        (faults(), ("page faults: 12,566 per step, 30% of the CPU time in the kernel",)),
+        (faults(1000.0), ("page faults: 1,000 per step, 30% of the CPU time in the kernel",)),
         (faults(999.0), ()),
         (faults(system_ms=4.0), ("page faults: 12566 per step, 5% of the CPU time in the kernel",)),
         (faults(system_ms=3.6), ()),
@@ -421,5 +421,5 @@ def test_page_faults_make_no_figure_doubtful() -> None:
 def test_page_faults_of_several_rounds_are_one_mark() -> None:
     marks = [disturbances(faults(amount), 2.0) for amount in (12_566.0, 13_001.0)]
     assert merge_round_marks(marks) == (
-        "page faults: 13001 per step, 30% of the CPU time in the kernel, in 2 of 2 rounds",
+        "page faults: 13,001 per step, 30% of the CPU time in the kernel, in 2 of 2 rounds",
     )

@@ -6,7 +6,6 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import SYNTHETIC, TASKS, Sweep, cases, task_named
 from benchtui.sessions.sweep.toml_reader import parse_sweep, validate_config
 from benchtui.sessions.sweep.toml_writer import toml_of
-from benchtui.sessions.text.labels import case_label
 
 
 def swept(task: str, *overrides: str) -> Sweep:
@@ -116,4 +115,4 @@ def test_names_of_recorded_own_steps_stay_as_they_were() -> None:
 
 def test_labels_leave_out_what_an_own_step_does_not_set() -> None:
     plan = [case.config for case in cases(swept(OWN, "axes.parameters.workers=0,2"))]
-    assert [case_label(config, ["parameters"]) for config in plan] == ["cpu workers=0", "cpu workers=2"]
+    assert [config.name for config in plan] == ["cpu workers=0", "cpu workers=2"]

@@ -28,7 +28,7 @@ def sweep(batch_sizes: tuple[int, ...], **measure: Any) -> Sweep:
 def test_decided_session_says_what_to_run_and_against_whom(bench: Any) -> None:
     session = bench.session(bench.steady(1, 10.0), bench.steady(4, 20.0), bench.steady(8, 50.0))
     work = only(session)
-    assert work.decided and headline(work, name).startswith("run fp32 bs 4: 200 samples/s")
+    assert work.decided and headline(work).startswith("run cpu fp32 compile=off bs=4 seq=128: 200 samples/s")
     said = dict(facts(work, name))
     assert said["baseline"] == "fp32 bs 1, 100 samples/s: 2.00 × (2.00 to 2.00), FASTER"
     assert said["confidence"] == "clearly ahead of the next"
@@ -51,7 +51,7 @@ def test_open_lead_is_said_first_with_what_would_decide_it(bench: Any) -> None:
     session = bench.session(*made, sweep=sweep((1, 2), iterations=30))
     work = only(session)
     assert not work.decided
-    assert headline(work, name, "128 tokens").startswith("not decided at 128 tokens: 1 other may be ")
+    assert headline(work, "128 tokens").startswith("not decided at 128 tokens: 1 other may be ")
     said = open_text(conclude(session))
     assert said.startswith("1 question; 4 more rounds of 2 cases (about ") and said.endswith(" would decide it")
 
@@ -61,7 +61,7 @@ def test_case_that_beats_the_baseline_is_run_for_now(bench: Any) -> None:
     session = bench.session(bench.steady(1, 10.0), *rivals)
     work = only(session)
     assert not work.decided and work.better_than_baseline
-    assert headline(work, name, "128 tokens").startswith("run for now at 128 tokens fp32 bs ")
+    assert headline(work, "128 tokens").startswith("run for now at 128 tokens cpu fp32 compile=off bs=")
     said = dict(facts(work, name))
     assert said["confidence"].startswith("undecided: 1 other may be as good or better")
     assert said["baseline"].endswith("FASTER")
@@ -69,7 +69,7 @@ def test_case_that_beats_the_baseline_is_run_for_now(bench: Any) -> None:
 
 def test_lead_that_is_not_established_is_bounded(bench: Any) -> None:
     work = only(bench.session(bench.case(1, 10.0), bench.case(2, 19.0), sweep=sweep((1, 2))))
-    assert work.decided and headline(work, name).startswith("run fp32 bs 1: 100 samples/s")
+    assert work.decided and headline(work).startswith("run cpu fp32 compile=off bs=1 seq=128: 100 samples/s")
     assert dict(facts(work, name))["confidence"] == "indistinguishable from 1 other, within 16 % of the best"
 
 

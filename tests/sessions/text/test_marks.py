@@ -4,7 +4,7 @@ import pytest
 
 from benchtui.sessions.text.marks import remedies
 
-FAULTS = "page faults: 12566 per step, 30% of the CPU time in the kernel"
+FAULTS = "page faults: 12,566 per step, 30% of the CPU time in the kernel"
 OTHERS = "disturbed: other processes used 95% CPU"
 
 

@@ -183,7 +183,7 @@ def test_options_of_the_task_show_their_actual_value() -> None:
 
 
 def test_marks_are_followed_by_their_remedy() -> None:
-    mark = "page faults: 12566 per step, 30% of the CPU time in the kernel"
+    mark = "page faults: 12,566 per step, 30% of the CPU time in the kernel"
     (case,) = ended(CONFIG, marks=(mark,)).cases
     text = case_markdown(case, None, None, UNICODE).replace("\\", "")
     assert f"| marks | {mark} |" in text

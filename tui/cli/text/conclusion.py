@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 from benchtui.sessions.advice.conclusion import Conclusion, Conclusions, Remaining, conclude
@@ -15,10 +14,7 @@ from benchtui.sessions.report.compare_json import RatioJson, ratio_json
 from benchtui.sessions.sanitize import shell_word
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import simulation_note
-from benchtui.sessions.stats.results import varied
-from benchtui.sessions.sweep.options import BY_NAME
 from benchtui.sessions.text import conclusion as wording
-from benchtui.sessions.text.labels import case_label
 from benchtui.sessions.text.wording import figure
 from benchtui.tui.cli.schema.records import Record
 from benchtui.tui.cli.text import optimal
@@ -79,12 +75,10 @@ def lines(session: Session, conclusions: Conclusions, path: Path) -> Iterator[st
     if (note := simulation_note(session.start)) is not None:
         yield note
     several = len(conclusions.works) > 1
-    options = varied(case.config for case in session.cases)
-    name = partial(case_label, varied=[option for option in options if not (several and BY_NAME[option].work)])
     for conclusion in conclusions.works[:MOST_WORKS]:
         where = str(conclusion.best.config.work) if several else ""
-        yield from aligned("", wording.headline(conclusion, name, where))
-        for about, text in wording.facts(conclusion, name):
+        yield from aligned("", wording.headline(conclusion, where))
+        for about, text in wording.facts(conclusion):
             if not several or about in ("confidence", "next best", "baseline"):
                 yield from aligned(about, text)
     command = shell_word(paths.library_name(path))
@@ -100,11 +94,10 @@ def lines(session: Session, conclusions: Conclusions, path: Path) -> Iterator[st
 
 def lines_so_far(session: Session) -> Iterator[str]:
     """Yield the best case of each work so far, and how certain that is, in a line each."""
-    name = partial(case_label, varied=varied(case.config for case in session.cases))
     for conclusion in conclude(session).works[:MOST_WORKS]:
         best = figure(conclusion.best, conclusion.choice.objective.need)
         sure = wording.certainty_so_far(conclusion)
-        yield f"best so far: {name(conclusion.best.config)}, {best}; {sure}"
+        yield f"best so far: {conclusion.best.name}, {best}; {sure}"
 
 
 def document(session: Session, conclusions: Conclusions, path: Path) -> ConclusionsJson:

@@ -248,14 +248,14 @@ def _fields(session: Session, decision: Decision) -> Iterator[str]:
     conclusion = conclude_work(session, decision.objective, measured(session), [decision])
     if conclusion is None:
         return
-    row = choice_row(conclusion, lambda config: config.name)
+    row = choice_row(conclusion)
     for about, text in fields(row):
         yield from aligned(about, text)
     if conclusion.baseline is None:
         yield "  choose a baseline: --baseline precision=fp32"
     yield from _listed(
         "  better, with other answers (--answer any chooses among them):",
-        [changing_text(rival, rival.result.name) for rival in decision.changing],
+        [changing_text(rival) for rival in decision.changing],
     )
     contenders = [f"{rival.result.name}: {ratio_cell(rival.ratio)}" for rival in decision.contenders]
     others = [*(result.name for result in decision.ties), *contenders]

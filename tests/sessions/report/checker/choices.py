@@ -154,6 +154,7 @@ def _check_confidence(claim: Claim, shown: str, need: str, best: Row, fit: Seque
         "ahead of the next, but not in its slow steps": tail is not None and f"({tail[0]})" in shown,
         "ahead of the next, but not surely of all others": leads and any(doubtful) and faster[0],
         "indistinguishable from": max(least, 1) <= amount <= most,
+        "leans ahead of": max(least, 1) <= amount <= most,
         "undecided: may be as good or better": 0 < amount <= len(unsure),
     }.get(re.sub(rf" ({NUMBER}) others?\b| \(p\d+\)", "", shown), False)
     claim.require(
@@ -168,7 +169,7 @@ def _check_bound(
     counted = [pair for pair, contending in zip(pairs, contends, strict=True) if contending]
     possible = [pair for pair in pairs if pair.words != {"FASTER"}]
     if shown is None:
-        unsure = any(pair.words == {"UNSURE"} for pair in counted)
+        unsure = any(pair.words == {"UNSURE"} and (pair.low or 0) < 1 / (1 + MIN_EFFECT) for pair in counted)
         useful = all(pair.low is not None and pair.low > 0.5 for pair in possible)
         claim.require(not (unsure and useful), "it isn't said by how much another one may be better at most")
         return

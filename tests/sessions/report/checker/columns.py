@@ -252,7 +252,7 @@ WORDS: dict[str, Callable[[Cell], object]] = {
     "Outcome": lambda cell: {OUTCOMES.get(cell["outcome"], cell["outcome"]), "unfinished"},
     "Verdict": lambda cell: cell.against_base.verdict if cell.base else "the baseline",
     "Relative to the previous size": lambda cell: cell.facts.throughput(_before(cell).row, cell.row).words,
-    "Compared with": lambda cell: cell.facts.names(cell["answer_baseline"]),
+    "Compared with": lambda cell: cell.facts.rows[cell["answer_baseline"]]["name"],
     "Pooling": of("pooling_used"),
     "Ended by": of("stop"),
     "Attention kernel": lambda cell: " + ".join(cell.end["work"]["attention"]),

@@ -1,13 +1,13 @@
 """Facts that the JSON export supports: metrics and names of cases, ratios, baselines, series and rankings."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import exp, inf, log, prod
 from statistics import fmean
 from typing import Any
 
 from benchtui.sessions.report.overview.decision import OPTIMA
-from benchtui.sessions.sweep.options import BY_NAME, IN_NAMES
+from benchtui.sessions.sweep.options import IN_NAMES
 
 Row = dict[str, Any]
 """A case in the JSON export."""
@@ -30,16 +30,6 @@ VERDICTS = {"UNSURE", "FASTER", "SLOWER", "SAME", "REPORTED"}
 def has_own_label(row: Row) -> bool:
     """Whether a case is named by the tool it was imported from, so that its options say nothing."""
     return " bs=" not in row["name"] or row["attention"] is None
-
-
-def label(row: Row, varied: Iterable[str]) -> str:
-    """Return the name of a case in a sentence."""
-    shown = [f"{BY_NAME[name].prefix}{row[name] or 'default'}" for name in OPTIONS[3:-1] if name in varied]
-    length = f"seq={row['sequence_length']}" if "sequence_length" in varied else ""
-    machine = row["machine"] or ""
-    precision = row["precision"] if row["precision"] != "unknown" else ""
-    words = [machine, row["device"], precision, *shown, f"bs={row['batch_size']}", length]
-    return " ".join(filter(None, words))
 
 
 def key(row: Row, *without: str) -> tuple[object, ...]:
@@ -224,17 +214,9 @@ class Facts:
         return None if row["baseline"] is None else self.rows[row["baseline"]]
 
     def labels(self) -> dict[str, list[int]]:
-        """Return every way to write a case, with the numbers of the cases it may stand for."""
-        varied = [name for name in OPTIONS if len({row[name] for row in self.rows}) > 1]
-        found: dict[str, set[int]] = {}
-        for row in self.rows:
-            found.setdefault(row["name"], set()).add(row["case"])
-            if not row["again"] and not has_own_label(row):
-                found.setdefault(label(row, varied), set()).add(row["case"])
-        return {text: sorted(numbers) for text, numbers in found.items()}
-
-    def names(self, case: int) -> set[str]:
-        return {name for name, numbers in self.labels().items() if case in numbers}
+        """Return the numbers of the cases by their name."""
+        names = {row["name"] for row in self.rows}
+        return {name: [row["case"] for row in self.rows if row["name"] == name] for name in names}
 
     def series(self, row: Row) -> list[Row]:
         """Return the cases that differ from this one only in batch size: the first of each, by size."""

@@ -44,11 +44,8 @@ class Recording:
         return bool(rounds) and rounds <= self._shared_rounds(case)
 
     def _shared_rounds(self, case: int) -> set[int]:
-        ends = [
-            each
-            for each in self.events
-            if each["event"] in ("round_finished", "case_finished") and each["case"] == case
-        ]
+        kinds = ("round_finished", "case_finished")
+        ends = [each for each in self.events if each["event"] in kinds and each["case"] == case]
         return {place for place, end in enumerate(ends) if _is_shared(end.get("environment") or {})}
 
     def finished(self, case: int) -> Row:

@@ -33,6 +33,9 @@ def objections(
 
     With the recording, the results themselves have to follow from its steps.
     """
+    unit = next(filter(None, (row["sample"] for row in results["cases"])), "sample")
+    report = re.sub(rf"(\bper |/){unit}\b", r"\1sample", report)
+    report = report.replace(f"{unit}s/", "samples/").replace(f"{unit.capitalize()}s/", "Samples/")
     reader = Reader(Facts(results, others), list(parse_report(report)), recording)
     if recording:
         reader.objections += objections_to_results(recording, reader.facts.rows)

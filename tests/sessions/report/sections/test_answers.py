@@ -44,8 +44,10 @@ def test_recommended_case_with_another_answer_is_named_in_the_decision(bench: An
 
 def test_faster_case_with_another_answer_stands_beside_the_recommended_one(bench: Any) -> None:
     text = report(bench, bench.answered(1, verdict="different", sqnr_db=9.0))
-    assert "- **Run**: cpu fp32 bs=1, 100 samples/s (" in text
-    other = "- **Faster, with other answers**: cpu bf16 bs=2 is 2.00 × (2.00 to 2.00), FASTER"
+    assert "- **Run**: cpu fp32 compile=off bs=1 seq=128, 100 samples/s (" in text
+    other = (
+        "- **Faster, with other answers**: cpu bf16 compile=off bs=2 seq=128 is 2.00 × (2.00 to 2.00), FASTER"
+    )
     assert f"{other}, but answers DIFFERENT (9 dB)." in text
 
 
@@ -80,4 +82,4 @@ def test_shared_and_shortened_answers_are_named(bench: Any) -> None:
     assert "Too slow for the whole probe: 1 case (3 of 8 new tokens for 1 of 4 inputs)." in section
     header, _, *body = [line for line in section.splitlines() if line.startswith("|")]
     assert header.split("|")[-2].strip() == "Answer of"
-    assert [line.split("|")[-2].strip() for line in body] == ["–", "cpu fp32 bs=2"]
+    assert [line.split("|")[-2].strip() for line in body] == ["–", "cpu fp32 compile=off bs=2 seq=128"]
