@@ -133,8 +133,9 @@ def test_baseline_option_applies_at_each_sequence_length(home: Path, make_story:
     words = {(row["precision"], row["verdict"]) for row in named if row["case"] != row["baseline"]}
     assert words == {("fp32", "SLOWER"), ("bf16", "SAME")}
     report = run("export", "swept", "--baseline", "precision=bf16").stdout
-    figures = "199 samples/s at 16 tokens and 99.8 samples/s at 32 tokens"
-    assert f" Baseline: cuda:0 bf16 bs=1 ({figures})." in report
+    figures = {16: "199 samples/s", 32: "99.8 samples/s"}
+    bases = [f"cuda:0 bf16 compile=off bs=1 seq={length} ({rate})" for length, rate in figures.items()]
+    assert f" Baseline: {'; '.join(bases)}." in " ".join(report.split())
     chosen = run("optimal", "swept", "--sequence-length", "16", "--baseline", "precision=bf16").stdout
     assert "the baseline" not in chosen, "the best case is the baseline itself"
     other = run("optimal", "swept", "--sequence-length", "16", "--baseline", "precision=fp32").stdout
@@ -213,9 +214,9 @@ async def test_the_monitor_and_its_copied_report_use_the_verdict_settings(
         await seen.app.workers.wait_for_complete()
         report = seen.app.clipboard
     assert report == report_markdown(story.path, BY_FOUR)
-    assert " Baseline: cuda:0 fp32 bs=4 (" in report
+    assert " Baseline: cuda:0 fp32 compile=off bs=4 seq=128 (" in report
     assert report != report_markdown(story.path, replace(BY_FOUR, same_within=0.05)), "by its margin"
-    assert " Baseline: cuda:0 fp32 bs=1 (" in report_markdown(story.path)
+    assert " Baseline: cuda:0 fp32 compile=off bs=1 seq=128 (" in report_markdown(story.path)
 
 
 def test_the_library_report_uses_the_verdict_settings(story: Any, app_context: Any) -> None:
@@ -224,4 +225,7 @@ def test_the_library_report_uses_the_verdict_settings(story: Any, app_context: A
     for judging, size in ((BY_FOUR, 4), (SWEEP_DEFAULTS, 1)):
         here = replace(app_context, judging=judging)
         actions.action_for("export", item, f"{size}.md", here, ())()
-        assert f" Baseline: cuda:0 fp32 bs={size} (" in (here.folder / f"{size}.md").read_text()
+        assert (
+            f" Baseline: cuda:0 fp32 compile=off bs={size} seq=128 ("
+            in (here.folder / f"{size}.md").read_text()
+        )

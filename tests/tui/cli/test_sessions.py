@@ -78,8 +78,8 @@ def test_comparison_is_printed_in_columns(recorded: Any) -> None:
     assert done.stdout.startswith("A (base): old. Measured on ")
     assert "Neither session says which software it ran on" in done.stdout
     assert "relative to A: above 1, it is faster" in done.stdout
-    row = next(line for line in done.stdout.splitlines() if line.startswith("  cuda:0 fp32 bs=1"))
-    assert row.split()[3:6] == ["10.0", "20.0", "0.500"]
+    row = next(line for line in done.stdout.splitlines() if line.startswith("  cuda:0 fp32 compile=off bs=1"))
+    assert row.split()[5:8] == ["10.0", "20.0", "0.500"]
     assert "SLOWER" in row
     assert "\nDecision:\nKeep A: B (new) is 0.500 × as fast as A (old) over 2 cases (" in done.stdout
 

@@ -21,10 +21,13 @@ def test_answer_for_one_work_takes_few_lines(make_story: Any, home: Path) -> Non
     story = make_story(paths.path_of("s")).begin(batch_sizes=(1, 2), rounds=3)
     story.case(0, 10.0, rounds=3).case(1, 15.0, rounds=3).end().close()
     said = answer(story.path)
-    assert said[0].startswith("run cuda:0 fp32 bs=2: 133 samples/s, ") and len(said) <= 8
+    assert said[0].startswith("run cuda:0 fp32 compile=off bs=2 seq=128: 133 samples/s, ") and len(said) <= 8
     assert all(len(line) <= WIDTH for line in said)
     assert "  confidence  clearly ahead of the next" in said
-    assert any(line.startswith("  next best   cuda:0 fp32 bs=1, 99.8 samples/s: 1.33 × (") for line in said)
+    assert any(
+        line.startswith("  next best   cuda:0 fp32 compile=off bs=1 seq=128, 99.8 samples/s: 1.33 × (")
+        for line in said
+    )
     assert said[-1] == "  use it      benchtui optimal s --snippet; report: benchtui export s"
 
 
@@ -33,8 +36,8 @@ def test_answer_is_the_case_that_the_report_recommends(make_story: Any, tmp_path
     story.case(0, 10.0, 100).case(1, 9.999, 100).end().close()
     session = Session.load(story.path)
     assert max(session.cases, key=lambda case: metrics(case).samples_per_s).config.compile == "default"
-    assert answer(story.path)[0].startswith("run cuda:0 fp32 compile=off bs=1: ")
-    said = "- **Run**: cuda:0 fp32 compile=off bs=1, "
+    assert answer(story.path)[0].startswith("run cuda:0 fp32 compile=off bs=1 seq=128: ")
+    said = "- **Run**: cuda:0 fp32 compile=off bs=1 seq=128, "
     assert said in markdown(session)
 
 
@@ -53,5 +56,5 @@ def test_works_are_named_and_counted_beyond_the_first(make_story: Any, tmp_path:
         story.case(case)
     story.end().close()
     said = answer(story.path)
-    assert said[0].startswith("run at 16 tokens cuda:0 fp32 bs=1: ")
+    assert said[0].startswith("run at 16 tokens cuda:0 fp32 compile=off bs=1 seq=16: ")
     assert f"and 1 more: benchtui optimal {story.path}" in said
