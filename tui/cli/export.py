@@ -213,8 +213,9 @@ def _opened(output: Path | None, session: Path) -> Iterator[IO[bytes]]:
     "form",
     type=click.Choice(FORMS),
     help="By default as -o ends, else md. md, html: the report; csv, json, parquet: the results, one row per"
-    " case; trace: cases, steps and readings over time, for Perfetto (ui.perfetto.dev) and chrome://tracing; bmf:"
-    " for Bencher; gab, gab-throughput: for github-action-benchmark (customSmallerIsBetter, customBiggerIsBetter).",
+    " case; trace: cases, steps and readings over time, for Perfetto (ui.perfetto.dev) and chrome://tracing;"
+    " bmf: for Bencher; gab, gab-throughput: for github-action-benchmark (customSmallerIsBetter,"
+    " customBiggerIsBetter).",
 )
 @click.option("--steps", is_flag=True, help="Export every recorded step instead of the results.")
 @click.option(
