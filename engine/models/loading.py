@@ -43,7 +43,7 @@ def load(what: str, location: ModelLocation, load_from: Callable[..., Loaded]) -
         offline = location.source != "hub" or not hub.reachable()
         return load_from(location.path, local_files_only=offline, trust_remote_code=False)
     except (OSError, ValueError, KeyError, ImportError) as error:
-        reason = (first_line(error) or type(error).__name__) + _remedy(what, location)
+        reason = (first_line(error).rstrip(".") or type(error).__name__) + _remedy(what, location)
         raise BenchtuiError(
             f"model {location.name!r}: can't load the {what} from {_SOURCES[location.source]}: {reason}"
         ) from error

@@ -213,7 +213,7 @@ def remaining(session: Session, questions: Sequence[OpenQuestion]) -> Remaining 
         seconds += missing.run.budget_after_s(seconds)
     return Remaining(
         questions=sum(question.remedy is not None for question in questions),
-        cases=sum(1 for _ in included_configs(missing)) + missing.measure.aa,
+        cases=sum(1 for _ in included_configs(missing)),
         rounds=None if planned else missing.measure.rounds,
         seconds=seconds,
     )

@@ -5,7 +5,7 @@ import os
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sanitize import quoted, shell_word
 from benchtui.sessions.state.file_names import is_model_name
-from benchtui.sessions.stored_models.hub_cache import has_token, snapshot, stored_folder
+from benchtui.sessions.stored_models.hub_cache import has_token, hub_answers, snapshot, stored_folder
 from benchtui.sessions.stored_models.measurable import DEFAULT_TASK
 from benchtui.sessions.stored_models.stored_model import missing_reason
 from benchtui.sessions.stored_models.stored_weights import damaged_weights, missing_shards
@@ -28,6 +28,18 @@ def require_models(sweep: Sweep) -> None:
         raise BenchtuiError(f"{kind_of_work(sweep)} {name}: {missing[1]}")
 
 
+def require_hub(sweep: Sweep) -> None:
+    """Require that the hub answers if a model has to be downloaded. Raises BenchtuiError."""
+    if sweep.run.executor == "local" and (missing := to_download(sweep)) and not hub_answers():
+        raise BenchtuiError(
+            f"model {missing[0]}: not in the cache of the hub, which doesn't answer; {_download(missing)}"
+        )
+
+
+def _download(models: list[str]) -> str:
+    return f"where there is a network, run: hf download {shell_word(models[0])}"
+
+
 def missing_model(sweep: Sweep) -> tuple[str, str] | None:
     """Return the first model, or the step, that can't be loaded, and why; None if there is none.
 
@@ -41,8 +53,7 @@ def missing_model(sweep: Sweep) -> tuple[str, str] | None:
         if reason := missing_reason(model, stored_folder(model)) or _weights_reason(model, sweep):
             return model, reason
     if _offline(sweep) and (missing := to_download(sweep)):
-        command = f"where there is a network, run: hf download {shell_word(missing[0])}"
-        return missing[0], f"not in the cache of the hub, and HF_HUB_OFFLINE is set; {command}"
+        return missing[0], f"not in the cache of the hub, and HF_HUB_OFFLINE is set; {_download(missing)}"
     return None
 
 

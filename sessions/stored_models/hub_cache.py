@@ -14,6 +14,25 @@ from benchtui.sessions.files.input_file import read_text
 PREFIX = "models--"
 """Beginning of a folder's name in the cache. The slash of a hub id is ``--`` in it."""
 CONFIG = "config.json"
+HUB = "https://huggingface.co"
+PROBE_S = 3.0
+
+
+def hub_answers(endpoint: str | None = None) -> bool:
+    """Return whether the hub answers, by default the one that huggingface_hub would ask."""
+    import ssl  # not needed for what is here
+    import urllib.error
+    import urllib.request
+
+    address = endpoint or os.environ.get("HF_ENDPOINT") or HUB
+    try:
+        urllib.request.urlopen(urllib.request.Request(address, method="HEAD"), timeout=PROBE_S).close()
+    except urllib.error.HTTPError as refusal:
+        refusal.close()
+    except (OSError, ValueError) as error:
+        # perhaps only this probe rejects the certificate: let the library decide
+        return isinstance(getattr(error, "reason", None), ssl.SSLError)
+    return True
 
 
 def cache_folder() -> Path:

@@ -6,7 +6,7 @@ and the JSON Schema of a sweep file is generated from ``sweep_file_type``.
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal, NamedTuple, Union, get_args
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
 import msgspec
 from msgspec import Meta, inspect
@@ -20,10 +20,11 @@ from benchtui.sessions.sweep.library_names import (
     DEVICE_HINTS,
     TASK_ALIASES,
     TASK_HINTS,
+    aliases,
     entry_hint,
     entry_named,
+    flag_named,
     flags,
-    value_named,
     value_names,
 )
 from benchtui.sessions.sweep.model import (
@@ -35,7 +36,6 @@ from benchtui.sessions.sweep.model import (
     Find,
     Generate,
     Measure,
-    Optimizer,
     Rounds,
     Run,
     Train,
@@ -95,10 +95,13 @@ def _stripped(value: object) -> object:
 
 def typed_entry(kind: Any, read: Callable[[object], object] = _stripped, problem: str = "") -> Entry:  # noqa: ANN401
     """Return an entry of this type. ``read`` converts text, and ``problem`` says what other values aren't."""
+    names = ranges.Words(get_args(kind), aliases(get_args(kind))) if get_origin(kind) is Literal else None
+    read = flag_named if kind is bool else read
 
     def parse(value: object, where: str) -> object:
         try:
-            return msgspec.convert(read(value), kind)
+            word = read(value)
+            return msgspec.convert(names.named(word) if names and isinstance(word, str) else word, kind)
         except msgspec.ValidationError as error:
             raise BenchtuiError(f"{where}: {quoted(value)} {problem or _mismatch(kind, value)}") from error
 
@@ -199,7 +202,7 @@ def _devices(problem: str, *exceptions: str) -> Check:
     check = _matching(r"cpu|cuda:(0|[1-9]\d{0,3})", f"is not a device; allowed: {problem}", *exceptions)
 
     def named(word: str, where: str) -> str:
-        device = word.lower().replace("gpu", "cuda")
+        device = re.sub(r"^(cuda)?:?(?=\d)", "cuda:", word.lower().replace("gpu", "cuda"))
         if hint := DEVICE_HINTS.get(device.partition(":")[0]):
             raise BenchtuiError(f"{where}: {quoted(word)} is not a device; allowed: {problem} ({hint})")
         return check(DEVICE_ALIASES.get(device, device), where)
@@ -234,13 +237,6 @@ def _task(value: object, where: str) -> str:
         return ranges.one_of(ranges.Words((AUTO, *TASKS), TASK_ALIASES, TASK_HINTS))(task, where)
     except BenchtuiError as error:
         raise BenchtuiError(f'{error}, or a step of your own as "file.py:function"') from error
-
-
-def _optimizer(value: object) -> object:
-    """Return the optimizer that a name stands for; ``fused`` and ``foreach`` stay, as in older sessions."""
-    if not isinstance(value, str) or value in get_args(Optimizer):
-        return value
-    return value_named("optimizer", value.strip())
 
 
 def _words(check: Check) -> Parser:
@@ -432,7 +428,7 @@ TABLES: dict[str, Entries] = {
             "budget": _duration(Meta(gt=0)),
         },
     ),
-    "train": fields_of(Train, {"optimizer": typed_entry(Optimizer, _optimizer)}),
+    "train": fields_of(Train, {}),
     "generate": fields_of(Generate, {}),
     "find": fields_of(Find, {}),
 }

@@ -6,7 +6,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, SWITCH, Option
-from benchtui.sessions.sweep.ranges import Words, nearest, plain
+from benchtui.sessions.sweep.ranges import Words, american, nearest, plain
 
 WEIGHTS_DTYPES = {"fp16": "float16", "bf16": "bfloat16"}
 """Torch's dtype of the weights by precision; any other precision has ``float32`` weights."""
@@ -73,15 +73,15 @@ _ENTRIES = _PRINTED | _by_name(
     {
         "model": "model_id model_name model_path model_name_or_path pretrained_model_name_or_path checkpoint",
         "dataset": "dataset_name dataset_path",
-        "precision": "dtype torch_dtype",
+        "precision": "dtype torch_dtype data_type",
         "task": "pipeline_tag",
         "quantization": "quantization_config quantize quant_method quantization_method",
         "attention": "attn_implementation attention_implementation attn_impl attn_backend attention_backend",
-        "compile": "torch_compile compile_mode torch_compile_mode use_compile",
+        "compile": "torch_compile compile_mode torch_compile_mode dynamo_backend torchdynamo",
         "backend": "runtime engine provider execution_provider",
-        "cache": "cache_implementation kv_cache",
+        "cache": "cache_implementation kv_cache kv_cache_type",
         "draft": "assistant_model draft_model speculative_model",
-        "liger": "use_liger_kernel use_liger",
+        "liger": "liger_kernel",
         "pooling": "pooling_mode pooling_strategy",
         "optimizer": "optim",
         "learning_rate": "lr",
@@ -93,8 +93,8 @@ _ENTRIES = _PRINTED | _by_name(
         "train_batch_size eval_batch_size micro_batch_size mbs max_batch_size max_num_seqs",
         "sequence_length": "max_length max_seq_length max_seq_len seq_len seq_length sequence_len input_length "
         "input_len prompt_length prompt_len context_length isl max_model_len model_max_length n_ctx num_ctx "
-        "ctx_size max_position_embeddings",
-        "threads": "intra_op_num_threads omp_num_threads cpu_threads",
+        "ctx_size n_prompt max_position_embeddings",
+        "threads": "intra_op_num_threads omp_num_threads cpu_threads threads_batch",
         "parameters": "params",
         "env": "environment",
         "iterations": "iters iter max_steps steps number",
@@ -112,33 +112,37 @@ _HINTS = _by_name(
         'write attention = "flash"': "use_flash_attention_2",
         'write draft = "lookup:N"': "prompt_lookup_num_tokens num_speculative_tokens",
         'write device = "cpu"': "cpu use_cpu no_cuda",
-        'write device = "cuda:0"': "device_map gpu gpu_id cuda_visible_devices n_gpu_layers ngl",
+        'write device = "cuda:0"': "device_map gpu gpu_id main_gpu cuda_visible_devices n_gpu_layers ngl",
         'write device = "cuda:*"': "gpus num_gpus gpu_ids",
         "a case runs on one device; machine names nodes": "nodes tp tensor_parallel_size pp "
-        "pipeline_parallel_size data_parallel_size world_size nproc_per_node num_processes ddp fsdp deepspeed",
+        "pipeline_parallel_size data_parallel_size world_size nproc_per_node num_processes ddp fsdp deepspeed "
+        "zero_stage zero_optimization offload cpu_offload offload_folder offload_optimizer split_mode",
         'write weights = "pretrained"': "pretrained",
         'write weights = "random"': "random random_weights",
-        'write lora = "r8"': "peft lora_r lora_rank lora_alpha r rank",
+        'write lora = "r8"': "peft peft_type adapter lora_r lora_rank lora_alpha r rank",
         'write draft = "lookup:N", or a model': "speculative_config speculative_decoding",
         'write compile = "off"': "enforce_eager no_compile",
         'write compile = "reduce-overhead"': "cuda_graph cuda_graphs cudagraphs use_cuda_graph use_cuda_graphs",
         'write precision = "tf32"': "allow_tf32 matmul_precision float32_matmul_precision",
         'write precision = "amp-bf16" or "amp-fp16"': "mixed_precision",
         'write attention = "sdpa"': "bettertransformer better_transformer use_sdpa",
-        'write quantization = "checkpoint", with a model that is stored so': "awq gptq",
-        'write batch_size = "auto", the largest that fits': "gpu_memory_utilization max_memory",
+        'write batch_size = "auto", the largest that fits': "gpu_memory_utilization max_memory memory_fraction",
         "set HF_HOME before you start benchtui": "cache_dir hf_home",
         "set HF_HUB_OFFLINE=1 before you start benchtui": "local_files_only offline",
         "run hf auth login, or set HF_TOKEN": "token hf_token use_auth_token",
         "code from a model's repository is never run": "trust_remote_code",
         "keys and values have the precision of the model": "kv_cache_dtype cache_dtype",
         "it sends no requests to servers; import reads what their benchmarks measured": "request_rate qps "
-        "concurrency max_concurrency num_prompts",
+        "concurrency max_concurrency num_prompts prefix_caching enable_prefix_caching chunked_prefill "
+        "enable_chunked_prefill max_num_batched_tokens swap_space",
         "only lm-train computes gradients": "no_grad inference_mode eval eval_mode",
         "write threads, and other variables under env": "inter_op_num_threads num_interop_threads "
         "interop_threads",
-        "write padding and sequence_length": "truncation pad_to_multiple_of",
+        "write padding and sequence_length": "truncation pad_to_multiple_of padding_side pad_token",
         "name the file with -o": "output output_dir output_file out",
+        "loading isn't part of a step": "low_cpu_mem_usage use_safetensors load_format",
+        "an option of the command, see benchtui run --help": "verbose verbosity quiet log_level debug",
+        "write dataset = NAME:CONFIG:SPLIT": "split dataset_config dataset_config_name subset",
         "write explain": "profile profiler profiling",
         "intervals are of 95 %, verdicts need 99 %": "confidence confidence_level alpha",
         "the tokenizer is the model's": "tokenizer tokenizer_name",
@@ -146,30 +150,32 @@ _HINTS = _by_name(
         "generation always uses a cache; cache sets its kind": "use_cache use_kv_cache",
         "generation is greedy": "do_sample temperature top_p top_k num_beams beams greedy",
         "write a key of parameters, for your own step": "num_workers dataloader_num_workers pin_memory "
-        "prefetch_factor weight_decay max_grad_norm lr_scheduler_type memory_format channels_last",
+        "prefetch_factor weight_decay max_grad_norm lr_scheduler_type memory_format channels_last "
+        "use_reentrant cudnn_benchmark deterministic use_deterministic_algorithms",
         "write iterations, a number of steps": "epochs num_epochs num_train_epochs",
         "write iterations for steps, rounds for processes": "runs num_runs n_runs nruns trials",
-        "write sequence_length, or new_tokens for generated ones": "tokens num_tokens n_tokens",
+        "write batch_size, and iterations for steps": "samples num_samples max_samples max_train_samples",
+        "write sequence_length, or new_tokens for generated ones": "tokens num_tokens n_tokens block_size",
         "write max_time for a case, budget for a sweep": "duration time_limit max_duration",
-        "inputs and random weights have a fixed seed": "seed random_seed",
+        "inputs and random weights have a fixed seed": "seed random_seed random_state",
     }
 )
 """What to write for names that stand for no entry. Names of values are answered with their option."""
 
 _VALUES = {
-    "fp32": "float32 float f32",
+    "fp32": "float32 float f32 single",
     "fp16": "float16 half f16",
     "bf16": "bfloat16 bfloat bf16-true",
     "amp-fp16": "16-mixed fp16-mixed",
     "amp-bf16": "amp autocast bf16-mixed",
     "bnb-int8": "8bit",
     "bnb-nf4": "nf4 4bit",
-    "torchao-fp8": "fp8 float8 e4m3 float8_e4m3fn",
+    "torchao-fp8": "fp8 float8 e4m3 float8_e4m3fn fp8_e4m3",
     "torchao-int4": "int4",
     "sdpa-math": "math",
     "sdpa-efficient": "mem_efficient efficient",
     "sdpa-cudnn": "cudnn",
-    "flash": "flash2 flash_attention_2 flash_attention flash_attn fa2",
+    "flash": "flash2 flash_attention_2 flash_attention flash_attn flash_attn_2 fa2",
     "flash3": "flash_attention_3 fa3",
     "flex": "flex_attention",
     "default": "inductor",
@@ -188,16 +194,22 @@ _VALUES = {
     "mean": "mean_tokens average avg",
     "r8": "8",
     "r16": "16",
+    "pretrained": "trained checkpoint safetensors",
+    "random": "scratch dummy init initialized",
 }
-ALIASES = {
-    option.name: {name: value for value in option.values for name in _VALUES.get(value, "").split()}
-    for option in OPTIONS
-}
+
+
+def aliases(values: Iterable[str]) -> dict[str, str]:
+    """Return the further names of values."""
+    return {name: value for value in values for name in _VALUES.get(value, "").split()}
+
+
+ALIASES = {option.name: aliases(option.values) for option in OPTIONS}
 """Further names of the values of options, by option."""
 TASK_ALIASES = _by_name(
     {
         "classify": "text-classification sentiment-analysis sequence-classification classification "
-        "zero-shot-classification text-ranking rerank reranking cross-encoder",
+        "zero-shot-classification text-ranking rerank reranking cross-encoder seq-cls",
         "embed": "feature-extraction sentence-similarity embedding embeddings encode retrieval bi-encoder",
         "generate": "text-generation generation completion text-completion chat decode",
         "serve-batch": "serving continuous-batching",
@@ -211,21 +223,23 @@ TASK_ALIASES = _by_name(
 TASK_HINTS = _by_name(
     {
         "lm-forward, lm-train or generate": "causal-lm language-modeling inference",
-        "only speech has an encoder and a decoder": "text2text-generation summarization translation seq2seq",
+        "only speech has an encoder and a decoder": "text2text-generation text2text summarization translation "
+        "seq2seq seq2seq-lm",
         "write speech": "whisper wav2vec2 audio",
         "name it as the model; auto reads the task from its files": "bert gpt gpt2 llama llm vit clip",
         "write a step of your own": "text-to-image diffusion object-detection image-segmentation vlm "
-        "image-text-to-text visual-question-answering text-to-speech tts audio-classification",
-        "embed measures its model": "fill-mask masked-lm question-answering token-classification ner",
+        "image-text-to-text visual-question-answering text-to-speech tts audio-classification rag custom",
+        "embed measures its model": "fill-mask masked-lm mlm question-answering question-ans "
+        "token-classification token-cls ner",
     }
 )
 """What to write for tasks that aren't measured."""
-DEVICE_ALIASES = _by_name({"cuda:0": "cuda 0 rocm hip", "cuda:*": "cuda:all all", "cpu": "-1 cpu:0 host"})
+DEVICE_ALIASES = _by_name({"cuda:0": "cuda rocm hip", "cuda:*": "cuda:all all", "cpu": "-1 cpu:0 host"})
 """Devices by their names in torch, transformers and other tools."""
 DEVICE_HINTS = _by_name(
     {
         "measured are CPUs, and GPUs of NVIDIA and AMD": "mps xpu npu hpu tpu xla vulkan opencl dml metal",
-        "name the devices, such as cpu,cuda:*": "auto balanced any best",
+        "name the devices, such as cpu,cuda:*": "auto balanced any best nvidia amd intel",
     }
 )
 """What to write for devices that aren't measured, by the word before the number."""
@@ -233,25 +247,35 @@ DEVICE_HINTS = _by_name(
 _VALUE_HINTS = _by_name(
     {
         'of the weights: bnb-int8 or torchao-int8; dynamic on a CPU: precision = "int8"': "int8",
-        "write checkpoint, with a model that is stored so": "gptq awq aqlm eetq marlin compressed-tensors",
+        'write quantization = "checkpoint", with a model that is stored so': "gptq awq aqlm eetq hqq marlin "
+        "compressed-tensors modelopt nvfp4 mxfp4 w4a16 w8a8 w8a16",
+        "import reads what the benchmarks of other engines measured": "vllm sglang tgi ollama llama.cpp "
+        "llama-cpp tensorrt-llm lmdeploy deepspeed",
+        "torch uses oneDNN without being asked": "ipex onednn mkldnn",
         "bnb-int8 or bnb-nf4": "bitsandbytes bnb",
         "fp32 is the widest that is measured": "fp64 float64 double f64",
         "name one, or several as a list": "auto all any best",
         "llama.cpp runs GGUF; import reads the results of llama-bench": "gguf ggml q4_0 q4_k_m q8_0",
         "TorchScript isn't measured; torch.compile and backend aoti are": "torchscript jit script trace",
-        "another kernel is written kernel:ORG/NAME": "flashinfer sage sageattention sage_attention",
+        "another kernel is written kernel:ORG/NAME": "flashinfer sage sageattention "
+        "sage_attention triton paged paged_attention",
         'write quantization = "torchao-int4" or "bnb-nf4"': "int4",
         "fp16, or amp-fp16 for mixed precision": "16",
         "amp-bf16 or amp-fp16": "mixed",
         "the kernel of torch that corresponds to it is sdpa-efficient": "xformers",
         'write attention = "eager", or compile = "off"': "eager",
         "reduce-overhead replays CUDA graphs": "cudagraphs",
+        "the nearest is max-autotune": "max-autotune-no-cudagraphs",
+        "it debugs torch.compile; default is inductor": "aot_eager",
         "write lookup:N": "ngram prompt_lookup",
     }
 )
 """What to write for values that no option, or another one, has."""
 _FLAGS = {"compile": {False: "off", True: "default"}, "padding": {True: "longest"}}
 """Values that ``false`` and ``true`` stand for, other than ``off`` and ``on``."""
+
+_SURELY = 0.75
+"""Similarity of letters from which they tell more than a word that two names share."""
 
 _FLAG_NAMES = {False: "false no none off 0", True: "true yes on 1"}
 
@@ -267,19 +291,30 @@ def entry_named(key: str, entries: Collection[str]) -> str:
 
 
 def entry_hint(key: str, entries: Iterable[str]) -> str:
-    """Return what to write instead of an unknown name, by its meaning or its letters; empty if unknown."""
-    hint = _HINTS.get(_lower(key)) or _values_elsewhere().get(plain(key)) or _VALUE_HINTS.get(_lower(key))
-    if hint:
+    """Return what to write instead of an unknown name, by its meaning, letters or words; empty if unknown."""
+    name, values = _lower(key), _values_elsewhere()
+    bare = _singular(name)
+    if hint := _HINTS.get(name) or values.get(plain(key)) or values.get(bare) or _BARE_HINTS.get(bare):
         return f" ({hint})"
-    names = set(entries)
-    return nearest(key, names, {name: entry for name, entry in _ENTRIES.items() if entry in names})
+    names = {entry: entry for entry in entries}
+    others = {alias: entry for alias, entry in _ENTRIES.items() if entry in names}
+    known = {word: f"did you mean {entry!r}?" for word, entry in (names | others).items()} | values
+    shared = next((f" ({known[word]})" for word in reversed(name.split("_")) if word in known), "")
+    return nearest(key, names, others, _SURELY) or shared or nearest(key, names, others)
 
 
 def value_names(option: Option) -> Words:
     """Return the values of an option, with their further names and hints for others."""
     words = {word: value for flag, value in flags(option).items() for word in _FLAG_NAMES[flag].split()}
+    words |= {f"{value}{option.name}": value for value in option.values}  # such as mean-pooling
     elsewhere = _values_elsewhere() if option.values[1:] else {}  # any other word may be a name
     return Words(option.values, words | ALIASES[option.name], elsewhere | _VALUE_HINTS)
+
+
+def flag_named(value: object) -> object:
+    """Return the flag that a word such as ``yes`` stands for; anything else as it is."""
+    word = value.strip().lower() if isinstance(value, str) else None
+    return next((flag for flag, names in _FLAG_NAMES.items() if word in names.split()), value)
 
 
 @cache
@@ -306,12 +341,13 @@ def flags(option: Option) -> dict[bool, str]:
 
 
 def _lower(key: str) -> str:
-    return key.strip().lower().replace("-", "_")
+    return re.sub("[- ]", "_", american(key.strip().lower()))
 
 
 def _singular(name: str) -> str:
-    """Return what names of an entry have in common: ``num_threads``, ``n_threads`` and ``thread``."""
-    return re.sub(r"^(num|n)_|(?<=...)s$", "", name).replace("_", "")
+    """Return what names of an entry have in common: ``num_threads``, ``use_threads`` and ``thread``."""
+    return re.sub(r"^(num|n|use|enable|apply|with|hf)_|(?<=...)s$", "", name).replace("_", "")
 
 
 _MEANINGS = {_singular(name): entry for name, entry in _ENTRIES.items()}
+_BARE_HINTS = {_singular(_lower(name)): hint for name, hint in (_VALUE_HINTS | _HINTS).items()}

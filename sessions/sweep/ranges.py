@@ -101,7 +101,12 @@ class Words(NamedTuple):
 
 def plain(name: str) -> str:
     """Return what the spellings of a value have in common, such as ``torch.float16`` and ``FLOAT-16``."""
-    return re.sub(r"^torch\.|[-_ ]", "", name.lower())
+    return re.sub(r"^torch\.|[-_ ]", "", american(name.lower()))
+
+
+def american(name: str) -> str:
+    """Return a name in American spelling, such as ``quantization``."""
+    return re.sub(r"(?<=[a-z]{3})is(?=ation|er|ed?$)", "iz", name)
 
 
 def one_of(words: Words, pattern: str = "", form: str = "") -> Callable[[str, str], str]:
@@ -125,9 +130,16 @@ def one_of(words: Words, pattern: str = "", form: str = "") -> Callable[[str, st
 
 LEAST_BEGINNING = 3
 """Letters from which the beginning of a word identifies it better than similar letters."""
+LEAST_SIMILARITY = 0.6
+"""Similarity of letters from which a word may be a misspelling of another one."""
 
 
-def nearest(word: str, words: Iterable[str], aliases: Mapping[str, str] = MappingProxyType({})) -> str:
+def nearest(
+    word: str,
+    words: Iterable[str],
+    aliases: Mapping[str, str] = MappingProxyType({}),
+    similarity: float = LEAST_SIMILARITY,
+) -> str:
     """Return a hint with a known word that begins with this one, or else the nearest, or an empty string.
 
     An alias stands for a known word, which the hint names.
@@ -136,7 +148,8 @@ def nearest(word: str, words: Iterable[str], aliases: Mapping[str, str] = Mappin
 
     names = [*words, *(alias for alias in aliases if len(alias) >= LEAST_BEGINNING)]
     begun = [name for name in names if len(word) >= LEAST_BEGINNING and name.startswith(word)]
-    matches = begun or (get_close_matches(word, names, n=1) if len(word) <= LONGEST_VALUE else [])
+    begun = begun or [name for name in names if sorted(name) == sorted(word)]  # two letters in wrong order
+    matches = begun or (get_close_matches(word, names, 1, similarity) if len(word) <= LONGEST_VALUE else [])
     return f" (did you mean {aliases.get(matches[0], matches[0])!r}?)" if matches else ""
 
 

@@ -125,5 +125,5 @@ def test_unreachable_hub_fails_the_case_with_a_remedy(
     assert [case.state for case in session.cases] == ["failed", "failed"]
     end = session.cases[0].finished
     assert end is not None and end.reason is not None
-    assert "nobody/has-this" in end.reason and "to work offline, use a local folder" in end.reason
+    assert "nobody/has-this" in end.reason and "files; to work offline, use a local folder" in end.reason
     assert "\n" not in end.reason

@@ -23,10 +23,19 @@ from benchtui.tui.cli.options import (
     printable,
     same_within_option,
 )
-from benchtui.tui.cli.text.output import Display, display, display_options, show_document, write_document
+from benchtui.tui.cli.text.output import (
+    Display,
+    display,
+    display_options,
+    form_of,
+    show_document,
+    write_document,
+)
 
 if TYPE_CHECKING:
     from benchtui.sessions.compare.align import SessionComparison
+
+FORMS = ("text", "md", "html", "json", "junit", "github")
 
 
 @click.command()
@@ -34,10 +43,9 @@ if TYPE_CHECKING:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["text", "md", "html", "json", "junit", "github"]),
-    default="text",
-    show_default=True,
-    help="junit: a test per case. github: annotations, and the summary in -o or $GITHUB_STEP_SUMMARY.",
+    type=click.Choice(FORMS),
+    help="By default as -o ends, else text. junit: a test per case. github: annotations, and the summary in -o"
+    " or $GITHUB_STEP_SUMMARY.",
 )
 @output_option("File to write.")
 @click.option(
@@ -72,7 +80,7 @@ if TYPE_CHECKING:
 @json_option("Same as --format json.")
 def compare(
     sessions: tuple[str, ...],
-    form: str,
+    form: str | None,
     output: Path | None,
     baseline: str | None,
     threshold: float | None,
@@ -106,7 +114,7 @@ def compare(
     if not comparison.comparable or (uncompared and gated):
         raise BenchtuiError(nothing_in_common(uncompared[0]))
     gate = Gate(threshold, overall_threshold, resolve, unsure_fails)
-    form = "json" if as_json else form
+    form = "json" if as_json else form_of(form, output, FORMS, "text")
     shown = "source" if source else display(form, output, plain=plain, no_pager=no_pager)
     if form == "github":
         _write_for_github(comparison, gate if gated else None, output, paths)

@@ -34,6 +34,7 @@ from benchtui.tui.cli.text.output import (
     Display,
     display,
     display_options,
+    form_of,
     print_json,
     show_document,
     write_document,
@@ -211,11 +212,10 @@ def _opened(output: Path | None, session: Path) -> Iterator[IO[bytes]]:
     "--format",
     "form",
     type=click.Choice(FORMS),
-    default="md",
-    show_default=True,
-    help="md, html: the report; csv, json, parquet: the results, one row per case; trace: cases, steps and"
-    " readings over time, for Perfetto (ui.perfetto.dev) and chrome://tracing; bmf: for Bencher; gab,"
-    " gab-throughput: for github-action-benchmark (customSmallerIsBetter, customBiggerIsBetter).",
+    help="By default as -o ends, else md. md, html: the report; csv, json, parquet: the results, one row per"
+    " case; trace: cases, steps and readings over time, for Perfetto (ui.perfetto.dev) and chrome://tracing;"
+    " bmf: for Bencher; gab, gab-throughput: for github-action-benchmark (customSmallerIsBetter,"
+    " customBiggerIsBetter).",
 )
 @click.option("--steps", is_flag=True, help="Export every recorded step instead of the results.")
 @click.option(
@@ -249,7 +249,7 @@ def _opened(output: Path | None, session: Path) -> Iterator[IO[bytes]]:
 def export(
     sessions: tuple[str, ...],
     output: Path | None,
-    form: str,
+    form: str | None,
     steps: bool,
     figures: Path | None,
     price: float | None,
@@ -272,7 +272,7 @@ def export(
     baseline = _baseline_session(judging["baseline"]) if several else None
     if several:
         judging["baseline"] = ()
-    form = "json" if as_json else form
+    form = "json" if as_json else form_of(form, output, FORMS, "md")
     shown = "source" if source else display(form, output, plain=plain, no_pager=no_pager)
     wanted = ExportOptions(form, output, steps, figures, price, verdict_settings(judging), full, shown)
     check_options(wanted, len(sessions) if several else 1)

@@ -92,9 +92,10 @@ def start_engine(
     Ask first if another sweep is running, unless this one is to ``wait``, and if it runs or sets what the user
     has neither allowed nor typed in ``overrides``.
     """
-    from benchtui.sessions.estimates.sweep_models import require_models  # no recorded session needs it
+    from benchtui.sessions.estimates import sweep_models  # no recorded session needs it
 
-    require_models(sweep)
+    sweep_models.require_models(sweep)
+    sweep_models.require_hub(sweep)
     wait = waits_for_others(wait)
     path = session_path or paths.new_path(sweep.name, datetime.now().astimezone())
     return with_consent(

@@ -27,5 +27,5 @@ def test_hub_that_returns_an_error_is_reachable_and_a_dead_one_is_not(monkeypatc
 
 def test_offline_mode_skips_the_hub_probe(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
-    monkeypatch.setattr(hub, "_answers", lambda endpoint: pytest.fail("asked"))
+    monkeypatch.setattr(hub, "hub_answers", lambda endpoint: pytest.fail("asked"))
     assert not hub.reachable()

@@ -11,6 +11,7 @@ from benchtui.sessions.estimates.sweep_models import (
     download_remark,
     missing_model,
     models_remark,
+    require_hub,
     require_models,
 )
 from benchtui.sessions.sweep import Sweep
@@ -49,6 +50,16 @@ def test_a_folder_without_a_configuration_is_refused(sweep: Callable[..., Sweep]
     assert missing_model(sweep("model=./mine")) == ("./mine", "no model in this folder: it has no config.json")
     (empty_cache / "mine" / "config.json").write_text("{}")
     assert not missing_model(sweep("model=./mine"))
+
+
+def test_a_hub_that_does_not_answer_is_noticed_before_anything_starts(
+    sweep: Callable[..., Sweep], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    with pytest.raises(BenchtuiError, match=r"^model org/name: not in the cache .*: hf download org/name$"):
+        require_hub(sweep("model=org/name", "weights=pretrained"))
+    require_hub(sweep("model=org/name", "weights=random"))
+    require_hub(sweep("model=org/name", "weights=pretrained", "run.executor=ray"))
 
 
 def test_a_model_to_download_is_named(sweep: Callable[..., Sweep]) -> None:

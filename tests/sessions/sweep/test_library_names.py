@@ -47,7 +47,7 @@ def test_names_that_people_know_work_in_a_file(habit: str, entry: str, value: ob
 @pytest.mark.parametrize(("habit", "answer"), ANSWERED)
 def test_a_file_is_answered_with_the_right_word(habit: str, answer: str) -> None:
     table, name, _ = parts(habit)
-    home = f"{table or 'axes'}." if name not in ("task",) else ""
+    home = f"{table or 'axes'}." if name not in ("task", "modle") else ""
     with pytest.raises(BenchtuiError) as caught:
         parse_sweep(f'model = "gpt2"\n{as_toml(habit, home)}', "my.toml")
     assert answer in str(caught.value)

@@ -84,6 +84,16 @@ def test_trace_is_written_to_standard_output_or_a_compressed_file(session: Path,
     assert (tmp_path / "again.gz").read_bytes() == written, "no time stamp and no name"
 
 
+@pytest.mark.parametrize(
+    ("name", "start"), [("r.html", b"<!"), ("r.csv", b"case,"), ("r.JSON", b"{"), ("r.md", b"#"), ("r", b"#")]
+)
+def test_ending_of_the_file_names_the_format(session: Path, tmp_path: Path, name: str, start: bytes) -> None:
+    export(session, "-o", tmp_path / name)
+    assert (tmp_path / name).read_bytes().startswith(start)
+    with pytest.raises(BenchtuiError, match=r"no format ends in .pdf; --format names one: md, html, csv"):
+        export(session, "-o", tmp_path / "report.pdf")
+
+
 @pytest.mark.parametrize("form", ["bmf", "gab", "gab-throughput"])
 def test_results_for_trackers_of_benchmarks(session: Path, form: str) -> None:
     assert len(json.loads(export(session, "--format", form).stdout)) == 10

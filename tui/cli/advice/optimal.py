@@ -300,7 +300,7 @@ def _sweep_text(session: Session, objectives: Sequence[Objective], overrides: tu
         _require_known(session.start.source, sweep, overrides)
         # The other tool's step counts don't apply to a measurement here.
         sweep = structs.replace(sweep, measure=MEASURE_DEFAULTS)
-    text = toml_writer.toml_of(sweep)
+    text = toml_writer.toml_of(sweep, whole=True)
     parse_sweep(text, f"{best.name}: can't be run again", overrides)
     return text
 

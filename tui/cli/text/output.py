@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 from rich.cells import cell_len
 
+from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.files import visible_json
 from benchtui.sessions.files.output_file import write_text
 from benchtui.tui.cli.options import together
@@ -37,6 +38,18 @@ display_options = together(
     click.option("--source", is_flag=True, hidden=True),
 )
 """Options for reports on a terminal."""
+
+
+_ENDINGS = {"htm": "html", "markdown": "md", "xml": "junit", "txt": ""}
+
+
+def form_of(form: str | None, output: Path | None, forms: Sequence[str], usual: str) -> str:
+    """Return the given format, or else the one that the ending of the file names. Raises BenchtuiError."""
+    ending = Path(output.name.removesuffix(".gz")).suffix[1:].lower() if output else ""
+    named = form or _ENDINGS.get(ending, ending) or usual
+    if named not in forms:
+        raise BenchtuiError(f"{output}: no format ends in .{ending}; --format names one: {', '.join(forms)}")
+    return named
 
 
 def write_document(text: str, output: Path | None, inputs: Collection[Path] = (), *, over: bool = True) -> None:
