@@ -63,7 +63,9 @@ def refuses(folder: Path, target: Path, *arguments: object) -> None:
     assert contents(folder) == before
 
 
-@pytest.mark.parametrize("command", [("compare",), ("compare", "--format", "json"), ("export",)])
+@pytest.mark.parametrize(
+    "command", [("compare",), ("compare", "--format", "json"), ("export", "--format", "md")]
+)
 @pytest.mark.parametrize(
     "name", ["a.json", "b.json", "a-symlink", "b-symlink", "a-hardlink", "b-hardlink", "other.json"]
 )

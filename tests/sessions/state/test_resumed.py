@@ -264,7 +264,7 @@ def test_report_lists_each_resume_with_time_and_machine(whole: list[AnyEvent]) -
     ]
     text = markdown(applied(moved))
     assert "Resumed on a different machine" in text and "Host: box → spare" in text
-    assert "2 cases, from cpu fp32 bs=2 on, measured after" in text
+    assert "2 cases, from cpu fp32 compile=off bs=2 seq=128 on, measured after" in text
 
 
 def test_report_lists_cases_measured_before_and_after_a_resume(bench: Any) -> None:

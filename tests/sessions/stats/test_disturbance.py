@@ -399,7 +399,7 @@ def faults(per_step: float | None = 12_566.0, **readings: Any) -> Environment:
         (faults(), ("page faults: 12,566 per step, 30% of the CPU time in the kernel",)),
         (faults(1000.0), ("page faults: 1,000 per step, 30% of the CPU time in the kernel",)),
         (faults(999.0), ()),
-        (faults(system_ms=4.0), ("page faults: 12566 per step, 5% of the CPU time in the kernel",)),
+        (faults(system_ms=4.0), ("page faults: 12,566 per step, 5% of the CPU time in the kernel",)),
         (faults(system_ms=3.6), ()),
         (faults(None), ()),
         (faults(user_ms=None, system_ms=None), ()),

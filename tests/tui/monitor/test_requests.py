@@ -53,7 +53,7 @@ def test_each_request_reaches_the_engine(requests_and_cases: Any, engine: Any) -
         ("batch_size=many", "batch_size: 'many' is not a whole number"),
         ("precision=fp17", "precision: 'fp17' is not recognized"),
         ("device=cpu precision=tf32", "on cpu it would measure fp32 again"),
-        ("device=5", "device: '5' is not a device"),
+        ("device=tpu", "device: 'tpu' is not a device"),
     ],
 )
 def test_an_invalid_case_is_rejected_with_one_line(requests_and_cases: Any, words: str, told: str) -> None:
