@@ -176,6 +176,7 @@ def test_only_default_names_are_numbered(home: Path, monkeypatch: pytest.MonkeyP
         return client.Engine("x", path, 1)
 
     monkeypatch.setattr(client, "start", start)
+    monkeypatch.setattr("benchtui.sessions.estimates.sweep_models.hub_answers", lambda: True)
     watch.start_engine(light.sweep(), None)
     watch.start_engine(light.sweep(), home / "mine.json")
     AppContext.here().start(light.sweep(), NO_CONSENT, wait=False)
