@@ -64,7 +64,7 @@ def refuses(folder: Path, target: Path, *arguments: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [("compare",), ("compare", "--format", "json"), ("export", "--format", "md")]
+    "command", [("compare",), ("compare", "--format", "json"), ("export", "--format", "md")], ids=" ".join
 )
 @pytest.mark.parametrize(
     "name", ["a.json", "b.json", "a-symlink", "b-symlink", "a-hardlink", "b-hardlink", "other.json"]

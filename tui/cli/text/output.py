@@ -1,6 +1,7 @@
 """Output of commands: documents, reports on a terminal, one line of JSON, or labeled lines."""
 
 import os
+import re
 import sys
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
@@ -75,15 +76,19 @@ def in_columns(rows: Sequence[Sequence[str]], right: Sequence[bool]) -> Iterator
 
 
 def aligned(about: str, text: str) -> Iterator[str]:
-    """Yield a field as a label and its text in a column, wrapped; a headline without a label."""
+    """Yield a field as a label and its text in a column, wrapped; a headline without a label.
+
+    A number stays on the line of its unit.
+    """
     head = f"  {about:<{LABEL_CELLS - 2}}" if about else ""
-    yield from wrap(
-        f"{head}{text}",
+    lines = wrap(
+        head + re.sub(r"(?<=\d) (?=[a-zA-Zµ%×])", "\N{NO-BREAK SPACE}", text),
         WIDTH,
         subsequent_indent=" " * LABEL_CELLS,
         break_long_words=False,
         break_on_hyphens=False,
     )
+    yield from (line.replace("\N{NO-BREAK SPACE}", " ") for line in lines)
 
 
 def display(form: str, output: Path | None, *, plain: bool, no_pager: bool) -> Display | None:
