@@ -247,7 +247,7 @@ def test_session_damaged_twice_continues_in_a_third_file(begin: Begin) -> None:
 
 
 def test_resumed_session_is_rescued_whole(begin: Begin) -> None:
-    watched = begin(light.sweep(cases=6, steps=300))
+    watched = begin(light.sweep(cases=6, steps=700))
     watched.until(lambda: watched.session.done > 1)
     watched.engine.stop()
     watched.until_ended()
