@@ -122,7 +122,7 @@ def shares(result: Result) -> dict[str, float]:
 
 
 def speedup_label(data: PlotData, result: Result) -> str:
-    """Name a case by its options that vary, marked if its loss diverged or an option wasn't verified."""
+    """Name a case, marked if its loss diverged or an option wasn't verified."""
     diverged = DIVERGED if result.metrics.diverged else ""
     doubt = DOUBT if unverified_options(result) else ""
     return style.label(f"{result.name}{diverged}{doubt}")

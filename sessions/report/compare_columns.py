@@ -5,12 +5,12 @@ from functools import partial
 
 import msgspec
 
-from benchtui.sessions.compare.align import AlignedCase, PairwiseComparison
+from benchtui.sessions.compare.align import AlignedCase
 from benchtui.sessions.metrics.quantity import CaseData, Quantity
 from benchtui.sessions.metrics.views import COMPARED, COMPARED_SHORT, View
 from benchtui.sessions.stats.disturbance import mark_kind
 from benchtui.sessions.stats.ratios import Comparison
-from benchtui.sessions.stats.results import Result, varied
+from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.verdicts import Verdict
 from benchtui.sessions.text.formatting import in_sentence, number
 from benchtui.sessions.text.quantities import TOKEN_UNITS, cell
@@ -36,13 +36,6 @@ Cell = Callable[[Result], str | None]
 def pair_rows(rows: Iterable[AlignedCase]) -> list[PairRow]:
     """Return the rows that have a pair."""
     return [PairRow(row, row.pair) for row in rows if row.pair]
-
-
-def varying_options(against: PairwiseComparison) -> tuple[str, ...]:
-    """Return the options that vary within or between the sessions, except device, precision and batch size."""
-    sessions = (against.base.session, against.new.session)
-    options = varied(case.config for session in sessions for case in session.cases)
-    return tuple(option for option in options if option not in ("device", "precision"))
 
 
 def short_columns(letter: str) -> Columns:

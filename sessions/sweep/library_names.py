@@ -275,7 +275,7 @@ _FLAGS = {"compile": {False: "off", True: "default"}, "padding": {True: "longest
 """Values that ``false`` and ``true`` stand for, other than ``off`` and ``on``."""
 
 _SURELY = 0.75
-"""Similarity of letters from which they tell more than a word that two names share."""
+"""Similarity of spelling from which it counts more than a word that two names share."""
 
 _FLAG_NAMES = {False: "false no none off 0", True: "true yes on 1"}
 

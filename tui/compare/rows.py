@@ -13,9 +13,8 @@ from benchtui.sessions.compare.align import AlignedCase as Aligned
 from benchtui.sessions.compare.align import PairwiseComparison, SessionComparison
 from benchtui.sessions.metrics.quantity import CaseData, Quantity
 from benchtui.sessions.metrics.views import COMPARED_ON_SCREEN
-from benchtui.sessions.report.compare_columns import varying_options
 from benchtui.sessions.state.case import outcome
-from benchtui.sessions.stats.results import Result
+from benchtui.sessions.stats.results import Result, varied
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.text.formatting import ratio_span, ratio_text
 from benchtui.themes.symbols import Symbols
@@ -104,10 +103,17 @@ def entries(compared: SessionComparison) -> list[CompareEntry]:
     unsorted = [
         _entry(against, row, kinds, several)
         for against in compared.against
-        for kinds in [varying_options(against)]
+        for kinds in [_varying(against)]
         for row in against.rows
     ]
     return sorted(unsorted, key=lambda entry: entry.row.base.index if entry.row.base else len(unsorted))
+
+
+def _varying(against: PairwiseComparison) -> tuple[str, ...]:
+    """Return the options that vary within or between the sessions, except device, precision and batch size."""
+    sessions = (against.base.session, against.new.session)
+    options = varied(case.config for session in sessions for case in session.cases)
+    return tuple(option for option in options if option not in ("device", "precision"))
 
 
 def shown(entries: Sequence[CompareEntry], words: str, order: str) -> list[CompareEntry]:
