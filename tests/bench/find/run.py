@@ -48,6 +48,11 @@ class Verdicts:
     false: int = 0
     pairs: int = 0
 
+    @property
+    def decided_percent(self) -> float:
+        """Percentage of decided ones."""
+        return 100 * self.decided / max(self.pairs, 1)
+
     def add(self, other: "Verdicts") -> None:
         """Add the verdicts of another session."""
         for name in ("decided", "right", "false", "pairs"):
@@ -173,7 +178,7 @@ class Table:
         sure = [each for each in found if each.sure]
         verdicts = self.verdicts
         shares = [100 * each.share for each in found]
-        decided = 100 * verdicts.decided / max(verdicts.pairs, 1)
+        decided, decided_steady = self.verdicts.decided_percent, total(steady).decided_percent
         yield f"{self.title}: {len(found)} sessions"
         yield f"  choice within 3% of the best: {good(found):.1f}%, {good(steady):.1f}% with one pace"
         yield f"  share of the time of five rounds: mean {fmean(shares):.0f}%, median {median(shares):.0f}%"
@@ -181,7 +186,10 @@ class Table:
         bounds = [each.within for each in found if each.within is not None]
         middle = 100 * median(bounds or [0])
         yield f"  bound on the loss: {len(bounds)}, median {middle:.0f}%, exceeded: {self.exceeded}"
-        yield f"  verdicts on the baseline: {verdicts.pairs}, {decided:.0f}% decided, {verdicts.false} false"
+        yield (
+            f"  verdicts on the baseline: {verdicts.pairs}, {decided:.0f}% decided, {verdicts.false} false;"
+            f" {decided_steady:.0f}% decided with one pace"
+        )
         for text in sorted({each.ended for each in found} - {""}):
             yield f"  ended {sum(each.ended == text for each in found):4}: {text}"
         if self.title != "five rounds":
@@ -200,10 +208,15 @@ class Table:
     @property
     def verdicts(self) -> Verdicts:
         """Verdicts of all sessions."""
-        total = Verdicts()
-        for each in self.outcomes:
-            total.add(each.verdicts)
-        return total
+        return total(self.outcomes)
+
+
+def total(outcomes: Iterable[Outcome]) -> Verdicts:
+    """Return the verdicts of several sessions together."""
+    verdicts = Verdicts()
+    for each in outcomes:
+        verdicts.add(each.verdicts)
+    return verdicts
 
 
 def good(outcomes: Sequence[Outcome]) -> float:
