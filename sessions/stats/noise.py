@@ -44,8 +44,8 @@ MAX_NOISE_MARGIN = 0.05
 
 LEAST_KNOWN = 12.0
 """Degrees of freedom from which a spread is known, such as those of six cases with three rounds."""
-SHARE = 0.6
-"""Weight of the session in a case's variance. With three rounds, it counts as three degrees of freedom."""
+SHARE = 0.55
+"""Weight of the session in a case's variance. With three rounds, a case then has 4.4 degrees of freedom."""
 PACES = 0.05
 """Spread above which processes run at distinct paces, so that their times aren't normal. It is then the minimum
 of a case's own spread, not a part of it."""
@@ -144,7 +144,7 @@ class Noise(msgspec.Struct, frozen=True):
     def freedom(self, rounds: int) -> float:
         """Return the degrees of freedom of ``between`` for a case whose few rounds don't show its own spread.
 
-        It may vary several times as much as the cases that do. ``moderated`` gives three rounds five degrees.
+        It may vary several times as much as the cases that do. ``moderated`` gives three rounds 4.4 degrees.
         """
         return min(self.pool.freedom, rounds + 2) if self.known else ASSUMED_FREEDOM
 

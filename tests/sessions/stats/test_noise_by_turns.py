@@ -76,7 +76,7 @@ def test_pairs_share_their_spread_as_soon_as_six_repeats_know_it() -> None:
     own = between(ratios)
     few, enough = (estimate_by_turns(ratios, Spread(4e-4, freedom), others) for freedom in (5.9, 6.0))
     assert few and few.own == (Spread(pytest.approx(1e-4), 3.0),), "the larger one"
-    shared = 0.6 * 4e-4 + 0.4 * own.variance
+    shared = 0.55 * 4e-4 + 0.45 * own.variance
     assert enough and enough.own == (Spread(pytest.approx(shared / 4), 6.0),)
     paced = estimate_by_turns(ratios, Spread(0.071**2, 20.0), others)
     assert paced and paced.own == (Spread(pytest.approx(0.071**2 / 4), 3.0),)
