@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
+
 from benchtui.sessions.advice.conclusion import conclude, questions_of
 from benchtui.sessions.advice.deciding_sweep import deciding_sweep
 from benchtui.sessions.advice.open_questions import OUT_OF_BUDGET, open_questions
-from benchtui.sessions.advice.race import cost, plan_rounds
+from benchtui.sessions.advice.race import cost, plan_rounds, seconds_left
 from benchtui.sessions.events import Answered, CaseFinished, CaseStarted, RoundFinished, SessionStarted, Steps
 from benchtui.sessions.payloads import AnswerComparison, Host, ProcessSpread
 from benchtui.sessions.state.session import Session
@@ -137,6 +139,26 @@ def test_spent_budget_ends_the_race_and_says_what_stays_open() -> None:
     assert plan.rounds == () and plan.ended is not None and "budget" in plan.ended
     price = cost(plan.questions[0])
     assert price is not None and price.rounds == 8 and price.seconds == 8 * ROUND_S
+
+
+@pytest.mark.parametrize(
+    ("cases", "rounds", "measured"), [(5, 3, True), (5, 4, True), (5, 5, False), (4, 3, False)]
+)
+def test_case_of_several_questions_gets_twice_as_many_rounds(cases: int, rounds: int, measured: bool) -> None:
+    others = [[20.5 + 0.05 * place] * 2 for place in range(cases - 1)]
+    plan = plan_rounds(session_of([20.0] * rounds, *others, spread=0.03))
+    assert (0 in plan.rounds) is measured and 1 in plan.rounds
+
+
+def test_cheapest_questions_are_decided_before_the_budget_is_spent() -> None:
+    cases = ([20.0] * 2, [10.0], [10.2], [21.0] * 2)
+    ample = session_of(*cases, spread=0.03, budget_s=1000.0)
+    plan = plan_rounds(ample)
+    rivals, verdict = map(cost, plan.questions)
+    assert sorted(plan.rounds) == [0, 1, 2, 3]
+    assert rivals and verdict and rivals.seconds > verdict.seconds
+    enough_for_either = 1000.0 - seconds_left(ample) + rivals.seconds
+    assert plan_rounds(session_of(*cases, spread=0.03, budget_s=enough_for_either)).rounds == (0, 3)
 
 
 def test_plan_fits_the_budget_but_for_its_last_round() -> None:
