@@ -60,9 +60,9 @@ def read(source: Source) -> Imported:
 
 
 def _rows(source: Source) -> list[Cells]:
-    """Return the rows of a table, or of the document that ``export --format json`` writes."""
-    cases = source.first.get("cases")
-    rows = cases if isinstance(cases, list) else [record.value for record in source.records]
+    """Return the rows of a table, or of a document that ``export --format json`` writes."""
+    listed = source.first.get("cases", source.first.get("steps"))
+    rows = listed if isinstance(listed, list) else [record.value for record in source.records]
     return [{name: _cell(name, cell) for name, cell in row.items()} for row in rows if isinstance(row, dict)]
 
 

@@ -198,7 +198,7 @@ def optimal(
     code = _snippet(loaded, objectives) if as_snippet and best else None
     aside = as_snippet or toml_path == "-"
     if as_json:
-        click.echo(output.json_text(loaded, decisions), err=aside)
+        click.echo(output.json_text(loaded, decisions), err=aside, nl=False)
     else:
         for decision in decisions:
             for line in output.lines(loaded, decision):

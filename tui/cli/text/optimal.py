@@ -123,10 +123,9 @@ class RelaxedJson(msgspec.Struct, frozen=True, kw_only=True):
     case: str
 
 
-class DecisionJson(Document, frozen=True, kw_only=True):
+class DecisionJson(msgspec.Struct, frozen=True, kw_only=True):
     """Decision for the cases of one work: the same model, sequence length and number of new tokens."""
 
-    id_: str = document_id("optimal")
     simulated: str | None
     """``SIMULATED``, and by which model. Null if it was measured."""
     objective: Need
@@ -172,6 +171,13 @@ class DecisionJson(Document, frozen=True, kw_only=True):
     """Best case as code that runs it with transformers."""
     no_snippet: str | None
     """Why there is no such code. Null if there is."""
+
+
+class DecisionsJson(Document, frozen=True, kw_only=True):
+    """Output of ``optimal``."""
+
+    id_: str = document_id("optimal")
+    decisions: tuple[DecisionJson, ...]
 
 
 def document(session: Session, decision: Decision) -> DecisionJson:
@@ -230,10 +236,8 @@ def named(case: CaseState) -> dict[str, Any]:
 
 
 def json_text(session: Session, decisions: list[Decision]) -> str:
-    """Encode decisions as a JSON array with one entry for each work."""
-    return msgspec.json.format(
-        visible_json.encode([document(session, decision) for decision in decisions])
-    ).decode()
+    """Encode decisions as an indented JSON document with one entry for each work."""
+    return visible_json.document(DecisionsJson(decisions=tuple(document(session, one) for one in decisions)))
 
 
 def _objective_text(decision: Decision) -> str:
