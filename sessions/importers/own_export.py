@@ -159,7 +159,7 @@ def _config(row: Cells) -> Config:
     shown = name.split()
     unset = (option for option in IN_NAMES if f"{BY_NAME[option].prefix}{getattr(config, option)}" not in shown)
     for same in (config, replace(config, unset=tuple(unset))):
-        if same.name == name:
+        if same.name == name and "precision" in stated:  # a label leaves its case's options out
             return same
     label = name.removeprefix(f"{config.device} ").removesuffix(f" {config.parameters}")
     return replace(config, label=label[:LONGEST_LABEL])

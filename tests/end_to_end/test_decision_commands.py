@@ -97,7 +97,7 @@ def test_imported_table_gives_the_answer_of_its_report(benchtui: Run) -> None:
     assert "not verified: amp-fp16, compile=reduce-overhead" in text
     frugal = benchtui("optimal", "./gpt2.json", "--objective", "memory").stdout.splitlines()[0]
     assert frugal.startswith("memory: cuda amp-fp16 compile=default bs=3 ")
-    assert "4.24 tokens/s with padding per MB" in frugal
+    assert "4,560 tokens/s with padding per GiB" in frugal
     assert benchtui("export", "./gpt2.json").returncode == 0
 
 

@@ -194,7 +194,7 @@ class Frontier(msgspec.Struct, frozen=True):
 
 
 def memory(results: Sequence[Result]) -> Table | None:
-    """Return the peak memory of each case, the memory per additional sample, and throughput per MB."""
+    """Return the peak memory of each case, the memory per additional sample, and throughput per GiB."""
     figures = columns(MEMORY, lambda row: CaseData.of(row.result), _OF_MEMORY)
     rows = [
         MemoryRow(row, batch_series.results[0])

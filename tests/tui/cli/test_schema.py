@@ -171,7 +171,7 @@ def test_documents_without_entries_name_their_schema(home: Path, tmp_path: Path)
 
     require_checked("sessions", "sessions", "--json")
     without_steps = str(tmp_path / "imported.json")
-    invoke("import", str(FIXTURES / "batch-sizes.json"), "-o", without_steps)
+    invoke("import", str(FIXTURES / "batch-sweep-batches.csv"), "-o", without_steps)
     require_checked("steps", "export", without_steps, "--steps", "--json")
 
 

@@ -47,7 +47,10 @@ def test_session_written_elsewhere_is_listed_by_its_path(recorded: Any, tmp_path
     elsewhere.write_text((paths.folder() / "new.json").read_text().replace('"id":"story"', '"id":"other"'))
     (paths.folder() / "new.json").unlink()
     paths.remember(elsewhere)
-    assert {row["name"] for row in json.loads(run("sessions", "--json").stdout)["sessions"]} == {"old", str(elsewhere)}
+    assert {row["name"] for row in json.loads(run("sessions", "--json").stdout)["sessions"]} == {
+        "old",
+        str(elsewhere),
+    }
     elsewhere.unlink()
     assert [row["name"] for row in json.loads(run("sessions", "--json").stdout)["sessions"]] == ["old"]
 

@@ -74,7 +74,7 @@ objective_option = click.option(
     "need",
     type=click.Choice(list(OBJECTIVES)),
     callback=need_named,
-    help="What to optimize: samples/s, step time, samples/s per MB of peak memory, joules per sample,"
+    help="What to optimize: samples/s, step time, samples/s per GiB of peak memory, joules per sample,"
     " p90 relative to p50 of the step times, the product of time per sample, step time, peak memory"
     " and joules, or the cost per sample, which is lowest at the highest throughput.  [default:"
     " throughput, or that of the search if it is one]",
