@@ -155,7 +155,9 @@ def _config(row: Cells) -> Config:
     name = str(row["name"])
     stated = {option: row[option] for option in Config.__struct_fields__ if row.get(option) is not None}
     again = int(str(row.get("again")).lower() == "true")
-    config = msgspec.convert({"device": UNKNOWN, **stated, "repeat": again}, Config, strict=False)
+    config = msgspec.convert(
+        {"device": UNKNOWN, "sequence_length": 0, **stated, "repeat": again}, Config, strict=False
+    )
     shown = name.split()
     unset = (option for option in IN_NAMES if f"{BY_NAME[option].prefix}{getattr(config, option)}" not in shown)
     for same in (config, replace(config, unset=tuple(unset))):

@@ -166,9 +166,9 @@ def print_session(
 
     session, begin_s = Session(summarize), progress.session_time_of(path, position)
     if as_json:
-        line = EventLine()
+        every = EventLine()
         for event in progress.events(path, engine, session, begin_s, speed):
-            print_json(msgspec.to_builtins(line) | msgspec.to_builtins(event) | {"schema": line.schema})
+            print_json(msgspec.to_builtins(every) | msgspec.to_builtins(event) | {"schema": every.schema})
     else:
         for line in progress.lines(path, engine, session, begin_s, speed):
             click.echo(printable(line))

@@ -266,10 +266,7 @@ ROWS: dict[str, tuple[Field | Command, ...]] = {
         cells(
             DOCUMENTED,
             "B (gpu) against A (cpu)",
-            {
-                "Case": "cpu fp32 bs=8 seq=128",
-                "Case of B": "cuda fp32 bs=8 seq=128",
-            },
+            {"Case": "cpu fp32 bs=8 seq=128", "Case of B": "cuda fp32 bs=8 seq=128"},
             {
                 "A step (ms)": "450",
                 "B step (ms)": "16.1",
@@ -368,18 +365,9 @@ ROWS: dict[str, tuple[Field | Command, ...]] = {
     ),
     '"15 % more efficient than linear scaling" at batch size 4': (
         texts(
-            SIZES,
-            "Decision",
-            "cpu fp32 bs=4 seq=128, 22.8 samples/s",
-            "against the baseline 1.15 ×, REPORTED",
+            SIZES, "Decision", "cpu fp32 bs=4 seq=128, 22.8 samples/s", "against the baseline 1.15 ×, REPORTED"
         ),
-        *sizes(
-            SIZES,
-            "Scaling with batch size",
-            "cpu fp32 bs={} seq=128",
-            LINEAR,
-            "4 1.15 59.8",
-        ),
+        *sizes(SIZES, "Scaling with batch size", "cpu fp32 bs={} seq=128", LINEAR, "4 1.15 59.8"),
     ),
     '"39 % faster per sample than batch size 2"': (
         cells(SIZES, "Results", {"Batch size": "2"}, {"Time per sample (ms)": "70.0"}),
