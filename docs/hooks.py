@@ -127,6 +127,7 @@ def _table(definition: dict[str, Any]) -> str:
     rows = [
         f"| `{name}` | {_kind(field)} | {_cell(field.get('description', ''))} |"
         for name, field in definition["properties"].items()
+        if name != "$id"  # of the document, not of the event
     ]
     return "\n".join(("| name | type | meaning |", "|---|---|---|", *rows, ""))
 

@@ -41,10 +41,11 @@ def schema_name(document: object) -> str | None:
     first = document[0] if isinstance(document, list) and document else document
     if not isinstance(first, dict):
         return None
+    if match := _ID.fullmatch(str(first.get("$id", ""))):
+        return match["name"]
     if first.get("event") == "session_started":
         return "session" if isinstance(document, list) else "event"
-    match = _ID.fullmatch(str(first.get("$id", "")))
-    return match["name"] if match else None
+    return None
 
 
 def describe(definitions: dict[str, Any], types: tuple[object, ...]) -> None:

@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Meta
 
 from benchtui.sessions.events import Phase
+from benchtui.sessions.export.json_document import Document, document_id
 from benchtui.sessions.export.parquet import import_pyarrow
 from benchtui.sessions.files.output_file import output_file
 from benchtui.sessions.sanitize import spreadsheet_text, visible
@@ -43,6 +44,13 @@ class StepRow(msgspec.Struct, frozen=True, kw_only=True):
     simulated: A[str | None, Meta(description="SIMULATED if a model computed the step; otherwise omitted.")] = (
         None
     )
+
+
+class Steps(Document, frozen=True, kw_only=True):
+    """Output of ``benchtui export --steps --format json``."""
+
+    id_: str = document_id("steps")
+    steps: tuple[StepRow, ...]
 
 
 BASE_COLUMNS = StepRow.__struct_fields__[:-2]
@@ -124,9 +132,10 @@ def write_csv(session: Session, out: IO[bytes]) -> None:
 
 
 def write_json(session: Session, out: IO[bytes]) -> None:
-    """Write the steps as a JSON array, one row per line."""
-    separator = b"[\n"
+    """Write the steps as JSON (``Steps``), one row per line."""
     encode = msgspec.json.Encoder().encode
+    out.write(encode(Steps(steps=())).removesuffix(b"]}"))
+    separator = b"\n"
     for block in blocks(session):
         names = list(map(visible, block.parts))
         parts = zip(*block.parts.values(), strict=True) if names else repeat(())
@@ -134,7 +143,7 @@ def write_json(session: Session, out: IO[bytes]) -> None:
             row = dict(zip(block.columns, values, strict=True))
             out.write(separator + encode(row | {"parts_ms": dict(zip(names, times, strict=True))}))
             separator = b",\n"
-    out.write(b"\n]\n" if separator == b",\n" else b"[]\n")
+    out.write(b"\n]}\n")
 
 
 def write_parquet(session: Session, target: Path, inputs: Collection[Path]) -> None:

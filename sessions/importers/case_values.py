@@ -16,8 +16,6 @@ from benchtui.sessions.sweep.options import BY_NAME, MOST_THREADS
 
 BELOW_RESOLUTION = "step times of 0 are below the resolution of the timer"
 J_IN_KWH = 3.6e6
-_USUAL_LENGTH = Config(device=UNKNOWN).sequence_length
-"""Length of a case whose label leaves it unknown."""
 _OPTIONS = ("quantization", "attention", "padding", "cache", "precision", "compile", "optimizer")
 
 
@@ -334,7 +332,7 @@ class CaseValues(msgspec.Struct):
             threads=self.whole("threads") or 0,
             new_tokens=self.whole("new_tokens") or 0,
             batch_size=batch or 1,
-            sequence_length=length or _USUAL_LENGTH,
+            sequence_length=length or 0,
             label=(label or self.words.get("model") or "case")[:LONGEST_LABEL] if labeled else "",
             group=group[:LONGEST_LABEL] if labeled else "",
             parameters=named_values.text_of(options),

@@ -60,9 +60,9 @@ def read(source: Source) -> Imported:
 
 
 def _rows(source: Source) -> list[Cells]:
-    """Return the rows of a table, or of the document that ``export --format json`` writes."""
-    cases = source.first.get("cases")
-    rows = cases if isinstance(cases, list) else [record.value for record in source.records]
+    """Return the rows of a table, or of a document that ``export --format json`` writes."""
+    listed = source.first.get("cases", source.first.get("steps"))
+    rows = listed if isinstance(listed, list) else [record.value for record in source.records]
     return [{name: _cell(name, cell) for name, cell in row.items()} for row in rows if isinstance(row, dict)]
 
 
@@ -155,11 +155,13 @@ def _config(row: Cells) -> Config:
     name = str(row["name"])
     stated = {option: row[option] for option in Config.__struct_fields__ if row.get(option) is not None}
     again = int(str(row.get("again")).lower() == "true")
-    config = msgspec.convert({"device": UNKNOWN, **stated, "repeat": again}, Config, strict=False)
+    config = msgspec.convert(
+        {"device": UNKNOWN, "sequence_length": 0, **stated, "repeat": again}, Config, strict=False
+    )
     shown = name.split()
     unset = (option for option in IN_NAMES if f"{BY_NAME[option].prefix}{getattr(config, option)}" not in shown)
     for same in (config, replace(config, unset=tuple(unset))):
-        if same.name == name:
+        if same.name == name and "precision" in stated:  # a label leaves its case's options out
             return same
     label = name.removeprefix(f"{config.device} ").removesuffix(f" {config.parameters}")
     return replace(config, label=label[:LONGEST_LABEL])

@@ -181,7 +181,7 @@ RANKED = View(
         "latency_typical_ms",
         "peak_memory_mb",
         "memory against the baseline",
-        "tokens_per_mb",
+        "tokens_per_gib",
         "cost",
     )
 )

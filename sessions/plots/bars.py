@@ -50,7 +50,7 @@ def speedups(data: PlotData) -> Plan | SkippedPlot:
     bars = " Bars: 95% interval." if any(speedup.ratio.bounds for speedup in shown) else ""
     caption = (
         f"Samples per second at the typical step, over {style.label(against)}. {step_counts(data.results)}"
-        f"{bars} Hollow: same or unsure.{_doubtful(labels)}{_out_of_memory_note(data)}{more}"
+        f"{bars} Hollow: same, unsure or reported.{_doubtful(labels)}{_out_of_memory_note(data)}{more}"
     )
     draw = partial(
         draw_ratios,

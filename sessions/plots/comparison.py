@@ -46,9 +46,8 @@ def _ratios(compared: SessionComparison, results: list[Result]) -> Plan | Skippe
         labels=[label for label, _ in shown],
         title=f"{new} relative to A: above 1 it is faster",
     )
-    caption = (
-        f"{_names(compared)} Typical steps. {step_counts(results)} Bars: 95% interval. Hollow: same or unsure."
-    )
+    signs = "Bars: 95% interval. Hollow: same, unsure or reported."
+    caption = f"{_names(compared)} Typical steps. {step_counts(results)} {signs}"
     more = f" The first {len(shown)} of {len(paired):,} cases." if len(shown) < len(paired) else ""
     return Plan(
         "ratios", "", "Speed of each case relative to A", f"{caption}{more}", draw, bars.height_of(shown)

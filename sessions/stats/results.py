@@ -22,6 +22,7 @@ from benchtui.sessions.sweep.options import AXES
 if TYPE_CHECKING:
     from benchtui.sessions.stats.case_metrics import Metrics
 
+GIB_MB = 2**30 / 10**6
 SERIES_OPTIONS = (*(name for name in AXES if name != "batch_size"), "label")
 """All options except the batch size."""
 _series_options = attrgetter(*SERIES_OPTIONS)
@@ -75,29 +76,29 @@ class Result(msgspec.Struct, frozen=True):
         return self.metrics.samples_per_s, self.metrics.task.unit
 
     @property
-    def tokens_per_mb(self) -> float | None:
-        """Tokens per second per MB of peak memory; None if either is unknown."""
+    def tokens_per_gib(self) -> float | None:
+        """Tokens per second per GiB of peak memory; None if either is unknown."""
         return self._over_memory(self.token_rate[0])
 
     @property
-    def samples_per_mb(self) -> float | None:
-        """Samples per second per MB of peak memory; None if either is unknown."""
+    def samples_per_gib(self) -> float | None:
+        """Samples per second per GiB of peak memory; None if either is unknown."""
         return self._over_memory(self.metrics.samples_per_s)
 
     @property
-    def per_mb(self) -> tuple[float | None, str]:
-        """Rate per MB and its unit: tokens, new ones if it generates, or samples for a task without tokens."""
+    def per_gib(self) -> tuple[float | None, str]:
+        """Rate per GiB and its unit: tokens, new ones if it generates, or samples for a task without tokens."""
         new = self._over_memory(self.metrics.new_tokens_per_s)
         if new is not None:
-            return new, "new tokens/s per MB"
+            return new, "new tokens/s per GiB"
         task = self.metrics.task
-        if self.tokens_per_mb is None or (task.names_samples and task.headline == "samples"):
-            return self.samples_per_mb, f"{self.metrics.task.unit} per MB"
-        return self.tokens_per_mb, f"{self.token_rate[1]} per MB"
+        if self.tokens_per_gib is None or (task.names_samples and task.headline == "samples"):
+            return self.samples_per_gib, f"{self.metrics.task.unit} per GiB"
+        return self.tokens_per_gib, f"{self.token_rate[1]} per GiB"
 
     def _over_memory(self, rate: float | None) -> float | None:
         memory_mb = self.case.peak_memory_mb
-        return rate / memory_mb if rate is not None and memory_mb else None
+        return rate / memory_mb * GIB_MB if rate is not None and memory_mb else None
 
     @property
     def rounds(self) -> tuple[Sample, ...]:

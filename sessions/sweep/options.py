@@ -477,7 +477,8 @@ class Config(Record, frozen=True, kw_only=True, omit_defaults=False, gc=False):
 
     def names(self, option: str) -> bool:
         """Return whether a name of the case includes an option that every case has."""
-        return option not in self.unset or getattr(self, option) != BY_NAME[option].default
+        value = getattr(self, option)
+        return value != UNKNOWN and (option not in self.unset or value != BY_NAME[option].default)
 
     @property
     def _batch(self) -> str:

@@ -110,7 +110,7 @@ def figure(result: Result, need: Need) -> str:
         case "latency":
             return f"{time_ms(result.typical_ms)} ms"
         case "memory":
-            rate, unit = result.per_mb
+            rate, unit = result.per_gib
             return f"{number(rate)} {unit}"
         case "energy":
             return str(with_unit("energy_per_sample_j", result))

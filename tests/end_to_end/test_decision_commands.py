@@ -41,7 +41,7 @@ def test_unsatisfiable_constraints_exit_with_1_and_name_the_tight_one(benchtui: 
 
 def test_decision_json_has_rows_and_reasons(benchtui: Run) -> None:
     ran = benchtui("optimal", REPORT, "--max-vram", "800MB", "--json")
-    (found,) = json.loads(ran.stdout)
+    (found,) = json.loads(ran.stdout)["decisions"]
     assert found["best"]["batch_size"] == 16
     assert found["constraints"]["vram_mb"] == 800.0
     assert {each["case"] for each in found["left_out"]} == {0, 1, 4, 5, 6, 9}
@@ -97,7 +97,7 @@ def test_imported_table_gives_the_answer_of_its_report(benchtui: Run) -> None:
     assert "not verified: amp-fp16, compile=reduce-overhead" in text
     frugal = benchtui("optimal", "./gpt2.json", "--objective", "memory").stdout.splitlines()[0]
     assert frugal.startswith("memory: cuda amp-fp16 compile=default bs=3 ")
-    assert "4.24 tokens/s with padding per MB" in frugal
+    assert "4,560 tokens/s with padding per GiB" in frugal
     assert benchtui("export", "./gpt2.json").returncode == 0
 
 

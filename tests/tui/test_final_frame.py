@@ -120,8 +120,7 @@ def written(seed: int, folder: Path) -> Path:
 def choices(path: Path) -> list[dict[str, Any]]:
     """Return what ``optimal --json`` prints."""
     printed = CliRunner().invoke(app, ["optimal", str(path), "--json"])
-    decisions = json.loads(printed.stdout)
-    return decisions if isinstance(decisions, list) else [decisions]
+    return list(json.loads(printed.stdout)["decisions"])
 
 
 @pytest.mark.parametrize("seed", [*SEEDS, *(pytest.param(seed, marks=pytest.mark.long) for seed in LONG_SEEDS)])

@@ -113,7 +113,7 @@ def test_commands_accept_the_number_of_a_case(path: Path) -> None:
     session = Session.load(path, summarize)
     measured = [case for case in session.cases if case.state == "ok" and not case.config.repeat]
     number = measured[-1].index + 1
-    decisions = printed("optimal", path, "--baseline", number)
+    decisions = printed("optimal", path, "--baseline", number)["decisions"]
     ratios = [each for each in decisions if each["best"] and each["best"]["number"] != number]
     assert all(each["against_baseline"] for each in ratios if each["best"]["baseline"] == number - 1)
     assert any(each["best"] and each["best"]["baseline"] == number - 1 for each in decisions)

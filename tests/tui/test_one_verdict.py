@@ -342,7 +342,7 @@ def test_charts_have_the_intervals_of_the_report(path: Path) -> None:
 def optimal(path: Path, *options: str) -> list[dict[str, Any]]:
     done = CliRunner().invoke(app, ["optimal", str(path), "--json", *options])
     assert done.exception is None or isinstance(done.exception, SystemExit), done.output
-    return list(json.loads(done.stdout))
+    return list(json.loads(done.stdout)["decisions"])
 
 
 def test_optimal_agrees_with_the_table_on_best_versus_next(path: Path) -> None:

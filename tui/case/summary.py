@@ -285,8 +285,8 @@ _MEMORY = View(
         "peak_memory_mb",
         "device_memory_mb",
         "memory_per_sample_mb",
-        "samples_per_mb",
-        "tokens_per_mb",
+        "samples_per_gib",
+        "tokens_per_gib",
     ),
 )
 _ENERGY = View(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 from rich.cells import cell_len
 
 from benchtui.engine import client
@@ -101,7 +102,7 @@ def _list(as_json: bool) -> None:
     elsewhere = sorted(running - {entry.path for entry in entries})
     rows += [SessionRow(name=str(path), path=str(path), state="running") for path in elsewhere]
     if as_json:
-        print_json(rows)
+        print_json(SessionsJson(sessions=tuple(rows)))
     elif rows:
         room = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
         click.echo("\n".join(map(printable, _table(rows, room))))
@@ -112,10 +113,9 @@ def _list(as_json: bool) -> None:
         click.echo(printable(text), err=True)
 
 
-class SessionRow(Document, frozen=True, kw_only=True):
+class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
     """Session as ``--json`` prints it. Fields are null if unknown, such as those of a running session."""
 
-    id_: str = document_id("sessions")
     name: str
     path: str
     state: str
@@ -138,6 +138,13 @@ class SessionRow(Document, frozen=True, kw_only=True):
     best_decided: bool | None = None
     """Whether that case surely is the best."""
     note: str = ""
+
+
+class SessionsJson(Document, frozen=True, kw_only=True):
+    """Output of ``sessions``."""
+
+    id_: str = document_id("sessions")
+    sessions: tuple[SessionRow, ...]
 
 
 def _row(entry: "SessionFile", summary: "Summary | None") -> SessionRow:

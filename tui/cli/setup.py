@@ -24,6 +24,7 @@ from benchtui.tui.cli.options import json_option, printable
 from benchtui.tui.cli.schema.records import (
     ArtifactJson,
     CacheJson,
+    DoctorJson,
     FindingJson,
     KeyJson,
     KeysJson,
@@ -42,7 +43,8 @@ def doctor(as_json: bool) -> None:
     """
     findings = client.check_machine()
     if as_json:
-        print_json([FindingJson(what=check.what, state=check.state, text=check.text) for check in findings])
+        checks = tuple(FindingJson(what=each.what, state=each.state, text=each.text) for each in findings)
+        print_json(DoctorJson(checks=checks))
     else:
         for finding in findings:
             click.echo(printable(f"{_STATES[finding.state]} {finding.what:22} {finding.text}"))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NoReturn, Unpack
 
 import click
+import msgspec
 from msgspec.structs import replace
 
 from benchtui.engine import client
@@ -160,12 +161,14 @@ def print_session(
     as_json: bool = False,
 ) -> "Session":
     """Print a session's events, in words or as recorded, and return the session."""
+    from benchtui.tui.cli.schema.records import EventLine  # imports what only documents need
     from benchtui.tui.cli.text import conclusion, progress  # imports numpy, which no screen waits for
 
     session, begin_s = Session(summarize), progress.session_time_of(path, position)
     if as_json:
+        every = EventLine()
         for event in progress.events(path, engine, session, begin_s, speed):
-            print_json(event)
+            print_json(msgspec.to_builtins(every) | msgspec.to_builtins(event) | {"schema": every.schema})
     else:
         for line in progress.lines(path, engine, session, begin_s, speed):
             click.echo(printable(line))

@@ -13,7 +13,7 @@ from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.verdicts import Ratio
 from benchtui.sessions.text.formatting import listed, memory, number, ratio_text, span, time_ms
 from benchtui.sessions.text.tables import Column, Table, table, text_column
-from benchtui.sessions.text.wording import Phrase
+from benchtui.sessions.text.wording import Phrase, memory_change
 
 OTHER_WEIGHTS = "not compared: random weights of another version of benchtui"
 
@@ -117,13 +117,11 @@ def _rate(results: Sequence[Result]) -> str | None:
 
 def _memory(against: PairwiseComparison, pairs: Pairs) -> QuantityRow:
     both = _with_both(pairs, lambda result: result.case.peak_memory_mb)
-    base, new = _sides(both or pairs)
-    kinds = [{result.config.device == "cpu" for result in side} for side in (base, new)]
+    sides = _sides(both or pairs)
+    kinds = [{result.config.device == "cpu" for result in side} for side in sides]
     comparable = len(kinds[0] | kinds[1]) == 1
-    ratios = [
-        (pair.new.case.peak_memory_mb or 0.0) / (pair.base.case.peak_memory_mb or 1.0) for _, pair in both
-    ]
-    shown = [_peaks(side) for side in (base, new)]
+    ratios = [1 + change for _, pair in both if (change := memory_change(pair.new, pair.base)) is not None]
+    shown = list(map(_peaks, sides))
     if both and not comparable:
         words = [listed([_KINDS[is_cpu] for is_cpu in sorted(kind)]) for kind in kinds]
         shown = [f"{peaks} {word}" for peaks, word in zip(shown, words, strict=True)]

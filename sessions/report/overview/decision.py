@@ -45,7 +45,7 @@ from benchtui.sessions.text.wording import (
 OPTIMA: dict[Need, str] = {
     "throughput": "Maximum throughput",
     "latency": "Minimum latency",
-    "memory": "Most throughput per MB",
+    "memory": "Most throughput per GiB",
     "energy": "Least energy per sample",
     "steadiness": "Steadiest steps",
     "balanced": "Balanced",

@@ -300,18 +300,17 @@ def _advice(effect: Effect) -> str | None:
         return Phrase.NOT_FINITE
     words = {verdict_word(pair, effect.option) for pair in effect.pairs}
     word = next(iter(words)) if len(words) == 1 else ""
-    if effect.option == "batch_size" or _contradicts(word, effect):
+    reported = word == Verdict.REPORTED
+    if reported:
+        word = {1: Verdict.FASTER, -1: Verdict.SLOWER}.get(_direction(effect.pairs), "")
+    advice = _ADVICE.get(word)
+    if advice is None or effect.option == "batch_size" or _contradicts(word, effect):
         return None
-    if word == Verdict.REPORTED:
-        advice = {1: Phrase.USE, -1: Phrase.LEAVE}.get(_direction(effect.pairs))
-        return advice and f"{advice}, {Phrase.AS_REPORTED}"
-    return _ADVICE.get(word)
+    return f"{advice}, {Phrase.AS_REPORTED}" if reported else advice
 
 
 def _contradicts(word: str, effect: Effect) -> bool:
     """Return whether advice based on this verdict would contradict a recommendation."""
-    if word == Verdict.REPORTED:
-        word = {1: Verdict.FASTER, -1: Verdict.SLOWER}.get(_direction(effect.pairs), "")
     if word == Verdict.FASTER:
         return any(pair.base.config in effect.chosen.fastest for pair in effect.pairs)
     new = effect.pairs[0].new.config

@@ -11,7 +11,7 @@ from benchtui.sessions.metrics.views import RESULTS, short
 from benchtui.sessions.report.content import Section, items, section
 from benchtui.sessions.report.overview.decision import Choices
 from benchtui.sessions.report.sections.roofline import Row as LimitRow
-from benchtui.sessions.report.sections.roofline import utilization, utilization_title
+from benchtui.sessions.report.sections.roofline import in_unit_of, utilization, utilization_title
 from benchtui.sessions.state.case import CaseState, outcome
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import SIMULATED
@@ -19,7 +19,7 @@ from benchtui.sessions.stats.disturbance import mark_kind
 from benchtui.sessions.stats.results import Result, by_work, task_of, varied
 from benchtui.sessions.sweep import custom_task
 from benchtui.sessions.sweep.options import OPTIONS
-from benchtui.sessions.text.formatting import MB, TERA, count, in_sentence, memory_unit, number, percent
+from benchtui.sessions.text.formatting import MB, TERA, count, in_sentence, memory_unit, percent
 from benchtui.sessions.text.labels import option_title
 from benchtui.sessions.text.quantities import column, columns, token_rates
 from benchtui.sessions.text.tables import Column, Table, in_unit, narrowed, selected, table, text_column
@@ -150,8 +150,11 @@ def _own(rows: Sequence[Row], keys: tuple[Column[Row], ...], share_of_sheet: str
         "headline": token_rates(lambda row: row.result),
         "peak": (_peak(rows),),
         "limits": (
-            Column("TFLOP/s", _rate_of_operations),
-            Column("Of the measured peak (%)", _share),
+            Column("TFLOP/s", lambda row: in_unit_of(row.limit.flops_per_s, TERA) if row.limit else None),
+            Column(
+                "Of the measured peak (%)",
+                lambda row: percent(row.limit.shares.arithmetic) if row.limit else None,
+            ),
             Column(share_of_sheet, lambda row: row.mfu),
             text_column("Limited by", lambda row: row.limit.bound if row.limit else None),
         ),
@@ -171,21 +174,9 @@ def _peak(rows: Sequence[Row]) -> Column[Row]:
     """Return the column of peak memory, in GiB if a case needs that much."""
     peaks = [row.result.case.peak_memory_mb or 0.0 for row in rows]
     size, unit = memory_unit(max(peaks, default=0.0))
-
-    def cell(row: Row) -> str | None:
-        peak_mb = row.result.case.peak_memory_mb
-        return number(peak_mb * MB / size) if peak_mb else None
-
-    return Column(f"Peak memory ({unit})", cell)
-
-
-def _rate_of_operations(row: Row) -> str | None:
-    rate = row.limit.flops_per_s if row.limit else None
-    return number(rate / TERA) if rate is not None else None
-
-
-def _share(row: Row) -> str | None:
-    return percent(row.limit.shares.arithmetic) if row.limit else None
+    return Column(
+        f"Peak memory ({unit})", lambda row: in_unit_of(row.result.case.peak_memory_mb or None, size / MB)
+    )
 
 
 _NUMBER: Column[Row] = Column("No.", lambda row: str(row.result.case.index + 1))

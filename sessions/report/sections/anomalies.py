@@ -1,6 +1,6 @@
 """Anomalies: results that noise alone doesn't explain."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from benchtui.sessions.analysis.anomalies import COUNTED, Anomaly, Kind, anomalies
 from benchtui.sessions.state.session import Session
@@ -27,9 +27,32 @@ def anomaly_table(session: Session, results: Sequence[Result], *, full: bool) ->
 
 def _describe(anomaly: Anomaly) -> str:
     """Describe the anomaly, after the disturbance that may explain it."""
-    words = _DESCRIPTIONS[anomaly.kind](anomaly)
+    precision, others = anomaly.result.config.precision, [_size(row) for row in anomaly.others]
+    words = _DESCRIPTIONS[anomaly.kind].format(
+        share=percent(abs(anomaly.share)),
+        longer="longer" if anomaly.share > 0 else "shorter",
+        others=listed(others),
+        sizes=listed([_size(anomaly.result), *others]),
+        precision="autocast" if precision.startswith("amp-") else precision,
+    )
     cause = capitalized(listed(list(anomaly.causes)))
     return f"{cause}, which may account for this: {words}" if cause else words
+
+
+def _size(row: Result) -> str:
+    return f"{row.config.batch_size:,}"
+
+
+_DESCRIPTIONS: dict[Kind, str] = {
+    "off the trend": "step is {share} % {longer} than batch sizes {others} predict",
+    "shorter step": "step is {share} % shorter than at batch size {others}, which is less work",
+    "drift": "steps take {share} % {longer} at the end of a round than at its start",
+    "two modes": "step times have two modes, the slower {share} % longer than the faster",
+    "tokenizing": "tokenizing takes {share} % of a step, more than any other part",
+    "host-bound": "host-bound: the device is busy for {share} % of a step",
+    "no effect": "same peak memory as fp32 and times within {share} % at batch sizes {sizes}: {precision} was"
+    " probably not applied",
+}
 
 
 def _certainty(anomaly: Anomaly) -> str | None:
@@ -40,56 +63,3 @@ def _certainty(anomaly: Anomaly) -> str | None:
     if anomaly.bounds is None:
         return "can't be tested: its source kept no steps"
     return f"{span(signed_percent(anomaly.bounds[0]), signed_percent(anomaly.bounds[1]))} %"
-
-
-def _off_trend(anomaly: Anomaly) -> str:
-    sizes = listed([f"{row.config.batch_size:,}" for row in anomaly.others])
-    return f"step is {percent(abs(anomaly.share))} % {_longer(anomaly.share)} than batch sizes {sizes} predict"
-
-
-def _longer(share: float) -> str:
-    return "longer" if share > 0 else "shorter"
-
-
-def _shorter_step(anomaly: Anomaly) -> str:
-    smaller = anomaly.others[0].config.batch_size
-    return f"step is {percent(abs(anomaly.share))} % shorter than at batch size {smaller:,}, which is less work"
-
-
-def _drift(anomaly: Anomaly) -> str:
-    return (
-        f"steps take {percent(abs(anomaly.share))} % {_longer(anomaly.share)} at the end of a round"
-        " than at its start"
-    )
-
-
-def _two_modes(anomaly: Anomaly) -> str:
-    return f"step times have two modes, the slower {percent(anomaly.share)} % longer than the faster"
-
-
-def _tokenizing(anomaly: Anomaly) -> str:
-    return f"tokenizing takes {percent(anomaly.share)} % of a step, more than any other part"
-
-
-def _host_bound(anomaly: Anomaly) -> str:
-    return f"host-bound: the device is busy for {percent(anomaly.share)} % of a step"
-
-
-def _no_effect(anomaly: Anomaly) -> str:
-    sizes = listed([f"{row.config.batch_size:,}" for row in (anomaly.result, *anomaly.others)])
-    what = "autocast" if anomaly.result.config.precision.startswith("amp-") else anomaly.result.config.precision
-    return (
-        f"same peak memory as fp32 and times within {percent(anomaly.share)} % at batch sizes {sizes}:"
-        f" {what} was probably not applied"
-    )
-
-
-_DESCRIPTIONS: dict[Kind, Callable[[Anomaly], str]] = {
-    "off the trend": _off_trend,
-    "shorter step": _shorter_step,
-    "drift": _drift,
-    "two modes": _two_modes,
-    "tokenizing": _tokenizing,
-    "host-bound": _host_bound,
-    "no effect": _no_effect,
-}

@@ -34,7 +34,7 @@ def method(session: Session, results: Sequence[Result]) -> tuple[Fact, ...]:
         ("Simulated", simulation_source(session.start)),
         ("Task", sweep.task),
         ("Text" if task_named(session.start.sweep.task).texts else "Input", _texts(session)),
-        *(_timing(session, cases, noise) if cases else (("Timing", _imported_note(session)),)),
+        *(_timing(session, cases, noise) if cases else ()),
         ("Settings", _settings(sweep)),
         ("Warm-up ended by", _tally(case.finished.warmup_stop for case in cases if case.finished)),
         ("Rounds", _rounds(session, results)),
@@ -200,11 +200,6 @@ def _compilation(cases: list[CaseState]) -> str | None:
     """Describe the compiled part of the network; None if it is always the whole network."""
     static = [case for case in cases if case.config.cache == "static" and case.config.compile != "off"]
     return "with a static cache only decoding is compiled, not the prefill" if static else None
-
-
-def _imported_note(session: Session) -> str | None:
-    figures = any(case.finished and case.finished.reported for case in session.cases)
-    return "imported figures without steps; how they were timed isn't recorded" if figures else None
 
 
 def _texts(session: Session) -> str | None:

@@ -166,15 +166,19 @@ def _share_of_cases(amount: int, all_of: int) -> str:
 def _doubts(results: Sequence[Result]) -> list[Remark]:
     """Report the options that weren't applied, and those that weren't verified as applied."""
     amounts = Counter(doubt for result in results for doubt in unverified_options(result))
-    values = {
-        state: [
-            f"{value} in {count(amount, 'case')}"
-            for (value, applied), amount in amounts.items()
-            if applied is state
+    remarks = []
+    for state, (title, text) in _DOUBTS.items():
+        where = [
+            f"{value} in {count(n, 'case')}" for (value, applied), n in amounts.items() if applied is state
         ]
-        for state in (False, None)
-    }
-    return [_doubt(state, listed(texts)) for state, texts in values.items() if texts]
+        remarks += [Remark(title, f"{listed(where)}{text}.")] if where else []
+    return remarks
+
+
+_DOUBTS: dict[bool | None, tuple[str, str]] = {
+    False: ("Not applied", ", though it was requested"),
+    None: ("Not verified", "; whether it was applied isn't recorded"),
+}
 
 
 def _diverged(results: Sequence[Result]) -> list[Remark]:
@@ -205,9 +209,3 @@ def _uneven(results: Sequence[Result]) -> list[Remark]:
     pace = "slow or fast" if fast else "slow"
     text = f"a few {pace} steps dominate {_cases(uneven)}: mean and median differ by over {UNEVEN} ×"
     return [Remark("Far outliers", f"{text}; throughput follows from the mean, ratios from the median.")]
-
-
-def _doubt(is_applied: bool | None, where: str) -> Remark:
-    if is_applied is None:
-        return Remark("Not verified", f"{where}; whether it was applied isn't recorded.")
-    return Remark("Not applied", f"{where}, though it was requested.")

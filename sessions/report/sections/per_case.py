@@ -19,7 +19,7 @@ from benchtui.sessions.sweep import Config, Work
 from benchtui.sessions.text.formatting import number, percent, ratio_text, signed_percent, span, time_ms
 from benchtui.sessions.text.quantities import columns, token_rates
 from benchtui.sessions.text.tables import Column, Table, in_unit, table, text_column
-from benchtui.sessions.text.wording import cost_of_a_million, memory_change, verdict_cell
+from benchtui.sessions.text.wording import Phrase, cost_of_a_million, memory_change, verdict_cell
 
 LEAST_SHARE = 0.00005
 """Minimum share of a step. A smaller share would be shown as zero."""
@@ -110,9 +110,13 @@ def leaderboard(
     """Yield a table for each work with at least two cases that have a throughput."""
     for work, rows in by_work(results).items():
         rated = [row for row in rows if row.metrics.samples_per_s]
-        ranked = sorted(rated, key=_rate, reverse=True)
+        ranked = sorted(rated, key=lambda row: row.headline_rate[0] or 0.0, reverse=True)
         base = baseline_of(rows[0].config, rows, session.start.sweep.measure.baseline)
-        places = [_ranked_case(rank, row, base, per_hour) for rank, row in enumerate(ranked, 1)]
+        ratios = [throughput_ratio(base, row) if base and base is not row else None for row in ranked]
+        places = [
+            RankedCase(rank, row, base, ratio, per_hour)
+            for rank, (row, ratio) in enumerate(zip(ranked, ratios, strict=True), 1)
+        ]
         figures = in_unit(columns(RANKED, lambda place: CaseData.of(place.result), _OWN), task_of(ranked))
         yield section(_title(work, rows), table(figures, places) if len(places) > 1 else None)
 
@@ -121,16 +125,6 @@ def _title(work: Work, rows: Sequence[Result]) -> str:
     """Return the heading. The sequence length of cases named by another tool is unknown."""
     unknown = not work.group and any(row.config.label for row in rows)
     return "Ranked" if unknown or not str(work) else f"Ranked, {work}"
-
-
-def _rate(row: Result) -> float:
-    """Return the rate to rank by: tokens of a language model, else samples."""
-    return row.headline_rate[0] or 0.0
-
-
-def _ranked_case(rank: int, row: Result, baseline: Result | None, per_hour: float | None) -> RankedCase:
-    ratio = throughput_ratio(baseline, row) if baseline and baseline is not row else None
-    return RankedCase(rank, row, baseline, ratio, per_hour)
 
 
 def _change(place: RankedCase) -> str | None:
@@ -152,9 +146,7 @@ def _memory_change(place: RankedCase) -> str | None:
 
 
 def _verdict(place: RankedCase) -> str | None:
-    if place.ratio is None:
-        return "the baseline" if place.baseline is place.result else None
-    return verdict_cell(place.ratio)
+    return Phrase.BASELINE if place.baseline is place.result else verdict_cell(place.ratio)
 
 
 _OWN: dict[str, tuple[Column[RankedCase], ...]] = {
@@ -194,7 +186,7 @@ class Frontier(msgspec.Struct, frozen=True):
 
 
 def memory(results: Sequence[Result]) -> Table | None:
-    """Return the peak memory of each case, the memory per additional sample, and throughput per MB."""
+    """Return the peak memory of each case, the memory per additional sample, and throughput per GiB."""
     figures = columns(MEMORY, lambda row: CaseData.of(row.result), _OF_MEMORY)
     rows = [
         MemoryRow(row, batch_series.results[0])

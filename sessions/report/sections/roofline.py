@@ -83,7 +83,8 @@ def utilization_title(session: Session) -> str:
     return "HFU (%)" if recomputes else "MFU (%)"
 
 
-def _in_unit(amount: float | None, size: float) -> str | None:
+def in_unit_of(amount: float | None, size: float) -> str | None:
+    """Format an amount in units of a size; None if it is unknown."""
     return None if amount is None else number(amount / size)
 
 
@@ -94,14 +95,14 @@ def _upper_bound(share: float | None) -> str | None:
 
 _COLUMNS: tuple[Column[Row], ...] = (
     text_column("Case", lambda row: row[0].name),
-    Column("GFLOP/step", lambda row: _in_unit(row[1].work.flops, GIGA)),
-    Column("TFLOP/s", lambda row: _in_unit(row[1].flops_per_s, TERA)),
-    Column("Peak (TFLOP/s)", lambda row: _in_unit(row[1].peaks.flops_per_s if row[1].peaks else None, TERA)),
+    Column("GFLOP/step", lambda row: in_unit_of(row[1].work.flops, GIGA)),
+    Column("TFLOP/s", lambda row: in_unit_of(row[1].flops_per_s, TERA)),
+    Column("Peak (TFLOP/s)", lambda row: in_unit_of(row[1].peaks.flops_per_s if row[1].peaks else None, TERA)),
     Column("Share of the measured peak (%)", lambda row: percent(row[1].shares.arithmetic)),
-    Column("GB/step, upper bound", lambda row: _in_unit(row[1].work.bytes_moved, GIGA)),
-    Column("Of weights (GB/step)", lambda row: _in_unit(row[1].work.bytes_of_weights, GIGA)),
-    Column("GB/s, upper bound", lambda row: _in_unit(row[1].bytes_per_s, GIGA)),
-    Column("Peak (GB/s)", lambda row: _in_unit(row[1].peaks.bytes_per_s if row[1].peaks else None, GIGA)),
+    Column("GB/step, upper bound", lambda row: in_unit_of(row[1].work.bytes_moved, GIGA)),
+    Column("Of weights (GB/step)", lambda row: in_unit_of(row[1].work.bytes_of_weights, GIGA)),
+    Column("GB/s, upper bound", lambda row: in_unit_of(row[1].bytes_per_s, GIGA)),
+    Column("Peak (GB/s)", lambda row: in_unit_of(row[1].peaks.bytes_per_s if row[1].peaks else None, GIGA)),
     Column("Share of the measured bandwidth, upper bound (%)", lambda row: _upper_bound(row[1].shares.memory)),
     Column("Device busy (%)", lambda row: percent(row[1].shares.busy)),
     column(quantity("host_p50_ms"), lambda row: CaseData.of(row[0])),

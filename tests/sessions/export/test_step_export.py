@@ -42,7 +42,7 @@ def as_csv(path: Path) -> list[dict[str, str]]:
 def as_json(path: Path) -> Any:
     out = io.BytesIO()
     step_export.write_json(Session.load(path), out)
-    return json.loads(out.getvalue())
+    return json.loads(out.getvalue())["steps"]
 
 
 def two_parts(recorded: Any) -> Path:

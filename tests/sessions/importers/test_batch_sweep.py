@@ -169,7 +169,7 @@ def test_flat_line_is_a_case_with_reported_statistics(imported: Any) -> None:
 def test_flat_line_has_unknown_compile_mode_and_task(imported: Any) -> None:
     session = imported(lines(FLAT))
     (row,) = measured(session)
-    assert row.name == "cuda amp-fp16 compile=unknown pad=unknown bs=8 seq=128"
+    assert row.name == "cuda amp-fp16 bs=8 seq=128"
     assert session.start.sweep.task == "unknown"
 
 

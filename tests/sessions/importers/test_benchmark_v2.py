@@ -80,7 +80,7 @@ def test_lines_uploaded_to_the_hub_are_read_alike(imported: Any) -> None:
     eager = changed(attn_implementation="flash_attention_2", sdpa_backend=None, compile_mode=None)
     lines = [{"benchmark_config_hash": "1", **each} for each in (RESULT, eager)]
     names = [case.name for case in imported("\n".join(map(json.dumps, lines))).cases]
-    assert [name.removeprefix("unknown unknown ") for name in names] == [
+    assert names == [
         "compile=default attn=sdpa-math pad=longest new=5 bs=2 seq=128",
         "compile=off attn=flash pad=longest new=5 bs=2 seq=128",
     ]

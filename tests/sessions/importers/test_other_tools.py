@@ -121,7 +121,7 @@ def test_llama_bench_jsonl_is_read_like_its_json(imported: Any) -> None:
 def test_optimum_benchmark_calls_and_machine_facts_are_kept(imported: Any, optimum_file: Path) -> None:
     session = imported(optimum_file)
     (row,) = measured(session)
-    assert row.name == "cpu unknown compile=off bs=4 seq=16"
+    assert row.name == "cpu compile=off bs=4 seq=16"
     assert row.metrics.latency_ms.n == 8
     assert row.metrics.samples_per_s == pytest.approx(739.7327, abs=1e-3)
     assert row.metrics.first_step_ms == pytest.approx(53.6963, abs=1e-3)

@@ -106,7 +106,11 @@ def test_cases_of_several_models_come_back_with_their_baselines(
 ) -> None:
     session = imported("model,batch,latency_ms\na,1,5\na,2,9\nb,1,7\nb,2,12\n")
     assert [row.baseline for row, _ in rows(session)] == [0, 0, 2, 2]
-    assert differing(session, again(session, write, tmp_path)) == {}
+    come_back = again(session, write, tmp_path)
+    assert differing(session, come_back) == {}
+    works = [str(case.config.work) for case in session.cases]
+    assert works == ["a", "a", "b", "b"], "no length that the file doesn't state"
+    assert works == [str(case.config.work) for case in come_back.cases]
 
 
 # Without cut-off sessions: a case that was running when it was exported comes back as interrupted.

@@ -109,14 +109,8 @@ TOOLS: dict[str, tuple[str, dict[str, dict[str, float]]]] = {
     "tensorrt-llm.csv": (
         "tensorrt-llm",
         {
-            "unknown fp16 compile=unknown pad=unknown new=128 bs=1 seq=128": {
-                LATENCY: 1573.688,
-                "new_tokens_per_s": 81.34,
-            },
-            "unknown fp16 compile=unknown pad=unknown new=128 bs=8 seq=128": {
-                LATENCY: 1675.886,
-                "peak_device_mb": 16_900,
-            },
+            "fp16 new=128 bs=1 seq=128": {LATENCY: 1573.688, "new_tokens_per_s": 81.34},
+            "fp16 new=128 bs=8 seq=128": {LATENCY: 1675.886, "peak_device_mb": 16_900},
         },
     ),
     "torchbench.csv": (
@@ -126,7 +120,7 @@ TOOLS: dict[str, tuple[str, dict[str, dict[str, float]]]] = {
     "transformers-benchmark.csv": (
         "transformers-benchmark",
         {
-            f"unknown unknown compile=unknown pad=unknown bs=8 seq={length}": {LATENCY: latency_ms}
+            f"bs=8 seq={length}": {LATENCY: latency_ms}
             for length, latency_ms in ((8, 6.0), (32, 6.0), (128, 18.0), (512, 88.0))
         },
     ),

@@ -79,7 +79,7 @@ def per_sample_ms(result: Result) -> tuple[float, float]:
 def test_step_of_a_case_is_the_same_in_optimal_and_in_the_report(path: Path) -> None:
     shown = {int(row["No."]): row["Step (ms)"] for row in rows_of(full(path), "Results") if "Step (ms)" in row}
     assert shown
-    for said in json.loads(optimal(path, "--json", "--objective", "latency")):
+    for said in json.loads(optimal(path, "--json", "--objective", "latency"))["decisions"]:
         best = said["best"]
         step = time_ms(best["latency_typical_ms"])
         assert shown[best["number"]] == step
@@ -94,7 +94,8 @@ def rows_of(document: Document, title: str) -> list[dict[str, str]]:
 
 def test_case_far_behind_with_few_steps_leaves_the_lead_established() -> None:
     """At 2,048 tokens, fp32 bs=16 takes 157 times as long as the choice, by two rounds of five steps."""
-    (said,) = json.loads(optimal(DEMO, "--objective", "latency", "--sequence-length", 2048, "--json"))
+    printed = optimal(DEMO, "--objective", "latency", "--sequence-length", 2048, "--json")
+    (said,) = json.loads(printed)["decisions"]
     assert (said["verdict"], said["clear"], said["unsure"], said["ties"]) == ("FASTER", True, [], [])
     assert said["confidence"] == "clearly ahead of the next"
     text = optimal(DEMO, "--objective", "latency", "--sequence-length", 2048)

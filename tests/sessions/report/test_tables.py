@@ -79,14 +79,14 @@ def test_a_column_with_data_in_the_last_row_alone_is_kept() -> None:
 
 def test_samples_in_titles_are_named_as_the_task_does() -> None:
     titles = (
-        "Samples/s per MB",
+        "Samples/s per GiB",
         "95% interval (samples/s)",
         "Energy (J/sample)",
         "Peak over batch (MB/sample)",
     )
     columns = [Column[int](title, str) for title in titles]
     assert [column.title for column in in_unit(columns, task_named("image"))] == [
-        "Images/s per MB",
+        "Images/s per GiB",
         "95% interval (images/s)",
         "Energy (J/image)",
         "Peak over batch (MB/sample)",  # of the batch, which a second of audio isn't

@@ -110,7 +110,7 @@ def test_every_row_of_an_export_says_simulated(record: Callable[..., Path]) -> N
     steps = list(csv.DictReader(io.StringIO(step_text(path, step_export.write_csv))))
     assert steps and all(row["simulated"] == "SIMULATED" for row in steps)
     assert steps[0]["wall_ms"] == str(Session.load(path).cases[0].measured.wall_ms[0])
-    listed = msgspec.json.decode(step_text(path, step_export.write_json), type=list[step_export.StepRow])
+    listed = msgspec.json.decode(step_text(path, step_export.write_json), type=step_export.Steps).steps
     assert len(listed) == len(steps) and all(row.simulated == "SIMULATED" for row in listed)
 
 

@@ -193,6 +193,6 @@ def test_measuring_what_is_open_until_nothing_is_ends_with_the_right_answer(
         assert run("next", session, "--run").exit_code == 0
         assert machine.sweeps < 9
     assert machine.sweeps > 1
-    (choice,) = json.loads(run("optimal", session, "--json").stdout)
+    (choice,) = json.loads(run("optimal", session, "--json").stdout)["decisions"]
     assert choice["best"]["batch_size"] == 4 and choice["clear"]
     assert [path.name for path in tmp_path.iterdir() if path.suffix == ".json"] == ["1.json"]

@@ -27,7 +27,7 @@ def optimal(*arguments: object) -> Result:
 
 
 def test_each_model_has_a_decision(session: Path) -> None:
-    best = [each["best"] for each in json.loads(optimal(session, "--json").stdout)]
+    best = [each["best"] for each in json.loads(optimal(session, "--json").stdout)["decisions"]]
     assert [(each["model"], each["batch_size"]) for each in best] == [("small", 2), ("large", 2)]
 
 
@@ -48,9 +48,8 @@ def test_model_that_was_not_measured_is_refused(session: Path) -> None:
 
 def test_only_model_of_a_session_may_be_named(story: Any) -> None:
     story.begin(batch_sizes=(1,)).case(0)
-    assert (
-        json.loads(optimal(story.path, "--model", "tiny-bert", "--json").stdout)[0]["best"]["batch_size"] == 1
-    )
+    (decision,) = json.loads(optimal(story.path, "--model", "tiny-bert", "--json").stdout)["decisions"]
+    assert decision["best"]["batch_size"] == 1
     with pytest.raises(BenchtuiError, match="there are tiny-bert"):
         optimal(story.path, "--model", "other")
 
@@ -69,7 +68,7 @@ def test_recommended_case_is_printed_as_code(session: Path) -> None:
     assert 'MODEL = "large"' in printed.stdout
     compile(printed.stdout, "snippet", "exec")
     assert "large cuda:0 fp32 compile=off bs=2" in printed.stderr
-    decision = json.loads(optimal(session, "--model", "large", "--json").stdout)[0]
+    (decision,) = json.loads(optimal(session, "--model", "large", "--json").stdout)["decisions"]
     assert (decision["snippet"], decision["no_snippet"]) == (printed.stdout, None)
 
 

@@ -47,9 +47,12 @@ def test_session_written_elsewhere_is_listed_by_its_path(recorded: Any, tmp_path
     elsewhere.write_text((paths.folder() / "new.json").read_text().replace('"id":"story"', '"id":"other"'))
     (paths.folder() / "new.json").unlink()
     paths.remember(elsewhere)
-    assert {row["name"] for row in json.loads(run("sessions", "--json").stdout)} == {"old", str(elsewhere)}
+    assert {row["name"] for row in json.loads(run("sessions", "--json").stdout)["sessions"]} == {
+        "old",
+        str(elsewhere),
+    }
     elsewhere.unlink()
-    assert [row["name"] for row in json.loads(run("sessions", "--json").stdout)] == ["old"]
+    assert [row["name"] for row in json.loads(run("sessions", "--json").stdout)["sessions"]] == ["old"]
 
 
 @pytest.mark.parametrize(
@@ -152,7 +155,7 @@ def test_rate_of_the_list_is_that_of_the_library(home: Path) -> None:
     (entry,) = paths.entries()
     summary = SummaryCache().read(entry.path)
     shown = library_row(Item(entry, "generate", "", summary=summary), "", UNICODE).cells["best"][0]
-    (row,) = json.loads(run("sessions", "--json").stdout)
+    (row,) = json.loads(run("sessions", "--json").stdout)["sessions"]
     assert shown.endswith("new tokens/s") and shown in run("sessions").stdout
     assert (row["unit"], row["best_decided"]) == ("new tokens/s", "≈" not in shown)
     assert compact(row["best_rate"]) in shown
@@ -314,7 +317,7 @@ def test_simulated_session_is_listed_as_such_and_never_to_resume(home: Path, mak
         story.case(0).close()
     measured, modeled = sorted(run("sessions").stdout.splitlines()[1:])
     assert ", SIMULATED" in modeled and "SIMULATED" not in measured
-    rows = {row["name"]: row for row in json.loads(run("sessions", "--json").stdout)}
+    rows = {row["name"]: row for row in json.loads(run("sessions", "--json").stdout)["sessions"]}
     assert rows["modeled"]["simulated"] and rows["modeled"]["left"] is None
     assert not rows["measured"]["simulated"] and rows["measured"]["left"] == 1
 

@@ -74,7 +74,7 @@ objective_option = click.option(
     "need",
     type=click.Choice(list(OBJECTIVES)),
     callback=need_named,
-    help="What to optimize: samples/s, step time, samples/s per MB of peak memory, joules per sample,"
+    help="What to optimize: samples/s, step time, samples/s per GiB of peak memory, joules per sample,"
     " p90 relative to p50 of the step times, the product of time per sample, step time, peak memory"
     " and joules, or the cost per sample, which is lowest at the highest throughput.  [default:"
     " throughput, or that of the search if it is one]",
@@ -198,7 +198,7 @@ def optimal(
     code = _snippet(loaded, objectives) if as_snippet and best else None
     aside = as_snippet or toml_path == "-"
     if as_json:
-        click.echo(output.json_text(loaded, decisions), err=aside)
+        click.echo(output.json_text(loaded, decisions), err=aside, nl=False)
     else:
         for decision in decisions:
             for line in output.lines(loaded, decision):

@@ -27,21 +27,21 @@ _TYPES = {
     "anonymize": f"{_RECORDS}.AnonymizedJson",
     "cache": f"{_RECORDS}.CacheJson",
     "compare": "sessions.report.compare_json.ComparisonJson",
-    "doctor": f"[{_RECORDS}.FindingJson]",
+    "doctor": f"{_RECORDS}.DoctorJson",
     "event": "sessions.events.AnyEvent",
     "explain": "sessions.explain.as_json.ExplainedJson",
     "import": f"{_RECORDS}.ImportedJson",
     "keys": f"{_RECORDS}.KeysJson",
     "next": "tui.cli.text.next.NextJson",
-    "optimal": "[tui.cli.text.optimal.DecisionJson]",
+    "optimal": "tui.cli.text.optimal.DecisionsJson",
     "plan": f"{_RECORDS}.PlanJson",
     "results": "sessions.export.case_export.Results",
     "run": f"{_RECORDS}.MeasuredCaseJson|tui.cli.text.conclusion.ConclusionsJson",
     "session": "[sessions.events.AnyEvent]",
-    "sessions": "[tui.cli.sessions.SessionRow]",
+    "sessions": "tui.cli.sessions.SessionsJson",
     "sessions-add": f"{_RECORDS}.LibraryJson",
     "slurm": f"{_RECORDS}.SlurmJson",
-    "steps": "[sessions.export.step_export.StepRow]",
+    "steps": "sessions.export.step_export.Steps",
     "stop": f"{_RECORDS}.EngineJson",
     "sweep": "sessions.sweep.entries.sweep_file_type()",
     "themes": f"{_RECORDS}.ThemesJson",
@@ -89,6 +89,8 @@ def document_schema(name: str) -> dict[str, Any]:
     kinds = kind if isinstance(kind, tuple) else (kind,)
     several, definitions = msgspec.json.schema_components(kinds, ref_template="#/$defs/{name}")
     describe(definitions, kinds)
+    if ALIASES.get(name, name) == "event":
+        _describe_lines(definitions)
     shape = several[0] if len(several) == 1 else {"anyOf": list(several)}
     return {
         "$schema": DIALECT,
@@ -96,6 +98,16 @@ def document_schema(name: str) -> dict[str, Any]:
         **shape,
         "$defs": definitions,
     }
+
+
+def _describe_lines(definitions: dict[str, Any]) -> None:
+    """Add the fields that ``attach`` and ``replay`` print with each event."""
+    kinds = (_imported(f"{_RECORDS}.EventLine"),)
+    line = msgspec.json.schema_components(kinds)[1]
+    describe(line, kinds)
+    for definition in definitions.values():
+        if "event" in definition.get("properties", {}):
+            definition["properties"] = line["EventLine"]["properties"] | definition["properties"]
 
 
 def _version(name: str) -> int:

@@ -4,6 +4,7 @@ from typing import Literal
 
 import msgspec
 
+from benchtui.sessions import events
 from benchtui.sessions.analysis.roofline import Limit
 from benchtui.sessions.estimates.history import Basis
 from benchtui.sessions.export.case_schema import CaseRow
@@ -13,6 +14,14 @@ from benchtui.sessions.sweep import Config
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
     """Base class of the records. Every field is present, null if unknown."""
+
+
+class EventLine(Document, frozen=True, kw_only=True):
+    """Fields that ``attach`` and ``replay`` print before those of each recorded event."""
+
+    schema: int = events.SCHEMA
+    """Version of the session's layout."""
+    id_: str = document_id("event", events.SCHEMA)
 
 
 class EngineJson(Document, frozen=True, kw_only=True):
@@ -64,14 +73,20 @@ class CacheJson(Document, frozen=True, kw_only=True):
     """Size of all above which those that weren't used for the longest time are removed."""
 
 
-class FindingJson(Document, frozen=True, kw_only=True):
+class FindingJson(Record, frozen=True, kw_only=True):
     """Check of ``doctor``."""
 
-    id_: str = document_id("doctor")
     what: str
     state: Literal["ok", "missing", "broken"]
     """``missing`` limits what can be measured; ``broken`` keeps benchtui from working."""
     text: str
+
+
+class DoctorJson(Document, frozen=True, kw_only=True):
+    """Output of ``doctor``."""
+
+    id_: str = document_id("doctor")
+    checks: tuple[FindingJson, ...]
 
 
 class ThemeJson(Record, frozen=True, kw_only=True):

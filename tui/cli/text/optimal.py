@@ -19,10 +19,10 @@ from benchtui.sessions.report.compare_json import RatioJson, ratio_json, verdict
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import SIMULATED, simulation_note
-from benchtui.sessions.stats.baseline import baseline_of
+from benchtui.sessions.stats.baseline import baselines
 from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import Result, measured
-from benchtui.sessions.stats.verdicts import Ratio, VerdictName
+from benchtui.sessions.stats.verdicts import VerdictName
 from benchtui.sessions.sweep import Work
 from benchtui.sessions.text.conclusion import choice_row, fields
 from benchtui.sessions.text.formatting import memory, number, time_ms
@@ -75,7 +75,7 @@ def metrics_text(result: Result, decision: Decision) -> str:
         _with(*result.token_rate),
         f"{kind} step {time_ms(result.typical_ms)} ms",
         memory(result.case.peak_memory_mb),
-        _with(*result.per_mb) if decision.objective.need == "memory" else None,
+        _with(*result.per_gib) if decision.objective.need == "memory" else None,
         with_unit("energy_per_sample_j", result),
         _job_text(result, decision.objective.steps),
         f"n {metrics.latency_ms.n:,}" if metrics.latency_ms.n else None,
@@ -123,10 +123,9 @@ class RelaxedJson(msgspec.Struct, frozen=True, kw_only=True):
     case: str
 
 
-class DecisionJson(Document, frozen=True, kw_only=True):
+class DecisionJson(msgspec.Struct, frozen=True, kw_only=True):
     """Decision for the cases of one work: the same model, sequence length and number of new tokens."""
 
-    id_: str = document_id("optimal")
     simulated: str | None
     """``SIMULATED``, and by which model. Null if it was measured."""
     objective: Need
@@ -174,10 +173,25 @@ class DecisionJson(Document, frozen=True, kw_only=True):
     """Why there is no such code. Null if there is."""
 
 
+class DecisionsJson(Document, frozen=True, kw_only=True):
+    """Output of ``optimal``."""
+
+    id_: str = document_id("optimal")
+    decisions: tuple[DecisionJson, ...]
+
+
 def document(session: Session, decision: Decision) -> DecisionJson:
     """Return the decision as a JSON record."""
     objective, work = decision.objective, decision.objective.work or Work(0)
-    baselines = _Baselines(session)
+    results = {result.case.index: result for result in measured(session)}
+    bases = baselines(list(results.values()), session.start.sweep.measure.baseline)
+
+    def row(result: Result | None) -> CaseRow | None:
+        own = results[result.case.index] if result else None  # a decision may hold another result of the case
+        return case_row(own.case, own, bases.get(own.config.work)) if own else None
+
+    best = results[decision.best.case.index] if decision.best else None
+    base = bases.get(best.config.work) if best else None
     return DecisionJson(
         simulated=simulation_note(session.start),
         objective=objective.need,
@@ -187,14 +201,16 @@ def document(session: Session, decision: Decision) -> DecisionJson:
         new_tokens=work.new_tokens or None,
         sequence_length=None if work.group or not objective.work else work.sequence_length,
         group=work.group or None,
-        best=baselines.row(decision.best),
-        runner_up=baselines.row(decision.runner_up),
+        best=row(decision.best),
+        runner_up=row(decision.runner_up),
         ahead=ratio_json(decision.ahead),
         verdict=verdict_name(decision.verdict) if decision.verdict else None,
         reason=why_unsure(decision.ahead) if decision.ahead else None,
-        against_baseline=ratio_json(baselines.ratio(decision.best)) if decision.best else None,
+        against_baseline=ratio_json(
+            throughput_ratio(base, best) if best and base and base is not best else None
+        ),
         clear=decision.clear,
-        leader=baselines.row(decision.leader),
+        leader=row(decision.leader),
         tail=decision.tail,
         ties=tuple(result.name for result in decision.ties),
         unsure=tuple(
@@ -213,7 +229,7 @@ def document(session: Session, decision: Decision) -> DecisionJson:
             for rival in decision.changing
         ),
         confidence=confidence(decision) if decision.best else None,
-        front=tuple(row for result in decision.front if (row := baselines.row(result))),
+        front=tuple(filter(None, map(row, decision.front))),
         left_out=tuple(LeftOutJson(**named(item.case), reason=item.reason) for item in decision.rejected),
         relaxed=tuple(
             RelaxedJson(constraint=item.field, value=item.value, case=item.result.name)
@@ -230,10 +246,8 @@ def named(case: CaseState) -> dict[str, Any]:
 
 
 def json_text(session: Session, decisions: list[Decision]) -> str:
-    """Encode decisions as a JSON array with one entry for each work."""
-    return msgspec.json.format(
-        visible_json.encode([document(session, decision) for decision in decisions])
-    ).decode()
+    """Encode decisions as an indented JSON document with one entry for each work."""
+    return visible_json.document(DecisionsJson(decisions=tuple(document(session, one) for one in decisions)))
 
 
 def _objective_text(decision: Decision) -> str:
@@ -261,31 +275,6 @@ def _fields(session: Session, decision: Decision) -> Iterator[str]:
     others = [*(result.name for result in decision.ties), *contenders]
     if len(others) > 1:
         yield from _listed("  not distinguished from:", others)
-
-
-class _Baselines:
-    """Cases of a session next to their baselines."""
-
-    def __init__(self, session: Session) -> None:
-        self._named = session.start.sweep.measure.baseline
-        self._results = measured(session)
-
-    def of(self, result: Result) -> tuple[Result, Result | None]:
-        """Return the session's own result of a case, of which a decision may hold another, and its baseline."""
-        own = next(row for row in self._results if row.case.index == result.case.index)
-        return own, baseline_of(own.config, self._results, self._named)
-
-    def ratio(self, result: Result) -> Ratio | None:
-        """Return the throughput of a case relative to its baseline; None for the baseline itself."""
-        own, baseline = self.of(result)
-        return throughput_ratio(baseline, own) if baseline and baseline is not own else None
-
-    def row(self, result: Result | None) -> CaseRow | None:
-        """Return the row of a case, as in the results."""
-        if result is None:
-            return None
-        own, baseline = self.of(result)
-        return case_row(own.case, own, baseline)
 
 
 def _relaxation_text(relaxation: Relaxation) -> str:

@@ -96,7 +96,7 @@ def _metric(claim: Claim, need: str, row: Row) -> tuple[float | None, ...]:
         case "memory":
             named = row["sample"] not in ("sample", "request")
             per_s = row["new_tokens_per_s"] or token_rate(row)
-            return (rate if named or not per_s else per_s) / (peak_mb(row) or 1.0), None, None
+            return (rate if named or not per_s else per_s) / (peak_mb(row) or 1.0) * 1073.741824, None, None
         case "energy":
             return tuple(row[f"energy_per_sample{end}_j"] for end in ("", "_low", "_high"))
     return cost(need, row), None, None

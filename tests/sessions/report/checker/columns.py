@@ -193,8 +193,8 @@ NUMBERS: dict[str, Callable[[Cell], Value]] = {
     "Memory, allocated (MB)": of("peak_allocated_mb"),
     "Peak over batch (MB/sample)": _peak_per_sample,
     "Each further sample (MB)": _further_sample,
-    "Samples/s per MB": lambda cell: cell["samples_per_s"] / cell.peak_mb,
-    "Tokens/s per MB": lambda cell: (token_rate(cell.row) or 0.0) / cell.peak_mb,
+    "Samples/s per GiB": lambda cell: cell["samples_per_s"] / cell.peak_mb * 1073.741824,
+    "Tokens/s per GiB": lambda cell: (token_rate(cell.row) or 0.0) / cell.peak_mb * 1073.741824,
     "95% interval (J/sample)": lambda cell: (cell["energy_per_sample_low_j"], cell["energy_per_sample_high_j"]),
     "Samples/J": lambda cell: 1 / cell["energy_per_sample_j"],
     "Energy (J per 1,000 tokens)": lambda cell: (
