@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import msgspec
 
@@ -122,7 +121,7 @@ class Anonymizer:
         with output_file(output, (path,), private=True) as out:
             lead = b"[\n"
             for event in _events(path):
-                out.write(lead + msgspec.json.encode(self.anonymized(event), enc_hook=_as_list))
+                out.write(lead + msgspec.json.encode(self.anonymized(event)))
                 lead = b",\n"
             out.write(b"\n]\n")
 
@@ -255,12 +254,6 @@ class Anonymizer:
         """Combine names and shapes. One pass replaces both, so that no stand-in is replaced again."""
         paths, words = _alternatives(self._paths), _alternatives(self._words)
         self._pattern = re.compile(f"(?P<known>{paths})|{_SHAPES}|(?P<word>{words})", re.VERBOSE)
-
-
-def _as_list(columns: Any) -> list[Any]:  # noqa: ANN401  (an array, whose type needs an import of numpy)
-    """Return a column of a long ``steps`` line, which was decoded into an array."""
-    values: list[Any] = columns.tolist()
-    return values
 
 
 def _events(path: Path) -> Iterator[AnyEvent]:

@@ -239,7 +239,7 @@ class CasePrepared(Event, tag="case_prepared", frozen=True, kw_only=True):
 
 
 class Steps(Event, tag="steps", frozen=True, kw_only=True, omit_defaults=False):
-    """Columns of steps, one entry per step in each list. Columns decoded from a long line are arrays."""
+    """Columns of steps, one entry per step in each list."""
 
     case: Count
     phase: Phase

@@ -22,8 +22,8 @@ LOADED_BEFORE = (
         "tempfile",
         "zipfile",
     ),
-    *("click.shell_completion", "jinja2", "markdown_it", "msgspec", "numpy", "platformdirs", "psutil"),
-    *("rich.console", "rich.markdown", "simdjson", "tomlkit"),
+    *("click.shell_completion", "jinja2", "markdown_it", "msgspec", "platformdirs", "psutil"),
+    *("rich.console", "rich.markdown", "tomlkit"),
 )
 """What has versions of its own for every system; benchtui's modules are loaded without what is absent."""
 

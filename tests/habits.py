@@ -92,6 +92,9 @@ ACCEPTED = (
     ("pooling=Mean-Pooling", "pooling", ("mean",)),
     ("kv_cache_type=static_cache", "cache", ("static",)),
     ("data_type=single", "precision", ("fp32",)),
+    ("random_input_len=64", "sequence_length", (64,)),
+    ("torch_num_threads=2", "threads", (2,)),
+    ("backend=ov", "backend", ("openvino",)),
 )
 """Habits with the axis that they set."""
 SETTINGS = tuple((habit, f"axes.{axis}", values) for habit, axis, values in ACCEPTED)
@@ -193,6 +196,14 @@ ANSWERED = (
     ("device=auto", "name the devices"),
     ("device_map=auto", 'write device = "cuda:0"'),
     ("load_in_8bit=true", 'write quantization = "bnb-int8"'),
+    ("device_map=cpu", 'write device = "cuda:0", or "cpu"'),
+    ("cuda=true", 'write device = "cuda:0", or "cpu"'),
+    ("min_runs=10", "iterations for steps, rounds for processes"),
+    ("benchmark_runs=5", "iterations for steps, rounds for processes"),
+    ("launcher=process", "each case runs in a process"),
+    ("scenario=inference", "write task"),
+    ("prepare=sync", "for your own step"),
+    ("fullgraph=true", "for your own step"),
     ("num_beams=4", "generation is greedy"),
     ("gpu=true", 'write device = "cuda:0"'),
     ("fp8=true", 'write quantization = "torchao-fp8"'),

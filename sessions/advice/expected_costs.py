@@ -9,7 +9,9 @@ options interact three times as much, in 94 and 93.
 """
 
 from collections.abc import Sequence
-from math import inf
+from math import exp, fsum, inf, log, sqrt
+from operator import eq, mul
+from statistics import fmean
 from typing import NamedTuple
 
 from benchtui.sessions.state.case import CaseState
@@ -20,8 +22,8 @@ EFFECT = 0.3
 """Assumed standard deviation of the logarithm of an option's effect."""
 DEVIATION = 0.05
 """The same of a case from the product of its effects."""
-MOST = 500
-"""Cases that count: solving for more takes seconds."""
+MOST = 200
+"""Cases that count: solving for more takes a second."""
 
 
 class Expected(NamedTuple):
@@ -43,23 +45,52 @@ def expected_costs(
     """
     if not costs:
         return {}
-    import numpy as np  # takes 0.1 s
-
     rows = [row for _, row in costs[:MOST]]
-    cases, n = [*(row.case for row in rows), *unmeasured], len(rows)
-    logs = np.log([cost for cost, _ in costs[:MOST]])
-    columns = [column for axis in AXES if (column := np.array(_codes(cases, axis))).any()]
-    shared = sum(column[:, None] == column[:n] for column in columns)
-    prior = EFFECT**2 * shared + DEVIATION**2 * np.eye(len(cases), n)
-    noise = np.diag([row.noise.between**2 / len(row.rounds) for row in rows])
-    weights = np.linalg.solve(prior[:n] + noise, prior.T)
-    expected = np.exp(logs.mean() + (logs - logs.mean()) @ weights)
-    variances = EFFECT**2 * len(columns) + DEVIATION**2 - (prior.T * weights).sum(axis=0)
-    errors = np.sqrt(variances.clip(min=0))
-    return {
-        case.index: Expected(float(cost), float(error))
-        for case, cost, error in zip(cases, expected, errors, strict=True)
-    }
+    cases, logs = [*(row.case for row in rows), *unmeasured], [log(cost) for cost, _ in costs[:MOST]]
+    columns = [column for axis in AXES if any(column := _codes(cases, axis))]
+    values = list(zip(*columns, strict=True)) or [()] * len(cases)
+    center, factor = fmean(logs), _Factor()
+    for at, row in enumerate(rows):
+        own = EFFECT**2 * len(columns) + DEVIATION**2 + row.noise.between**2 / len(row.rounds)
+        factor.append(_shared(values[at], values[:at]), own)
+    distances = factor.solve([cost - center for cost in logs])
+    expected = {}
+    for at, case in enumerate(cases):
+        shared = _shared(values[at], values[: len(rows)])
+        if at < len(rows):
+            shared[at] += DEVIATION**2
+        known = factor.solve(shared)
+        variance = EFFECT**2 * len(columns) + DEVIATION**2 - _product(known, known)
+        expected[case.index] = Expected(exp(center + _product(known, distances)), sqrt(max(variance, 0.0)))
+    return expected
+
+
+class _Factor:
+    """Cholesky factor of a matrix that grows by a row and its column."""
+
+    def __init__(self) -> None:
+        self._rows: list[list[float]] = []
+
+    def append(self, row: Sequence[float], diagonal: float) -> None:
+        """Append a row: what stands before the diagonal, and the value on it."""
+        solved = self.solve(row)
+        self._rows.append([*solved, sqrt(diagonal - _product(solved, solved))])
+
+    def solve(self, right: Sequence[float]) -> list[float]:
+        """Return the solution of factor × solution = ``right``."""
+        solved: list[float] = []
+        for value, row in zip(right, self._rows, strict=True):
+            solved.append((value - _product(row, solved)) / row[-1])
+        return solved
+
+
+def _product(one: Sequence[float], other: Sequence[float]) -> float:
+    return fsum(map(mul, one, other))
+
+
+def _shared(values: Sequence[int], others: Sequence[Sequence[int]]) -> list[float]:
+    """Return the covariance with other cases: each option of the same value shares its effect."""
+    return [EFFECT**2 * sum(map(eq, values, theirs)) for theirs in others]
 
 
 def _codes(cases: Sequence[CaseState], axis: str) -> list[int]:

@@ -1,10 +1,7 @@
 """Chart data: a metric over one axis of a sweep, with one line per combination of the other options."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -13,13 +10,11 @@ from benchtui.sessions.metrics.catalogue import CATALOGUE
 from benchtui.sessions.metrics.quantity import CaseData, Quantity
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.case_metrics import Metrics
+from benchtui.sessions.stats.distribution import Distribution
 from benchtui.sessions.stats.evidence import computed_metrics, typical_ms
 from benchtui.sessions.sweep import Config, task_named
 from benchtui.sessions.sweep.options import NUMERIC, SHOWN
-
-if TYPE_CHECKING:  # importing numpy would delay the first frame
-    from benchtui.sessions.stats.case_metrics import Metrics
-    from benchtui.sessions.stats.distribution import Distribution
 
 AXES = tuple(reversed(NUMERIC))
 """Numeric options, the batch size first."""

@@ -3,10 +3,8 @@
 One of the metrics is the distance of a case's answer from the baseline's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -14,10 +12,8 @@ from benchtui.sessions.analysis.chart_series import BY_QUANTITY, SAMPLES, Metric
 from benchtui.sessions.metrics.views import COSTS_OF_THROUGHPUT
 from benchtui.sessions.payloads import AnswerComparison
 from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.stats.case_metrics import Metrics
 from benchtui.sessions.sweep import Work, distinct_works
-
-if TYPE_CHECKING:  # importing numpy would delay the first frame
-    from benchtui.sessions.stats.case_metrics import Metrics
 
 
 class Distance(NamedTuple):

@@ -13,10 +13,10 @@ from typing import IO, Any
 import msgspec
 
 from benchtui.sessions.errors import BenchtuiError, os_errors_as
-from benchtui.sessions.events import SCHEMA, AnyEvent, Steps
-from benchtui.sessions.files.input_file import SESSION_PREFIX, open_plain, read_at_most
+from benchtui.sessions.events import SCHEMA, AnyEvent
+from benchtui.sessions.files.input_file import EVENT_PREFIX, SESSION_PREFIX, open_plain, read_at_most
 from benchtui.sessions.journal.backup import head, rescue_file_of
-from benchtui.sessions.sanitize import shortened
+from benchtui.sessions.sanitize import shell_word, shortened
 from benchtui.sessions.sweep import MOST_CASES, Seconds
 
 _decoder = msgspec.json.Decoder(AnyEvent)
@@ -27,8 +27,6 @@ SLICE_BYTES = 2**18
 """Bytes read at once. Other threads can run between two slices."""
 SCAN_BYTES = 2**18
 """Bytes searched at once when a large file is opened; they fit in a processor's cache."""
-LONG_LINE = 24_000
-"""Minimum bytes of a ``steps`` line to be decoded into arrays: a third faster, but imports numpy (14 MB)."""
 LONGEST_LINE = 100_000_000
 """Maximum bytes of a line; anything longer is not an event."""
 _LEAST_OF_A_PLANNED_CASE = 16
@@ -37,8 +35,6 @@ _PLAN, _CASE = re.compile(rb'"plan"\s*:'), re.compile(rb'"device"\s*:')
 _KEY_BYTES = 32
 """Maximum bytes of such a key with the white space around it."""
 _HEAD_BYTES = 64
-STEPS = b'{"event":"steps"'
-"""Beginning of a ``steps`` line in the engine's layout; lines in other layouts are read as well."""
 
 
 class _Header(msgspec.Struct):
@@ -238,7 +234,8 @@ def read(path: Path) -> Recording:
 
 def not_a_session(path: Path) -> BenchtuiError:
     """Return the error for a file that doesn't begin with a session_started event."""
-    return BenchtuiError(f"{path}: not a session file; it should begin with a session_started event")
+    text = "not a session file; it should begin with a session_started event"
+    return BenchtuiError(f"{path}: {text}; {_import_hint(path)}")
 
 
 def require_known_schema(schema: int, where: str = "") -> None:
@@ -259,9 +256,21 @@ def is_torn(rest: bytes) -> bool:
 
 
 def _events(lines: list[bytes], path: Path, first: int) -> Iterator[AnyRecord]:
+    seen = first > 1
     for number, line in enumerate(lines, first):
         if body := _body(line):
-            yield _steps(body) or _event(body, f"{path}, line {number}")
+            try:
+                event = _event(body, f"{path}, line {number}")
+            except BenchtuiError as error:
+                if seen or body.startswith(EVENT_PREFIX):
+                    raise
+                raise BenchtuiError(f"{error}; {_import_hint(path)}") from error
+            seen = True
+            yield event
+
+
+def _import_hint(path: Path) -> str:
+    return f"if another tool wrote it, import it first: benchtui import {shell_word(str(path))}"
 
 
 def _body(line: bytes) -> bytes:
@@ -274,17 +283,6 @@ def _up_to(lines: list[bytes], events: int) -> list[bytes]:
     """Return the lines before the event with this index, from 0."""
     places = [at for at, line in enumerate(lines) if _body(line)]
     return lines[: places[events]] if events < len(places) else lines
-
-
-def _steps(body: bytes) -> Steps | None:
-    """Decode a long ``steps`` line into arrays; None for any other line."""
-    if len(body) < LONG_LINE or not body.startswith(STEPS):
-        return None
-    from benchtui.sessions.journal.step_arrays import (
-        decode_steps,  # imports numpy, which a short session doesn't need
-    )
-
-    return decode_steps(body)
 
 
 def _event(body: bytes, where: str) -> AnyRecord:

@@ -13,7 +13,7 @@ from benchtui.sessions.payloads import FIELD_NAMES
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep.options import COVERED_BY_LABEL
 
-if TYPE_CHECKING:  # importing numpy would delay the first frame
+if TYPE_CHECKING:
     from benchtui.sessions.stats.case_metrics import Metrics
     from benchtui.sessions.stats.results import Result
     from benchtui.sessions.stats.verdicts import Ratio

@@ -75,16 +75,16 @@ class Columns(msgspec.Struct):
         require_equal_lengths(steps)
         if steps.wall_ms and (not self.rounds or self.rounds[-1][0] != steps.round):
             self.rounds.append((steps.round, len(self)))
-        _append(self.wall_ms, steps.wall_ms)
+        self.wall_ms.extend(steps.wall_ms)
         self.event_ends.append((len(self), steps.t))
-        _append(self.device_ms, steps.device_ms or [])
-        _append(self.host_ms, steps.host_ms or [])
+        self.device_ms.extend(steps.device_ms or ())
+        self.host_ms.extend(steps.host_ms or ())
         self.tokens = _with_counts(self.tokens, steps.tokens or ())
         self.padded_tokens = _with_counts(self.padded_tokens, steps.padded_tokens or ())
         self.loss.extend(nan if loss is None else loss for loss in steps.loss or ())
         self.requests.extend(steps.requests or ())
         for part, times in steps.parts_ms.items():
-            _append(self.parts_ms.setdefault(part, array("d")), times)
+            self.parts_ms.setdefault(part, array("d")).extend(times)
 
     def drop_from_round(self, round_index: int) -> None:
         """Drop the steps of a round and of later rounds, because the round is measured again."""
@@ -144,19 +144,10 @@ def require_equal_lengths(steps: Steps) -> None:
         raise BenchtuiError(f"case {steps.case}, steps at {steps.t:g} s: columns differ in length")
 
 
-def _append(column: array[float], times: list[float] | array[float]) -> None:
-    """Append times by the fastest method for their type."""
-    column.fromlist(times) if isinstance(times, list) else column.extend(times)
-
-
 def _with_counts(kept: array[int], counts: Sequence[int]) -> array[int]:
     """Append counts; return a wider column if one of them needs it."""
     try:
-        if isinstance(counts, list):
-            kept.fromlist(counts)
-        else:
-            same = isinstance(counts, array) and counts.typecode == kept.typecode
-            kept.extend(counts if same else array(kept.typecode, counts))
+        kept.fromlist(list(counts))
     except OverflowError:
         more = narrowest(counts)
         kept = array(more.typecode, kept)

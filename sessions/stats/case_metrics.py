@@ -5,10 +5,10 @@ Throughput is a ratio of totals: everything processed over the time of all steps
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from math import isfinite
+from math import isfinite, sqrt
+from statistics import fmean, variance
 
 import msgspec
-import numpy as np
 from msgspec.structs import replace
 
 from benchtui.sessions.payloads import ReportedTimes
@@ -154,8 +154,8 @@ def _with_times(case: CaseState, whole: Distribution) -> Metrics:
         time_per_output_token_ms=_per_output_token(steps, new_tokens),
         loss=_last_loss(steps),
         diverged=bool(steps.loss) and not isfinite(steps.loss[-1]),
-        loss_halves=halves and (float(halves[0].mean()), float(halves[1].mean())),
-        loss_error=halves and float(np.sqrt(sum(half.var(ddof=1) / len(half) for half in halves))),
+        loss_halves=halves and (fmean(halves[0]), fmean(halves[1])),
+        loss_error=halves and sqrt(sum(variance(half, fmean(half)) / len(half) for half in halves)),
         warmup_steps=len(case.warmup),
         unsteady=detect_unsteadiness(steps.by_round()),
     )
@@ -251,12 +251,12 @@ LARGEST_LOSS = 1e100
 """Largest loss whose variance is computed; squares of larger ones may overflow."""
 
 
-def _loss_halves(steps: Columns) -> tuple[np.ndarray, np.ndarray] | None:
+def _loss_halves(steps: Columns) -> tuple[Sequence[float], Sequence[float]] | None:
     """Return the losses of both halves of the steps; None below four steps, or if a loss isn't usable."""
-    losses = np.asarray(steps.loss, dtype=float)
-    if len(losses) < 4 or not np.isfinite(losses).all() or np.abs(losses).max() > LARGEST_LOSS:
+    half = len(steps.loss) // 2
+    if half < 2 or not all(abs(loss) <= LARGEST_LOSS for loss in steps.loss):
         return None
-    return losses[: len(losses) // 2], losses[len(losses) // 2 :]
+    return steps.loss[:half], steps.loss[half:]
 
 
 def _prompt_rate(metrics: Metrics, case: CaseState, new_tokens: int) -> float | None:
@@ -270,7 +270,7 @@ def _total(counts: Sequence[int], steps: int) -> float | None:
     """Return the sum of the counts; None if a step has none."""
     if len(counts) != steps:
         return None
-    return float(np.sum(counts, dtype=float))
+    return float(sum(counts))
 
 
 def _padded_tokens(case: CaseState, samples: int) -> float | None:

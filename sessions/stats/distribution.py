@@ -1,16 +1,21 @@
 """Statistics of step times: the distribution that is shown, the summary of a round behind verdicts, and drift.
 
-The only module that computes quantiles of times. It imports numpy, which takes 0.1 s; a screen imports it in a
-thread after its first paint.
+The only module that computes quantiles of times. Sums are exact, and numpy, where it is installed, only sorts
+many values, so that every installation computes the same figures.
 """
 
-from bisect import bisect_left
+from __future__ import annotations  # array[float] can't be evaluated before Python 3.12
+
+from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from math import ceil, floor, inf, log, sqrt
+from itertools import accumulate, pairwise
+from math import ceil, dist, floor, fsum, inf, log, sqrt
+from operator import mul
+from statistics import fmean
 from typing import Literal
 
 import msgspec
-import numpy as np
 from msgspec.structs import replace
 
 from benchtui.sessions.payloads import Turns
@@ -25,7 +30,7 @@ from benchtui.sessions.stats.quantiles import (
 )
 from benchtui.sessions.stats.sampling import FAST_QUANTILE, Sample, Slices, Statistic, interval
 
-Array = np.ndarray
+Times = Sequence[float]
 Bounds = tuple[float, float]
 
 OUTLIER_THRESHOLD = 14.826
@@ -52,6 +57,8 @@ LEAST_APART = 0.005
 """Share by which the bounds of a difference must exclude zero."""
 LEAST_STEPS = 40
 """Minimum steps in a round to distinguish drift and modes from chance."""
+MANY = 50_000
+"""Values from which numpy, where it is installed, sorts them; Python would keep other threads waiting."""
 MOST_LOOKED_AT = 10_000
 """Maximum steps examined in a round, evenly spaced if it has more."""
 TRIMMED = 0.02
@@ -120,7 +127,7 @@ class Distribution(msgspec.Struct, frozen=True, gc=False):
         """5th and 95th percentile."""
         return None if self.p5 is None or self.p95 is None else (self.p5, self.p95)
 
-    def with_rounds(self, medians: Sequence[Statistic]) -> "Distribution":
+    def with_rounds(self, medians: Sequence[Statistic]) -> Distribution:
         """Return the distribution with the interval of the rounds' medians, extended to that of all steps."""
         bounds = interval(medians)
         if bounds is None or self.median is None:
@@ -128,13 +135,13 @@ class Distribution(msgspec.Struct, frozen=True, gc=False):
         return replace(self, low=min(bounds.low, self.median), high=max(bounds.high, self.median))
 
 
-def distribution(times_ms: Sequence[float] | Array) -> Distribution | None:
+def distribution(times_ms: Times) -> Distribution | None:
     """Compute the distribution of a sample of times; None if it is empty."""
-    values, ordered, n = _array(times_ms), _sorted(times_ms), len(times_ms)
+    ordered, n = in_order(times_ms), len(times_ms)
     if not n:
         return None
-    bounds = interval([_quantile(values, ordered, 0.5)])
-    mean = float(np.add.reduce(ordered) / n)
+    bounds = interval([_quantile(times_ms, ordered, 0.5)])
+    mean = fsum(ordered) / n
     usual = inlier_range(ordered) if n >= LEAST_FOR_OUTLIERS else None
     return Distribution(
         n=n,
@@ -154,65 +161,67 @@ def distribution(times_ms: Sequence[float] | Array) -> Distribution | None:
     )
 
 
-def distribution_of_rounds(rounds: Sequence[Sequence[float]]) -> Distribution | None:
+def distribution_of_rounds(rounds: Sequence[Times]) -> Distribution | None:
     """Compute the distribution of the steps of all rounds, none of which is empty; None if there are none."""
     if not rounds:
         return None
-    whole = distribution(np.concatenate(rounds))
+    times = array("d")
+    for times_ms in rounds:
+        times.extend(times_ms)
+    whole = distribution(times)
     return whole and whole.with_rounds(
         [round_median for times_ms in rounds if (round_median := median(times_ms))]
     )
 
 
-def sample(times_ms: Sequence[float]) -> Sample | None:
+def sample(times_ms: Times) -> Sample | None:
     """Summarize the steps of a round, given in the order they ran; None if there are none."""
-    values, ordered, n = _array(times_ms), _sorted(times_ms), len(times_ms)
+    ordered, n = in_order(times_ms), len(times_ms)
     if not n:
         return None
-    mean = float(np.add.reduce(values) / n)
-    jitter = _deviation(values, mean) / mean if n > 1 and mean > 0 else None
-    middle = _quantile(values, ordered, 0.5)
+    mean = fsum(ordered) / n
+    jitter = _deviation(ordered, mean) / mean if n > 1 and mean > 0 else None
+    middle = _quantile(times_ms, ordered, 0.5)
     has_tail = n >= LEAST_FOR_P90 and middle.ms > 0
     return Sample(
         n=n,
         median=middle,
-        low=_quantile(values, ordered, FAST_QUANTILE),
-        mean=Statistic(mean, _error_of_mean(values, mean, jitter)),
+        low=_quantile(times_ms, ordered, FAST_QUANTILE),
+        mean=Statistic(mean, _error_of_mean(times_ms, mean, jitter)),
         tail=value_at(ordered, 0.9 * (n - 1)) / middle.ms - 1 if has_tail else None,
         extremes_ms=(float(ordered[0]), float(ordered[-1])),
     )
 
 
-def slices_of(times_ms: Sequence[float], turns: Turns, round_index: int) -> Slices | None:
+def slices_of(times_ms: Times, turns: Turns, round_index: int) -> Slices | None:
     """Return the turns of a round; None if there isn't a whole one."""
-    whole = len(times_ms) // turns.slice_steps * turns.slice_steps
-    rows = _sorted(_array(times_ms)[:whole].reshape(-1, turns.slice_steps))
-    return Slices(turns, round_index, tuple(_middle(rows).tolist())) if whole else None
+    steps, count = turns.slice_steps, len(times_ms) // turns.slice_steps
+    medians = tuple(_middle(sorted(rows)) for rows in _rows(times_ms, count, steps))
+    return Slices(turns, round_index, medians) if medians else None
 
 
-def median(times_ms: Sequence[float]) -> Statistic | None:
+def median(times_ms: Times) -> Statistic | None:
     """Return only the median of ``sample``; None if there are no steps."""
-    return _quantile(_array(times_ms), _sorted(times_ms), 0.5) if len(times_ms) else None
+    return _quantile(times_ms, in_order(times_ms), 0.5) if len(times_ms) else None
 
 
-def outliers(times_ms: Sequence[float], spread: Distribution | None = None) -> tuple[int, ...]:
+def outliers(times_ms: Times, spread: Distribution | None = None) -> tuple[int, ...]:
     """Return the indices (from 0) of the outliers; ``spread`` is the distribution of the times, if known."""
     spread = spread or distribution(times_ms)
     if spread is None or spread.usual is None or not spread.outliers:
         return ()
-    values, (low, high) = _array(times_ms), spread.usual
-    return tuple(np.flatnonzero((values < low) | (values > high)).tolist())
+    low, high = spread.usual
+    return tuple(step for step, time_ms in enumerate(times_ms) if not low <= time_ms <= high)
 
 
-def inlier_range(ordered: Array) -> tuple[float, float]:
+def inlier_range(ordered: Times) -> tuple[float, float]:
     """Return the range within which sorted values are not outliers. Needs at least one value."""
-    last = len(ordered) - 1
-    middle = (ordered[last // 2] + ordered[last - last // 2]) / 2
+    middle = _middle(ordered)
     unit = max(_median_deviation(ordered, middle), LEAST_DEVIATION * abs(middle))
-    return float(middle - OUTLIER_THRESHOLD * unit), float(middle + OUTLIER_THRESHOLD * unit)
+    return middle - OUTLIER_THRESHOLD * unit, middle + OUTLIER_THRESHOLD * unit
 
 
-def _median_deviation(ordered: Array, middle: float) -> float:
+def _median_deviation(ordered: Times, middle: float) -> float:
     """Return the median absolute deviation, using only a handful of lookups.
 
     The nearer half of all values is contiguous, with its farthest values at the ends. It starts at the first
@@ -223,35 +232,42 @@ def _median_deviation(ordered: Array, middle: float) -> float:
         range(n - half), x=True, key=lambda at: middle - ordered[at] <= ordered[at + half] - middle
     )
     far = sorted(abs(ordered[first + at] - middle) for at in {0, min(1, half - 1), max(half - 2, 0), half - 1})
-    return float(far[-1] if n % 2 else (far[-2] + far[-1]) / 2)
+    return far[-1] if n % 2 else (far[-2] + far[-1]) / 2
 
 
-def _count_outside(ordered: Array, low: float, high: float) -> int:
-    return int(np.searchsorted(ordered, low) + len(ordered) - np.searchsorted(ordered, high, side="right"))
+def _count_outside(ordered: Times, low: float, high: float) -> int:
+    return bisect_left(ordered, low) + len(ordered) - bisect_right(ordered, high)
 
 
-def _array(times_ms: Sequence[float] | Array) -> Array:
-    return np.asarray(times_ms, dtype=float)
+def in_order(times_ms: Times) -> Times:
+    """Return times in ascending order."""
+    if len(times_ms) >= MANY:
+        try:
+            import numpy as np  # an extra, which takes 0.1 s
+        except ImportError:
+            pass
+        else:
+            return array("d", np.sort(np.asarray(times_ms, dtype=float)).tobytes())
+    return sorted(times_ms)
 
 
-def _sorted(times_ms: Sequence[float] | Array) -> Array:
-    return np.sort(_array(times_ms))
+def _middle(ordered: Times) -> float:
+    """Return the median of sorted values."""
+    last = len(ordered) - 1
+    return (ordered[last // 2] + ordered[last - last // 2]) / 2
 
 
-def _middle(ordered: Array) -> Array:
-    """Return the medians of sorted rows, as ``numpy.median`` does, which imports 1.2 MB of masked arrays."""
-    last = ordered.shape[-1] - 1
-    middles: Array = (ordered[..., last // 2] + ordered[..., last - last // 2]) / 2
-    return middles
+def _deviation(values: Times, mean: float) -> float:
+    """Return the sample standard deviation."""
+    return dist(values, [mean] * len(values)) / sqrt(len(values) - 1)
 
 
-def _deviation(values: Array, mean: float) -> float:
-    """Return the sample standard deviation. Same operations as ``numpy.std``, in a third of its time."""
-    apart = values - mean
-    return sqrt(float(np.add.reduce(np.multiply(apart, apart, out=apart))) / (len(values) - 1))
+def _rows(values: Times, count: int, size: int) -> list[Times]:
+    """Return the first values as rows of equal size."""
+    return [values[row * size : (row + 1) * size] for row in range(count)]
 
 
-def _quantile(values: Array, ordered: Array, share: float) -> Statistic:
+def _quantile(values: Times, ordered: Times, share: float) -> Statistic:
     """Return a quantile with its error from order statistics (David and Nagaraja, Order Statistics, 7.1)."""
     place = share * (len(ordered) - 1)
     value = value_at(ordered, place)
@@ -266,40 +282,42 @@ def _quantile(values: Array, ordered: Array, share: float) -> Statistic:
     return Statistic(value, (above - below) / min(2 * WIDE, (last - first) / one))
 
 
-def _has_gap(ordered: Array) -> bool:
+def _has_gap(ordered: Times) -> bool:
     """Return whether most of an interval between two ranks is a gap between two of its times.
 
     The value then lies at the edge of one of two modes, and the density around it says nothing about its
     error. The interval between the ranks itself still holds the true quantile.
     """
-    return bool(np.diff(ordered).max() > _GAP * (ordered[-1] - ordered[0]))
+    return max(after - before for before, after in pairwise(ordered)) > _GAP * (ordered[-1] - ordered[0])
 
 
-def _inflation_of_share(values: Array, value: float, share: float) -> float:
+def _inflation_of_share(values: Times, value: float, share: float) -> float:
     """Return the variance of the share of steps below a value, relative to that of independent steps."""
     batches = _batches(values)
     if batches is None:
-        return _inflation_by_lag(values < value)
-    shares, size = (batches < value).mean(axis=1), len(batches[0])
-    return max(1.0, _deviation(shares, float(shares.mean())) ** 2 * size / (share * (1 - share)))
+        return _inflation_by_lag([time_ms < value for time_ms in values])
+    size = len(batches[0])
+    shares = [sum(map(value.__gt__, batch)) / size for batch in batches]
+    return max(1.0, _deviation(shares, fmean(shares)) ** 2 * size / (share * (1 - share)))
 
 
-def _inflation_by_lag(values: Array) -> float:
+def _inflation_by_lag(values: Times) -> float:
     """Return the variance of the mean of a few values, relative to that of independent ones.
 
     It follows from the autocorrelation of neighbors, corrected for its bias in short series (Marriott and Pope,
     Biometrika 41, 1954). One that independent values may well show is ignored.
     """
-    n, apart = len(values), values - values.mean()
-    total = float(apart @ apart)
-    lag = float(apart[:-1] @ apart[1:]) / total if total else 0.0
+    n, mean = len(values), fmean(values)
+    apart = [value - mean for value in values]
+    total = fsum(map(mul, apart, apart))
+    lag = fsum(map(mul, apart, apart[1:])) / total if total else 0.0
     if lag <= 1 / sqrt(n):
         return 1.0
     lag = min((n * lag + 1) / (n - 4), _MOST_LAG)
     return (1 + lag) / (1 - lag)
 
 
-def _error_of_mean(values: Array, mean: float, jitter: float | None) -> float | None:
+def _error_of_mean(values: Times, mean: float, jitter: float | None) -> float | None:
     """Return the relative standard error of the mean, from batch means if there are enough steps.
 
     Batch means: Law and Kelton, Simulation Modeling and Analysis, section 9.5.3.
@@ -309,17 +327,16 @@ def _error_of_mean(values: Array, mean: float, jitter: float | None) -> float | 
     alone, batches = jitter / sqrt(len(values)), _batches(values)
     if batches is None:
         return alone * sqrt(_inflation_by_lag(values))
-    means = batches.mean(axis=1)
-    return max(alone, _deviation(means, float(means.mean())) / sqrt(len(means)) / mean)
+    means = [fmean(batch) for batch in batches]
+    return max(alone, _deviation(means, fmean(means)) / sqrt(len(means)) / mean)
 
 
-def _batches(values: Array) -> Array | None:
+def _batches(values: Times) -> list[Times] | None:
     """Return the steps as batches of neighbors of equal size; None if they are too few."""
     count = min(_MOST_BATCHES, len(values) // _BATCH)
     if count < _LEAST_BATCHES:
         return None
-    size = len(values) // count
-    return values[: count * size].reshape(count, size)
+    return _rows(values, count, len(values) // count)
 
 
 class Unsteady(msgspec.Struct, frozen=True):
@@ -333,7 +350,7 @@ class Unsteady(msgspec.Struct, frozen=True):
     """Bounds of ``share``, from the interquartile ranges of both groups."""
 
 
-def detect_unsteadiness(rounds: Sequence[Sequence[float]]) -> Unsteady | None:
+def detect_unsteadiness(rounds: Sequence[Times]) -> Unsteady | None:
     """Return the largest drift of any round; without drift, the two modes that are farthest apart."""
     times = [_looked_at(round_times) for round_times in rounds if len(round_times) >= LEAST_STEPS]
     drifts = [unsteady for round_times in times if (unsteady := _drift(round_times))]
@@ -347,47 +364,50 @@ def is_significant(share: float, bounds: Bounds) -> bool:
     return finite and abs(share) >= LEAST_SHIFT and (bounds[0] > LEAST_APART or bounds[1] < -LEAST_APART)
 
 
-def _looked_at(times: Sequence[float]) -> np.ndarray:
-    return np.asarray(times, dtype=float)[:: -(-len(times) // MOST_LOOKED_AT)]
+def _looked_at(times: Times) -> Times:
+    return times[:: -(-len(times) // MOST_LOOKED_AT)]
 
 
-def _drift(times: np.ndarray) -> Unsteady | None:
+def _drift(times: Times) -> Unsteady | None:
     quarter = len(times) // 4
     share, bounds = _difference(times[:quarter], times[-quarter:])
     return Unsteady("drift", share, bounds) if is_significant(share, bounds) else None
 
 
-def _two_modes(times: np.ndarray) -> Unsteady | None:
+def _two_modes(times: Times) -> Unsteady | None:
     """Split the steps into two modes with almost nothing between them; None if that isn't possible.
 
     The split maximizes the variance between the groups: Otsu's threshold (IEEE Transactions on Systems, Man,
     and Cybernetics 9(1), 1979).
     """
     trimmed = int(TRIMMED * len(times))
-    ordered = np.sort(times)[trimmed : len(times) - trimmed]
+    ordered = sorted(times)[trimmed : len(times) - trimmed]
     parted = _threshold(ordered)
     if min(parted, len(ordered) - parted) < LEAST_MODE * len(ordered):
         return None
     fast, slow = ordered[:parted], ordered[parted:]
     third = (_middle(slow) - _middle(fast)) / 3
-    between = (ordered > _middle(fast) + third) & (ordered < _middle(slow) - third)
+    between = bisect_left(ordered, _middle(slow) - third) - bisect_right(ordered, _middle(fast) + third)
     share, bounds = _difference(fast, slow)
-    if np.count_nonzero(between) > MOST_BETWEEN * len(ordered) or not is_significant(share, bounds):
+    if between > MOST_BETWEEN * len(ordered) or not is_significant(share, bounds):
         return None
     return Unsteady("two modes", share, bounds)
 
 
-def _threshold(ordered: np.ndarray) -> int:
+def _threshold(ordered: Times) -> int:
     """Return the size of the lower group among the sorted times."""
-    sums, counts = np.cumsum(ordered), np.arange(1, len(ordered))
-    rest = len(ordered) - counts
-    between = counts * rest * (sums[:-1] / counts - (sums[-1] - sums[:-1]) / rest) ** 2
-    return int(np.argmax(between)) + 1
+    sums, n = list(accumulate(ordered)), len(ordered)
+
+    def between(lower: int) -> float:
+        below, above = sums[lower - 1], sums[-1] - sums[lower - 1]
+        return lower * (n - lower) * (below / lower - above / (n - lower)) ** 2
+
+    return max(range(1, n), key=between)
 
 
-def _difference(first: np.ndarray, second: np.ndarray) -> tuple[float, Bounds]:
+def _difference(first: Times, second: Times) -> tuple[float, Bounds]:
     """Return the second median over the first, minus 1, with bounds from the quartiles of both."""
-    groups = np.sort(first), np.sort(second)
+    groups = sorted(first), sorted(second)
     one, other = ([value_at(times, (len(times) - 1) * part / 4) for part in (1, 2, 3)] for times in groups)
     if not one[0] > 0:
         return inf, (inf, inf)

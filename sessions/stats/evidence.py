@@ -4,7 +4,7 @@ Computed from the steps without the other metrics, because a screen needs it whi
 ``results`` provides the same for cases with all metrics.
 """
 
-from __future__ import annotations  # Metrics is only a type here: its module imports numpy
+from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from benchtui.sessions.payloads import Reported
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.distribution import Distribution, median, outliers, sample, slices_of
 from benchtui.sessions.stats.disturbance import left_out_rounds, undisturbed
 from benchtui.sessions.stats.noise import (
     Measured,
@@ -35,7 +36,6 @@ from benchtui.sessions.sweep import Config
 
 if TYPE_CHECKING:
     from benchtui.sessions.stats.case_metrics import Metrics
-    from benchtui.sessions.stats.distribution import Distribution
 
 
 ALTERNATING_S = 3.0
@@ -80,7 +80,7 @@ def counted(case: CaseState) -> CaseState:
 
 def summarize(case: CaseState) -> Metrics | None:
     """Return the metrics of a case: the function that sessions without steps are loaded with."""
-    from benchtui.sessions.stats.case_metrics import metrics  # imports numpy, which takes 0.1 s
+    from benchtui.sessions.stats.case_metrics import metrics  # imports this module
 
     return metrics(case)
 
@@ -97,8 +97,6 @@ def outliers_of(case: CaseState, spread: Distribution | None = None) -> tuple[in
     """
     if computed := computed_metrics(case):
         return computed.outliers
-    from benchtui.sessions.stats.distribution import outliers  # imports numpy, which takes 0.1 s
-
     others = counted(case)
     if others is case:
         return outliers(case.measured.wall_ms, spread)
@@ -120,8 +118,6 @@ def rounds_of(case: CaseState) -> tuple[Sample, ...]:
 
 def _samples(case: CaseState) -> Iterator[Sample]:
     """Yield the summary of each round with steps."""
-    from benchtui.sessions.stats.distribution import sample, slices_of  # imports numpy, which takes 0.1 s
-
     spans = case.measured.spans()
     ended = case.ends if len(case.ends) == len(spans) else ()
     for (number, first, end), record in zip_longest(spans, ended):
@@ -137,8 +133,6 @@ def medians_of(case: CaseState) -> tuple[Statistic, ...]:
     """Return only the medians of ``rounds_of``, in a fifth of the time."""
     if case.metrics or not len(case.measured):
         return tuple(round_.median for round_ in rounds_of(case))
-    from benchtui.sessions.stats.distribution import median  # imports numpy, which takes 0.1 s
-
     return tuple(round_median for times in counted(case).measured.by_round() if (round_median := median(times)))
 
 

@@ -1,4 +1,4 @@
-"""Quantiles of samples and of Student's t, and rates: one definition, without numpy."""
+"""Quantiles of samples and of Student's t, and rates: one definition."""
 
 from functools import cache
 from math import ceil, cos, exp, floor, inf, log, pi, sin, sqrt

@@ -1,6 +1,6 @@
 """Results: the measured cases of a session with their metrics, grouped into batch-size series."""
 
-from __future__ import annotations  # Metrics is only a type here: its module imports numpy
+from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from operator import attrgetter

@@ -93,8 +93,8 @@ _ENTRIES = _PRINTED | _by_name(
         "train_batch_size eval_batch_size micro_batch_size mbs max_batch_size max_num_seqs",
         "sequence_length": "max_length max_seq_length max_seq_len seq_len seq_length sequence_len input_length "
         "input_len prompt_length prompt_len context_length isl max_model_len model_max_length n_ctx num_ctx "
-        "ctx_size n_prompt max_position_embeddings",
-        "threads": "intra_op_num_threads omp_num_threads cpu_threads threads_batch",
+        "ctx_size n_prompt max_position_embeddings random_input_len",
+        "threads": "intra_op_num_threads omp_num_threads torch_num_threads cpu_threads threads_batch",
         "parameters": "params",
         "env": "environment",
         "iterations": "iters iter max_steps steps number",
@@ -112,7 +112,8 @@ _HINTS = _by_name(
         'write attention = "flash"': "use_flash_attention_2",
         'write draft = "lookup:N"': "prompt_lookup_num_tokens num_speculative_tokens",
         'write device = "cpu"': "cpu use_cpu no_cuda",
-        'write device = "cuda:0"': "device_map gpu gpu_id main_gpu cuda_visible_devices n_gpu_layers ngl",
+        'write device = "cuda:0", or "cpu"': "device_map cuda use_cuda gpu gpu_id main_gpu "
+        "cuda_visible_devices n_gpu_layers ngl",
         'write device = "cuda:*"': "gpus num_gpus gpu_ids",
         "a case runs on one device; machine names nodes": "nodes tp tensor_parallel_size pp "
         "pipeline_parallel_size data_parallel_size world_size nproc_per_node num_processes ddp fsdp deepspeed "
@@ -140,6 +141,8 @@ _HINTS = _by_name(
         "interop_threads",
         "write padding and sequence_length": "truncation pad_to_multiple_of padding_side pad_token",
         "name the file with -o": "output output_dir output_file out",
+        "each case runs in a process": "launcher isolation process_isolation",
+        "write task": "scenario use_case",
         "loading isn't part of a step": "low_cpu_mem_usage use_safetensors load_format",
         "an option of the command, see benchtui run --help": "verbose verbosity quiet log_level debug",
         "write dataset = NAME:CONFIG:SPLIT": "split dataset_config dataset_config_name subset",
@@ -151,9 +154,11 @@ _HINTS = _by_name(
         "generation is greedy": "do_sample temperature top_p top_k num_beams beams greedy",
         "write a key of parameters, for your own step": "num_workers dataloader_num_workers pin_memory "
         "prefetch_factor weight_decay max_grad_norm lr_scheduler_type memory_format channels_last "
-        "use_reentrant cudnn_benchmark deterministic use_deterministic_algorithms",
+        "use_reentrant cudnn_benchmark deterministic use_deterministic_algorithms prepare setup cleanup "
+        "normalize normalize_embeddings fullgraph dynamic",
         "write iterations, a number of steps": "epochs num_epochs num_train_epochs",
-        "write iterations for steps, rounds for processes": "runs num_runs n_runs nruns trials",
+        "write iterations for steps, rounds for processes": "runs num_runs n_runs nruns trials "
+        "min_runs max_runs benchmark_runs",
         "write batch_size, and iterations for steps": "samples num_samples max_samples max_train_samples",
         "write sequence_length, or new_tokens for generated ones": "tokens num_tokens n_tokens block_size",
         "write max_time for a case, budget for a sweep": "duration time_limit max_duration",
@@ -182,6 +187,7 @@ _VALUES = {
     "torch": "pytorch",
     "onnxruntime": "ort onnx CPUExecutionProvider CUDAExecutionProvider",
     "onnxruntime-tensorrt": "tensorrt trt TensorrtExecutionProvider",
+    "openvino": "ov",
     "adamw": "adamw_torch",
     "adamw-fused": "fused adamw_torch_fused",
     "adamw-foreach": "foreach",

@@ -177,6 +177,7 @@ def sweep_of(table: Table, where: str) -> Sweep:
     if "model" not in names and custom_task(str(table.get("task"))):
         table = {"model": table["task"], **table}
     elif "model" not in names:
+        parse_entries(table, ENTRIES, f"{where}: ")  # the name may be misspelled
         raise BenchtuiError(f"{where}: model is missing; name a hub id, a folder or a bundled architecture")
     parsed = _sweep(**parse_entries({"measure": {}, "run": {}} | table, ENTRIES, f"{where}: "))
     sweep = _of_task(_with_task(parsed, where), where)

@@ -127,7 +127,8 @@ def run(command: str, folder: Path, home: Path) -> subprocess.CompletedProcess[s
         words[0] = sys.executable
     elif words[0] == "benchtui":
         words[0] = str(Path(sys.executable).with_name("benchtui"))
-        if words[1] in ("run", "find"):  # other tests run at the same time, so the machine is never quiet
+        # other tests run at the same time, so the machine is never quiet
+        if words[1] in ("run", "find") and "--print-toml" not in words:
             words += ["--set", "wait_for_quiet=off"]
     runtime = home / "runtime"
     runtime.mkdir(mode=0o700, exist_ok=True)

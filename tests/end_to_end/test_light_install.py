@@ -10,7 +10,7 @@ from typing import Any
 import absent
 import pytest
 
-EXTRAS = ("torch", "transformers", "datasets", "pandas", "matplotlib", "pyarrow")
+EXTRAS = ("torch", "transformers", "datasets", "pandas", "matplotlib", "pyarrow", "numpy")
 WINDOWS_MODULES = ("fcntl", "termios", "resource", "pwd", "grp", "tty", "pty")
 """Modules of the standard library that Windows lacks."""
 WINDOWS_FUNCTIONS = {

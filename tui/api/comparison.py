@@ -42,12 +42,12 @@ class Comparison:
 
     def __repr__(self) -> str:
         """Return both names and the number of cases by verdict in one line."""
-        from benchtui.tui.api.display import comparison_text  # imports numpy
+        from benchtui.tui.api.display import comparison_text
 
         return f"<benchtui.Comparison {comparison_text(self._compared)}>"
 
     def _repr_html_(self) -> str:
-        from benchtui.tui.api.display import comparison_html  # imports numpy
+        from benchtui.tui.api.display import comparison_html
 
         return comparison_html(self._compared)
 
@@ -58,7 +58,7 @@ def compare(base: Session | str | Path, new: Session | str | Path) -> Comparison
     Raises:
         BenchtuiError: If a session can't be read, both are the same file, or no case was measured in both.
     """
-    from benchtui.sessions.compare import align  # imports numpy
+    from benchtui.sessions.compare import align
 
     paths = [(session if isinstance(session, Session) else load(session)).path for session in (base, new)]
     if paths[0].resolve() == paths[1].resolve():

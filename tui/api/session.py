@@ -53,12 +53,12 @@ class Session:
 
     def __repr__(self) -> str:
         """Return name, number of measured cases and outcome in one line."""
-        from benchtui.tui.api.display import session_text  # imports numpy
+        from benchtui.tui.api.display import session_text
 
         return f"<benchtui.Session {session_text(self.name, self._state)}>"
 
     def _repr_html_(self) -> str:
-        from benchtui.tui.api.display import session_html  # imports numpy
+        from benchtui.tui.api.display import session_html
 
         return session_html(self.name, self._state)
 

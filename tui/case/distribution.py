@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
+from itertools import pairwise
 from math import cbrt, ceil, floor, log10
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from benchtui.sessions.stats.distribution import Distribution, in_order
 from benchtui.sessions.stats.quantiles import LEAST_FOR_OUTLIERS
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.axis_scale import round_step
@@ -18,7 +21,6 @@ from benchtui.tui.shell.keymap import key
 
 if TYPE_CHECKING:
     from benchtui.sessions.stats.case_metrics import Metrics
-    from benchtui.sessions.stats.distribution import Distribution
 
 MOST_BINS = 24
 LEAST_STEPS = 6
@@ -47,17 +49,19 @@ class Bins(msgspec.Struct, frozen=True):
 
 def bin_step_times(times_ms: Sequence[float], outliers: Sequence[int]) -> Bins | None:
     """Bin the step times, except outliers given by index. None if there are too few or all are equal."""
-    import numpy as np  # takes ~0.1 s to import, which the metrics have done
-
-    outlying = [step for step in outliers if step < len(times_ms)]  # a case may have been started again
-    kept = np.delete(np.asarray(times_ms, dtype=float), outlying)
-    if len(kept) < LEAST_STEPS or kept.min() == kept.max():
+    outlying = set(outliers)
+    kept = in_order([time_ms for step, time_ms in enumerate(times_ms) if step not in outlying])
+    if len(kept) < LEAST_STEPS or kept[0] == kept[-1]:
         return None
-    width = round_step(float(kept.max() - kept.min()) / bin_count(len(kept)))
-    first, last = floor(kept.min() / width), ceil(kept.max() / width)
-    edges = np.arange(first, max(last, first + 1) + 1) * width
-    counts, _ = np.histogram(np.clip(kept, edges[0], edges[-1]), bins=edges)
-    return Bins(float(edges[0]), width, tuple(int(count) for count in counts))
+    width = round_step((kept[-1] - kept[0]) / bin_count(len(kept)))
+    first, last = floor(kept[0] / width), ceil(kept[-1] / width)
+    # the last bin also holds times at its upper edge
+    edges = [
+        0,
+        *(bisect_left(kept, place * width) for place in range(first + 1, max(last, first + 1))),
+        len(kept),
+    ]
+    return Bins(first * width, width, tuple(end - start for start, end in pairwise(edges)))
 
 
 def bin_count(steps: int) -> int:

@@ -1,9 +1,8 @@
 """Words of charts: metrics, values with their intervals, and verdicts, independent of Textual."""
 
-from typing import TYPE_CHECKING
-
 from benchtui.sessions.analysis.chart_series import LATENCY, PlotMetric, Value
 from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.stats.case_metrics import Metrics
 from benchtui.sessions.stats.evidence import bounds_ms, rate_bounds
 from benchtui.sessions.sweep.options import BY_NAME
 from benchtui.sessions.text.formatting import ratio_text
@@ -14,9 +13,6 @@ from benchtui.tui.live.case_verdicts import CaseVerdicts
 from benchtui.tui.model.case_rows import ROLES
 from benchtui.tui.model.row_cells import VERDICT_ROLES
 from benchtui.tui.table.case_names import case_name
-
-if TYPE_CHECKING:  # importing numpy would delay the first frame
-    from benchtui.sessions.stats.case_metrics import Metrics
 
 
 def title(figure: PlotMetric) -> str:

@@ -101,7 +101,7 @@ class LazyGroup(click.Group):
         if args[0] in COMMANDS:
             return super().resolve_command(ctx, args)
         words = args[1:] if args[0] == "open" else args
-        if {"-h", "--help"} & set(words[1:]) and not os.path.lexists(words[0]):
+        if words[1:] and os.sep not in words[0] and not os.path.lexists(words[0]):
             from benchtui.sessions.sweep.toml_reader import preset_names  # imported on use, like any command
             from benchtui.tui.cli.watch import recorded_session, unknown_word
 
@@ -159,7 +159,7 @@ def main() -> None:
     except BenchtuiError as error:
         fail(str(error), USAGE)
     except click.ClickException as error:
-        click.echo(_usage_error_text(error), nl=False, err=True)
+        click.echo(usage_error_text(error), nl=False, err=True)
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(INTERRUPTED)
@@ -200,10 +200,39 @@ def _exit_out_of_memory(error: BaseException) -> NoReturn:
     os._exit(USAGE)
 
 
-def _usage_error_text(error: click.ClickException) -> str:
+_OPTION_HABITS = {
+    "Write benchtui plan, which starts nothing.": "dry-run",
+    "Write -o FILE.": "out output-file output-dir save",
+    "Write --format.": "csv html md markdown pdf parquet f to",
+    "Write --objective.": "metric sort sort-by by target",
+}
+"""What to write for options that no command has, by their names."""
+
+
+def _option_hint(name: str, context: click.Context | None) -> str:
+    """Return what to write instead of an option that the command lacks; empty if unknown."""
+    options = {word for parameter in context.command.params for word in parameter.opts} if context else set()
+    bare = name.lstrip("-")
+    for hint, habits in _OPTION_HABITS.items():
+        word = hint.split()[1].rstrip(".")
+        if bare in habits.split() and (word in options or not word.startswith("-")):
+            return hint
+    if "--set" not in options:
+        return ""
+    from benchtui.sessions.sweep.library_names import entry_named  # imported on use, like any command
+    from benchtui.sessions.sweep.toml_reader import entries
+
+    names = [entry.rpartition(".")[2] for entry in entries()]
+    entry = entry_named(bare, names)
+    return f"Write --set {entry}=VALUE." if entry in names else ""
+
+
+def usage_error_text(error: click.ClickException) -> str:
     """Return what click prints for an error, with its message in one printable line."""
     context = getattr(error, "ctx", None)
-    message = printable(error.format_message().partition(" Choose from:")[0])  # which the usage lists as well
+    hint = _option_hint(error.option_name, context) if isinstance(error, click.NoSuchOption) else ""
+    text = f"{error.message} {hint}" if hint else error.format_message()
+    message = printable(text.partition(" Choose from:")[0])  # which the usage lists as well
     usage = f"{context.get_usage()}\nTry '{context.command_path} --help' for help.\n\n" if context else ""
     return f"{usage}Error: {message}\n"
 

@@ -162,7 +162,7 @@ def print_session(
 ) -> "Session":
     """Print a session's events, in words or as recorded, and return the session."""
     from benchtui.tui.cli.schema.records import EventLine  # imports what only documents need
-    from benchtui.tui.cli.text import conclusion, progress  # imports numpy, which no screen waits for
+    from benchtui.tui.cli.text import conclusion, progress  # which no screen needs
 
     session, begin_s = Session(summarize), progress.session_time_of(path, position)
     if as_json:
@@ -317,8 +317,29 @@ def _on_devices_here(preset: Sweep, overrides: tuple[str, ...]) -> Sweep:
 
 
 MODELS = "a model is a folder with its config.json, or a hub id such as org/name"
-FLAGS = ("help", "version")
-"""Options that people type as commands."""
+_HABITS = {
+    "--help": "help commands usage man",
+    "--version": "version",
+    "SESSION": "show view inspect",
+    "attach": "logs log tail watch monitor top",
+    "compare": "diff",
+    "doctor": "info env collect-env check devices gpus",
+    "explain": "profile",
+    "export": "report save",
+    "find": "tune search autotune optimize",
+    "import": "load convert",
+    "init-step": "init new create",
+    "optimal": "best recommend",
+    "plan": "validate estimate dry-run",
+    "run": "start bench benchmark measure exec",
+    "run --resume SESSION": "resume restart retry",
+    "sessions": "ls list ps results history",
+    "sessions delete": "rm remove delete",
+    "sessions rename": "mv rename",
+    "slurm": "sbatch submit",
+    "stop": "kill cancel abort",
+}
+"""Commands and options by what people type from habit instead."""
 MOST_NAMES = 4
 """Maximum number of sessions that a message names."""
 
@@ -327,8 +348,10 @@ def unknown_word(word: str) -> str:
     """Describe a word that is neither a command, a preset nor a file, and suggest the closest known name."""
     from benchtui.sessions.sweep.toml_reader import preset_names  # no recorded session needs it
 
-    if word in FLAGS:
-        return f"{word}: an option, not a command: benchtui --{word}"
+    if written := next((command for command, habits in _HABITS.items() if word in habits.split()), None):
+        return f"{word}: not a command; write benchtui {written}"
+    if word in COMMANDS:
+        return f"{word}: a command; write benchtui {word}"
     sessions = [entry.path.stem for entry in paths.entries()]
     if begun := [name for name in sessions if name.startswith(word)]:
         return f"{word}: no whole name of a session; these begin with it: {', '.join(begun[:MOST_NAMES])}"

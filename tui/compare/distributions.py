@@ -1,10 +1,10 @@
 """Stacked histograms of two step time distributions on a common axis. Independent of Textual."""
 
+from collections import Counter
 from collections.abc import Sequence
 from math import log10, sqrt
 
 import msgspec
-import numpy as np
 
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import significant
@@ -26,7 +26,7 @@ class Times(msgspec.Struct, frozen=True):
     """Measured steps of one case."""
 
     letter: str
-    values_ms: np.ndarray
+    values_ms: Sequence[float]
     median_ms: float
     role: str
 
@@ -42,20 +42,18 @@ class TimeAxis(msgspec.Struct, frozen=True):
     @classmethod
     def over(cls, both: Sequence[Times], columns: int) -> "TimeAxis":
         """Return an axis that covers all distributions, except for far outliers (see ``CLIP_FACTOR``)."""
-        low = min(float(times.values_ms.min()) for times in both)
-        most = max(float(times.values_ms.max()) for times in both)
+        low = min(min(times.values_ms) for times in both)
+        most = max(max(times.values_ms) for times in both)
         high = min(most, CLIP_FACTOR * max(times.median_ms for times in both))
         if high <= low:
             low, high = low * 0.99, low * 1.01 or 1.0
         return cls(low, high, columns, low > 0 and high / low > LOG_SCALE_RATIO)
 
-    def places(self, values_ms: np.ndarray) -> np.ndarray:
-        """Return the column of each time, counted from 0."""
-        values = np.clip(values_ms, self.low, self.high)
-        low, high = (log10(self.low), log10(self.high)) if self.logarithmic else (self.low, self.high)
-        shares = ((np.log10(values) if self.logarithmic else values) - low) / (high - low)
-        places: np.ndarray = np.minimum((shares * self.columns).astype(int), self.columns - 1)
-        return places
+    def place(self, time_ms: float) -> int:
+        """Return the column of a time, counted from 0."""
+        ends = (self.low, self.high, min(max(time_ms, self.low), self.high))
+        low, high, value = map(log10, ends) if self.logarithmic else ends
+        return min(int((value - low) / (high - low) * self.columns), self.columns - 1)
 
 
 def overlay_lines(both: Sequence[Times], width: int, height: int, symbols: Symbols) -> list[Line]:
@@ -73,8 +71,9 @@ def _histogram(times: Times, axis: TimeAxis, rows: int, symbols: Symbols) -> lis
     """Render a histogram whose highest column fills all rows."""
     size = _cells(len(times.values_ms), axis.columns)
     sampled = times.values_ms[:: max(1, len(times.values_ms) // MAX_SAMPLED_STEPS)]
-    counts = np.bincount(axis.places(sampled) // size, minlength=-(-axis.columns // size))
-    levels = counts / counts.max() * rows
+    counts = Counter(axis.place(time_ms) // size for time_ms in sampled)
+    most, bins = max(counts.values()), -(-axis.columns // size)
+    levels = [counts[place] / most * rows for place in range(bins)]
     lines = []
     for row in range(rows - 1, -1, -1):
         cells = "".join(_filled(level - row, symbols) * size for level in levels)[: axis.columns]
@@ -99,7 +98,7 @@ def _filled(height: float, symbols: Symbols) -> str:
 def _medians(both: Sequence[Times], axis: TimeAxis, symbols: Symbols) -> Line:
     pieces: list[Span] = [(symbols.track, "faint")] * axis.columns
     for times in both:
-        place = int(axis.places(np.asarray([times.median_ms]))[0])
+        place = axis.place(times.median_ms)
         shared = pieces[place][0] != symbols.track
         pieces[place] = (symbols.middle, "strong") if shared else (times.letter, "strong")
     return line((" " * MARGIN, "plain"), *pieces)
@@ -108,7 +107,7 @@ def _medians(both: Sequence[Times], axis: TimeAxis, symbols: Symbols) -> Line:
 def _ends(both: Sequence[Times], axis: TimeAxis, symbols: Symbols) -> Line:
     """Render the ends of the axis, with notes on how to read it."""
     low, high = (f"{significant(end, symbols, AXIS_DIGITS)} ms" for end in (axis.low, axis.high))
-    above = sum(int(np.sum(times.values_ms > axis.high)) for times in both)
+    above = sum(sum(time_ms > axis.high for time_ms in times.values_ms) for times in both)
     words = [
         "A, B: medians",
         *(["logarithmic"] if axis.logarithmic else []),

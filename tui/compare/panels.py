@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
 import msgspec
-import numpy as np
 
 import benchtui.tui.library.screen  # noqa: F401 -- defines the keys of the Library, which the hint names
 from benchtui.sessions.compare.align import LETTERS, ComparedSession, PairwiseComparison, SessionComparison
@@ -200,7 +199,7 @@ def _for_screen(text: str) -> str:
 
 def _steps(both: Sequence[tuple[str, Result, str]], width: int, height: int, symbols: Symbols) -> list[Line]:
     timed = [
-        Times(letter, np.asarray(result.case.measured.wall_ms), result.typical_ms, role)
+        Times(letter, result.case.measured.wall_ms, result.typical_ms, role)
         for letter, result, role in both
         if len(result.case.measured)
     ]

@@ -1,9 +1,6 @@
 """Case verdicts against the baseline, by the report's rules, while cases and rounds are still ending."""
 
-from __future__ import annotations  # the module of Distribution imports numpy
-
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import structs
 
@@ -11,6 +8,7 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baseline_of, explain_missing_baseline
+from benchtui.sessions.stats.distribution import Distribution
 from benchtui.sessions.stats.ended_rounds import with_result
 from benchtui.sessions.stats.evidence import (
     Evidence,
@@ -27,9 +25,6 @@ from benchtui.sessions.stats.sampling import Bounds, Sample, Statistic
 from benchtui.sessions.stats.verdicts import Ratio
 from benchtui.sessions.sweep import Baseline, Work
 from benchtui.tui.live.step_statistics import THREAD_STEPS, loaded
-
-if TYPE_CHECKING:
-    from benchtui.sessions.stats.distribution import Distribution
 
 UNSTEADY_PERCENT = 30.0
 """Half-width of a typical step's interval above which its figures are no more than a guess."""

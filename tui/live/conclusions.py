@@ -1,6 +1,6 @@
 """Conclusions of a session so far, computed in a thread whenever a round has ended."""
 
-from __future__ import annotations  # the advice imports numpy once it computes
+from __future__ import annotations
 
 import asyncio
 from copy import copy

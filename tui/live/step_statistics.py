@@ -1,7 +1,7 @@
 """Statistics of the steps so far of each case, and metrics of cases.
 
-They are those of the report, whose module imports numpy. There are none until ``load`` has imported it, in a
-thread after the first paint. Those of many steps are computed in a thread, too.
+They are those of the report. There are none until ``load`` has imported its module, in a thread after the first
+paint. Those of many steps are computed in a thread, too.
 """
 
 from __future__ import annotations  # array[float] can't be evaluated before Python 3.12
@@ -30,7 +30,7 @@ _loaded = Event()
 
 
 def load() -> None:
-    """Import the statistics, which takes 0.1 s."""
+    """Import the statistics."""
     from benchtui.sessions.stats import case_metrics  # noqa: F401  (imported here, so that screens paint first)
 
     _loaded.set()
@@ -51,7 +51,7 @@ class StepStatistics:
     def __init__(self) -> None:
         self._computed: dict[Key, Distribution] = {}
         self._due: dict[Key, list[array[float]]] = {}
-        """Copies of rounds to compute in a thread. An array can't grow while numpy reads it."""
+        """Copies of rounds to compute in a thread, while the columns grow."""
         self._busy = False
 
     def of(

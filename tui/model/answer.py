@@ -1,6 +1,6 @@
 """Answer of a session for the Monitor: what to run so far or at the end, how certain that is, what is open."""
 
-from __future__ import annotations  # the conclusions' module imports numpy once it computes
+from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator

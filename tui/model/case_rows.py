@@ -1,6 +1,6 @@
 """Case rows: metrics of each case for the UI. Cached once they can't change any more."""
 
-from __future__ import annotations  # the modules of Distribution and Metrics import numpy
+from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial

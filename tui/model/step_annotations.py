@@ -1,18 +1,13 @@
 """Step annotations: what happened during the measured steps of a case."""
 
-from __future__ import annotations  # the module of Distribution imports numpy
-
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import Columns
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.distribution import Distribution
 from benchtui.sessions.stats.evidence import outliers_of
 from benchtui.tui.panels.signs import Signs
-
-if TYPE_CHECKING:
-    from benchtui.sessions.stats.distribution import Distribution
 
 
 def signs_of(session: Session, case: CaseState, spread: Distribution | None) -> Signs:

@@ -145,14 +145,8 @@ def band_lines(band: Band, width: int, height: int, symbols: Symbols) -> list[Li
 
 def extremes(values: Sequence[float], count: int, steps: int) -> list[tuple[float, float]]:
     """Return (min, max) of each group of ``steps`` among the first ``count`` values."""
-    import numpy as np  # takes 0.1 s, and nothing draws steps before the first paint
-
-    if not count:
-        return []
-    first = np.asarray(values)[:count]
-    starts = range(0, count, steps)
-    least, most = np.minimum.reduceat(first, starts), np.maximum.reduceat(first, starts)
-    return list(zip(least.tolist(), most.tolist(), strict=True))
+    groups = (values[start : min(start + steps, count)] for start in range(0, count, steps))
+    return [(min(group), max(group)) for group in groups]
 
 
 def _columns(band: Band, grid: Grid) -> list[StepColumn]:

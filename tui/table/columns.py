@@ -1,9 +1,6 @@
 """Columns of the case table, and the metrics they show."""
 
-from __future__ import annotations  # the module of Distribution imports numpy
-
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -11,14 +8,12 @@ from msgspec.structs import replace
 from benchtui.sessions.metrics.catalogue import CATALOGUE, quantity
 from benchtui.sessions.metrics.quantity import CaseData, Quantity
 from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.stats.distribution import Distribution
 from benchtui.sessions.stats.evidence import computed_metrics
 from benchtui.sessions.stats.quantiles import LEAST_FOR_P99, per_second
 from benchtui.sessions.text import formatting
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
-
-if TYPE_CHECKING:
-    from benchtui.sessions.stats.distribution import Distribution
 
 
 class Column(msgspec.Struct, frozen=True):

@@ -26,7 +26,6 @@ from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from types import FrameType
-from unittest import mock
 
 import corpus
 import costly
@@ -35,7 +34,6 @@ import readers
 import typed
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.journal import reader
 
 LONGEST_S = 3.0
 """Processor time that reading one file in one way may take; a tenth is usual, and busy machines are slower."""
@@ -49,8 +47,6 @@ MOST_COST_MB = 200
 imports, from what was resident at the fork, so that interpreter and libraries don't count."""
 ATTEMPTS = 3
 """Attempts at a file that takes too long, the fastest of which counts: a busy machine makes all code slower."""
-LONG_LINES = (0, reader.LONG_LINE)
-"""From which length on lines of steps are decoded in the way of long ones."""
 MOST_MB = 1500
 """Address space that a process may grow by; the largest file is 0.1 MB."""
 
@@ -128,7 +124,7 @@ def examine(kind: str, data: bytes, folder: Path, dice: random.Random, every: bo
     for read in ways if every else dice.sample(ways, min(2, len(ways))):
         began_s = time.process_time()
         try:
-            with _alarm(), mock.patch.object(reader, "LONG_LINE", dice.choice(LONG_LINES)):
+            with _alarm():
                 read(path, dice)
             outcome = "read"
         except BenchtuiError as error:

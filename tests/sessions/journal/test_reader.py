@@ -137,6 +137,16 @@ def test_broken_line_is_reported_with_its_number(
                 tail.read()
 
 
+@pytest.mark.parametrize(
+    "text", ["model,batch\nbert,1\n", '{"a":1}', '[\n{"a": 1}\n]\n', '{\n"a": 1\n}\n', "PK"]
+)
+def test_error_of_a_file_by_another_tool_says_how_to_import_it(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "its results.csv"
+    path.write_text(text)
+    with pytest.raises(BenchtuiError, match=r"import it first: benchtui import '.*its results\.csv'$"):
+        read(path)
+
+
 @pytest.mark.parametrize("text", ["", "[", "]", "[]", "null", "{}", '{"a":1}', "\n\n", "PK\x03\x04", "[1,2]"])
 def test_file_of_another_kind_is_rejected(tmp_path: Path, text: str) -> None:
     path = tmp_path / "other.json"

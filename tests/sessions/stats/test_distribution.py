@@ -1,8 +1,11 @@
 import random
+import sys
+from array import array
 from statistics import median
 
 import pytest
 
+from benchtui.sessions.stats import distribution
 from benchtui.sessions.stats.distribution import LEAST_DEVIATION, OUTLIER_THRESHOLD, inlier_range, outliers
 from benchtui.sessions.stats.quantiles import LEAST_FOR_OUTLIERS
 
@@ -42,3 +45,12 @@ def test_the_bounds_are_by_the_median_of_all_distances(n: int) -> None:
         unit = max(median(abs(each - middle) for each in times_ms), LEAST_DEVIATION * abs(middle))
         low, high = middle - OUTLIER_THRESHOLD * unit, middle + OUTLIER_THRESHOLD * unit
         assert inlier_range(times_ms) == (pytest.approx(low), pytest.approx(high))
+
+
+def test_statistics_are_the_same_with_and_without_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    times_ms = array("d", (10 + (step * 7919 % 997) / 100 for step in range(3000)))
+    usual = distribution.distribution(times_ms), distribution.sample(times_ms)
+    monkeypatch.setattr(distribution, "MANY", 1)
+    assert (distribution.distribution(times_ms), distribution.sample(times_ms)) == usual
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    assert (distribution.distribution(times_ms), distribution.sample(times_ms)) == usual

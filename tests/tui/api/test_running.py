@@ -38,6 +38,7 @@ def test_run_returns_the_session_and_prints_progress(
     [
         ("no-such-preset", "no-such-preset: no such file or preset"),
         ({"axes": {}}, "sweep: model is missing"),
+        ({"modle": "gpt2"}, "sweep: modle: unknown entry (did you mean 'model'?)"),
         ({"model": "gpt2", "axes": {"batch_size": 0}}, "sweep: axes.batch_size: 0"),
         ({"model": "gpt2", "axes": {4: 5}}, "sweep: 4 isn't the name of an entry"),
         ({"model": "gpt2", 3: 4}, "sweep: 3 isn't the name of an entry"),

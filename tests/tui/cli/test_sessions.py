@@ -4,6 +4,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
@@ -12,7 +13,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.library import operations, paths
 from benchtui.sessions.library.summaries import SummaryCache
 from benchtui.themes.symbols import UNICODE
-from benchtui.tui.cli import app, watch
+from benchtui.tui.cli import app, usage_error_text, watch
 from benchtui.tui.cli.options import complete_session
 from benchtui.tui.cli.sessions import SessionRow, _table
 from benchtui.tui.cli.watch import session_to_watch
@@ -208,8 +209,54 @@ def test_session_of_the_library_is_opened_by_its_name(recorded: Any, monkeypatch
     assert "--theme" in run("old", "--help").output
     assert "these begin with it: old" in str(run("ol").exception)
     assert "no such file, preset or command" in str(run("xyzzy").exception)
-    assert str(run("version").exception) == "version: an option, not a command: benchtui --version"
+    assert str(run("version").exception) == "version: not a command; write benchtui --version"
     assert "no such file or folder; a model is a folder with its config.json" in str(run("./nosuch").exception)
+
+
+@pytest.mark.parametrize(
+    ("words", "written"),
+    [
+        ("ls", "sessions"),
+        ("report demo", "export"),
+        ("diff demo demo-cpu", "compare"),
+        ("show demo", "SESSION"),
+        ("resume latest", "run --resume SESSION"),
+        ("rm demo", "sessions delete"),
+        ("best demo --json", "optimal"),
+        ("check quick", "doctor"),
+        ("tune gpt2", "find"),
+        ("bench quick --set device=cpu", "run"),
+        ("open plan", "plan"),
+        ("help run", "--help"),
+    ],
+)
+def test_word_of_another_tool_is_answered_with_the_command(words: str, written: str) -> None:
+    assert str(run(*words.split()).exception).endswith(f"; write benchtui {written}")
+
+
+def test_extra_words_do_not_hide_that_the_first_is_unknown(home: Path) -> None:
+    assert str(run("xyzzy", "more").exception).startswith("xyzzy: no such file, preset or command")
+
+
+@pytest.mark.parametrize(
+    ("words", "written"),
+    [
+        ("run quick --dtype bf16", "Write --set precision=VALUE."),
+        ("quick --batch-size 4", "Write --set batch_size=VALUE."),
+        ("plan quick --warmup-steps 3", "Write --set warmup=VALUE."),
+        ("slurm quick --max_new_tokens 3", "Write --set new_tokens=VALUE."),
+        ("run quick --dry-run", "Write benchtui plan, which starts nothing."),
+        ("run quick --out x.json", "Write -o FILE."),
+        ("export demo --csv", "Write --format."),
+        ("optimal demo --metric latency", "Write --objective."),
+        ("plan quick --set", "Option '--set' requires an argument."),
+        ("optimal demo --jsn", "Did you mean '--json'?"),
+    ],
+)
+def test_option_of_another_tool_is_answered_with_what_to_write(words: str, written: str) -> None:
+    error = run(*words.split()).exception
+    assert isinstance(error, click.UsageError)
+    assert usage_error_text(error).endswith(f"{written}\n")
 
 
 def test_model_is_opened_on_home(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

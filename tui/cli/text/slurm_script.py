@@ -25,6 +25,8 @@ RAY_START_TIMEOUT_S = 300
 """Seconds that Ray may take to start on all nodes."""
 
 _UNITS_S = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "s": 1.0}
+_SLURM_TIME = re.compile(r"\d+(:\d+){0,2}|\d+-\d+(:\d+){0,2}|UNLIMITED", re.ASCII | re.IGNORECASE)
+"""Time limits that sbatch accepts (https://slurm.schedmd.com/sbatch.html#OPT_time)."""
 _OPTION = re.compile(r"--[a-z][a-z-]*(?:=.*)?", re.DOTALL)
 
 
@@ -98,11 +100,17 @@ def _model_lines(batch: BatchJob) -> Iterator[str]:
 def slurm_time(text: str) -> str:
     """Convert a time limit such as ``90m`` or ``1d12h`` to Slurm's format, in whole minutes, rounded up.
 
-    Any other text is returned as it is, for Slurm to check. Raises BenchtuiError for less than 3 minutes.
+    A time in one of Slurm's formats is returned as it is. Raises BenchtuiError for any other text, and for less
+    than 3 minutes.
     """
     seconds = parse_quantity(text, _UNITS_S, whole=True)
-    if seconds is None:
+    if seconds is None and _SLURM_TIME.fullmatch(text):
         return text
+    if seconds is None:
+        raise BenchtuiError(
+            f"--time: {quoted(text)} is not a time limit; allowed: 90m, 2h, 1d12h, or in Slurm's format"
+            " MINUTES, MM:SS, HH:MM:SS, DAYS-HH, DAYS-HH:MM, DAYS-HH:MM:SS or UNLIMITED"
+        )
     minutes = ceil(seconds / 60)
     if minutes < LEAST_MIN:
         raise BenchtuiError(f"--time: {quoted(text)} is less than {LEAST_MIN}m, which the job needs to stop")

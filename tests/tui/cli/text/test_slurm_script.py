@@ -113,12 +113,21 @@ def test_shellcheck_reports_nothing(batch: BatchJob) -> None:
         ("366d", "366-00:00:00"),
         ("90", "90"),
         ("2:00:00", "2:00:00"),
+        ("30:30", "30:30"),
         ("1-12", "1-12"),
-        ("soon", "soon"),
+        ("1-12:30", "1-12:30"),
+        ("1-12:30:00", "1-12:30:00"),
+        ("UNLIMITED", "UNLIMITED"),
     ],
 )
-def test_time_limit_with_units_is_converted_and_any_other_left_to_slurm(typed: str, limit: str) -> None:
+def test_time_limit_with_units_is_converted_and_slurms_is_kept(typed: str, limit: str) -> None:
     assert slurm_time(typed) == limit
+
+
+@pytest.mark.parametrize("typed", ["soon", "tomorrow", "1:2:3:4", "2-", "1.5", "-1", "noon", "90 m h"])
+def test_anything_else_as_time_limit_is_refused_with_what_is_allowed(typed: str) -> None:
+    with pytest.raises(BenchtuiError, match=r"^--time: .* is not a time limit; allowed: 90m, .* HH:MM:SS"):
+        slurm_time(typed)
 
 
 @pytest.mark.parametrize("typed", ["2m", "100s", "0h"])
