@@ -174,18 +174,16 @@ def _unread(rows: Sequence[Row], file_map: FileMap, reader: Reader) -> Iterator[
     """Yield the columns that nothing reads: of rows, and of the objects around them."""
     outermost = file_map.rows.partition(".")[0].strip("?=")
     inside = "" if {*file_map.rows} & {*"*="} else f"{file_map.rows.strip('?')}."
-    prefixes = tuple(prefix for by in file_map.split.values() for prefix in by)
     seen: dict[str, bool] = {}
     for row in rows:
         innermost, outermost_of_several = row.levels[0], row.levels[1:][-1:]
         for level, cells in enumerate((innermost, *outermost_of_several)):
             for path in scalars(cells, ""):
-                bare = next((path.removeprefix(one) for one in prefixes if path.startswith(one)), path)
                 shown = path if level or len(row.levels) == 1 else f"{inside}{path}"
                 if level and (outermost == "*" or f"{path}.".startswith(f"{outermost}.")):
                     continue
                 if shown not in seen:
-                    seen[shown] = reader.reads(bare) or _is_around(bare, file_map)
+                    seen[shown] = reader.reads(path) or _is_around(path, file_map)
     yield from (path for path, is_read in seen.items() if not is_read)
 
 

@@ -1,11 +1,12 @@
 """Proposed map of a table: quantities and units by the names of its columns, as the field writes them."""
 
 import csv
-import fnmatch
 import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from fnmatch import filter as filter_by
+from fnmatch import fnmatchcase
 from importlib.resources import files
 from itertools import islice
 
@@ -31,7 +32,7 @@ from benchtui.sessions.importers.quantities import (
 from benchtui.sessions.importers.source import Source
 from benchtui.sessions.sanitize import LONGEST_VALUE, quoted, shell_word, visible
 from benchtui.sessions.sweep.library_names import ALIASES
-from benchtui.sessions.sweep.options import PRECISIONS
+from benchtui.sessions.sweep.options import BACKENDS, PRECISIONS
 
 MOST_COLUMNS = 1_000
 """Maximum number of columns to look at for a proposal."""
@@ -55,13 +56,40 @@ _COUNTER = re.compile(
 """Column that only counts the steps of one case, or is a result of training."""
 _ALTERNATIVES = frozenset(
     (
-        *PRECISIONS,
-        *ALIASES["precision"],
-        *("int4", "int8", "fp8", "cpu", "gpu", "cuda", "eager", "compiled", "baseline"),
+        *(*PRECISIONS, *ALIASES["precision"], *BACKENDS),
+        *(
+            "cpu",
+            "gpu",
+            "cuda",
+            "rocm",
+            "mps",
+            "eager",
+            "compiled",
+            "baseline",
+            "original",
+            "optimized",
+            "naive",
+        ),
+        *(
+            "pytorch",
+            "onnx",
+            "ort",
+            "tensorrt",
+            "trt",
+            "tensorflow",
+            "tf",
+            "jax",
+            "tvm",
+            "vllm",
+            "sglang",
+            "tgi",
+        ),
+        *("quantized", "fused", "deepspeed", "before", "after", "old", "new"),
     )
 )
 """Words of columns that have the same quantity of different cases."""
-_SIZE = re.compile(r"(?:bs?|batch|seq|threads)\d+")
+_KIND = re.compile(r"[a-z]{1,8}\d+[a-z]*")
+"""Word with a number, such as ``bs8``, ``gpu0`` or ``a100``."""
 _VALUE = re.compile(r"(?i)value|result|avg|mean|average")
 """Column of values of different quantities, or key of an object that is one."""
 _METRIC = re.compile(r"(?i)(performance )?(metrics?|measures?|quantity|statistics?|kpi)")
@@ -70,12 +98,16 @@ _STATISTIC = re.compile(r"(?i)mean|avg|average|median|std(dev|ev)?|p(50|90|95|99
 """Key of an object of statistics, such as ``latency_ms``."""
 _OF_RUN = re.compile(r"(?i)total|duration|elapsed|wall|run")
 """Time of a whole run of a load generator, rather than of a request."""
-_OF_OPTION = re.compile(
-    r"((?:bs|b|batch|batch[ _-]?size|seq|seq[ _-]?len|sequence[ _-]?length|threads)?[ =_-]*)\d+", re.IGNORECASE
+_NUMBERED = re.compile(
+    r"(?i)((?:run|round|trial|rep(?:eat|etition)?|try|attempt)[ #_-]*"
+    r"|(?:bs|b|batch|batch[ _-]?size|seq|seq[ _-]?len|sequence[ _-]?length|threads)?[ =_-]*)\d+((?:[ _(\[]\D*)?)"
 )
-"""Column that is a value of an option; without a name, the batch size."""
-_OF_OPTION_IN_UNIT = re.compile(r"(?i)(?:bs?|batch(?:[ _-]?size)?)[ =_-]*\d+[ _(\[]*(?:[mun]?s|sec)[)\]]?")
-"""Column of times at a batch size, such as ``bs8_ms``."""
+"""Column that is a value of an option, or a round, such as ``bs=8`` or ``run 1 (ms)``; without a name, a batch size."""
+_PART = re.compile(
+    r"(?i)\b(fwd|forward|bwd|backward|optim\w*|grad\w*|data|load\w*|h2d|d2h|copy|transfer|comm\w*|all_?reduce|sync"
+    r"|pre.?proc\w*|post.?proc\w*|tokeni[sz]\w*|detokeni[sz]\w*|encod\w*|decod\w*|prefill|nms|sampl(?:ing|er))\b"
+)
+"""Word of a column that is a part of a step, rather than the whole one."""
 _WITH_STATISTICS = ("step", "first_token", "per_token", "request")
 _UNIT = re.compile(
     rf"(?:[\s_(\[<./-]|^)({'|'.join(UNIT_NAMES)})"
@@ -97,7 +129,6 @@ def propose(source: Source) -> FileMap | None:
     Cases may be records, items of a list in the only one, columns for the values of an option, or, in a table with
     a quantity in each row, the whole file. Raises BenchtuiError if nothing states a unit.
     """
-    _refuse_wide(source, _OF_OPTION_IN_UNIT)
     for shape in _shapes(source):
         found = rows_of(source.beginning, shape)[:100]
         columns = _proposed(found, named=shape.rows.endswith("*"))
@@ -110,38 +141,48 @@ def propose(source: Source) -> FileMap | None:
                 columns["*"] = "name"
             steps = {column: re.sub(r"^step(?!s)", "steps", str(name)) for column, name in columns.items()}
             return structs.replace(shape, columns=steps if shape.gather else columns)
-    _refuse_wide(source, _OF_OPTION)
-    return None
-
-
-def _refuse_wide(source: Source, values: re.Pattern[str]) -> None:
-    """Raise BenchtuiError if several columns are values of an option. A map can say what their cells are."""
-    wide = [name for name in source.first if values.fullmatch(name)]
-    if len(wide) > 1:
+    for pattern, (option, _) in _numbered(source.first).items():
+        wide = filter_by(source.first, pattern)
         raise BenchtuiError(
             f"{source.path}: the columns {', '.join(wide[:3])} … are values of an option, and nothing says what their"
-            f" cells are: say it with --map, such as --map '{_pattern(wide[0])}=batch_size:step_ms'"
+            f" cells are: say it with --map, such as --map '{pattern}={option}:step_ms'"
         )
-
-
-def column_without_numbers(source: Source) -> str | None:
-    """Return the first column that is named like a step time or a rate and states nothing in any row."""
-    for column in islice(source.first, MOST_COLUMNS):
-        cells = [record.value.get(column) for record in source.beginning.records]
-        if (_quantity(column) or "").startswith(("step", *RATES)) and all(map(is_empty, cells)):
-            return column
     return None
 
 
-def column_of_minutes_or_minimum(source: Source) -> str | None:
-    """Return the first column of times whose ``min`` may be their unit or a statistic."""
-    names = (name for name in islice(source.first, MOST_COLUMNS) if re.search(r"(?i)[\W_]min\b", name))
-    return next((name for name in names if _quantity(re.sub(r"(?i)min\b", "ms", name)) == "step_ms"), None)
+def why_not(source: Source) -> str | None:
+    """Return why no column of a table is the time of cases, and what to do, if some are named like one."""
+    names = list(islice(source.first, MOST_COLUMNS))
+    times = [name for name in names if (_quantity(name) or "").startswith(("step", *RATES))]
+    for name in names:
+        if re.search(r"(?i)[\W_]min\b", name) and _quantity(re.sub(r"(?i)min\b", "ms", name)) == "step_ms":
+            minutes = shell_word(f"{name}=step_min")
+            return f"{quoted(name)} may be minutes or the minimum: for minutes, say --map {minutes}"
+    for name in times:
+        if all(is_empty(record.value.get(name)) for record in source.beginning.records):
+            return f"{quoted(name)} has no number: all its cells are empty, NaN, infinite or unknown"
+    if len(times) > 1 and all(map(_is_part, times)):
+        example = shell_word(f"{times[0]}=step_ms")
+        return (
+            f"{' and '.join(map(quoted, times[:2]))} are parts of a step, and no column is the whole one: say which"
+            f" to compare, such as --map {example}"
+        )
+    return None
 
 
-def _pattern(column: str) -> str:
-    """Return the pattern of columns that differ only in their number, which a unit may follow."""
-    return re.sub(r"\d+(?=\D*$)", "[0-9]*", column)
+def _is_part(column: str) -> bool:
+    return _PART.search(re.sub(r"[_.]", " ", column)) is not None
+
+
+def _numbered(names: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Return the option, or ``round``, and the end of columns that differ in their number, by their pattern."""
+    matches = [match for name in names if (match := _NUMBERED.fullmatch(name)) and (match[1] or not match[2])]
+    patterns = [f"{match[1]}[0-9]*{match[2].replace('[', '[[]')}" for match in matches]
+    return {
+        pattern: (_quantity(match[1].strip(" =_#-")) or "batch_size", match[2])
+        for pattern, match in zip(patterns, matches, strict=True)
+        if patterns.count(pattern) > 1
+    }
 
 
 def _shapes(source: Source) -> Iterator[FileMap]:
@@ -180,13 +221,19 @@ def _proposed(rows: Sequence[Row], *, named: bool) -> dict[str, str] | None:
     """
     names = dict.fromkeys(path for row in rows for path in scalars(row.levels[0], ""))
     outer = dict.fromkeys(path for row in rows for level in row.levels[1:] for path in scalars(level, ""))
+    patterns = _wide(rows, names)
+    wide = {name for name in names for pattern in patterns if fnmatchcase(name, pattern)}
     quantities = {
         column: name
         for column in islice((name for name in (*names, *outer) if len(name) <= LONGEST_VALUE), MOST_COLUMNS)
-        if (name := None if _OF_OPTION.fullmatch(column) else _quantity(column))
+        if (name := None if column in wide else _quantity(column))
         and (column in names or name in (*_OF_OUTER, "option"))
         and _fits(name, [row.get(column) for row in rows])
     }
+    times = [column for column, name in quantities.items() if name.startswith("step")]
+    parts = [column for column in times if _is_part(column)]
+    for column in parts if len(times) > 1 else ():
+        del quantities[column]
     columns: dict[str, str] = {}
     serving = {"requests", "completed"} & {*quantities.values()}
     for column, stated in quantities.items():
@@ -203,8 +250,8 @@ def _proposed(rows: Sequence[Row], *, named: bool) -> dict[str, str] | None:
     if units and "name" in columns.values() and not any(of.startswith("step") for of in columns.values()):
         values = (name for name in names if name not in columns and _VALUE.fullmatch(name))
         columns |= {name: "step" for name in islice(values, 1)}
-    columns |= _options(rows, names, columns)
-    columns |= _wide(names, columns)
+    columns |= _options(rows, [name for name in names if name not in wide], columns)
+    columns |= patterns
     results = [name.rpartition(":")[2] for name in columns.values()]
     if not any(name.startswith("step") or name.endswith("per_s") for name in results):
         return None
@@ -233,7 +280,7 @@ def _is_alternative(column: str, other: str) -> bool:
     words, others = (re.findall(r"[^\W_]+", name.lower()) for name in (column, other))
     differing = [{word, instead} for word, instead in zip(words, others, strict=False) if word != instead]
     is_option = len(differing) == 1 and all(
-        word in _ALTERNATIVES or _SIZE.fullmatch(word) for word in differing[0]
+        word in _ALTERNATIVES or _KIND.fullmatch(word) for word in differing[0]
     )
     return len(words) == len(others) and is_option
 
@@ -246,7 +293,7 @@ def _options(rows: Sequence[Row], names: Iterable[str], columns: dict[str, str])
     """
     of_case = [column for column, of in columns.items() if of in (*OPTIONS, "name", "option")]
     options = {}
-    for name in (name for name in names if name not in columns and not _OF_OPTION.fullmatch(name)):
+    for name in (name for name in names if name not in columns):
         cells = [row.get(name) for row in rows]
         texts = {cell for cell in cells if isinstance(cell, str)}
         cases = {(str(row.get(name)), *(str(row.get(column)) for column in of_case)) for row in rows}
@@ -270,27 +317,36 @@ def _is_text(column: str, rows: Sequence[Row]) -> bool:
     )
 
 
-def _wide(names: Iterable[str], columns: dict[str, str]) -> dict[str, str]:
-    """Return the pattern of columns that are values of an option, such as ``bs=8``, if one says what they are."""
-    ends = [match for name in names if (match := _OF_OPTION.fullmatch(name))]
-    prefixes = {match[1] for match in ends}
-    if len(ends) < 2 or len(prefixes) > 1:
-        return {}
-    prefix, pattern = prefixes.pop(), _pattern(ends[0][0])
-    first = next((name for name in names if not _OF_OPTION.fullmatch(name)), "")
-    stated = _quantity(first) or ""
-    if not (stated.startswith("step_") or stated.endswith("per_s")):
-        return {}
-    columns[first] = "name"
-    return {pattern: f"{_quantity(prefix.strip(' =_-')) or 'batch_size'}:{stated}"}
+def _wide(rows: Sequence[Row], names: Iterable[str]) -> dict[str, str]:
+    """Return the quantity of columns that are values of an option or rounds, by pattern, as far as it is stated."""
+    numbered = _numbered(names)
+    first = next((name for name in names if not any(fnmatchcase(name, pattern) for pattern in numbered)), "")
+    of_first = _quantity(first) or ""
+    is_measure = of_first.startswith("step_") or of_first.endswith("per_s")
+    columns: dict[str, str] = {}
+    for pattern, (option, end) in numbered.items():
+        in_cells = "step" if any(map(_LETTER.search, _cells(rows, pattern))) else ""
+        stated = _quantity_of(f"time {end}") if end else of_first if is_measure else in_cells
+        if stated and stated.startswith(("step", *RATES)):
+            columns |= {pattern: f"{option}:{stated}", **({first: "name"} if is_measure and not end else {})}
+    return columns
+
+
+def _cells(rows: Sequence[Row], column: str) -> list[str]:
+    """Return the numbers, as far as they are stated, in a column or in those of its pattern."""
+    names = {column, *(name for row in rows for name in row.levels[0] if fnmatchcase(name, column))}
+    return [str(cell) for row in rows for name in names if _NUMBER.match(str(cell := row.get(name)))]
 
 
 def _require_units(source: Source, columns: dict[str, str], rows: Sequence[Row]) -> None:
     """Raise BenchtuiError if a step time has no unit, neither in its column's name nor in its cells."""
     for column, name in columns.items():
-        cells = [str(cell) for row in rows if (cell := row.get(column)) is not None]
         of = target(name.rpartition(":")[2], "")
-        if of.name in (*_WITH_STATISTICS, "steps") and not of.unit and not any(map(_LETTER.search, cells)):
+        if (
+            of.name in (*_WITH_STATISTICS, "steps")
+            and not of.unit
+            and not any(map(_LETTER.search, _cells(rows, column)))
+        ):
             example = shown(FileMap(columns={**columns, column: f"{name}_ms"}))
             raise BenchtuiError(
                 f"{source.path}: the unit of {quoted(column)} isn't stated: say it with --map, in milliseconds"
@@ -340,7 +396,7 @@ def _missing(rows: Sequence[Row], columns: Iterable[str], lists: bool) -> list[s
     """Return the columns that no row has, or all of them if lists are wanted and cells aren't."""
     paths = [path for row in rows[:100] for path in scalars(row.levels[0], "")]
     there = {column for row in rows[:100] for column in columns if row.get(column) is not None}
-    there |= {column for column in columns if fnmatch.filter(paths, column)}
+    there |= {column for column in columns if filter_by(paths, column)}
     is_list = any(isinstance(row.get(column), list) for row in rows[:1] for column in columns)
     return [column for column in columns if column not in there or (lists and not is_list)]
 

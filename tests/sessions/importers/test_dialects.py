@@ -110,6 +110,42 @@ OTHERS: dict[str, tuple[str, dict[str, float | None]]] = {
         ),
         {"bs=1 table=fp32": 5, "bs=1 table=fp16": 3},
     ),
+    "rounds as columns": (
+        "batch,run 1 (ms),run 2 (ms)\n1,5,6\n2,7,8\n",
+        LATENCIES,
+    ),
+    "batch sizes with a unit as columns": (
+        "model,bs1_ms,bs2_ms\na,5,7\nb,6,9\n",
+        {"a bs=1": 5, "a bs=2": 7, "b bs=1": 6, "b bs=2": 9},
+    ),
+    "pairs in log lines": (
+        "INFO warm\n[12:00:01] batch=1 latency=5.5ms peak_mem=2.0 GiB\n[12:00:02] batch=2 latency=7.5ms peak_mem=3.0 GiB\n",
+        LATENCIES,
+    ),
+    "pairs between commas": (
+        "batch size: 1, latency: 5.5 ms, model: a\nbatch size: 2, latency: 7.5 ms, model: a\n",
+        LATENCIES,
+    ),
+    "a batch size a line": ("Batch size 1: 5.5 ms\nBatch size 2: 7.5 ms\n", LATENCIES),
+    "SQL": (
+        "CREATE TABLE t (batch INTEGER,\n latency_ms REAL);\n"
+        "INSERT INTO t (batch, latency_ms) VALUES ('1', '5.5');\nINSERT INTO t VALUES (2, 7.5);\n",
+        LATENCIES,
+    ),
+    "parts of a step": ("batch,fwd_ms,bwd_ms,optimizer_ms,total_ms\n1,2,3,0.5,5.5\n2,3,4,0.5,7.5\n", LATENCIES),
+    "parts around a step": (
+        "batch,preprocess_ms,inference_ms,postprocess_ms\n1,2,5.5,0.5\n2,3,7.5,0.5\n",
+        LATENCIES,
+    ),
+    "runtimes as columns": (
+        "batch,pytorch_ms,onnxruntime_ms\n1,5,4\n2,7,6\n",
+        {
+            "bs=1 column=pytorch_ms": 5,
+            "bs=1 column=onnxruntime_ms": 4,
+            "bs=2 column=pytorch_ms": 7,
+            "bs=2 column=onnxruntime_ms": 6,
+        },
+    ),
     "settings that nobody knows": (
         "batch_size,num_beams,latency_ms\n1,1,5\n1,4,12\n",
         {"bs=1 num_beams=1": 5, "bs=1 num_beams=4": 12},
@@ -135,7 +171,8 @@ def test_kind_of_table_is_read(imported: Any, tmp_path: Path, kind: str) -> None
         ('{"times": [0.5, 0.6]}', "the unit of 'times' isn't stated"),
         ("name,latency_min,latency_max\na,1,3\nb,2,4\n", "may be minutes or the minimum"),
         ("model,bs=1,bs=2\na,5,7\n", "are values of an option, and nothing says what their cells are"),
-        ("model,bs1_ms,bs2_ms\na,5,7\n", "--map 'bs[0-9]*_ms=batch_size:step_ms'"),
+        ("model,trial 1,trial 2\na,5,7\n", "--map 'trial [0-9]*=round:step_ms'"),
+        ("batch,fwd_ms,bwd_ms\n1,5,7\n", "'fwd_ms' and 'bwd_ms' are parts of a step"),
         ("- batch: 1\n  latency_ms: 5.5\n", "YAML; write it as JSON"),
         ("{'batch': 1, 'latency_ms': 5.5}\n", "Python's repr of a dict; write it with json.dump"),
         ("<table><tr><td>1</td></tr></table>", "HTML or XML; copy its table into a CSV file"),
