@@ -27,7 +27,10 @@ _NO_COMMIT = ("unversioned", "unknown")
 
 def apply(source: Source, file_map: FileMap) -> Imported:
     """Return the cases of a file; a bad row is one with its outcome. Raises BenchtuiError if there is none."""
-    rows = [row for row in rows_of(source, file_map) if not lacking(row, file_map)]
+    every = rows_of(source, file_map)
+    rows = [row for row in every if not lacking(row, file_map)]
+    others = [row.place for row in every if lacking(row, file_map)] if file_map.tool == "table" else []
+    columns = " nor ".join(file_map.requires).replace("|", " nor ")
     wanted = file_map.keep.items()
     kept = [row for row in rows if all(row.get(column) in (None, text) for column, text in wanted)]
     summaries = [row.place for row in kept[1:] if source.table and _summarizes(row)]
@@ -58,6 +61,7 @@ def apply(source: Source, file_map: FileMap) -> Imported:
             *filter(None, (with_ranges(note, kept) for note in file_map.notes)),
             *_left_out(file_map, [row for row in rows if row.place not in summaries], kept),
             *(f"left out {reader.place(one)}: it summarizes other rows" for one in summaries[:MOST_NAMED]),
+            *(f"left out {reader.place(one)}: it has neither {columns}" for one in others[:MOST_NAMED]),
             *loops_note(int(n) for values in cases if (n := values.loops)),
             *_unknown(file_map, cases, measurements),
             *facts.differing.values(),

@@ -40,7 +40,7 @@ _NAMES: dict[str, dict[str, str]] = parse_toml(
     (files("benchtui.sessions.importers") / "names.toml").read_text("utf-8")
 )
 _OTHER_STATISTICS = re.compile(
-    r"min\b|max\b|best|worst|queue|wait\b|prefill|distribution|histogram|\bp\d+(?!\d)(?<!p50)(?<!p90)(?<!p95)(?<!p99)|speed.?up|\bratio|^duration$|\bgain|relative|vs\b|improve|warm|load|compile[ _]?time|percent|%|cost|loss|accuracy|rouge|bleu|flops|(?:/|per[ _])(?:sample|image|img|item|sentence|sequence|example|prompt)\b",
+    r"min\b|max\b|best|worst|queue|wait\b|prefill|distribution|histogram|\bp\d+(?!\d)(?<!p50)(?<!p90)(?<!p95)(?<!p99)|speed.?up|\bratio|^duration$|\bgain|relative|vs\b|improve|warm|load|compile[ _]?time|percent(?!ile)|%|cost|loss|per[ _]user|1/|accuracy|rouge|bleu|flop|(?:/|per[ _])(?:sample|image|img|im|item|sentence|sequence|example|prompt)\b",
     re.IGNORECASE,
 )
 _OF_CASES = ("name", "batch_size", "model", "device", "precision", "sequence_length")
@@ -51,7 +51,7 @@ _LETTER = re.compile(r"(?![eE][-+]?\d)[^\W\d_]")
 """Letter of a unit, rather than the one before an exponent."""
 _NUMBER = re.compile(r"[-+~≈$]?\.?\d")
 _COUNTER = re.compile(
-    r"(?i)steps?|iter|iteration|run|i|n|#|index|id|no|nr|row|epoch|time_?stamp|date|.*loss|lr|learning_rate|grad_norm"
+    r"(?i)steps?|consumed.*|.*global_step|iter|iteration|run|i|n|#|index|id|no|nr|row|epoch|time_?stamp|date|.*loss|lr|learning_rate|grad_norm"
 )
 """Column that only counts the steps of one case, or is a result of training."""
 _ALTERNATIVES = frozenset(
@@ -96,8 +96,12 @@ _METRIC = re.compile(r"(?i)(performance )?(metrics?|measures?|quantity|statistic
 """First column of a table whose other columns are cases."""
 _STATISTIC = re.compile(r"(?i)mean|avg|average|median|std(dev|ev)?|p(50|90|95|99)")
 """Key of an object of statistics, such as ``latency_ms``."""
-_OF_RUN = re.compile(r"(?i)total|duration|elapsed|wall|run")
-"""Time of a whole run of a load generator, rather than of a request."""
+_OF_RUN = re.compile(r"(?i)total|duration|elapsed|wall|run|\bsum\b")
+"""Time of a whole run, such as that of a load generator, rather than of a request or step."""
+_SUM = re.compile(r"(?i)(?:total|sum)(?!.*latenc)")
+_MEAN = re.compile(r"(?i)\b(?:mean|avg|average)\b")
+_YEARS_MS = 1e11
+"""Time in milliseconds that isn't one of a step, but a moment since 1970."""
 _NUMBERED = re.compile(
     r"(?i)((?:run|round|trial|rep(?:eat|etition)?|try|attempt)[ #_-]*"
     r"|(?:bs|b|batch|batch[ _-]?size|seq|seq[ _-]?len|sequence[ _-]?length|threads)?[ =_-]*)\d+((?:[ _(\[]\D*)?)"
@@ -108,6 +112,8 @@ _PART = re.compile(
     r"|pre.?proc\w*|post.?proc\w*|tokeni[sz]\w*|detokeni[sz]\w*|encod\w*|decod\w*|prefill|nms|sampl(?:ing|er))\b"
 )
 """Word of a column that is a part of a step, rather than the whole one."""
+_RESULTS = ("step", "total", *RATES, "steps_per_s", "status", "reason", "skipped", "failed", "exit_codes")
+"""Beginnings of the quantities of which a case has one; a record without any is something else."""
 _WITH_STATISTICS = ("step", "first_token", "per_token", "request")
 _UNIT = re.compile(
     rf"(?:[\s_(\[<./-]|^)({'|'.join(UNIT_NAMES)})"
@@ -116,6 +122,8 @@ _UNIT = re.compile(
 )
 
 
+_SYMBOL = re.compile("[\u2190-\u2bff\U0001f000-\U0001ffff\ufe0f]")
+"""Arrows and pictures in names of columns."""
 _UNIT_INSIDE = re.compile(rf"\s*[(\[](?:{'|'.join(UNIT_NAMES)})[)\]]\s*(?=\S)")
 """Unit in parentheses before the statistic, such as ``latency (ms) p50``."""
 _TIME_IN = re.compile(r"\(time in (\w+)\)")
@@ -140,7 +148,11 @@ def propose(source: Source) -> FileMap | None:
             if shape.rows.endswith("*") and "name" not in columns.values():
                 columns["*"] = "name"
             steps = {column: re.sub(r"^step(?!s)", "steps", str(name)) for column, name in columns.items()}
-            return structs.replace(shape, columns=steps if shape.gather else columns)
+            if shape.gather:
+                return structs.replace(shape, columns=steps)
+            results = [name for name, of in columns.items() if of.startswith(_RESULTS)]
+            requires = ("|".join(results),) if len(results) and len(found) > 1 else ()
+            return structs.replace(shape, columns=columns, requires=requires)
     for pattern, (option, _) in _numbered(source.first).items():
         wide = filter_by(source.first, pattern)
         raise BenchtuiError(
@@ -150,12 +162,19 @@ def propose(source: Source) -> FileMap | None:
     return None
 
 
+def other_results(source: Source) -> str | None:
+    """Return what a file is whose columns no quantities of cases can be read from, and what to do; None if none is known."""
+    known = ((columns.split(" + "), cause) for columns, cause in _NAMES["refused"].items())
+    return next((cause for columns, cause in known if all(column in source.first for column in columns)), None)
+
+
 def why_not(source: Source) -> str | None:
     """Return why no column of a table is the time of cases, and what to do, if some are named like one."""
     names = list(islice(source.first, MOST_COLUMNS))
     times = [name for name in names if (_quantity(name) or "").startswith(("step", *RATES))]
     for name in names:
-        if re.search(r"(?i)[\W_]min\b", name) and _quantity(re.sub(r"(?i)min\b", "ms", name)) == "step_ms":
+        as_ms = re.sub(r"(?i)[\W_]min\b", "_ms", name)
+        if as_ms != name and _quantity(as_ms) == "step_ms" and _quantity(as_ms[:-3].strip("_ ")) != "step_ms":
             minutes = shell_word(f"{name}=step_min")
             return f"{quoted(name)} may be minutes or the minimum: for minutes, say --map {minutes}"
     for name in times:
@@ -166,6 +185,14 @@ def why_not(source: Source) -> str | None:
         return (
             f"{' and '.join(map(quoted, times[:2]))} are parts of a step, and no column is the whole one: say which"
             f" to compare, such as --map {example}"
+        )
+    if times and len(source.records) > 1:
+        steps = [name for name in times if (_quantity(name) or "").startswith("step_")]
+        example = (
+            f"; if they are steps of one case, say --map {shell_word(f'{steps[0]}=steps_ms')}" if steps else ""
+        )
+        return (
+            f"no column tells the rows with {quoted(times[0])} apart: add one with the names of cases{example}"
         )
     return None
 
@@ -230,14 +257,9 @@ def _proposed(rows: Sequence[Row], *, named: bool) -> dict[str, str] | None:
         and (column in names or name in (*_OF_OUTER, "option"))
         and _fits(name, [row.get(column) for row in rows])
     }
-    times = [column for column, name in quantities.items() if name.startswith("step")]
-    parts = [column for column in times if _is_part(column)]
-    for column in parts if len(times) > 1 else ():
-        del quantities[column]
+    quantities = _without_other_times(quantities)
     columns: dict[str, str] = {}
-    serving = {"requests", "completed"} & {*quantities.values()}
-    for column, stated in quantities.items():
-        name = stated if not serving or _OF_RUN.search(column) else stated.replace("step", "request", 1)
+    for column, name in quantities.items():
         key = target(name, "").key
         first = next((other for other, taken in columns.items() if target(taken, "").key == key), None)
         if key == "step_mean" and any(isinstance(row.get(column), list) for row in rows):
@@ -253,13 +275,42 @@ def _proposed(rows: Sequence[Row], *, named: bool) -> dict[str, str] | None:
     columns |= _options(rows, [name for name in names if name not in wide], columns)
     columns |= patterns
     results = [name.rpartition(":")[2] for name in columns.values()]
-    if not any(name.startswith("step") or name.endswith("per_s") for name in results):
+    if not any(name.startswith(("step", "total")) or name.endswith("per_s") for name in results):
         return None
     if len(rows) > 1 and not named and not any(of.partition(":")[0] in _OF_CASES for of in columns.values()):
         texts = [name for name in names if columns.get(name, "option") == "option" and _is_text(name, rows)]
         columns |= {name: "name" for name in texts[:1]}
         return columns if "name" in columns.values() or "option" in columns.values() else None
     return columns
+
+
+def _without_other_times(quantities: dict[str, str]) -> dict[str, str]:
+    """Return the quantities without times of parts of a step, or of more than one, next to the time of a step.
+
+    In a table that counts requests, other times than that of the run are those of requests. A total is divided by
+    the number of its runs, if that is known and the total isn't that of parts.
+    """
+    serving = any(name in ("requests", "completed") or name.startswith("first") for name in quantities.values())
+    named = {
+        column: name if not serving or _OF_RUN.search(column) else name.replace("step", "request", 1)
+        for column, name in quantities.items()
+    }
+    means = [column for column, name in named.items() if target(name, "").key == "step_mean"]
+    parts = [column for column in means if _is_part(column)]
+    if len(means) > 1 and parts:
+        means = [column for column in means if column not in parts]
+        named = {name: of for name, of in named.items() if not (of.startswith("step") and _is_part(name))}
+    best = min(means, key=lambda column: _rank(column, named[column]), default="")
+    if _SUM.search(best) and "n" in named.values() and not parts:
+        named[best] = named[best].replace("step", "total", 1)
+    others = {column for column in means if column != best and not _is_alternative(best, column)}
+    return {column: name for column, name in named.items() if column not in others}
+
+
+def _rank(column: str, name: str) -> tuple[bool, bool, bool]:
+    """Rank a column of times by whether it is that of a run, has no unit, and isn't named a mean."""
+    words = re.sub(r"[_.]", " ", column)
+    return _OF_RUN.search(words) is not None, not target(name, "").unit, not _MEAN.search(words)
 
 
 def _fits(name: str, cells: Sequence[object]) -> bool:
@@ -270,9 +321,21 @@ def _fits(name: str, cells: Sequence[object]) -> bool:
         return not any(map(_NUMBER.match, {*items} - {"0", "1"}))
     if of.name in _WITH_STATISTICS and of.statistic not in ("mean", "median") and not of.unit:
         return any(_NUMBER.match(item) and _LETTER.search(item) for item in items)
+    if (
+        of.name == "step"
+        and of.unit
+        and all(_is_moment(item, of.unit) for item in items if _NUMBER.match(item))
+    ):
+        return False
     if name == "failed" and {*map(str.lower, items)} <= {"true", "false"}:
         return True
     return not (of.is_figure or of.name in WHOLE) or any(map(_NUMBER.match, items))
+
+
+def _is_moment(number: str, unit: str) -> bool:
+    with suppress(ValueError):
+        return float(number) * MS[unit] > _YEARS_MS
+    return False
 
 
 def _is_alternative(column: str, other: str) -> bool:
@@ -343,7 +406,7 @@ def _require_units(source: Source, columns: dict[str, str], rows: Sequence[Row])
     for column, name in columns.items():
         of = target(name.rpartition(":")[2], "")
         if (
-            of.name in (*_WITH_STATISTICS, "steps")
+            of.name in (*_WITH_STATISTICS, "steps", "total")
             and not of.unit
             and not any(map(_LETTER.search, _cells(rows, column)))
         ):
@@ -421,7 +484,8 @@ def _quantity(column: str) -> str | None:
 
 
 def _quantity_of(name: str) -> str | None:
-    text = re.sub(r"(?<=[a-z])(?=[A-Z][a-z]|[A-Z][BS]$)", "_", name).strip().lower()
+    text = re.sub(r"(?<=[a-z])(?=[A-Z][a-z]|[A-Z][BS]$)", "_", name)
+    text = _SYMBOL.sub("", text).strip().lower()
     if match := _UNIT_INSIDE.search(text):
         text = f"{text.replace(match[0], ' ')} {match[0].strip()}"
     unit_match = _UNIT.search(text)

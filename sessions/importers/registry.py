@@ -96,6 +96,8 @@ def detect(path: Path) -> str:
 
 def _proposed(content: Source) -> FileMap:
     """Return the proposed map. Raises BenchtuiError with what a file resembles, and what to do."""
+    if cause := proposal.other_results(content):
+        raise BenchtuiError(f"{content.path}: {cause}")
     proposed = proposal.propose(content)
     if proposed is None:
         raise BenchtuiError(f"{content.path}: {_nearest(content)}")

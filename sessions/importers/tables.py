@@ -48,7 +48,7 @@ _POINT = re.compile(r"[-+]?\d*\.\d+(?:[eE][-+]?\d+)?")
 _GROUPED_BY_COMMA = re.compile(r"[-+]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?(?:\s?[A-Za-zµμ%/]{1,10})?")
 _GROUPED_BY_POINT = re.compile(r"[-+]?[1-9]\d{0,2}(?:\.\d{3})+")
 _GROUPED_BY_OTHER = re.compile(r"[-+]?[1-9]\d{0,2}(?:[ '’_\u00a0\u202f]\d{3})+(?:[.,]\d+)?")
-_NAMED_VALUE = re.compile(r"([^:=|,;{}\[]{1,80}?)\s*[:=]\s*(\S.{0,200})")
+_NAMED_VALUE = re.compile(r"([^:=|,;{}\[][^:=|,;{}]{0,80}?)\s*[:=]\s*(\S.{0,200})")
 _PAIR = re.compile(
     rf"([A-Za-z][\w./%()-]*)=(\"[^\"]*\"|[^\s,;|\]]+(?:\s(?:{'|'.join(UNIT_NAMES)}|%|[a-z]+/s(?:ec)?)(?![\w=]))?)",
     re.IGNORECASE,
@@ -160,8 +160,8 @@ def _named_values(lines: Sequence[tuple[int, str]]) -> list[tuple[int, Row]]:
 def _lines_of_pairs(lines: Sequence[tuple[int, str]]) -> list[tuple[int, Row]]:
     """Return the rows of lines such as ``batch=1 latency=5.2ms``, as scripts print them."""
     rows = [(number, row) for number, line in lines if len(row := _pairs(line)) > 1]
-    ((names, amount),) = Counter(frozenset(row) for _, row in rows).most_common(1) or ((frozenset(), 0),)
-    return [(number, row) for number, row in rows if row.keys() == names] if amount > 1 else []
+    amounts = Counter(frozenset(row) for _, row in rows)
+    return [(number, row) for number, row in rows if amounts[frozenset(row)] > 1]
 
 
 def _pairs(line: str) -> Row:
@@ -340,6 +340,7 @@ def _plain(block: _Block) -> tuple[list[tuple[int, Row]], list[str]]:
     columns = _columns(block.header, [cells for _, cells in rows])
     comma = _decimal_comma([cell for _, cells in rows for cell in cells])
     converted = Counter[str]()
+    above = ""
     records: list[tuple[int, Row]] = []
     for number, cells in rows:
         if not any(cells):
@@ -347,6 +348,9 @@ def _plain(block: _Block) -> tuple[list[tuple[int, Row]], list[str]]:
         record: Row = {}
         for place, name in columns:
             text, how = _plain_number(cells[place], comma)
+            if place == 0 and not text and above and not _FIGURE.fullmatch(above):
+                text, how = above, "names from the row above"
+            above = text if place == 0 else above
             converted[how] += how != ""
             record[name] = None if text.lower() in EMPTY else text
         records.append((number, record))

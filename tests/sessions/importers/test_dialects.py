@@ -110,10 +110,7 @@ OTHERS: dict[str, tuple[str, dict[str, float | None]]] = {
         ),
         {"bs=1 table=fp32": 5, "bs=1 table=fp16": 3},
     ),
-    "rounds as columns": (
-        "batch,run 1 (ms),run 2 (ms)\n1,5,6\n2,7,8\n",
-        LATENCIES,
-    ),
+    "rounds as columns": ("batch,run 1 (ms),run 2 (ms)\n1,5,6\n2,7,8\n", LATENCIES),
     "batch sizes with a unit as columns": (
         "model,bs1_ms,bs2_ms\na,5,7\nb,6,9\n",
         {"a bs=1": 5, "a bs=2": 7, "b bs=1": 6, "b bs=2": 9},
@@ -146,6 +143,24 @@ OTHERS: dict[str, tuple[str, dict[str, float | None]]] = {
             "bs=2 column=onnxruntime_ms": 6,
         },
     ),
+    "a mean next to a total": (
+        "Total Time (ns),Instances,Avg (ns),StdDev (ns),batch\n550e6,100,5.5e6,10,1\n750e6,100,7.5e6,10,2\n",
+        LATENCIES,
+    ),
+    "a total over its runs": ("batch,iterations,total_s\n1,100,0.55\n2,200,1.5\n", LATENCIES),
+    "a time without a unit next to one with it": (
+        "batch,Runtime,train/step_time_ms,throughput (TFLOP/s)\n1,345,5.5,10\n2,12,7.5,12\n",
+        LATENCIES,
+    ),
+    "merged cells": (
+        "| Step | Batch | Average |\n|---|---|---|\n| a | 1 | 5.5 ms |\n| | 2 | 7.5 ms |\n| b | 1 | 1 ms |\n",
+        {"bs=1 Step=a": 5.5, "bs=2 Step=a": 7.5, "bs=1 Step=b": 1},
+    ),
+    "records of other things": (
+        '{"event": "start", "time_ms": 1709287331123}\n'.replace("event", "what")
+        + '{"batch": 1, "latency_ms": 5.5}\n{"batch": 2, "latency_ms": 7.5}\n',
+        LATENCIES,
+    ),
     "settings that nobody knows": (
         "batch_size,num_beams,latency_ms\n1,1,5\n1,4,12\n",
         {"bs=1 num_beams=1": 5, "bs=1 num_beams=4": 12},
@@ -172,6 +187,10 @@ def test_kind_of_table_is_read(imported: Any, tmp_path: Path, kind: str) -> None
         ("name,latency_min,latency_max\na,1,3\nb,2,4\n", "may be minutes or the minimum"),
         ("model,bs=1,bs=2\na,5,7\n", "are values of an option, and nothing says what their cells are"),
         ("model,trial 1,trial 2\na,5,7\n", "--map 'trial [0-9]*=round:step_ms'"),
+        ('{"traceEvents": [{"ph": "X", "dur": 45}]}', "a trace of single operations"),
+        ("Wall time,Step,Value\n1709287331.12,0,51.4\n", "--map Value=steps_ms"),
+        ("# started on Fri Mar  1\n1.5,msec,task-clock\n", "counters of perf stat"),
+        ("p50_ms,latency_ms,loss\n4,5,7\n4,5,6\n", "no column tells the rows with"),
         ("batch,fwd_ms,bwd_ms\n1,5,7\n", "'fwd_ms' and 'bwd_ms' are parts of a step"),
         ("- batch: 1\n  latency_ms: 5.5\n", "YAML; write it as JSON"),
         ("{'batch': 1, 'latency_ms': 5.5}\n", "Python's repr of a dict; write it with json.dump"),
