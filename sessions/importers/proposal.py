@@ -491,7 +491,7 @@ def _quantity_of(name: str) -> str | None:
     unit_match = _UNIT.search(text)
     unit = canonical_unit(unit_match[1]) if unit_match else None
     bare = text[: unit_match.start()].strip(" _([") if unit_match else text
-    spellings = {text, text.replace("_", " "), bare, bare.replace("_", " ")} - {""}
+    spellings = {text, text.replace("_", " "), bare, bare.replace("_", " "), f"{bare}_{unit}"} - {""}
     quantity = next(
         (
             name

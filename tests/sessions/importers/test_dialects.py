@@ -52,6 +52,7 @@ batch & latency_ms \\
     "index": ",batch,latency_ms\n0,1,5.5\n1,2,7.5\n",
     "repeated header": "batch,latency_ms\n1,5.5\nbatch,latency_ms\n2,7.5\n",
     "empty rows": "batch,latency_ms\n1,5.5\n,\n\n2,7.5\n",
+    "names in another language": "Batch,Zeit pro Schritt (ms)\n1,5.5\n2,7.5\n",
     "units in brackets": "batch size,latency [ms]\n1,5.5\n2,7.5\n",
     "seconds": "Batch Size,Time (seconds)\n1,0.0055\n2,0.0075\n",
     "units in cells": "batch,time\n1,5.5 ms\n2,7500 us\n",
@@ -147,7 +148,7 @@ OTHERS: dict[str, tuple[str, dict[str, float | None]]] = {
         "Total Time (ns),Instances,Avg (ns),StdDev (ns),batch\n550e6,100,5.5e6,10,1\n750e6,100,7.5e6,10,2\n",
         LATENCIES,
     ),
-    "a total over its runs": ("batch,iterations,total_s\n1,100,0.55\n2,200,1.5\n", LATENCIES),
+    "a total over its runs": ("batch,iterations,total_time_s\n1,100,0.55\n2,200,1.5\n", LATENCIES),
     "a time without a unit next to one with it": (
         "batch,Runtime,train/step_time_ms,throughput (TFLOP/s)\n1,345,5.5,10\n2,12,7.5,12\n",
         LATENCIES,
