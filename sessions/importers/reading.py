@@ -53,8 +53,8 @@ class Reader:
         several = Counter(of.key for _, of in stated)
         key = next((of.key for _, of in stated if several[of.key] > 1 and of.key in ("step_mean", *RATES)), "")
         if wide:
-            for (option, text), own in wide.items():
-                yield self._read(row, {option: self._in_words(option, text)}, [*self._targets, *own])
+            for (option, text), targets in wide.items():
+                yield self._read(row, {option: self._in_words(option, text)}, [*self._targets, *targets])
         elif not key:
             yield self._read(row, {}, self._targets)
         else:

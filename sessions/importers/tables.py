@@ -185,7 +185,7 @@ def _inserted(text: str) -> list[tuple[int, Row]]:
         names = [name.strip(' "`[]') for name in statement[1].split(",")] if statement[1] else names
         for values in _TUPLE.finditer(statement[2]):
             cells = next(csv.reader([values[1]], quotechar="'", skipinitialspace=True))
-            row = {
+            row: Row = {
                 name: None if cell.lower() in EMPTY else cell for name, cell in zip(names, cells, strict=False)
             }
             rows.append((text.count("\n", 0, statement.start()) + 1, row))

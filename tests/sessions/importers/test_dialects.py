@@ -15,7 +15,7 @@ from benchtui.sessions.stats.results import measured
 
 PLAIN = "batch,latency_ms\n1,5.5\n2,7.5\n"
 RECORDS = [{"batch": 1, "latency_ms": 5.5}, {"batch": 2, "latency_ms": 7.5}]
-LATENCIES = {"bs=1": 5.5, "bs=2": 7.5}
+LATENCIES: dict[str, float | None] = {"bs=1": 5.5, "bs=2": 7.5}
 
 
 def zipped(**files: str) -> bytes:
