@@ -117,7 +117,7 @@ OTHERS: dict[str, tuple[str, dict[str, float | None]]] = {
         {"a bs=1": 5, "a bs=2": 7, "b bs=1": 6, "b bs=2": 9},
     ),
     "pairs in log lines": (
-        "INFO warm\n[12:00:01] batch=1 latency=5.5ms peak_mem=2.0 GiB\n[12:00:02] batch=2 latency=7.5ms peak_mem=3.0 GiB\n",
+        "INFO warm\n[12:01] batch=1 latency=5.5ms mem=2.0 GiB\n[12:02] batch=2 latency=7.5ms mem=3.0 GiB\n",
         LATENCIES,
     ),
     "pairs between commas": (
