@@ -170,6 +170,8 @@ def _pairs(line: str) -> Row:
     if line.startswith("[BENCHMARK] "):
         return dict(zip(bare.split()[::2], bare.split()[1::2], strict=False))
     pairs = [match.groups() for match in _PAIR.finditer(bare)]
+    if re.search(r"[,;|\t]\s*[-+]?\d", _PAIR.sub("", bare)):
+        return {}  # a row of a table, in which a cell has pairs
     if sum(len(name) + len(value) + 2 for name, value in pairs) < 0.6 * len(bare):
         parts = re.split(r"[,;|]\s+|\t|\s\|", bare)
         named = [match for part in parts if (match := _NAMED_VALUE.fullmatch(part.strip()))]

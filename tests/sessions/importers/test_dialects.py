@@ -162,6 +162,10 @@ OTHERS: dict[str, tuple[str, dict[str, float | None]]] = {
         + '{"batch": 1, "latency_ms": 5.5}\n{"batch": 2, "latency_ms": 7.5}\n',
         LATENCIES,
     ),
+    "pairs in cells": (
+        "config,latency_ms\nbs=1 len=128,5.5\nbs=8 len=128,7.5\n",
+        {"bs=1 len=128": 5.5, "bs=8 len=128": 7.5},
+    ),
     "settings that nobody knows": (
         "batch_size,num_beams,latency_ms\n1,1,5\n1,4,12\n",
         {"bs=1 num_beams=1": 5, "bs=1 num_beams=4": 12},
