@@ -42,7 +42,8 @@ class FileMap(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     columns: dict[str, str | tuple[str, ...]]
     """Quantities by column: the path of a key in a row or around it, with alternatives after ``|``. With
-    ``*`` in a column, its quantity is ``OPTION:QUANTITY``, and each such column is a case. ``{a,b}_ms`` are two
+    ``*`` in a column, its quantity is ``OPTION:QUANTITY``, and each value of the option is a case; without,
+    it is ``OPTION=VALUE:QUANTITY``. ``{a,b}_ms`` are two
     columns; ``{x,y}`` in their quantity is ``x`` for the first and ``y`` for the second; ``{}`` is the word."""
     tool: str = "table"
     package: str = ""
@@ -78,8 +79,6 @@ class FileMap(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Values that a column of every row must have if it has any; other rows are left out."""
     when: tuple[Rule, ...] = ()
     """Rules, of which the first that sets a quantity applies, before any column."""
-    split: dict[str, dict[str, str]] = {}
-    """Option and its values by prefix of a column: each row has a case for each prefix."""
     rest_are_options: bool = False
     """Whether scalar columns without a quantity are options of the case."""
     varied_are_options: bool = False

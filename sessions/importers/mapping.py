@@ -27,7 +27,10 @@ _NO_COMMIT = ("unversioned", "unknown")
 
 def apply(source: Source, file_map: FileMap) -> Imported:
     """Return the cases of a file; a bad row is one with its outcome. Raises BenchtuiError if there is none."""
-    rows = [row for row in rows_of(source, file_map) if not lacking(row, file_map)]
+    every = rows_of(source, file_map)
+    rows = [row for row in every if not lacking(row, file_map)]
+    others = [row.place for row in every if lacking(row, file_map)] if file_map.tool == "table" else []
+    columns = " nor ".join(file_map.requires).replace("|", " nor ")
     wanted = file_map.keep.items()
     kept = [row for row in rows if all(row.get(column) in (None, text) for column, text in wanted)]
     summaries = [row.place for row in kept[1:] if source.table and _summarizes(row)]
@@ -58,6 +61,7 @@ def apply(source: Source, file_map: FileMap) -> Imported:
             *filter(None, (with_ranges(note, kept) for note in file_map.notes)),
             *_left_out(file_map, [row for row in rows if row.place not in summaries], kept),
             *(f"left out {reader.place(one)}: it summarizes other rows" for one in summaries[:MOST_NAMED]),
+            *(f"left out {reader.place(one)}: it has neither {columns}" for one in others[:MOST_NAMED]),
             *loops_note(int(n) for values in cases if (n := values.loops)),
             *_unknown(file_map, cases, measurements),
             *facts.differing.values(),
@@ -174,18 +178,16 @@ def _unread(rows: Sequence[Row], file_map: FileMap, reader: Reader) -> Iterator[
     """Yield the columns that nothing reads: of rows, and of the objects around them."""
     outermost = file_map.rows.partition(".")[0].strip("?=")
     inside = "" if {*file_map.rows} & {*"*="} else f"{file_map.rows.strip('?')}."
-    prefixes = tuple(prefix for by in file_map.split.values() for prefix in by)
     seen: dict[str, bool] = {}
     for row in rows:
         innermost, outermost_of_several = row.levels[0], row.levels[1:][-1:]
         for level, cells in enumerate((innermost, *outermost_of_several)):
             for path in scalars(cells, ""):
-                bare = next((path.removeprefix(one) for one in prefixes if path.startswith(one)), path)
                 shown = path if level or len(row.levels) == 1 else f"{inside}{path}"
                 if level and (outermost == "*" or f"{path}.".startswith(f"{outermost}.")):
                     continue
                 if shown not in seen:
-                    seen[shown] = reader.reads(bare) or _is_around(bare, file_map)
+                    seen[shown] = reader.reads(path) or _is_around(path, file_map)
     yield from (path for path, is_read in seen.items() if not is_read)
 
 

@@ -1,11 +1,12 @@
 """Proposed map of a table: quantities and units by the names of its columns, as the field writes them."""
 
 import csv
-import fnmatch
 import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from fnmatch import filter as filter_by
+from fnmatch import fnmatchcase
 from importlib.resources import files
 from itertools import islice
 
@@ -31,7 +32,7 @@ from benchtui.sessions.importers.quantities import (
 from benchtui.sessions.importers.source import Source
 from benchtui.sessions.sanitize import LONGEST_VALUE, quoted, shell_word, visible
 from benchtui.sessions.sweep.library_names import ALIASES
-from benchtui.sessions.sweep.options import PRECISIONS
+from benchtui.sessions.sweep.options import BACKENDS, PRECISIONS
 
 MOST_COLUMNS = 1_000
 """Maximum number of columns to look at for a proposal."""
@@ -39,7 +40,7 @@ _NAMES: dict[str, dict[str, str]] = parse_toml(
     (files("benchtui.sessions.importers") / "names.toml").read_text("utf-8")
 )
 _OTHER_STATISTICS = re.compile(
-    r"min\b|max\b|best|worst|queue|wait\b|prefill|distribution|histogram|\bp\d+(?!\d)(?<!p50)(?<!p90)(?<!p95)(?<!p99)|speed.?up|\bratio|^duration$|\bgain|relative|vs\b|improve|warm|load|compile[ _]?time|percent|%|cost|loss|accuracy|rouge|bleu|flops|(?:/|per[ _])(?:sample|image|img|item|sentence|sequence|example|prompt)\b",
+    r"min\b|max\b|best|worst|queue|wait\b|prefill|distribution|histogram|\bp\d+(?!\d)(?<!p50)(?<!p90)(?<!p95)(?<!p99)|speed.?up|\bratio|^duration$|\bgain|relative|vs\b|improve|warm|load|compile[ _]?time|percent(?!ile)|%|cost|loss|per[ _]user|1/|accuracy|rouge|bleu|flop|(?:/|per[ _])(?:sample|image|img|im|item|sentence|sequence|example|prompt)\b",
     re.IGNORECASE,
 )
 _OF_CASES = ("name", "batch_size", "model", "device", "precision", "sequence_length")
@@ -50,32 +51,69 @@ _LETTER = re.compile(r"(?![eE][-+]?\d)[^\W\d_]")
 """Letter of a unit, rather than the one before an exponent."""
 _NUMBER = re.compile(r"[-+~≈$]?\.?\d")
 _COUNTER = re.compile(
-    r"(?i)steps?|iter|iteration|run|i|n|#|index|id|no|nr|row|epoch|time_?stamp|date|.*loss|lr|learning_rate|grad_norm"
+    r"(?i)steps?|consumed.*|.*global_step|iter|iteration|run|i|n|#|index|id|no|nr|row|epoch|time_?stamp|date|.*loss|lr|learning_rate|grad_norm"
 )
 """Column that only counts the steps of one case, or is a result of training."""
 _ALTERNATIVES = frozenset(
     (
-        *PRECISIONS,
-        *ALIASES["precision"],
-        *("int4", "int8", "fp8", "cpu", "gpu", "cuda", "eager", "compiled", "baseline"),
+        *(*PRECISIONS, *ALIASES["precision"], *BACKENDS),
+        *(
+            "cpu",
+            "gpu",
+            "cuda",
+            "rocm",
+            "mps",
+            "eager",
+            "compiled",
+            "baseline",
+            "original",
+            "optimized",
+            "naive",
+        ),
+        *(
+            "pytorch",
+            "onnx",
+            "ort",
+            "tensorrt",
+            "trt",
+            "tensorflow",
+            "tf",
+            "jax",
+            "tvm",
+            "vllm",
+            "sglang",
+            "tgi",
+        ),
+        *("quantized", "fused", "deepspeed", "before", "after", "old", "new"),
     )
 )
 """Words of columns that have the same quantity of different cases."""
-_SIZE = re.compile(r"(?:bs?|batch|seq|threads)\d+")
+_KIND = re.compile(r"[a-z]{1,8}\d+[a-z]*")
+"""Word with a number, such as ``bs8``, ``gpu0`` or ``a100``."""
 _VALUE = re.compile(r"(?i)value|result|avg|mean|average")
 """Column of values of different quantities, or key of an object that is one."""
 _METRIC = re.compile(r"(?i)(performance )?(metrics?|measures?|quantity|statistics?|kpi)")
 """First column of a table whose other columns are cases."""
 _STATISTIC = re.compile(r"(?i)mean|avg|average|median|std(dev|ev)?|p(50|90|95|99)")
 """Key of an object of statistics, such as ``latency_ms``."""
-_OF_RUN = re.compile(r"(?i)total|duration|elapsed|wall|run")
-"""Time of a whole run of a load generator, rather than of a request."""
-_OF_OPTION = re.compile(
-    r"((?:bs|b|batch|batch[ _-]?size|seq|seq[ _-]?len|sequence[ _-]?length|threads)?[ =_-]*)\d+", re.IGNORECASE
+_OF_RUN = re.compile(r"(?i)total|duration|elapsed|wall|run|\bsum\b")
+"""Time of a whole run, such as that of a load generator, rather than of a request or step."""
+_SUM = re.compile(r"(?i)(?:total|sum)(?!.*latenc)")
+_MEAN = re.compile(r"(?i)\b(?:mean|avg|average)\b")
+_YEARS_MS = 1e11
+"""Time in milliseconds that isn't one of a step, but a moment since 1970."""
+_NUMBERED = re.compile(
+    r"(?i)((?:run|round|trial|rep(?:eat|etition)?|try|attempt)[ #_-]*"
+    r"|(?:bs|b|batch|batch[ _-]?size|seq|seq[ _-]?len|sequence[ _-]?length|threads)?[ =_-]*)\d+((?:[ _(\[]\D*)?)"
 )
-"""Column that is a value of an option; without a name, the batch size."""
-_OF_OPTION_IN_UNIT = re.compile(r"(?i)(?:bs?|batch(?:[ _-]?size)?)[ =_-]*\d+[ _(\[]*(?:[mun]?s|sec)[)\]]?")
-"""Column of times at a batch size, such as ``bs8_ms``."""
+"""Column that is a value of an option, or a round, such as ``bs=8`` or ``run 1 (ms)``; without a name, a batch size."""
+_PART = re.compile(
+    r"(?i)\b(fwd|forward|bwd|backward|optim\w*|grad\w*|data|load\w*|h2d|d2h|copy|transfer|comm\w*|all_?reduce|sync"
+    r"|pre.?proc\w*|post.?proc\w*|tokeni[sz]\w*|detokeni[sz]\w*|encod\w*|decod\w*|prefill|nms|sampl(?:ing|er))\b"
+)
+"""Word of a column that is a part of a step, rather than the whole one."""
+_RESULTS = ("step", "total", *RATES, "steps_per_s", "status", "reason", "skipped", "failed", "exit_codes")
+"""Beginnings of the quantities of which a case has one; a record without any is something else."""
 _WITH_STATISTICS = ("step", "first_token", "per_token", "request")
 _UNIT = re.compile(
     rf"(?:[\s_(\[<./-]|^)({'|'.join(UNIT_NAMES)})"
@@ -84,6 +122,8 @@ _UNIT = re.compile(
 )
 
 
+_SYMBOL = re.compile("[\u2190-\u2bff\U0001f000-\U0001ffff\ufe0f]")
+"""Arrows and pictures in names of columns."""
 _UNIT_INSIDE = re.compile(rf"\s*[(\[](?:{'|'.join(UNIT_NAMES)})[)\]]\s*(?=\S)")
 """Unit in parentheses before the statistic, such as ``latency (ms) p50``."""
 _TIME_IN = re.compile(r"\(time in (\w+)\)")
@@ -97,7 +137,6 @@ def propose(source: Source) -> FileMap | None:
     Cases may be records, items of a list in the only one, columns for the values of an option, or, in a table with
     a quantity in each row, the whole file. Raises BenchtuiError if nothing states a unit.
     """
-    _refuse_wide(source, _OF_OPTION_IN_UNIT)
     for shape in _shapes(source):
         found = rows_of(source.beginning, shape)[:100]
         columns = _proposed(found, named=shape.rows.endswith("*"))
@@ -109,39 +148,68 @@ def propose(source: Source) -> FileMap | None:
             if shape.rows.endswith("*") and "name" not in columns.values():
                 columns["*"] = "name"
             steps = {column: re.sub(r"^step(?!s)", "steps", str(name)) for column, name in columns.items()}
-            return structs.replace(shape, columns=steps if shape.gather else columns)
-    _refuse_wide(source, _OF_OPTION)
-    return None
-
-
-def _refuse_wide(source: Source, values: re.Pattern[str]) -> None:
-    """Raise BenchtuiError if several columns are values of an option. A map can say what their cells are."""
-    wide = [name for name in source.first if values.fullmatch(name)]
-    if len(wide) > 1:
+            if shape.gather:
+                return structs.replace(shape, columns=steps)
+            results = [name for name, of in columns.items() if of.startswith(_RESULTS)]
+            requires = ("|".join(results),) if len(results) and len(found) > 1 else ()
+            return structs.replace(shape, columns=columns, requires=requires)
+    for pattern, (option, _) in _numbered(source.first).items():
+        wide = filter_by(source.first, pattern)
         raise BenchtuiError(
             f"{source.path}: the columns {', '.join(wide[:3])} … are values of an option, and nothing says what their"
-            f" cells are: say it with --map, such as --map '{_pattern(wide[0])}=batch_size:step_ms'"
+            f" cells are: say it with --map, such as --map '{pattern}={option}:step_ms'"
         )
-
-
-def column_without_numbers(source: Source) -> str | None:
-    """Return the first column that is named like a step time or a rate and states nothing in any row."""
-    for column in islice(source.first, MOST_COLUMNS):
-        cells = [record.value.get(column) for record in source.beginning.records]
-        if (_quantity(column) or "").startswith(("step", *RATES)) and all(map(is_empty, cells)):
-            return column
     return None
 
 
-def column_of_minutes_or_minimum(source: Source) -> str | None:
-    """Return the first column of times whose ``min`` may be their unit or a statistic."""
-    names = (name for name in islice(source.first, MOST_COLUMNS) if re.search(r"(?i)[\W_]min\b", name))
-    return next((name for name in names if _quantity(re.sub(r"(?i)min\b", "ms", name)) == "step_ms"), None)
+def other_results(source: Source) -> str | None:
+    """Return what a file is whose columns no quantities of cases can be read from, and what to do; None if none is known."""
+    known = ((columns.split(" + "), cause) for columns, cause in _NAMES["refused"].items())
+    return next((cause for columns, cause in known if all(column in source.first for column in columns)), None)
 
 
-def _pattern(column: str) -> str:
-    """Return the pattern of columns that differ only in their number, which a unit may follow."""
-    return re.sub(r"\d+(?=\D*$)", "[0-9]*", column)
+def why_not(source: Source) -> str | None:
+    """Return why no column of a table is the time of cases, and what to do, if some are named like one."""
+    names = list(islice(source.first, MOST_COLUMNS))
+    times = [name for name in names if (_quantity(name) or "").startswith(("step", *RATES))]
+    for name in names:
+        as_ms = re.sub(r"(?i)[\W_]min\b", "_ms", name)
+        if as_ms != name and _quantity(as_ms) == "step_ms" and _quantity(as_ms[:-3].strip("_ ")) != "step_ms":
+            minutes = shell_word(f"{name}=step_min")
+            return f"{quoted(name)} may be minutes or the minimum: for minutes, say --map {minutes}"
+    for name in times:
+        if all(is_empty(record.value.get(name)) for record in source.beginning.records):
+            return f"{quoted(name)} has no number: all its cells are empty, NaN, infinite or unknown"
+    if len(times) > 1 and all(map(_is_part, times)):
+        example = shell_word(f"{times[0]}=step_ms")
+        return (
+            f"{' and '.join(map(quoted, times[:2]))} are parts of a step, and no column is the whole one: say which"
+            f" to compare, such as --map {example}"
+        )
+    if times and len(source.records) > 1:
+        steps = [name for name in times if (_quantity(name) or "").startswith("step_")]
+        example = (
+            f"; if they are steps of one case, say --map {shell_word(f'{steps[0]}=steps_ms')}" if steps else ""
+        )
+        return (
+            f"no column tells the rows with {quoted(times[0])} apart: add one with the names of cases{example}"
+        )
+    return None
+
+
+def _is_part(column: str) -> bool:
+    return _PART.search(re.sub(r"[_.]", " ", column)) is not None
+
+
+def _numbered(names: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Return the option, or ``round``, and the end of columns that differ in their number, by their pattern."""
+    matches = [match for name in names if (match := _NUMBERED.fullmatch(name)) and (match[1] or not match[2])]
+    patterns = [f"{match[1]}[0-9]*{match[2].replace('[', '[[]')}" for match in matches]
+    return {
+        pattern: (_quantity(match[1].strip(" =_#-")) or "batch_size", match[2])
+        for pattern, match in zip(patterns, matches, strict=True)
+        if patterns.count(pattern) > 1
+    }
 
 
 def _shapes(source: Source) -> Iterator[FileMap]:
@@ -180,17 +248,18 @@ def _proposed(rows: Sequence[Row], *, named: bool) -> dict[str, str] | None:
     """
     names = dict.fromkeys(path for row in rows for path in scalars(row.levels[0], ""))
     outer = dict.fromkeys(path for row in rows for level in row.levels[1:] for path in scalars(level, ""))
+    patterns = _wide(rows, names)
+    wide = {name for name in names for pattern in patterns if fnmatchcase(name, pattern)}
     quantities = {
         column: name
         for column in islice((name for name in (*names, *outer) if len(name) <= LONGEST_VALUE), MOST_COLUMNS)
-        if (name := None if _OF_OPTION.fullmatch(column) else _quantity(column))
+        if (name := None if column in wide else _quantity(column))
         and (column in names or name in (*_OF_OUTER, "option"))
         and _fits(name, [row.get(column) for row in rows])
     }
+    quantities = _without_other_times(quantities)
     columns: dict[str, str] = {}
-    serving = {"requests", "completed"} & {*quantities.values()}
-    for column, stated in quantities.items():
-        name = stated if not serving or _OF_RUN.search(column) else stated.replace("step", "request", 1)
+    for column, name in quantities.items():
         key = target(name, "").key
         first = next((other for other, taken in columns.items() if target(taken, "").key == key), None)
         if key == "step_mean" and any(isinstance(row.get(column), list) for row in rows):
@@ -203,16 +272,45 @@ def _proposed(rows: Sequence[Row], *, named: bool) -> dict[str, str] | None:
     if units and "name" in columns.values() and not any(of.startswith("step") for of in columns.values()):
         values = (name for name in names if name not in columns and _VALUE.fullmatch(name))
         columns |= {name: "step" for name in islice(values, 1)}
-    columns |= _options(rows, names, columns)
-    columns |= _wide(names, columns)
+    columns |= _options(rows, [name for name in names if name not in wide], columns)
+    columns |= patterns
     results = [name.rpartition(":")[2] for name in columns.values()]
-    if not any(name.startswith("step") or name.endswith("per_s") for name in results):
+    if not any(name.startswith(("step", "total")) or name.endswith("per_s") for name in results):
         return None
     if len(rows) > 1 and not named and not any(of.partition(":")[0] in _OF_CASES for of in columns.values()):
         texts = [name for name in names if columns.get(name, "option") == "option" and _is_text(name, rows)]
         columns |= {name: "name" for name in texts[:1]}
         return columns if "name" in columns.values() or "option" in columns.values() else None
     return columns
+
+
+def _without_other_times(quantities: dict[str, str]) -> dict[str, str]:
+    """Return the quantities without times of parts of a step, or of more than one, next to the time of a step.
+
+    In a table that counts requests, other times than that of the run are those of requests. A total is divided by
+    the number of its runs, if that is known and the total isn't that of parts.
+    """
+    serving = any(name in ("requests", "completed") or name.startswith("first") for name in quantities.values())
+    named = {
+        column: name if not serving or _OF_RUN.search(column) else name.replace("step", "request", 1)
+        for column, name in quantities.items()
+    }
+    means = [column for column, name in named.items() if target(name, "").key == "step_mean"]
+    parts = [column for column in means if _is_part(column)]
+    if len(means) > 1 and parts:
+        means = [column for column in means if column not in parts]
+        named = {name: of for name, of in named.items() if not (of.startswith("step") and _is_part(name))}
+    best = min(means, key=lambda column: _rank(column, named[column]), default="")
+    if _SUM.search(best) and "n" in named.values() and not parts:
+        named[best] = named[best].replace("step", "total", 1)
+    others = {column for column in means if column != best and not _is_alternative(best, column)}
+    return {column: name for column, name in named.items() if column not in others}
+
+
+def _rank(column: str, name: str) -> tuple[bool, bool, bool]:
+    """Rank a column of times by whether it is that of a run, has no unit, and isn't named a mean."""
+    words = re.sub(r"[_.]", " ", column)
+    return _OF_RUN.search(words) is not None, not target(name, "").unit, not _MEAN.search(words)
 
 
 def _fits(name: str, cells: Sequence[object]) -> bool:
@@ -223,9 +321,21 @@ def _fits(name: str, cells: Sequence[object]) -> bool:
         return not any(map(_NUMBER.match, {*items} - {"0", "1"}))
     if of.name in _WITH_STATISTICS and of.statistic not in ("mean", "median") and not of.unit:
         return any(_NUMBER.match(item) and _LETTER.search(item) for item in items)
+    if (
+        of.name == "step"
+        and of.unit
+        and all(_is_moment(item, of.unit) for item in items if _NUMBER.match(item))
+    ):
+        return False
     if name == "failed" and {*map(str.lower, items)} <= {"true", "false"}:
         return True
     return not (of.is_figure or of.name in WHOLE) or any(map(_NUMBER.match, items))
+
+
+def _is_moment(number: str, unit: str) -> bool:
+    with suppress(ValueError):
+        return float(number) * MS[unit] > _YEARS_MS
+    return False
 
 
 def _is_alternative(column: str, other: str) -> bool:
@@ -233,7 +343,7 @@ def _is_alternative(column: str, other: str) -> bool:
     words, others = (re.findall(r"[^\W_]+", name.lower()) for name in (column, other))
     differing = [{word, instead} for word, instead in zip(words, others, strict=False) if word != instead]
     is_option = len(differing) == 1 and all(
-        word in _ALTERNATIVES or _SIZE.fullmatch(word) for word in differing[0]
+        word in _ALTERNATIVES or _KIND.fullmatch(word) for word in differing[0]
     )
     return len(words) == len(others) and is_option
 
@@ -246,7 +356,7 @@ def _options(rows: Sequence[Row], names: Iterable[str], columns: dict[str, str])
     """
     of_case = [column for column, of in columns.items() if of in (*OPTIONS, "name", "option")]
     options = {}
-    for name in (name for name in names if name not in columns and not _OF_OPTION.fullmatch(name)):
+    for name in (name for name in names if name not in columns):
         cells = [row.get(name) for row in rows]
         texts = {cell for cell in cells if isinstance(cell, str)}
         cases = {(str(row.get(name)), *(str(row.get(column)) for column in of_case)) for row in rows}
@@ -270,27 +380,36 @@ def _is_text(column: str, rows: Sequence[Row]) -> bool:
     )
 
 
-def _wide(names: Iterable[str], columns: dict[str, str]) -> dict[str, str]:
-    """Return the pattern of columns that are values of an option, such as ``bs=8``, if one says what they are."""
-    ends = [match for name in names if (match := _OF_OPTION.fullmatch(name))]
-    prefixes = {match[1] for match in ends}
-    if len(ends) < 2 or len(prefixes) > 1:
-        return {}
-    prefix, pattern = prefixes.pop(), _pattern(ends[0][0])
-    first = next((name for name in names if not _OF_OPTION.fullmatch(name)), "")
-    stated = _quantity(first) or ""
-    if not (stated.startswith("step_") or stated.endswith("per_s")):
-        return {}
-    columns[first] = "name"
-    return {pattern: f"{_quantity(prefix.strip(' =_-')) or 'batch_size'}:{stated}"}
+def _wide(rows: Sequence[Row], names: Iterable[str]) -> dict[str, str]:
+    """Return the quantity of columns that are values of an option or rounds, by pattern, as far as it is stated."""
+    numbered = _numbered(names)
+    first = next((name for name in names if not any(fnmatchcase(name, pattern) for pattern in numbered)), "")
+    of_first = _quantity(first) or ""
+    is_measure = of_first.startswith("step_") or of_first.endswith("per_s")
+    columns: dict[str, str] = {}
+    for pattern, (option, end) in numbered.items():
+        in_cells = "step" if any(map(_LETTER.search, _cells(rows, pattern))) else ""
+        stated = _quantity_of(f"time {end}") if end else of_first if is_measure else in_cells
+        if stated and stated.startswith(("step", *RATES)):
+            columns |= {pattern: f"{option}:{stated}", **({first: "name"} if is_measure and not end else {})}
+    return columns
+
+
+def _cells(rows: Sequence[Row], column: str) -> list[str]:
+    """Return the numbers, as far as they are stated, in a column or in those of its pattern."""
+    names = {column, *(name for row in rows for name in row.levels[0] if fnmatchcase(name, column))}
+    return [str(cell) for row in rows for name in names if _NUMBER.match(str(cell := row.get(name)))]
 
 
 def _require_units(source: Source, columns: dict[str, str], rows: Sequence[Row]) -> None:
     """Raise BenchtuiError if a step time has no unit, neither in its column's name nor in its cells."""
     for column, name in columns.items():
-        cells = [str(cell) for row in rows if (cell := row.get(column)) is not None]
         of = target(name.rpartition(":")[2], "")
-        if of.name in (*_WITH_STATISTICS, "steps") and not of.unit and not any(map(_LETTER.search, cells)):
+        if (
+            of.name in (*_WITH_STATISTICS, "steps", "total")
+            and not of.unit
+            and not any(map(_LETTER.search, _cells(rows, column)))
+        ):
             example = shown(FileMap(columns={**columns, column: f"{name}_ms"}))
             raise BenchtuiError(
                 f"{source.path}: the unit of {quoted(column)} isn't stated: say it with --map, in milliseconds"
@@ -340,7 +459,7 @@ def _missing(rows: Sequence[Row], columns: Iterable[str], lists: bool) -> list[s
     """Return the columns that no row has, or all of them if lists are wanted and cells aren't."""
     paths = [path for row in rows[:100] for path in scalars(row.levels[0], "")]
     there = {column for row in rows[:100] for column in columns if row.get(column) is not None}
-    there |= {column for column in columns if fnmatch.filter(paths, column)}
+    there |= {column for column in columns if filter_by(paths, column)}
     is_list = any(isinstance(row.get(column), list) for row in rows[:1] for column in columns)
     return [column for column in columns if column not in there or (lists and not is_list)]
 
@@ -365,13 +484,14 @@ def _quantity(column: str) -> str | None:
 
 
 def _quantity_of(name: str) -> str | None:
-    text = re.sub(r"(?<=[a-z])(?=[A-Z][a-z]|[A-Z][BS]$)", "_", name).strip().lower()
+    text = re.sub(r"(?<=[a-z])(?=[A-Z][a-z]|[A-Z][BS]$)", "_", name)
+    text = _SYMBOL.sub("", text).strip().lower()
     if match := _UNIT_INSIDE.search(text):
         text = f"{text.replace(match[0], ' ')} {match[0].strip()}"
     unit_match = _UNIT.search(text)
     unit = canonical_unit(unit_match[1]) if unit_match else None
     bare = text[: unit_match.start()].strip(" _([") if unit_match else text
-    spellings = {text, text.replace("_", " "), bare, bare.replace("_", " ")} - {""}
+    spellings = {text, text.replace("_", " "), bare, bare.replace("_", " "), f"{bare}_{unit}"} - {""}
     quantity = next(
         (
             name

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
 from benchtui.sessions.importers.case_values import CaseValues
@@ -47,20 +47,14 @@ class Reader:
         self._options, self.shared_options = self._rest(rows)
 
     def cases(self, row: Row) -> Iterator[CaseValues]:
-        """Yield the values of each case of a row: one, or one for each prefix or figure of a wide table."""
-        by_prefix = [
-            (option, prefix, value) for option, by in self._map.split.items() for prefix, value in by.items()
-        ]
-        if by_prefix:
-            yield from self._split(row, by_prefix)
-            return
-        wide = list(self._wide(row))
+        """Yield the values of each case of a row: one, or one for each value of an option in a wide table."""
+        wide = self._wide(row)
         stated = [(column, of) for column, of in self._targets if not is_empty(row.get(column))]
         several = Counter(of.key for _, of in stated)
         key = next((of.key for _, of in stated if several[of.key] > 1 and of.key in ("step_mean", *RATES)), "")
         if wide:
-            for column, name, text, of in wide:
-                yield self._read(row, {name: text}, [*self._targets, (column, of)])
+            for (option, text), targets in wide.items():
+                yield self._read(row, {option: self._in_words(option, text)}, [*self._targets, *targets])
         elif not key:
             yield self._read(row, {}, self._targets)
         else:
@@ -85,26 +79,19 @@ class Reader:
         is_mapped = column in self._used or any(fnmatchcase(column, pattern) for pattern in self._map.derived)
         return is_mapped or column in self._options or column in self.shared_options
 
-    def _split(self, row: Row, by_prefix: Collection[tuple[str, str, str]]) -> Iterator[CaseValues]:
-        prefixes = tuple(prefix for _, prefix, _ in by_prefix)
-        cells = row.levels[0]
-        shared = {name: cell for name, cell in cells.items() if not name.startswith(prefixes)}
-        for option, prefix, value in by_prefix:
-            own = {name.removeprefix(prefix): cell for name, cell in cells.items() if name.startswith(prefix)}
-            if own:
-                inner = Row(f"{row.place}, {prefix}", ({**shared, **own}, *row.levels[1:]))
-                yield self._read(inner, {option: value}, self._targets)
-
-    def _wide(self, row: Row) -> Iterator[tuple[str, str, str, Target]]:
-        """Yield column, option, its value and quantity of each column that a pattern stands for."""
+    def _wide(self, row: Row) -> dict[tuple[str, str], list[tuple[str, Target]]]:
+        """Return the columns, with quantities, of each option and value that columns stand for."""
+        wide: dict[tuple[str, str], list[tuple[str, Target]]] = {}
         for pattern, names in self._map.columns.items():
             option, sign, name = str(names).partition(":")
-            if sign:
-                before, _, after = pattern.replace("[0-9]*", "*").partition("*")
-                for column, cell in row.levels[0].items():
-                    if fnmatchcase(column, pattern) and not is_empty(cell):
-                        text = column.removeprefix(before).removesuffix(after).strip(" _=-()")
-                        yield column, option, text, target(name, f"map {self._map.tool}")
+            option, _, value = option.partition("=")
+            before, _, after = pattern.replace("[0-9]*", "*").replace("[[]", "[").partition("*")
+            for column, cell in row.levels[0].items() if sign else ():
+                if (column == pattern or fnmatchcase(column, pattern)) and not is_empty(cell):
+                    text = value or column.removeprefix(before).removesuffix(after).strip(" _=-()")
+                    of = target(name, f"map {self._map.tool}")
+                    wide.setdefault((option, text), []).append((column, of))
+        return wide
 
     def _read(self, row: Row, stated: dict[str, str], targets: Sequence[tuple[str, Target]]) -> CaseValues:
         values = CaseValues(self.place(row.place), population=self._map.population, words=dict(stated))

@@ -16,7 +16,6 @@ from benchtui.sessions.importers.file_map import FileMap, lacking, matches, rows
 from benchtui.sessions.importers.imported import Imported, with_checked_repeats
 from benchtui.sessions.importers.quantities import OPTIONS
 from benchtui.sessions.importers.source import Source
-from benchtui.sessions.sanitize import quoted, shell_word
 from benchtui.sessions.sweep import ranges
 
 MIN_KEY_SHARE = 0.5
@@ -97,6 +96,8 @@ def detect(path: Path) -> str:
 
 def _proposed(content: Source) -> FileMap:
     """Return the proposed map. Raises BenchtuiError with what a file resembles, and what to do."""
+    if cause := proposal.other_results(content):
+        raise BenchtuiError(f"{content.path}: {cause}")
     proposed = proposal.propose(content)
     if proposed is None:
         raise BenchtuiError(f"{content.path}: {_nearest(content)}")
@@ -127,12 +128,7 @@ def _nearest(content: Source) -> str:
     identifying = {*nearest.requires} - {*OPTIONS, "name"}
     if lacks and len(identifying - {*lacks}) >= MIN_KEY_SHARE * len(identifying) > 0:
         return f"looks like {nearest.tool}, but lacks {', '.join(column.partition('|')[0] for column in lacks)}"
-    if column := proposal.column_of_minutes_or_minimum(content):
-        minutes = shell_word(f"{column}=step_min")
-        return f"{quoted(column)} may be minutes or the minimum: for minutes, say --map {minutes}"
-    if column := proposal.column_without_numbers(content):
-        return f"{quoted(column)} has no number: all its cells are empty, NaN, infinite or unknown"
-    return (
+    return proposal.why_not(content) or (
         "no column is recognized as a step time or a rate of cases: name them with --map COLUMN=QUANTITY, such"
         f" as --map latency_ms=step_ms,batch=batch_size; files of {', '.join(tools())} need no map"
     )

@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import msgspec
@@ -255,14 +256,19 @@ def _steps(case: int, round_index: int, row: Measurement) -> Iterator[Steps]:
 
 
 def _pooled(rows: Sequence[Reported]) -> Reported | None:
-    """Combine the statistics of several repeats: times over all steps, rates as totals over totals."""
+    """Combine the statistics of several repeats: times over all steps, rates as totals over totals.
+
+    A rate that one of them lacks is unknown.
+    """
     if len(rows) < 2:
         return rows[0] if rows else None
     steps = [row.steps for row in rows]
     weights = [float(amount or 1) for amount in steps] if all(steps) else [1.0] * len(rows)
     means = [row.center_ms or 0.0 for row in rows]
     spans = [weight * mean for weight, mean in zip(weights, means, strict=True)]
-    figures: dict[str, Any] = {name: _rate([getattr(row, name) for row in rows], spans) for name in _RATES}
+    rates = {name: [getattr(row, name) for row in rows] for name in _RATES}
+    known = {name: values for name, values in rates.items() if None not in values}
+    figures: dict[str, Any] = {name: fmean(values, spans) for name, values in known.items()}
     stated = [row.latency_mean_ms for row in rows if row.latency_mean_ms is not None]
     figures["latency_mean_ms" if stated else "latency_median_ms"] = sum(spans) / sum(weights)
     return Reported(
@@ -274,11 +280,3 @@ def _pooled(rows: Sequence[Reported]) -> Reported | None:
 
 _RATES = (*RATES, "mean_power_w", "gpu_utilization_percent", "compile_call_s")
 """Statistics that can be combined from those of each repeat."""
-
-
-def _rate(rates: Sequence[float | None], spans: Sequence[float]) -> float | None:
-    """Return the rate over all time spans: the mean weighted by span. None if one of them has no rate."""
-    stated = [rate for rate in rates if rate is not None]
-    if len(stated) < len(rates):
-        return None
-    return sum(rate * span for rate, span in zip(stated, spans, strict=True)) / sum(spans)

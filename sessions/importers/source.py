@@ -48,6 +48,7 @@ _REFUSED = {
 """Formats that aren't read by their first bytes, each with what to do."""
 _OTHER_TEXT = {
     r"\s*(?:---\s*\n|- ?[\w\"' ]+:\s)": "YAML; write it as JSON",
+    r"\s*(?:Performance counter stats|# started on)": "counters of perf stat; import times of hyperfine",
     r"\s*[\[({]+\s*'[^'\n]*'\s*:": "Python's repr of a dict; write it with json.dump",
 }
 """Texts that aren't read by a pattern of their beginning, each with what to do."""

@@ -48,7 +48,19 @@ _POINT = re.compile(r"[-+]?\d*\.\d+(?:[eE][-+]?\d+)?")
 _GROUPED_BY_COMMA = re.compile(r"[-+]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?(?:\s?[A-Za-zµμ%/]{1,10})?")
 _GROUPED_BY_POINT = re.compile(r"[-+]?[1-9]\d{0,2}(?:\.\d{3})+")
 _GROUPED_BY_OTHER = re.compile(r"[-+]?[1-9]\d{0,2}(?:[ '’_\u00a0\u202f]\d{3})+(?:[.,]\d+)?")
-_NAMED_VALUE = re.compile(r"([^:=|,;{}\[]{1,80}?)\s*[:=]\s*(\S.{0,200})")
+_NAMED_VALUE = re.compile(r"([^:=|,;{}\[][^:=|,;{}]{0,80}?)\s*[:=]\s*(\S.{0,200})")
+_PAIR = re.compile(
+    rf"([A-Za-z][\w./%()-]*)=(\"[^\"]*\"|[^\s,;|\]]+(?:\s(?:{'|'.join(UNIT_NAMES)}|%|[a-z]+/s(?:ec)?)(?![\w=]))?)",
+    re.IGNORECASE,
+)
+_LOG_PREFIX = re.compile(
+    r"(?:\[[^\]]*\][\s:]*|\d{4}-\d\d-\d\d[ T]\S+\s+|\d\d:\d\d:\S+\s+|(?:INFO|DEBUG|WARNING)\b[\s:|-]*|- )+"
+)
+_INSERT = re.compile(
+    r"INSERT\s+INTO\s+[^\s(]+\s*(?:\(([^)]*)\)\s*)?VALUES((?:[\s,]*\((?:'(?:[^']|'')*'|[^'()])*\))+)",
+    re.IGNORECASE,
+)
+_TUPLE = re.compile(r"\(((?:'(?:[^']|'')*'|[^'()])*)\)")
 _OF_BENCHMARK = re.compile(r"^(Benchmark) #?\d+$")
 _TRACEBACK = re.compile(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n)*.*", re.MULTILINE)
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
@@ -91,11 +103,16 @@ def parse(text: str) -> tuple[list[tuple[int, Row]], list[str]]:
     plain = [
         (number, line.removesuffix("\\\\").rstrip()) for number, line in data if not _RULE.match(line.strip())
     ]
-    if printed := _printed_pairs(plain) or _named_values(plain):
+    if inserted := _inserted(text):
+        return inserted, ["read as SQL"]
+    pairs = _lines_of_pairs(plain)
+    printed = pairs if len(pairs) * 2 >= len(plain) else _named_values(plain)
+    headed = _commented_header(lines)
+    blocks = [] if printed else list(_pipe_tables(data)) or list(_best(plain))
+    blocks = blocks or (list(_best([headed, *plain])) if headed and not printed else [])
+    if not blocks and (printed := printed or pairs):
         cases = "1 case" if len(printed) == 1 else f"{len(printed):,} cases"
         return printed, [f"read as {cases} of lines with names and values"]
-    headed = _commented_header(lines)
-    blocks = list(_pipe_tables(data)) or list(_best(plain)) or (list(_best([headed, *plain])) if headed else [])
     if blocks and blocks[0].ragged and blocks[0].separator != "|":
         blocks = _with_second(blocks[0], plain)
     rows: list[tuple[int, Row]] = []
@@ -140,10 +157,41 @@ def _named_values(lines: Sequence[tuple[int, str]]) -> list[tuple[int, Row]]:
     return rows if len(rows) == 1 or several else []
 
 
-def _printed_pairs(lines: Sequence[tuple[int, str]]) -> list[tuple[int, Row]]:
-    """Return the rows of lines such as ``[BENCHMARK] batch_size 1 latency(ms) 5.5``, as TensorRT-LLM prints."""
-    printed = [(number, line.split()[1:]) for number, line in lines if line.startswith("[BENCHMARK] ")]
-    return [(number, dict(zip(words[::2], words[1::2], strict=False))) for number, words in printed]
+def _lines_of_pairs(lines: Sequence[tuple[int, str]]) -> list[tuple[int, Row]]:
+    """Return the rows of lines such as ``batch=1 latency=5.2ms``, as scripts print them."""
+    rows = [(number, row) for number, line in lines if len(row := _pairs(line)) > 1]
+    amounts = Counter(frozenset(row) for _, row in rows)
+    return [(number, row) for number, row in rows if amounts[frozenset(row)] > 1]
+
+
+def _pairs(line: str) -> Row:
+    """Return the names and values that make up a line; TensorRT-LLM prints only words after each other."""
+    bare = _LOG_PREFIX.sub("", line.strip(), 1)
+    if line.startswith("[BENCHMARK] "):
+        return dict(zip(bare.split()[::2], bare.split()[1::2], strict=False))
+    pairs = [match.groups() for match in _PAIR.finditer(bare)]
+    if re.search(r"[,;|\t]\s*[-+]?\d", _PAIR.sub("", bare)):
+        return {}  # a row of a table, in which a cell has pairs
+    if sum(len(name) + len(value) + 2 for name, value in pairs) < 0.6 * len(bare):
+        parts = re.split(r"[,;|]\s+|\t|\s\|", bare)
+        named = [match for part in parts if (match := _NAMED_VALUE.fullmatch(part.strip()))]
+        pairs = [match.groups() for match in named] if len(named) * 2 > len(parts) else []
+    return {name: None if (cell := value.strip('"')).lower() in EMPTY else cell for name, value in pairs}
+
+
+def _inserted(text: str) -> list[tuple[int, Row]]:
+    """Return the rows that SQL inserts, as llama-bench and dumps of databases write it."""
+    rows: list[tuple[int, Row]] = []
+    names: list[str] = []
+    for statement in _INSERT.finditer(text):
+        names = [name.strip(' "`[]') for name in statement[1].split(",")] if statement[1] else names
+        for values in _TUPLE.finditer(statement[2]):
+            cells = next(csv.reader([values[1]], quotechar="'", skipinitialspace=True))
+            row: Row = {
+                name: None if cell.lower() in EMPTY else cell for name, cell in zip(names, cells, strict=False)
+            }
+            rows.append((text.count("\n", 0, statement.start()) + 1, row))
+    return rows
 
 
 def by_columns(document: dict[str, object]) -> list[Row] | None:
@@ -294,6 +342,7 @@ def _plain(block: _Block) -> tuple[list[tuple[int, Row]], list[str]]:
     columns = _columns(block.header, [cells for _, cells in rows])
     comma = _decimal_comma([cell for _, cells in rows for cell in cells])
     converted = Counter[str]()
+    above = ""
     records: list[tuple[int, Row]] = []
     for number, cells in rows:
         if not any(cells):
@@ -301,6 +350,9 @@ def _plain(block: _Block) -> tuple[list[tuple[int, Row]], list[str]]:
         record: Row = {}
         for place, name in columns:
             text, how = _plain_number(cells[place], comma)
+            if place == 0 and not text and above and not _FIGURE.fullmatch(above):
+                text, how = above, "names from the row above"
+            above = text if place == 0 else above
             converted[how] += how != ""
             record[name] = None if text.lower() in EMPTY else text
         records.append((number, record))

@@ -15,7 +15,7 @@ from benchtui.sessions.stats.results import measured
 
 PLAIN = "batch,latency_ms\n1,5.5\n2,7.5\n"
 RECORDS = [{"batch": 1, "latency_ms": 5.5}, {"batch": 2, "latency_ms": 7.5}]
-LATENCIES = {"bs=1": 5.5, "bs=2": 7.5}
+LATENCIES: dict[str, float | None] = {"bs=1": 5.5, "bs=2": 7.5}
 
 
 def zipped(**files: str) -> bytes:
@@ -52,6 +52,7 @@ batch & latency_ms \\
     "index": ",batch,latency_ms\n0,1,5.5\n1,2,7.5\n",
     "repeated header": "batch,latency_ms\n1,5.5\nbatch,latency_ms\n2,7.5\n",
     "empty rows": "batch,latency_ms\n1,5.5\n,\n\n2,7.5\n",
+    "names in another language": "Batch,Zeit pro Schritt (ms)\n1,5.5\n2,7.5\n",
     "units in brackets": "batch size,latency [ms]\n1,5.5\n2,7.5\n",
     "seconds": "Batch Size,Time (seconds)\n1,0.0055\n2,0.0075\n",
     "units in cells": "batch,time\n1,5.5 ms\n2,7500 us\n",
@@ -110,6 +111,61 @@ OTHERS: dict[str, tuple[str, dict[str, float | None]]] = {
         ),
         {"bs=1 table=fp32": 5, "bs=1 table=fp16": 3},
     ),
+    "rounds as columns": ("batch,run 1 (ms),run 2 (ms)\n1,5,6\n2,7,8\n", LATENCIES),
+    "batch sizes with a unit as columns": (
+        "model,bs1_ms,bs2_ms\na,5,7\nb,6,9\n",
+        {"a bs=1": 5, "a bs=2": 7, "b bs=1": 6, "b bs=2": 9},
+    ),
+    "pairs in log lines": (
+        "INFO warm\n[12:01] batch=1 latency=5.5ms mem=2.0 GiB\n[12:02] batch=2 latency=7.5ms mem=3.0 GiB\n",
+        LATENCIES,
+    ),
+    "pairs between commas": (
+        "batch size: 1, latency: 5.5 ms, model: a\nbatch size: 2, latency: 7.5 ms, model: a\n",
+        LATENCIES,
+    ),
+    "a batch size a line": ("Batch size 1: 5.5 ms\nBatch size 2: 7.5 ms\n", LATENCIES),
+    "SQL": (
+        "CREATE TABLE t (batch INTEGER,\n latency_ms REAL);\n"
+        "INSERT INTO t (batch, latency_ms) VALUES ('1', '5.5');\nINSERT INTO t VALUES (2, 7.5);\n",
+        LATENCIES,
+    ),
+    "parts of a step": ("batch,fwd_ms,bwd_ms,optimizer_ms,total_ms\n1,2,3,0.5,5.5\n2,3,4,0.5,7.5\n", LATENCIES),
+    "parts around a step": (
+        "batch,preprocess_ms,inference_ms,postprocess_ms\n1,2,5.5,0.5\n2,3,7.5,0.5\n",
+        LATENCIES,
+    ),
+    "runtimes as columns": (
+        "batch,pytorch_ms,onnxruntime_ms\n1,5,4\n2,7,6\n",
+        {
+            "bs=1 column=pytorch_ms": 5,
+            "bs=1 column=onnxruntime_ms": 4,
+            "bs=2 column=pytorch_ms": 7,
+            "bs=2 column=onnxruntime_ms": 6,
+        },
+    ),
+    "a mean next to a total": (
+        "Total Time (ns),Instances,Avg (ns),StdDev (ns),batch\n550e6,100,5.5e6,10,1\n750e6,100,7.5e6,10,2\n",
+        LATENCIES,
+    ),
+    "a total over its runs": ("batch,iterations,total_time_s\n1,100,0.55\n2,200,1.5\n", LATENCIES),
+    "a time without a unit next to one with it": (
+        "batch,Runtime,train/step_time_ms,throughput (TFLOP/s)\n1,345,5.5,10\n2,12,7.5,12\n",
+        LATENCIES,
+    ),
+    "merged cells": (
+        "| Step | Batch | Average |\n|---|---|---|\n| a | 1 | 5.5 ms |\n| | 2 | 7.5 ms |\n| b | 1 | 1 ms |\n",
+        {"bs=1 Step=a": 5.5, "bs=2 Step=a": 7.5, "bs=1 Step=b": 1},
+    ),
+    "records of other things": (
+        '{"event": "start", "time_ms": 1709287331123}\n'.replace("event", "what")
+        + '{"batch": 1, "latency_ms": 5.5}\n{"batch": 2, "latency_ms": 7.5}\n',
+        LATENCIES,
+    ),
+    "pairs in cells": (
+        "config,latency_ms\nbs=1 len=128,5.5\nbs=8 len=128,7.5\n",
+        {"bs=1 len=128": 5.5, "bs=8 len=128": 7.5},
+    ),
     "settings that nobody knows": (
         "batch_size,num_beams,latency_ms\n1,1,5\n1,4,12\n",
         {"bs=1 num_beams=1": 5, "bs=1 num_beams=4": 12},
@@ -135,7 +191,12 @@ def test_kind_of_table_is_read(imported: Any, tmp_path: Path, kind: str) -> None
         ('{"times": [0.5, 0.6]}', "the unit of 'times' isn't stated"),
         ("name,latency_min,latency_max\na,1,3\nb,2,4\n", "may be minutes or the minimum"),
         ("model,bs=1,bs=2\na,5,7\n", "are values of an option, and nothing says what their cells are"),
-        ("model,bs1_ms,bs2_ms\na,5,7\n", "--map 'bs[0-9]*_ms=batch_size:step_ms'"),
+        ("model,trial 1,trial 2\na,5,7\n", "--map 'trial [0-9]*=round:step_ms'"),
+        ('{"traceEvents": [{"ph": "X", "dur": 45}]}', "a trace of single operations"),
+        ("Wall time,Step,Value\n1709287331.12,0,51.4\n", "--map Value=steps_ms"),
+        ("# started on Fri Mar  1\n1.5,msec,task-clock\n", "counters of perf stat"),
+        ("p50_ms,latency_ms,loss\n4,5,7\n4,5,6\n", "no column tells the rows with"),
+        ("batch,fwd_ms,bwd_ms\n1,5,7\n", "'fwd_ms' and 'bwd_ms' are parts of a step"),
         ("- batch: 1\n  latency_ms: 5.5\n", "YAML; write it as JSON"),
         ("{'batch': 1, 'latency_ms': 5.5}\n", "Python's repr of a dict; write it with json.dump"),
         ("<table><tr><td>1</td></tr></table>", "HTML or XML; copy its table into a CSV file"),

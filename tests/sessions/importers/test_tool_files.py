@@ -151,7 +151,7 @@ TOOLS: dict[str, tuple[str, dict[str, dict[str, float]]]] = {
         "table",
         {
             "bs=1 Step=Prefill": {LATENCY: 36.33, "latency_p50_ms": 36.21},
-            "bs=2": {LATENCY: 50.11},
+            "bs=2 Step=Prefill": {LATENCY: 50.11},
             "bs=1 'Step=Decode (token)'": {LATENCY: 24.99, "latency_p50_ms": 24.8},
         },
     ),
