@@ -136,7 +136,7 @@ def waiting_at_times(case: ExplainedCase) -> Finding | None:
         return None
     sentence = (
         f"In some of the steps, the main thread {_WAITS[_main_activity(places)]}, {percent_text(share)} of the"
-        f" time in all{at_place(places)}: data that comes more slowly than the steps need it has this effect."
+        f" time in all{at_place(places)}: data that comes more slowly than steps need it, or a busy lock."
     )
     return Finding("sleeping", sentence, "medium")
 

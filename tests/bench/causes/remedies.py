@@ -83,7 +83,7 @@ SETUPS: dict[str, tuple[str, str]] = {
     "plain optimizer": ("optimizer", _sweep("lm-train", "sequence_length = 16\noptimizer = 'adamw'")),
     "checkpointing": (
         "recomputing",
-        _sweep("lm-train", "batch_size = 2\nsequence_length = 256\nactivation_checkpointing = 'on'", "DEEP"),
+        _sweep("lm-train", "sequence_length = 256\nactivation_checkpointing = 'on'", "DEEP"),
     ),
     "loader without workers": ("input", _own("parameters = {plant = ['loader'], num_workers = [0]}")),
     "loader with one worker": ("input", _own("parameters = {plant = ['loader'], num_workers = [1]}")),
