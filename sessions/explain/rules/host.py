@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
+from math import inf
 
 from benchtui.sessions.explain.cases import MOST_MAPPING_MS, PAGE_MB, ExplainedCase
 from benchtui.sessions.explain.finding import (
@@ -263,7 +264,7 @@ def page_faults(case: ExplainedCase) -> Finding | None:
     host, ms = case.profile.host, kernel_ms(case)
     if host is None or _io_mb(host):
         return None
-    if mapped_mb(host) < LEAST_MAPPED_MB or not case.takes(ms, SHARE):
+    if mapped_mb(host) < LEAST_MAPPED_MB or not case.takes(min(ms, _recorded_ms(case)), SHARE):
         return _unprofiled_faults(case, host)
     if mapped_mb(host) * MOST_MAPPING_MS < host.main_kernel_ms / 2 or _is_kept(case, host):
         return None
@@ -281,9 +282,8 @@ def _faults(case: ExplainedCase, sentence: str, sure: Confidence, ms: float, sav
 
     The busy processors share its work.
     """
-    in_kernel_ms, whole_ms, step_ms = case.recorded_faults[1], case.measured_ms or 0.0, case.profile.step_ms
-    busy = max(case.recorded_cpus, 1.0)
-    expected_ms = in_kernel_ms / busy / whole_ms * step_ms if in_kernel_ms and whole_ms else None
+    recorded_ms = _recorded_ms(case)
+    expected_ms = None if recorded_ms == inf else recorded_ms
     remedy = with_variables(case, KEEP_MEMORY)
     return timed(
         case, "page faults", sentence, sure, ms, saves_ms=saved_ms, expected_ms=expected_ms, remedy=remedy
@@ -303,6 +303,16 @@ def _unprofiled_faults(case: ExplainedCase, host: HostUse) -> Finding | None:
         f" {REUSE}"
     )
     return _faults(case, sentence, "medium", ms, ms)
+
+
+def _recorded_ms(case: ExplainedCase) -> float:
+    """Return the time in the kernel of a measured step over its busy processors; infinite if not recorded."""
+    whole_ms = case.measured_ms
+    if not whole_ms or not any(
+        end.environment and end.environment.system_ms is not None for end in case.case.ends
+    ):
+        return inf
+    return case.recorded_faults[1] / max(case.recorded_cpus, 1.0) / whole_ms * case.profile.step_ms
 
 
 def _mapping_ms(case: ExplainedCase, host: HostUse) -> float:

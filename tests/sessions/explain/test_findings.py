@@ -672,9 +672,12 @@ def test_kept_memory_saves_what_the_kernel_took_of_the_measured_steps(explain: E
     used = host(100.0, kernel_ms=80.0, main_kernel_ms=40.0, page_faults=50_000.0)
     case = explain({"matmul": 100.0}, host=used, measured_ms=90.0)
     assert expected_ms(case, "page faults") is None
-    environment = Environment(minor_faults_per_step=40_000.0, system_ms=36.0, worker_cpu=2.0)
+    environment = Environment(minor_faults_per_step=45_000.0, system_ms=40.0, worker_cpu=2.0)
     case.case.finished = CaseFinished(t=1.0, case=0, outcome="ok", environment=environment)
-    assert expected_ms(case, "page faults") == 18.0
+    assert expected_ms(case, "page faults") == 20.0
+    environment = replace(environment, minor_faults_per_step=1.0, system_ms=0.0)
+    case.case.finished = CaseFinished(t=1.0, case=0, outcome="ok", environment=environment)
+    assert "page faults" not in found(case)
 
 
 def test_workers_cannot_save_the_work_of_all_processors(explain: Explain) -> None:
