@@ -58,7 +58,7 @@ RULES: tuple[Rule, ...] = (
 _WEIGHTS: dict[Confidence, float] = {"high": 1.0, "medium": 0.8, "low": 0.3}
 _REST, _REST_WEIGHT = ("Python gaps", "native code"), 0.5
 """Rules about time that no other rule explains, and their weight against those with evidence of their own."""
-_WITH_FAULTS = ("optimizer", "gather", "one operator", "unfused attention", "unfused")
+_WITH_FAULTS = ("optimizer", "gather", "one operator", "unfused attention")
 """Rules about operators whose time includes the page faults of their outputs."""
 _OF_TORCH = (python.many_operators, operators.idle_gpu, operators.unfused, operators.slow_attention)
 """Rules whose remedies change how torch runs its operators, which a backend doesn't."""

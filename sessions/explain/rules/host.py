@@ -293,7 +293,8 @@ def _faults(case: ExplainedCase, sentence: str, sure: Confidence, ms: float, sav
 def _unprofiled_faults(case: ExplainedCase, host: HostUse) -> Finding | None:
     """Find page faults of the measured steps alone: here, memory of the profiler lies above freed memory."""
     share = case.unprofiled_mapping_ms / case.measured_ms if case.measured_ms else 0.0
-    ms = share * case.profile.step_ms
+    most_ms = share * case.profile.step_ms
+    ms = min(most_ms, _recorded_ms(case))
     if not case.takes(ms, SHARE):
         return None
     sentence = (
@@ -302,7 +303,7 @@ def _unprofiled_faults(case: ExplainedCase, host: HostUse) -> Finding | None:
         f" ({ms_text(case.unprofiled_mapping_ms)}) to map and clear memory that is freed and allocated again."
         f" {REUSE}"
     )
-    return _faults(case, sentence, "medium", ms, ms)
+    return _faults(case, sentence, "medium", ms, most_ms)
 
 
 def _recorded_ms(case: ExplainedCase) -> float:
