@@ -76,7 +76,7 @@ def input_data(case: ExplainedCase) -> Finding | None:
         )
     else:
         return None
-    saves_ms, remedy = _more_workers(case, ms)
+    saves_ms, remedy = _more_workers(case, max(ms, _plain_waits_ms(case, ms)))
     expected_ms = None if saves_ms is None else min(saves_ms, case.profile.step_ms - _work_ms(case))
     return timed(case, "input", sentence, sure, ms, saves_ms=saves_ms, expected_ms=expected_ms, remedy=remedy)
 
@@ -98,6 +98,12 @@ def _more_workers(case: ExplainedCase, waits_ms: float) -> tuple[float | None, R
     more = 2 * workers or min(case.profile.processors or 1, 4)
     loading_ms = step_ms * workers / more if workers else waits_ms / more
     return step_ms - max(step_ms - waits_ms, loading_ms), with_parameter(case, name, more)
+
+
+def _plain_waits_ms(case: ExplainedCase, ms: float) -> float:
+    """Return the wait of plain steps: all but the rest of a profiled one, before which batches are prepared."""
+    host = case.profile.host
+    return in_profile(case, host.step_ms - case.lost_ms - (case.profile.step_ms - ms)) if host else ms
 
 
 def _work_ms(case: ExplainedCase) -> float:
@@ -223,9 +229,15 @@ def few_threads(case: ExplainedCase) -> Finding | None:
         f" {percent_text(ms / profile.step_ms)} of the step: threads={processors} can save at most"
         f" {ms_text(saved_ms)} of {ms_text(profile.step_ms)}."
     )
-    expected_ms = max(0.0, ms - kernel_ms(case)) * (1 - threads / processors)
+    expected_ms = (ms - max(kernel_ms(case), _below_peak_ms(case))) * (1 - threads / processors)
     remedy = {"threads": processors}
     return timed(case, "few threads", sentence, "medium", saved_ms, expected_ms=expected_ms, remedy=remedy)
+
+
+def _below_peak_ms(case: ExplainedCase) -> float:
+    """Return the time of products beyond that at the peak, in which they wait for memory that threads share."""
+    rates = [(kernel.ms, case.rate(kernel)) for kernel in case.profile.kernels if kernel.flops]
+    return sum(ms * max(0.0, 1 - rate.share) for ms, rate in rates if rate and rate.share)
 
 
 def too_many_threads(case: ExplainedCase) -> Finding | None:

@@ -660,6 +660,18 @@ def test_more_threads_save_no_time_in_the_kernel(explain: Explain) -> None:
     case = explain(families, threads=1, processors=2, host=used)
     assert expected_ms(case, "few threads") == 35.0
     assert findings(case)[0].bound_s == 0.045
+    products = kernel("aten::mm", "matmul", 90.0, flops=45e6)
+    peaks = Peaks(t=0.0, device="cpu", precision="fp32", flops_per_s=1e9)
+    case = explain(families, threads=1, processors=2, kernels=(products,), peaks=peaks)
+    assert expected_ms(case, "few threads") == 22.5
+
+
+def test_waits_that_the_profile_shortened_are_part_of_the_bound(explain: Explain) -> None:
+    loading = Config(device="cpu", parameters="num_workers=2")
+    case = explain(
+        {"input": 20.0, "matmul": 60.0}, config=loading, processors=2, plain_ms=80.0, host=host(100.0)
+    )
+    assert findings(case)[0].bound_s == 0.032
 
 
 def test_fewer_threads_save_the_time_in_which_a_processor_was_idle(explain: Explain) -> None:
