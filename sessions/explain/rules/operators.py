@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from benchtui.sessions.analysis.roofline import UNFUSED
 from benchtui.sessions.explain.cases import ExplainedCase
 from benchtui.sessions.explain.finding import SHARE, Finding, ms_text, of_step, percent_text, timed
-from benchtui.sessions.explain.rules.host import at_place, kernel_ms, page_faults, preempted
+from benchtui.sessions.explain.rules.host import at_place, few_threads, kernel_ms, page_faults, preempted
 from benchtui.sessions.profiles import KernelTime
 from benchtui.sessions.text.formatting import count, number
 
@@ -302,7 +302,9 @@ def near_peak(case: ExplainedCase) -> Finding | None:
     products = [kernel for kernel in case.profile.kernels if kernel.family == "matmul" and kernel.flops]
     flops, ms = sum(kernel.flops or 0.0 for kernel in products), sum(kernel.ms for kernel in products)
     peak = case.peaks.flops_per_s if case.peaks else None
-    if case.share("matmul") < 0.5 or not peak or not ms or flops / ms * 1000 < NEAR_PEAK * peak:
+    if few_threads(case) or case.share("matmul") < 0.5:
+        return None
+    if not peak or not ms or flops / ms * 1000 < NEAR_PEAK * peak:
         return None
     of_peak = flops / ms * 1000 / peak
     sentence = (

@@ -664,6 +664,9 @@ def test_more_threads_save_no_time_in_the_kernel(explain: Explain) -> None:
     peaks = Peaks(t=0.0, device="cpu", precision="fp32", flops_per_s=1e9)
     case = explain(families, threads=1, processors=2, kernels=(products,), peaks=peaks)
     assert expected_ms(case, "few threads") == 22.5
+    one_at_the_peak = replace(case, peaks=replace(peaks, flops_per_s=5e8))
+    assert "near the peak" not in found(one_at_the_peak)
+    assert "near the peak" in found(replace(one_at_the_peak, profile=replace(case.profile, threads=2)))
 
 
 def test_waits_that_the_profile_shortened_are_part_of_the_bound(explain: Explain) -> None:
