@@ -44,8 +44,10 @@ class TrialJson(msgspec.Struct, frozen=True, kw_only=True):
     """Rule of the finding."""
     options: dict[str, str | int]
     """Options of the case that the remedy changes, with their values."""
-    predicted: float | None
+    bound: float | None
     """Most that the speed can be multiplied by; null if the finding has no bound."""
+    predicted: float | None
+    """What the remedy is expected to multiply the speed by; null if the profile doesn't say."""
     case: int | None
     """Index of the case with these options; null if it wasn't tried."""
     measured: float | None
@@ -105,6 +107,7 @@ def _trial(trial: Trial) -> TrialJson:
     return TrialJson(
         rule=trial.finding.rule,
         options=dict(trial.finding.remedy or {}),
+        bound=trial.bound,
         predicted=trial.predicted,
         case=trial.tried.index if trial.tried else None,
         measured=ratio.value if ratio else None,

@@ -79,6 +79,11 @@ class ExplainedCase(msgspec.Struct, frozen=True):
         """Short name of the case: its number, from 1 as on the screen."""
         return f"case {self.case.index + 1}"
 
+    def applied(self, option: str) -> object:
+        """Return the value of an option that the task reports, or else the requested one."""
+        others = self.case.effective.others if self.case.effective else {}
+        return others.get(option, getattr(self.case.config, option))
+
     @property
     def slowdown(self) -> float:
         """Extra time of a step under the profiler, as a share of the plain step."""
@@ -102,7 +107,16 @@ class ExplainedCase(msgspec.Struct, frozen=True):
     @property
     def differs(self) -> bool:
         """Whether the steps of this run, with or without the profiler, aren't like the measured one."""
-        return self.profile.step_ms < (1 - DIFFERS) * self._undelayed_ms or self.drifted
+        return self.profile.step_ms < (1 - DIFFERS) * self._undelayed_ms or self.drifted or self.uneven
+
+    @property
+    def uneven(self) -> bool:
+        """Whether only some steps wait, such as those that come before their data, and the profiled ones don't.
+
+        While the profiler starts, loaders prepare the batches of the next steps.
+        """
+        host, typical_ms = self.profile.host, max(self.profile.step_ms, self.profile.plain_ms)
+        return host is not None and host.step_ms - self.lost_ms > (1 + DIFFERS) * typical_ms
 
     @property
     def drifted(self) -> bool:
@@ -114,6 +128,13 @@ class ExplainedCase(msgspec.Struct, frozen=True):
         longer = longer or self.profile.plain_ms > (1 + MOST_WAITING) * usual[1]
         shortest_ms = usual[0] - _measured_delay_ms(self.case) - _mapping_ms(*self.recorded_faults)
         return longer or self.profile.plain_ms < (1 - DIFFERS) * shortest_ms
+
+    @property
+    def recorded_cpus(self) -> float:
+        """Processors that the measured steps kept busy; those of this run if that wasn't recorded."""
+        used = [end.environment.worker_cpu for end in self.case.ends if end.environment]
+        recorded = [busy for busy in used if busy]
+        return fmean(recorded) if recorded else self.profile.busy_cpus or 1.0
 
     @property
     def recorded_faults(self) -> tuple[float, float]:

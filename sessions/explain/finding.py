@@ -30,6 +30,8 @@ class Finding(msgspec.Struct, frozen=True):
     """Time per step that the finding concerns; None if it isn't about time."""
     bound_s: float | None = None
     """Upper bound of the time that removing the cause saves per measured step; None if it isn't about time."""
+    expected_s: float | None = None
+    """Time that the remedy is expected to save per measured step; None if the profile doesn't say."""
     remedy: Remedy | None = None
     """Options of a case that remove or reduce the cause, with their values; None if no option does."""
 
@@ -45,14 +47,26 @@ def timed(
     ms: float,
     *,
     saves_ms: float | None = None,
+    expected_ms: float | None = None,
     remedy: Remedy | None = None,
 ) -> Finding:
-    """Return a finding about a time of the profiled step. ``saves_ms`` is the most of it that can be saved."""
-    step_ms = case.profile.step_ms
-    share = min(1.0, (ms if saves_ms is None else saves_ms) / step_ms) if step_ms else 0.0
-    whole_ms = case.profile.plain_ms if case.measured_ms is None else case.measured_ms
+    """Return a finding about a time of the profiled step.
+
+    ``saves_ms`` is the most of it that can be saved, ``expected_ms`` what the remedy is expected to save.
+    """
+    most_ms = ms if saves_ms is None else saves_ms
     applied = remedy if remedy and _applies(case, remedy) else None
-    return Finding(rule, sentence, confidence, ms, round(share * whole_ms / 1000, 9), applied)
+    expected_s = None
+    if applied and expected_ms is not None:
+        expected_s = _in_step_s(case, max(0.0, min(expected_ms, most_ms)))
+    return Finding(rule, sentence, confidence, ms, _in_step_s(case, most_ms), expected_s, applied)
+
+
+def _in_step_s(case: ExplainedCase, ms: float) -> float:
+    """Return a time of the profiled step as one of the measured step."""
+    step_ms = case.profile.step_ms
+    whole_ms = case.profile.plain_ms if case.measured_ms is None else case.measured_ms
+    return round((min(1.0, ms / step_ms) if step_ms else 0.0) * whole_ms / 1000, 9)
 
 
 def _applies(case: ExplainedCase, remedy: Remedy) -> bool:

@@ -25,7 +25,9 @@ def misfit_sentence(case: ExplainedCase) -> str | None:
     """Say that a breakdown doesn't describe the measured step, and why; None if it does."""
     profile = case.profile
     plain = f"{number(profile.plain_ms)} ms without the profiler"
-    if case.differs and not case.drifted:
+    if case.uneven and profile.host:
+        why = f"its steps took {plain} at the median, but {number(profile.host.step_ms)} ms on average"
+    elif case.differs and not case.drifted:
         why = f"its steps took {plain} and {number(profile.step_ms)} ms with it: steps differ from each other"
     elif case.differs:
         waits = " (it waited for processors that other processes used)" if case.delayed else ""

@@ -34,8 +34,10 @@ class Trial(msgspec.Struct, frozen=True):
     finding: Finding
     config: Config
     """Options of the case with the remedy."""
-    predicted: float | None
+    bound: float | None
     """Most that the speed can be multiplied by; None if the finding has no bound."""
+    predicted: float | None
+    """What the remedy is expected to multiply the speed by; None if the profile doesn't say."""
     tried: CaseState | None = None
     """Case with these options that has ended; None if there is none."""
     ratio: Ratio | None = None
@@ -79,7 +81,7 @@ def _trial(
     tried = ended.get(_key(session, config))
     base, new = by_index.get(case.index), by_index.get(tried.index) if tried else None
     ratio = comparison(base, new).ratio if base and new else None
-    return Trial(case, finding, config, _predicted(explained, finding), tried, ratio)
+    return Trial(case, finding, config, *_gains(explained, finding), tried, ratio)
 
 
 def _with(config: Config, remedy: Remedy) -> Config:
@@ -91,12 +93,14 @@ def _key(session: Session, config: Config) -> Config:
     return replace(session.start.sweep.resolve(config), repeat=0, unset=())
 
 
-def _predicted(explained: ExplainedCase, finding: Finding) -> float | None:
-    """Return the bound of the speedup: the step over what remains of it."""
+def _gains(explained: ExplainedCase, finding: Finding) -> tuple[float | None, float | None]:
+    """Return the bound of the speedup and the expected one: the step over what remains of it."""
     step_s = (explained.profile.plain_ms if explained.measured_ms is None else explained.measured_ms) / 1000
-    if finding.bound_s is None or not 0 <= finding.bound_s < step_s:
-        return None
-    return step_s / (step_s - finding.bound_s)
+    most, expected = (
+        None if saved_s is None or not 0 <= saved_s < step_s else step_s / (step_s - saved_s)
+        for saved_s in (finding.bound_s, finding.expected_s)
+    )
+    return most, expected
 
 
 def chosen(session: Session, explained: Iterable[ExplainedCase], rules: Collection[str] = ()) -> list[Trial]:
@@ -124,7 +128,7 @@ def trial_sweep(session: Session, wanted: Iterable[Trial]) -> Sweep:
 
 
 def trial_sentence(trial: Trial) -> str | None:
-    """Describe a tried remedy, such as ``tried threads=2: 1.31x (1.27 to 1.36), predicted at most 1.4x``."""
+    """Describe a tried remedy: ``tried threads=2: 1.31x (1.27 to 1.36), predicted 1.35x, at most 1.4x``."""
     if trial.tried is None:
         return None
     return ", ".join(_parts(trial))
@@ -139,5 +143,9 @@ def _parts(trial: Trial) -> Iterator[str]:
     else:
         interval = ratio_span(ratio.low, ratio.high, ratio.value)
         yield f"{before}{ratio_text(ratio.value)}x{f' ({interval})' if interval else ''} {ratio.verdict.name}"
+    predicted = "predicted "
     if trial.predicted is not None:
-        yield f"predicted at most {ratio_text(trial.predicted)}x"
+        yield f"predicted {ratio_text(trial.predicted)}x"
+        predicted = ""
+    if trial.bound is not None:
+        yield f"{predicted}at most {ratio_text(trial.bound)}x"

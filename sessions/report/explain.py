@@ -34,8 +34,8 @@ INTRODUCTION = (
     " its operators, on a GPU those of kernels and copies."
 )
 TRIED = (
-    "Remedies of the findings, measured in rounds that alternate with those of their cases; bounds were"
-    " predicted from the profile."
+    "Remedies of the findings, measured in rounds that alternate with those of their cases; bounds and"
+    " predictions come from the profile."
 )
 
 
@@ -121,7 +121,8 @@ def tried(session: Session) -> Section | None:
         text_column("Case", lambda trial: trial.case.name),
         text_column("Finding", lambda trial: trial.finding.rule),
         text_column("Remedy", lambda trial: trial.options),
-        Column("Predicted at most (×)", lambda trial: ratio_text(trial.predicted) if trial.predicted else None),
+        Column("At most (×)", lambda trial: ratio_text(trial.bound) if trial.bound else None),
+        Column("Predicted (×)", lambda trial: ratio_text(trial.predicted) if trial.predicted else None),
         Column("Measured (×)", lambda trial: ratio_value(trial.ratio)),
         Column("95% interval (×)", lambda trial: ratio_interval(trial.ratio)),
         text_column("Verdict", _verdict),

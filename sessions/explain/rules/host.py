@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
+from math import inf
 
 from benchtui.sessions.explain.cases import MOST_MAPPING_MS, PAGE_MB, ExplainedCase
 from benchtui.sessions.explain.finding import (
@@ -75,8 +76,9 @@ def input_data(case: ExplainedCase) -> Finding | None:
         )
     else:
         return None
-    saves_ms, remedy = _more_workers(case, ms)
-    return timed(case, "input", sentence, sure, ms, saves_ms=saves_ms, remedy=remedy)
+    saves_ms, remedy = _more_workers(case, max(ms, _plain_waits_ms(case, ms)))
+    expected_ms = None if saves_ms is None else min(saves_ms, case.profile.step_ms - _work_ms(case))
+    return timed(case, "input", sentence, sure, ms, saves_ms=saves_ms, expected_ms=expected_ms, remedy=remedy)
 
 
 def _ceiling(case: ExplainedCase, ms: float) -> str:
@@ -98,6 +100,20 @@ def _more_workers(case: ExplainedCase, waits_ms: float) -> tuple[float | None, R
     return step_ms - max(step_ms - waits_ms, loading_ms), with_parameter(case, name, more)
 
 
+def _plain_waits_ms(case: ExplainedCase, ms: float) -> float:
+    """Return the wait of plain steps: all but the rest of a profiled one, before which batches are prepared."""
+    host = case.profile.host
+    return in_profile(case, host.step_ms - case.lost_ms - (case.profile.step_ms - ms)) if host else ms
+
+
+def _work_ms(case: ExplainedCase) -> float:
+    """Return the shortest time in which all processors do the work of a step, its children's included."""
+    host, processors = case.profile.host, case.profile.processors
+    if host is None or not processors:
+        return case.profile.step_ms
+    return in_profile(case, (host.user_ms + host.kernel_ms + host.children_ms) / processors)
+
+
 def waiting(case: ExplainedCase) -> Finding | None:
     """Find a main thread that sleeps while no operator runs, with the place and the system call."""
     share, ms = case.share("wait"), case.ms("wait")
@@ -117,6 +133,19 @@ def waiting(case: ExplainedCase) -> Finding | None:
         activity = "process"
     sentence = f"For {of_step(case, ms)}, the main thread {_WAITS[activity]}{at_place(places)}."
     return timed(case, "sleeping", sentence, "high" if share >= 2 * SHARE else "medium", ms)
+
+
+def waiting_at_times(case: ExplainedCase) -> Finding | None:
+    """Find waits of some steps, by the sampled lines alone."""
+    places = [place for place in case.profile.places if place.activity in _WAITS]
+    share = sum(place.share for place in places)
+    if not case.uneven or share < 2 * SHARE:
+        return None
+    sentence = (
+        f"In some of the steps, the main thread {_WAITS[_main_activity(places)]}, {percent_text(share)} of the"
+        f" time in all{at_place(places)}: data that comes more slowly than steps need it, or a busy lock."
+    )
+    return Finding("sleeping", sentence, "medium")
 
 
 def _main_activity(places: Iterable[Place]) -> Activity:
@@ -200,7 +229,15 @@ def few_threads(case: ExplainedCase) -> Finding | None:
         f" {percent_text(ms / profile.step_ms)} of the step: threads={processors} can save at most"
         f" {ms_text(saved_ms)} of {ms_text(profile.step_ms)}."
     )
-    return timed(case, "few threads", sentence, "medium", saved_ms, remedy={"threads": processors})
+    expected_ms = (ms - max(kernel_ms(case), _below_peak_ms(case))) * (1 - threads / processors)
+    remedy = {"threads": processors}
+    return timed(case, "few threads", sentence, "medium", saved_ms, expected_ms=expected_ms, remedy=remedy)
+
+
+def _below_peak_ms(case: ExplainedCase) -> float:
+    """Return the time of products beyond that at the peak, in which they wait for memory that threads share."""
+    rates = [(kernel.ms, case.rate(kernel)) for kernel in case.profile.kernels if kernel.flops]
+    return sum(ms * max(0.0, 1 - rate.share) for ms, rate in rates if rate and rate.share)
 
 
 def too_many_threads(case: ExplainedCase) -> Finding | None:
@@ -219,7 +256,9 @@ def too_many_threads(case: ExplainedCase) -> Finding | None:
         f" threads={processors} can save at most the time in which the main thread doesn't run:"
         f" {ms_text(saved_ms)} of {ms_text(profile.step_ms)}."
     )
-    return timed(case, "too many threads", sentence, "high", saved_ms, remedy={"threads": processors})
+    expected_ms = profile.step_ms * (1 - case.recorded_cpus / processors) - case.ms("wait")
+    remedy = {"threads": processors}
+    return timed(case, "too many threads", sentence, "high", saved_ms, expected_ms=expected_ms, remedy=remedy)
 
 
 def _running_ms(case: ExplainedCase) -> float:
@@ -237,7 +276,7 @@ def page_faults(case: ExplainedCase) -> Finding | None:
     host, ms = case.profile.host, kernel_ms(case)
     if host is None or _io_mb(host):
         return None
-    if mapped_mb(host) < LEAST_MAPPED_MB or not case.takes(ms, SHARE):
+    if mapped_mb(host) < LEAST_MAPPED_MB or not case.takes(min(ms, _recorded_ms(case)), SHARE):
         return _unprofiled_faults(case, host)
     if mapped_mb(host) * MOST_MAPPING_MS < host.main_kernel_ms / 2 or _is_kept(case, host):
         return None
@@ -247,14 +286,27 @@ def page_faults(case: ExplainedCase) -> Finding | None:
         f"{host.page_faults:,.0f} page faults per step: the kernel takes {of_plain_step(case, ms)}{others} to"
         f" map and clear memory ({memory(mapped_mb(host))}) that is freed and allocated again. {REUSE}"
     )
+    return _faults(case, sentence, "high", ms, saved_ms)
+
+
+def _faults(case: ExplainedCase, sentence: str, sure: Confidence, ms: float, saved_ms: float) -> Finding:
+    """Return the finding; the remedy is expected to save what the kernel took of a measured step.
+
+    The busy processors share its work.
+    """
+    recorded_ms = _recorded_ms(case)
+    expected_ms = None if recorded_ms == inf else recorded_ms
     remedy = with_variables(case, KEEP_MEMORY)
-    return timed(case, "page faults", sentence, "high", ms, saves_ms=saved_ms, remedy=remedy)
+    return timed(
+        case, "page faults", sentence, sure, ms, saves_ms=saved_ms, expected_ms=expected_ms, remedy=remedy
+    )
 
 
 def _unprofiled_faults(case: ExplainedCase, host: HostUse) -> Finding | None:
     """Find page faults of the measured steps alone: here, memory of the profiler lies above freed memory."""
     share = case.unprofiled_mapping_ms / case.measured_ms if case.measured_ms else 0.0
-    ms = share * case.profile.step_ms
+    most_ms = share * case.profile.step_ms
+    ms = min(most_ms, _recorded_ms(case))
     if not case.takes(ms, SHARE):
         return None
     sentence = (
@@ -263,7 +315,17 @@ def _unprofiled_faults(case: ExplainedCase, host: HostUse) -> Finding | None:
         f" ({ms_text(case.unprofiled_mapping_ms)}) to map and clear memory that is freed and allocated again."
         f" {REUSE}"
     )
-    return timed(case, "page faults", sentence, "medium", ms, remedy=with_variables(case, KEEP_MEMORY))
+    return _faults(case, sentence, "medium", ms, most_ms)
+
+
+def _recorded_ms(case: ExplainedCase) -> float:
+    """Return the time in the kernel of a measured step over its busy processors; infinite if not recorded."""
+    whole_ms = case.measured_ms
+    if not whole_ms or not any(
+        end.environment and end.environment.system_ms is not None for end in case.case.ends
+    ):
+        return inf
+    return case.recorded_faults[1] / max(case.recorded_cpus, 1.0) / whole_ms * case.profile.step_ms
 
 
 def _mapping_ms(case: ExplainedCase, host: HostUse) -> float:

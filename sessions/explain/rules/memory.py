@@ -28,7 +28,7 @@ def activations(case: ExplainedCase) -> Finding | None:
     kinds = case.profile.memory
     if not kinds.gradients_mb:
         return None
-    checkpointing = case.case.config.activation_checkpointing == "on"
+    checkpointing = case.applied("activation_checkpointing") == "on"
     advice = f"{'' if checkpointing else 'activation_checkpointing=on or '}a smaller batch reduces them"
     return _of_memory(case, "activations", "Activations are", kinds.activations_mb, advice)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from benchtui.sessions.analysis.roofline import UNFUSED
 from benchtui.sessions.explain.cases import ExplainedCase
 from benchtui.sessions.explain.finding import SHARE, Finding, ms_text, of_step, percent_text, timed
-from benchtui.sessions.explain.rules.host import at_place, kernel_ms, page_faults, preempted
+from benchtui.sessions.explain.rules.host import at_place, few_threads, kernel_ms, page_faults, preempted
 from benchtui.sessions.profiles import KernelTime
 from benchtui.sessions.text.formatting import count, number
 
@@ -15,6 +15,8 @@ FAR_FROM_PEAK = 0.2
 """Share of a measured peak below which a large operator is slow for a reason that is worth finding."""
 LARGE_BYTES, LARGE_FLOPS = 4e6, 5e7
 """Minimum size of one call whose rate is comparable with a peak."""
+FUSED_MOVES = 7
+"""Reads and writes of one fused AdamW step: weights and both moments are read and written, gradients read."""
 FILLS = ("aten::fill_", "aten::zero_")
 """Operators of the family of copies that only write."""
 
@@ -51,8 +53,11 @@ def tokenizing(case: ExplainedCase) -> Finding | None:
         " or in parallel (tokenizer_threads)."
     )
     processors = case.profile.processors or 0
-    more = {"tokenizer_threads": processors} if 0 < case.case.config.tokenizer_threads < processors else None
-    return timed(case, "tokenizer", sentence, "high", ms, remedy=more)
+    threads = case.case.config.tokenizer_threads
+    if not 0 < threads < processors:
+        return timed(case, "tokenizer", sentence, "high", ms)
+    saved_ms, more = ms * (1 - threads / processors), {"tokenizer_threads": processors}
+    return timed(case, "tokenizer", sentence, "high", ms, saves_ms=saved_ms, expected_ms=saved_ms, remedy=more)
 
 
 def copying(case: ExplainedCase) -> Finding | None:
@@ -100,10 +105,8 @@ def recomputing(case: ExplainedCase) -> Finding | None:
         f" {of_step(case, ms)}: without that, activations take more memory. If there is enough, turn it off, or"
         " recompute fewer layers."
     )
-    on = case.case.config.activation_checkpointing == "on"
-    return timed(
-        case, "recomputing", sentence, "high", ms, remedy={"activation_checkpointing": "off"} if on else None
-    )
+    off = {"activation_checkpointing": "off"} if case.applied("activation_checkpointing") == "on" else None
+    return timed(case, "recomputing", sentence, "high", ms, expected_ms=ms, remedy=off)
 
 
 def one_operator(case: ExplainedCase) -> Finding | None:
@@ -253,7 +256,26 @@ def slow_attention(case: ExplainedCase) -> Finding | None:
         f"Attention ({effective.attention}) takes {of_step(case, ms)}: it stores the scores of all pairs of"
         " tokens. A fused kernel (attention=sdpa) doesn't."
     )
-    return timed(case, "unfused attention", sentence, "medium", ms, remedy={"attention": "sdpa"})
+    remedy, moved_ms = {"attention": "sdpa"}, _moving_scores_ms(case)
+    return timed(case, "unfused attention", sentence, "medium", ms, expected_ms=moved_ms, remedy=remedy)
+
+
+def _moving_scores_ms(case: ExplainedCase) -> float | None:
+    """Return the time to move the scores through memory, which a fused kernel saves; it computes the same.
+
+    Products write and read them once each, as softmax does; the rest are operators on tensors of their shape.
+    """
+    softmax = [kernel for kernel in case.profile.kernels if "softmax" in kernel.name and kernel.bytes]
+    if not softmax or not case.peaks or not case.peaks.bytes_per_s:
+        return None
+    shapes = {(kernel.shape or "").partition(",")[0] for kernel in softmax}
+    moved = sum(kernel.bytes or 0.0 for kernel in softmax)
+    moved += sum(
+        kernel.bytes or 0.0
+        for kernel in case.profile.kernels
+        if (kernel.shape or "").partition(",")[0] in shapes
+    )
+    return 1000 * moved / case.peaks.bytes_per_s
 
 
 def optimizing(case: ExplainedCase) -> Finding | None:
@@ -267,9 +289,12 @@ def optimizing(case: ExplainedCase) -> Finding | None:
         " and its state once per step, regardless of the batch size. A fused one (adamw-fused) calls fewer"
         " operators; accumulation runs it less often."
     )
-    fused = case.case.config.optimizer == "adamw-fused"
-    remedy = None if fused else {"optimizer": "adamw-fused"}
-    return timed(case, "optimizer", sentence, "medium", ms, remedy=remedy)
+    unfused = case.applied("optimizer") in ("adamw", "adamw-foreach")
+    remedy, rate = {"optimizer": "adamw-fused"} if unfused else None, case.peaks and case.peaks.bytes_per_s
+    rest_ms = FUSED_MOVES * 1e9 * (case.profile.memory.gradients_mb or 0.0) / rate if rate else 0.0
+    return timed(
+        case, "optimizer", sentence, "medium", ms, expected_ms=ms - rest_ms if rest_ms else None, remedy=remedy
+    )
 
 
 def near_peak(case: ExplainedCase) -> Finding | None:
@@ -277,7 +302,9 @@ def near_peak(case: ExplainedCase) -> Finding | None:
     products = [kernel for kernel in case.profile.kernels if kernel.family == "matmul" and kernel.flops]
     flops, ms = sum(kernel.flops or 0.0 for kernel in products), sum(kernel.ms for kernel in products)
     peak = case.peaks.flops_per_s if case.peaks else None
-    if case.share("matmul") < 0.5 or not peak or not ms or flops / ms * 1000 < NEAR_PEAK * peak:
+    if few_threads(case) or case.share("matmul") < 0.5:
+        return None
+    if not peak or not ms or flops / ms * 1000 < NEAR_PEAK * peak:
         return None
     of_peak = flops / ms * 1000 / peak
     sentence = (

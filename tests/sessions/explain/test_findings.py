@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from benchtui.sessions.events import CasePrepared, Peaks
+from benchtui.sessions.events import CaseFinished, CasePrepared, Peaks
 from benchtui.sessions.explain.cases import ExplainedCase
 from benchtui.sessions.explain.findings import RULES, findings
 from benchtui.sessions.explain.sentences import misfit_sentence, no_finding_sentence
@@ -646,3 +646,114 @@ def test_remedy_of_a_users_step_is_one_that_the_engine_applies(explain: Explain)
     assert findings(case)[0].remedy == {"compile": "default"}
     case.case.prepared = CasePrepared(t=0.0, case=0, model=Model(name="m"))
     assert findings(case)[0].remedy is None
+
+
+def expected_ms(case: ExplainedCase, rule: str) -> float | None:
+    """Return the time that the remedy of a finding is expected to save per step."""
+    (saved_s,) = (finding.expected_s for finding in findings(case) if finding.rule == rule)
+    return None if saved_s is None else round(1000 * saved_s, 3)
+
+
+def test_more_threads_save_no_time_in_the_kernel(explain: Explain) -> None:
+    families = {"matmul": 90.0, "python": 10.0}
+    used = host(100.0, user_ms=80.0, kernel_ms=20.0, main_kernel_ms=20.0)
+    case = explain(families, threads=1, processors=2, host=used)
+    assert expected_ms(case, "few threads") == 35.0
+    assert findings(case)[0].bound_s == 0.045
+    products = kernel("aten::mm", "matmul", 90.0, flops=45e6)
+    peaks = Peaks(t=0.0, device="cpu", precision="fp32", flops_per_s=1e9)
+    case = explain(families, threads=1, processors=2, kernels=(products,), peaks=peaks)
+    assert expected_ms(case, "few threads") == 22.5
+    one_at_the_peak = replace(case, peaks=replace(peaks, flops_per_s=5e8))
+    assert "near the peak" not in found(one_at_the_peak)
+    assert "near the peak" in found(replace(one_at_the_peak, profile=replace(case.profile, threads=2)))
+
+
+def test_waits_that_the_profile_shortened_are_part_of_the_bound(explain: Explain) -> None:
+    loading = Config(device="cpu", parameters="num_workers=2")
+    case = explain(
+        {"input": 20.0, "matmul": 60.0}, config=loading, processors=2, plain_ms=80.0, host=host(100.0)
+    )
+    assert findings(case)[0].bound_s == 0.032
+
+
+def test_fewer_threads_save_the_time_in_which_a_processor_was_idle(explain: Explain) -> None:
+    used = host(100.0, cpu_ms=25.0)
+    case = explain({"matmul": 95.0, "wait": 5.0}, threads=8, processors=2, busy_cpus=1.6, host=used)
+    assert expected_ms(case, "too many threads") == 15.0
+
+
+def test_kept_memory_saves_what_the_kernel_took_of_the_measured_steps(explain: Explain) -> None:
+    used = host(100.0, kernel_ms=80.0, main_kernel_ms=40.0, page_faults=50_000.0)
+    case = explain({"matmul": 100.0}, host=used, measured_ms=90.0)
+    assert expected_ms(case, "page faults") is None
+    environment = Environment(minor_faults_per_step=45_000.0, system_ms=40.0, worker_cpu=2.0)
+    case.case.finished = CaseFinished(t=1.0, case=0, outcome="ok", environment=environment)
+    assert expected_ms(case, "page faults") == 20.0
+    environment = replace(environment, minor_faults_per_step=1.0, system_ms=0.0)
+    case.case.finished = CaseFinished(t=1.0, case=0, outcome="ok", environment=environment)
+    assert "page faults" not in found(case)
+
+
+def test_workers_cannot_save_the_work_of_all_processors(explain: Explain) -> None:
+    loading = Config(device="cpu", parameters="num_workers=0")
+    families = {"input": 80.0, "matmul": 20.0}
+    idle = host(100.0, user_ms=30.0)
+    assert expected_ms(explain(families, config=loading, processors=2, host=idle), "input") == 60.0
+    busy = host(100.0, user_ms=170.0)
+    assert expected_ms(explain(families, config=loading, processors=2, host=busy), "input") == 15.0
+
+
+def test_fused_optimizer_still_reads_and_writes_its_state(explain: Explain) -> None:
+    kinds, rates = (
+        MemoryKinds(gradients_mb=100.0),
+        Peaks(t=0.0, device="cpu", precision="fp32", bytes_per_s=5e10),
+    )
+    case = explain({"optimizer": 50.0, "matmul": 50.0}, memory=kinds, peaks=rates)
+    assert findings(case)[0].remedy is None
+    case.case.prepared = prepared(optimizer="adamw")
+    assert findings(case)[0].remedy == {"optimizer": "adamw-fused"}
+    assert expected_ms(case, "optimizer") == 36.0
+    case.case.prepared = prepared(optimizer="adamw-fused")
+    assert findings(case)[0].remedy is None
+
+
+def test_checkpointing_of_the_whole_sweep_can_be_turned_off(explain: Explain) -> None:
+    case = explain({"matmul": 100.0}, recomputed_ms=20.0)
+    case.case.prepared = prepared(activation_checkpointing="on")
+    assert findings(case)[0].remedy == {"activation_checkpointing": "off"}
+    assert expected_ms(case, "recomputing") == 20.0
+
+
+def test_fused_attention_saves_moving_the_scores(explain: Explain) -> None:
+    scores = "8x512x512 float"
+    kernels = (
+        kernel("aten::bmm", "matmul", 30.0, shape="8x512x64 float, 8x64x512 float"),
+        kernel("aten::_softmax", "elementwise", 30.0, bytes=1e8, shape=scores),
+        kernel("aten::mul", "elementwise", 20.0, bytes=1e8, shape=f"{scores}, 1 float"),
+        kernel("aten::add", "elementwise", 20.0, bytes=1e8, shape="8x512x64 float"),
+    )
+    rates = Peaks(t=0.0, device="cpu", precision="fp32", bytes_per_s=3e10)
+    case = explain({"matmul": 30.0, "elementwise": 70.0}, kernels=kernels, peaks=rates)
+    case.case.prepared = prepared(attention="eager")
+    assert expected_ms(case, "unfused attention") == 10.0
+    case = replace(case, peaks=None)
+    assert expected_ms(case, "unfused attention") is None
+
+
+def prepared(attention: str = "sdpa", **others: str) -> CasePrepared:
+    """Make a case of a built-in task with these actual options."""
+    model = Model(name="m", architecture="GPT2", parameters=1, weights="random")
+    actual = Effective(weights_dtype="float32", attention=attention, others=others)
+    return CasePrepared(t=0.0, case=0, task="lm-train", model=model, effective=actual)
+
+
+def test_waits_of_some_steps_are_found_by_their_lines(explain: Explain) -> None:
+    """The profiled steps found their batches prepared, as did most of the plain ones."""
+    lines = (place("native", "own.py:3", "left @ right", 0.6), place("events", "own.py:7", "next(rows)", 0.4))
+    fields = {"plain_ms": 6.0, "measured_ms": 7.0, "places": lines}
+    case = explain({"matmul": 5.5}, host=host(10.0), **fields)
+    assert findings(case)[0].sentence.startswith("In some of the steps, the main thread waits for an event")
+    assert "40% of the time in all at own.py:7, `next(rows)`" in findings(case)[0].sentence
+    assert "6.00 ms without the profiler at the median, but 10.0 ms on average" in str(misfit_sentence(case))
+    assert "sleeping" not in found(explain({"matmul": 5.5}, host=host(6.1), **fields))

@@ -40,7 +40,8 @@ def test_remedy_that_was_not_measured_is_only_predicted(session: Any) -> None:
     )
     assert (trial.options, trial.tried, trial.ratio, trial_sentence(trial)) == ("threads=2", None, None, None)
     saved_s = trial.finding.bound_s
-    assert saved_s is not None and trial.predicted == pytest.approx(0.030 / (0.030 - saved_s))
+    assert saved_s is not None and trial.bound == pytest.approx(0.030 / (0.030 - saved_s))
+    assert trial.predicted == trial.bound
     assert all_trials(made) == ()
     assert "## Tried" not in markdown(made)
 
@@ -50,13 +51,16 @@ def test_measured_remedy_has_its_gain_beside_the_bound(bench: Any, session: Any)
     (trial,) = all_trials(made)
     assert trial.tried is made.cases[1] and trial.ratio is not None
     assert trial.ratio.value == pytest.approx(1.25)
-    assert trial.predicted is not None
+    assert trial.predicted is not None and trial.bound is not None
     assert trial_sentence(trial) == (
-        f"tried threads=2: 1.25x (1.25 to 1.25) FASTER, predicted at most {trial.predicted:.2f}x"
+        f"tried threads=2: 1.25x (1.25 to 1.25) FASTER, predicted {trial.predicted:.2f}x,"
+        f" at most {trial.bound:.2f}x"
     )
+    assert str(trial_sentence(replace(trial, predicted=None))).endswith(f"predicted at most {trial.bound:.2f}x")
     row = next(line for line in markdown(made).partition("## Tried")[2].splitlines() if "few threads" in line)
     cells = [cell.strip() for cell in row.split("|")]
-    assert cells[2:6] == ["few threads", "threads=2", f"{trial.predicted:.2f}", "1.25"]
+    bounds = f"{trial.bound:.2f}", f"{trial.predicted:.2f}"
+    assert cells[2:7] == ["few threads", "threads=2", *bounds, "1.25"]
     assert cells[-2] == "FASTER"
 
 

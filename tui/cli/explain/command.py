@@ -67,8 +67,7 @@ def explain(
     one, both of these. Each case runs a few steps in a new process on the machine that measured it, and its
     profile is added to the session; no measured number changes. Cases with a profile aren't run again. Two
     cases are also compared. With --try, each case and its remedies are measured in alternating rounds of the
-    same session: the gain is printed next to the bound that was predicted. Exit status 1 if a case has no
-    profile.
+    same session: the gain is printed next to its prediction and bound. Exit status 1 if a case has no profile.
     """
     if rules and not try_remedies:
         raise click.UsageError("--rule needs --try")

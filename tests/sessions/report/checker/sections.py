@@ -83,7 +83,8 @@ def _check_tried(reader: Reader, part: Part, rows: Rows) -> None:
             pair = reader.facts.throughput(base, tried[0])
             claim.require_value(row["Measured (×)"], pair.value, "the gain")
             claim.require(row["Verdict"].partition(":")[0] == pair.verdict, f"the verdict is {pair.verdict}")
-        claim.require(parse_number(row["Predicted at most (×)"] or "1") >= 1, "a bound below 1")
+        bound, predicted = (parse_number(row[title] or "1") for title in ("At most (×)", "Predicted (×)"))
+        claim.require(1 <= predicted <= max(bound, 1.0), "a prediction below 1 or above its bound")
 
 
 CHECKS: dict[str, Callable[[Reader, Part, Rows], None]] = {
