@@ -54,10 +54,8 @@ def _installed() -> str | None:
 def require_packages(sweep: Sweep | None = None) -> None:
     """Check that the packages needed for a sweep are installed, without importing them.
 
-    Without a sweep, check only what every sweep needs.
-
-    Raises:
-        BenchtuiError: if a package is missing. The message says what needs it.
+    Without a sweep, check only what every sweep needs. Raises BenchtuiError if a package is missing. The
+    message says what needs it.
     """
     missing: dict[str, list[str]] = {}
     for package, user in _needed(sweep):

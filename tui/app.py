@@ -97,8 +97,7 @@ class BenchtuiApp(App[ExitReason]):
     ) -> None:
         """Open or replay the session at ``session_path``, if any, else Home, with a model if one is named.
 
-        Raises:
-            BenchtuiError: If the session can't be read.
+        Raises BenchtuiError if the session can't be read.
         """
         # With NO_COLOR, keep the terminal's own colors: Textual would render black on black.
         super().__init__(driver_class=Terminal, ansi_color=True if "NO_COLOR" in os.environ else None)

@@ -191,8 +191,7 @@ class ControlServer:
     def _answer_safely(self, line: bytes) -> bytes:
         """Return the answer to a line.
 
-        Raises:
-            RecordError: if the session file can't be written. No other exception is raised.
+        Raises RecordError if the session file can't be written. No other exception is raised.
         """
         try:
             return _line(self._answer(line))

@@ -145,7 +145,11 @@ class Generate(NetworkTask):
         tokens = [_likeliest(output)]
         lap("prefill")
         for following in self._decode_inputs(ids, padding, (new_tokens or self.new_tokens or 1) - 1):
-            output = self._decode(tokens[-1], self._cache_of(output), following)
+            if self._config.uses_cuda_graphs:  # the pass may overwrite what the last replay returned
+                torch.compiler.cudagraph_mark_step_begin()
+            output = self._forward(
+                input_ids=tokens[-1], use_cache=True, **{self._cache_name: self._cache_of(output)}, **following
+            )
             tokens.append(_likeliest(output))
         lap("decode")
         return torch.cat(tokens, 1), self._cache_of(output)
@@ -157,11 +161,6 @@ class Generate(NetworkTask):
             return self._forward(use_cache=True, **inputs)
         self._static_cache.reset()
         return self._network(past_key_values=self._static_cache, use_cache=True, **inputs)
-
-    def _decode(self, token: torch.Tensor, cache: Any, padding: Padding) -> Any:  # noqa: ANN401
-        if self._config.uses_cuda_graphs:  # the pass may overwrite what the last replay returned
-            torch.compiler.cudagraph_mark_step_begin()
-        return self._forward(input_ids=token, use_cache=True, **{self._cache_name: cache}, **padding)
 
     def _cache_of(self, output: Any) -> Any:  # noqa: ANN401
         """Return keys and values, or the state, after a pass."""

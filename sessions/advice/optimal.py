@@ -501,8 +501,7 @@ def _beats(one: Sequence[float], other: Sequence[float]) -> bool:
 def single_case_sweep(sweep: Sweep, config: Config) -> Sweep:
     """Return the sweep with this one configuration in place of its axes, and without a baseline.
 
-    Raises:
-        BenchtuiError: if the case was imported from another tool, because not all of its options are known.
+    Raises BenchtuiError if the case was imported from another tool, because not all of its options are known.
     """
     if config.label:
         name = visible(config.name, LONGEST_VALUE)

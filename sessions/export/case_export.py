@@ -104,9 +104,8 @@ def as_csv(session: Session) -> str:
 def write_parquet(session: Session, path: Path, inputs: Collection[Path]) -> None:
     """Write the rows of the CSV, without the parts, to a Parquet file.
 
-    Raises:
-        BenchtuiError: if pyarrow can't be loaded, or the file can't be written or is a session file, such as
-            those of ``inputs``.
+    Raises BenchtuiError if pyarrow can't be loaded, or the file can't be written or is a session file, such as
+    those of ``inputs``.
     """
     table = import_pyarrow().Table.from_pylist([msgspec.to_builtins(row) for row, _ in rows(session)])
     with output_file(path, inputs) as file:

@@ -123,9 +123,8 @@ class Tail:
     def read(self, most_bytes: int = -1) -> list[AnyRecord]:
         """Return the events completed since the last call, reading at most ``most_bytes`` more bytes.
 
-        Raises:
-            BenchtuiError: For a line that isn't an event, once the events before it have been returned; from
-                then on, at every call.
+        Raises BenchtuiError for a line that isn't an event, once the events before it have been returned; from
+        then on, at every call.
         """
         if self._broken:
             raise self._broken
@@ -198,10 +197,8 @@ class Tail:
 def slices(path: Path, size: int = SLICE_BYTES) -> Generator[tuple[list[AnyRecord], bool], None, None]:
     """Iterate over the events of a file as it is now, ``size`` bytes at a time.
 
-    Each slice comes with a flag: whether an incomplete line is left over.
-
-    Raises:
-        BenchtuiError: If the file can't be read, or a line isn't an event.
+    Each slice comes with a flag: whether an incomplete line is left over. Raises BenchtuiError if the file
+    can't be read, or a line isn't an event.
     """
     tail = Tail(path)
     try:
@@ -215,8 +212,7 @@ def slices(path: Path, size: int = SLICE_BYTES) -> Generator[tuple[list[AnyRecor
 def read(path: Path) -> Recording:
     """Read a whole session file, finished or not.
 
-    Raises:
-        BenchtuiError: If it can't be read, isn't a session, or was written by a newer version.
+    Raises BenchtuiError if it can't be read, isn't a session, or was written by a newer version.
     """
     with _open(path) as file:
         small = os.fstat(file.fileno()).st_size <= LONGEST_LINE

@@ -129,10 +129,8 @@ def _elsewhere() -> Path:
 def resolve(source: str, *, whole: bool = False) -> Path:
     """Resolve a path, id, name in the library or its beginning, ``latest``, or a demo's name to a session file.
 
-    With ``whole``, the beginning of a name isn't enough.
-
-    Raises:
-        BenchtuiError: If there is no such session, or more than one.
+    With ``whole``, the beginning of a name isn't enough. Raises BenchtuiError if there is no such session, or
+    more than one.
     """
     if os.path.exists(source) or os.sep in source:
         return Path(source)

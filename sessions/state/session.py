@@ -124,8 +124,7 @@ class Session:
     def by_line(cls, path: Path, summarize: Summarize | None = None, wanted: Wanted = lambda: True) -> Self:
         """Load a file line by line, as the engine wrote it, so that not all events are in memory at once.
 
-        Raises:
-            BenchtuiError: If it can't be read, or its lines aren't whole events.
+        Raises BenchtuiError if it can't be read, or its lines aren't whole events.
         """
         session = cls(summarize)
         bytearray(
@@ -307,8 +306,7 @@ class Session:
     def judge_by(self, judging: VerdictSettings) -> None:
         """Override the baseline and the margin of equivalence used for verdicts.
 
-        Raises:
-            BenchtuiError: if the session has no case of the baseline's number.
+        Raises BenchtuiError if the session has no case of the baseline's number.
         """
         baseline = judging.baseline
         if judging.same_within is not None:
