@@ -35,6 +35,10 @@ class LatencyFields(msgspec.Struct, frozen=True, kw_only=True):
     interval_high: float | None
 
 
+_NAMES = {"p50": "median", "interval_low": "low", "interval_high": "high"}
+"""Fields of a distribution that have other names there."""
+
+
 class Case(CaseRow, frozen=True, kw_only=True):
     """A row of the CSV, plus fields that don't fit in a cell."""
 
@@ -140,15 +144,10 @@ def _case(row: CaseRow, metrics: Metrics | None) -> Case:
         **{name: getattr(row, name) for name in row.__struct_fields__},
         parts_ms={
             visible(name): LatencyFields(
-                n=spread.n,
-                mean=spread.mean,
-                p50=spread.median,
-                p90=spread.p90,
-                p95=spread.p95,
-                p99=spread.p99,
-                std=spread.std,
-                interval_low=spread.low,
-                interval_high=spread.high,
+                **{
+                    field: getattr(spread, _NAMES.get(field, field))
+                    for field in LatencyFields.__struct_fields__
+                }
             )
             for name, spread in parts.items()
         },

@@ -135,7 +135,9 @@ class Tail:
         lines = self._lines(data)
         events = self._decoded(lines)
         if self._broken and not events and begun:
-            return self._reread_line()
+            place = self._file.tell()
+            self.seek(self._position)
+            return self.read(place - self._position.offset)
         if self._broken:  # stop before the broken line, and don't return the events before it twice
             lines = _up_to(lines, len(events))
         size = sum(map(len, lines)) + len(lines)
@@ -154,12 +156,6 @@ class Tail:
         self.path, self._rescue_file, self._file = saved, saved, _open(saved)
         self.seek(self._position)
         return True
-
-    def _reread_line(self) -> list[AnyRecord]:
-        """Read the current line again from its start: a resume may have replaced it."""
-        place = self._file.tell()
-        self.seek(self._position)
-        return self.read(place - self._position.offset)
 
     def _lines(self, data: bytes) -> list[bytes]:
         """Return the lines completed by more data, without their ends."""
@@ -226,7 +222,8 @@ def read(path: Path) -> Recording:
         try:
             events += _whole_decoder.decode(data)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            events, torn = _read_lines(data, path)
+            *lines, rest = data.split(b"\n")
+            events, torn = list(_events(lines, path, 1)), is_torn(rest)
     if not events or _tag(events[0]) != "session_started":
         raise not_a_session(path)
     return Recording(events, torn)
@@ -242,11 +239,6 @@ def require_known_schema(schema: int, where: str = "") -> None:
     if schema > SCHEMA:
         text = f"written with schema {schema}, but this version reads up to schema {SCHEMA}; update benchtui"
         raise BenchtuiError(f"{where}: {text}" if where else text)
-
-
-def _read_lines(data: bytes, path: Path) -> tuple[list[AnyRecord], bool]:
-    *lines, rest = data.split(b"\n")
-    return list(_events(lines, path, 1)), is_torn(rest)
 
 
 def is_torn(rest: bytes) -> bool:

@@ -108,7 +108,9 @@ class CaseScreen(ViewScreen):
             return
         self.draw(self._feed.cache.problem or None)
         if self._case_with_steps is None or (SECTIONS[self._section] == "telemetry" and self._machine is None):
-            self._reload()
+            if self._feed.cache.has_pending_work:
+                self.run_worker(self._feed.cache.run_pending())
+            self.set_timer(RELOAD_POLL_S, self.tick)
         elif not self._busy and self._metrics.is_due(self._case):
             self.run_worker(self._compute(), name="" if self._metrics.of(self._case) else HOLDS_KEYS)
 
@@ -195,12 +197,6 @@ class CaseScreen(ViewScreen):
             return machine
         loaded = self._feed.load_case(self._case_in_memory)
         return loaded.machine if loaded else None
-
-    def _reload(self) -> None:
-        """Start reloading evicted data, and check again after ``RELOAD_POLL_S``."""
-        if self._feed.cache.has_pending_work:
-            self.run_worker(self._feed.cache.run_pending())
-        self.set_timer(RELOAD_POLL_S, self.tick)
 
     @property
     def _reached(self) -> Limit | None:

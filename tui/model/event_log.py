@@ -29,8 +29,6 @@ class EventLog:
         self._symbols = symbols
         self._case_rows = case_rows
         self._ends: deque[CaseState] = deque(maxlen=MAX_ENDS)
-        self._texts: tuple[object, dict[int, Message]] = (None, {})
-        """Complete lines of ended cases by index, and the marks that all cases shared at that time."""
         self._seen: object = None
         self._lines: tuple[Message, ...] = ()
         self._names: tuple[int, dict[str, str]] = (0, {})
@@ -49,7 +47,8 @@ class EventLog:
         seen = (*counts, [(case.index, len(case.rounds)) for case in running])
         if seen != self._seen:
             self._seen = seen
-            ended = sorted(self._ended(), key=lambda message: message.t)
+            ended = [self._end(case, case.finished) for case in self._ends if case.finished is not None]
+            ended.sort(key=lambda message: message.t)
             messages = map(self._renamed, self._session.messages)
             kinds = (ended, messages, _started(running))  # the order of messages with the same time
             self._lines = tuple(merge(*kinds, key=lambda message: message.t))
@@ -65,25 +64,6 @@ class EventLog:
             names = {case.name: case_name(case) for case in self._session.cases}
             self._names = len(self._session.cases), names
         return replace(message, text=f"{names.get(name, name)}: {rest}")
-
-    def _ended(self) -> Iterable[Message]:
-        shared, lines_by_case = self._texts
-        if shared != self._case_rows.shared_marks:
-            lines_by_case = {}
-        ends = ((case, case.finished) for case in self._ends)
-        lines, complete = [], {}
-        for case, end in ends:
-            if end is None:
-                continue
-            line, written = lines_by_case.get(case.index), True
-            if line is None or line.t != end.t:
-                line = self._end(case, end)
-                written = end.outcome != "ok" or self._case_rows.metrics(case) is not None
-            lines.append(line)
-            if written:
-                complete[case.index] = line
-        self._texts = self._case_rows.shared_marks, complete
-        return lines
 
     def _end(self, case: CaseState, end: CaseFinished) -> Message:
         detail = self._metrics(case) if end.outcome == "ok" else format.clean(end.reason or "")
