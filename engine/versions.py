@@ -67,7 +67,6 @@ def require_packages(sweep: Sweep | None = None) -> None:
 
 
 def _needed(sweep: Sweep | None) -> Iterator[tuple[str, str]]:
-    """Yield each package that a sweep needs, and what needs it."""
     yield "torch", "running a sweep"
     if sweep is None or sweep.task not in TASKS:  # a user's step imports what it needs
         return

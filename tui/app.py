@@ -296,7 +296,6 @@ class BenchtuiApp(App[ExitReason]):
         return bool(name) and await self.run_action(f"{name}({rows})", self.screen)
 
     async def _show_base_screen(self, place: Place) -> None:
-        """Switch to a view and pop all screens stacked on it."""
         await self.action_go(place)
         while len(self.screen_stack) > 1:
             self.pop_screen()
@@ -319,7 +318,6 @@ class BenchtuiApp(App[ExitReason]):
         super()._display(screen, terminal.content.without_unchanged(renderable) if terminal else renderable)
 
     def _mode(self, place: Place) -> str:
-        """Return the Textual mode of a view, registering it if needed."""
         if place == self._default_mode_place:
             return self.DEFAULT_MODE
         if place not in self._modes:
@@ -327,7 +325,6 @@ class BenchtuiApp(App[ExitReason]):
         return place
 
     async def _recreate(self, place: Place) -> None:
-        """Switch to a view with a newly created screen."""
         if self.current_mode == self._mode(place):
             await self.switch_mode(EMPTY_MODE)  # a mode can't be removed while it is shown
         await self.remove_mode(self._mode(place))

@@ -150,7 +150,6 @@ class _Watch:
         threading.Thread(target=self._run, daemon=True).start()
 
     def end(self) -> None:
-        """Stop watching."""
         self._done.set()
 
     def _run(self) -> None:

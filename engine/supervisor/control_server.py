@@ -40,8 +40,6 @@ _decoder = msgspec.json.Decoder(Command)
 
 
 class _Client(msgspec.Struct, eq=False):
-    """A connected client and the progress of its request."""
-
     connection: socket.socket
     due_s: float
     """Monotonic time at which it is dropped unless it sends or receives something earlier."""

@@ -72,7 +72,6 @@ def main(job: bytes, events: Connection, stderr: Connection, pipes: Pipes | None
 
 
 def _isolate(stderr: Connection) -> None:
-    """Isolate the process and redirect its output to the engine."""
     isolation.isolate()
     os.dup2(stderr.fileno(), 2)
     os.dup2(2, 1)
@@ -80,8 +79,6 @@ def _isolate(stderr: Connection) -> None:
 
 
 class _Case:
-    """A case, from loading to its outcome."""
-
     def __init__(self, job: Job, emit: Emit, pipes: Pipes | None = None) -> None:
         self._job = job
         self._send = emit

@@ -167,7 +167,6 @@ class Generate(NetworkTask):
         return getattr(output, self._cache_name)
 
     def _decode_inputs(self, ids: torch.Tensor, padding: Padding, passes: int) -> Iterator[Padding]:
-        """Iterate over the padding inputs of each pass after the prefill."""
         if self._static_cache is None:
             return _growing(padding, passes)
         mask = padding.get("attention_mask", torch.ones_like(ids))
@@ -237,7 +236,6 @@ def _growing(padding: Padding, passes: int) -> Iterator[Padding]:
 
 
 def _for_next_token(padding: Padding) -> Padding:
-    """Extend the padding inputs of a pass by the token that it generated."""
     if not padding:
         return {}
     mask = padding["attention_mask"]

@@ -127,7 +127,6 @@ def _steps(find: Find, support: DeviceSupport) -> dict[str, int]:
 
 
 def _used(axis: str, sweep: Sweep, runnable: Sequence[Case]) -> tuple[str | int, ...]:
-    """Return the values of an axis that some case can run with."""
     used = {getattr(case.config, axis) for case in runnable}
     return tuple(value for value in getattr(sweep.axes, axis) if value in used)
 

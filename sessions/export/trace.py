@@ -93,7 +93,6 @@ class _Trace:
             self._write_throttling(node)
 
     def write(self, event: AnyRecord) -> None:
-        """Write the trace events of an event."""
         match event:
             case CaseStarted():
                 self._start_worker(event)
@@ -220,7 +219,6 @@ def _microseconds(at_s: float) -> int:
 
 
 def _end_facts(event: RoundFinished | CaseRepeated | CaseFinished) -> dict[str, object]:
-    """Return why a round of a case ended, and its marks."""
     match event:
         case CaseRepeated():
             return {"ended": f"remeasured: {event.reason}"}

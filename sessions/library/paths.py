@@ -112,7 +112,6 @@ def known() -> list[SessionFile]:
 
 
 def _remembered() -> Iterator[Path]:
-    """Yield the newest remembered paths, each once."""
     try:
         lines = read_plain(_elsewhere(), MOST_REMEMBERED_BYTES).splitlines()
     except (OSError, ValueError):

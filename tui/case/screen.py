@@ -242,7 +242,6 @@ class CaseScreen(ViewScreen):
         return [*self._header(width, 2, self._symbols), *self._window(width, height - 2)]
 
     def _window(self, width: int, height: int) -> Sequence[Line]:
-        """Return the visible lines."""
         if SECTIONS[self._section] == "steps":
             steps = self._steps()
             self._scrolls = steps.count > 1
@@ -285,7 +284,6 @@ class CaseScreen(ViewScreen):
         return StepTable(self._case, metrics.outliers if metrics else ())
 
     def _header(self, width: int, height: int, symbols: Symbols) -> list[Line]:
-        """Render the case with its state and ratio to the baseline, and the sections."""
         case, session = self._case, self._feed.session
         state = (f"{getattr(symbols, case.state)} {case.state}", ROLES[case.state])
         disturbed = mark_word(case.marks, case.marks) if case.state == "ok" else None

@@ -294,7 +294,6 @@ def _grid(
 
 
 def _aligned(right: Sequence[bool], row: Sequence[str], sizes: Sequence[int], symbols: Symbols) -> list[str]:
-    """Return the cells of a row, each filled to the width of its column."""
     first, *others = row
     texts = [fit(first, sizes[0], symbols).ljust(sizes[0])]
     for text, size, numeric in zip(others, sizes[1:], right[1:], strict=True):

@@ -72,7 +72,6 @@ class EventLog:
         return Message(t=end.t, level=level, text=f"{text}: {detail}" if detail else text)
 
     def _metrics(self, case: CaseState) -> str:
-        """Format latency and throughput of a case, and its marks."""
         metrics = self._case_rows.metrics(case)
         if metrics is None:
             return ""

@@ -152,7 +152,6 @@ class _Forward(torch.nn.Module):
         self._options = {"use_cache": False} if "use_cache" in taken else {}
 
     def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
-        """Return the output of that name."""
         named = dict(zip(self._names, inputs, strict=True))
         result: torch.Tensor = getattr(self.network(**named, **self._options), self._output)
         return result
