@@ -149,9 +149,7 @@ class NetworkTask(Workload):
         if not done.masks:
             return StepCounts()
         for mask in done.masks:
-            width, longest = mask.shape[1], int(mask.sum(1).max())
-            self._shorter = self._shorter or width < self._config.sequence_length
-            self._padded = self._padded or longest < width
+            self._note_padding(mask)
         generated = self._generated
         return StepCounts(
             tokens=sum(int(mask.sum()) for mask in done.masks) + generated,
@@ -274,6 +272,9 @@ class NetworkTask(Workload):
         pinned = [tensor.pin_memory() for batch in batches for tensor in batch.inputs.values()]
         pinned.clear()
 
+    def _autocast(self) -> Any:  # noqa: ANN401  (a context manager)
+        return precision.autocast(self._config.precision, self._device)
+
     def _forward(self, **inputs: object) -> Any:  # noqa: ANN401  (the output's class depends on the network)
         output = self._call(**inputs)
         self._called = True
@@ -303,7 +304,7 @@ class NetworkTask(Workload):
         logits = []
         for first in (places, places + 9):
             row = torch.cat((first, second))[None]
-            with torch.inference_mode(), precision.autocast(self._config.precision, self._device):
+            with torch.inference_mode(), self._autocast():
                 output = self._network(input_ids=row, position_ids=positions, use_cache=False)
             logits.append(output.logits[0, 4:])
         if not torch.equal(*logits):
@@ -311,6 +312,11 @@ class NetworkTask(Workload):
             raise CaseSkippedError(
                 f"padding=packed: {self.model.architecture} with {used} attention mixes the samples of a row"
             )
+
+    def _note_padding(self, mask: torch.Tensor) -> None:
+        width, longest = mask.shape[1], int(mask.sum(1).max())
+        self._shorter = self._shorter or width < self._config.sequence_length
+        self._padded = self._padded or longest < width
 
 
 def _short(dtype: torch.dtype | None) -> str | None:

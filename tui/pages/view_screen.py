@@ -43,7 +43,7 @@ class ViewScreen(PanelScreen[Any]):
 
     def on_mount(self) -> None:
         """Set up the navigation bar."""
-        self._panel("small").show()
+        self._show_brief()
         if self.PLACE:
             self._panel("places").show(self.PLACE)
 
@@ -58,6 +58,9 @@ class ViewScreen(PanelScreen[Any]):
     def brief(self, width: int, height: int) -> Sequence[Line]:
         """Return what the view says in a terminal that is too small for it, most important first."""
         raise NotImplementedError
+
+    def _show_brief(self) -> None:
+        self._panel("small").show()
 
     def _small(self, width: int, height: int, symbols: Symbols) -> list[Line]:
         """Render the most important lines, and below them the size from which all of the view is shown."""
