@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from functools import reduce
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
@@ -196,8 +195,14 @@ STEPS = "steps.wall_ms"
 
 def recorded(source: str, path: str) -> Reading:
     """Read a field of the data of a case, such as ``metrics.latency_ms.p99``; None if a record before it is."""
-    names = path.split(".")
-    return Reading(source, lambda data: reduce(lambda record, name: getattr(record, name, None), names, data))
+
+    def value(data: CaseData) -> object:
+        record: object = data
+        for name in path.split("."):
+            record = getattr(record, name, None)
+        return record
+
+    return Reading(source, value)
 
 
 def of_case(source: str, field: str) -> Reading:
