@@ -205,7 +205,6 @@ class ExplainProcess:
     """Process that profiles cases of a recorded session and appends the profiles to its file."""
 
     def __init__(self, path: Path, options: ExplainOptions) -> None:
-        """Start the process."""
         self._process = _spawn(path, "--id", "explain", "--explain", stderr=subprocess.DEVNULL)
         self._lines = _send_request(self._process, options)
 

@@ -140,11 +140,8 @@ def refusal(error: Exception) -> Answer:
 def runtime_folder() -> Path:
     """Return the folder of sockets and logs; create it if it is missing.
 
-    An existing folder is never modified, because other programs may use it.
-
-    Raises:
-        BenchtuiError: if its path is too long for a socket, it can't be created or it isn't private, or this
-            system can't run engines.
+    An existing folder is never modified, because other programs may use it. Raises BenchtuiError if its path is
+    too long for a socket, it can't be created or it isn't private, or this system can't run engines.
     """
     if not CAN_RUN:
         raise BenchtuiError(NO_RUNS)
@@ -283,8 +280,7 @@ def log_final_error(session_id: str, why: str) -> None:
 def send_command(path: Path, command: Command, timeout_s: float = 5.0) -> Answer:
     """Send a command to the engine that listens on a socket.
 
-    Raises:
-        BenchtuiError: if nothing answers in time or the engine refuses.
+    Raises BenchtuiError if nothing answers in time or the engine refuses.
     """
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:

@@ -35,8 +35,7 @@ class Lines:
     def read(self, max_chunks: int) -> list[bytes]:
         """Return the complete messages. At end of file, close the pipe and drop an incomplete message.
 
-        Raises:
-            BenchtuiError: if a message is too long.
+        Raises BenchtuiError if a message is too long.
         """
         for _ in range(max_chunks):
             if not self._read_chunk():

@@ -54,10 +54,8 @@ def _installed() -> str | None:
 def require_packages(sweep: Sweep | None = None) -> None:
     """Check that the packages needed for a sweep are installed, without importing them.
 
-    Without a sweep, check only what every sweep needs.
-
-    Raises:
-        BenchtuiError: if a package is missing. The message says what needs it.
+    Without a sweep, check only what every sweep needs. Raises BenchtuiError if a package is missing. The
+    message says what needs it.
     """
     missing: dict[str, list[str]] = {}
     for package, user in _needed(sweep):
@@ -69,7 +67,6 @@ def require_packages(sweep: Sweep | None = None) -> None:
 
 
 def _needed(sweep: Sweep | None) -> Iterator[tuple[str, str]]:
-    """Yield each package that a sweep needs, and what needs it."""
     yield "torch", "running a sweep"
     if sweep is None or sweep.task not in TASKS:  # a user's step imports what it needs
         return

@@ -10,8 +10,7 @@ if TYPE_CHECKING:
 def load(source: str | Path) -> "Session":
     """Load a session from a path or by its name in the library; ``latest`` is the newest.
 
-    Raises:
-        BenchtuiError: If there is no such session, or it can't be read.
+    Raises BenchtuiError if there is no such session, or it can't be read.
     """
     # imported here because every import of a submodule runs this file, and some have to start fast
     from benchtui.sessions.library import paths

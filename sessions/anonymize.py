@@ -117,7 +117,8 @@ class Anonymizer:
         """Write an anonymized session. Raises BenchtuiError if it can't be read or written."""
         for event in _events(path):
             self.learn(event)
-        self._compile()
+        paths, words = _alternatives(self._paths), _alternatives(self._words)
+        self._pattern = re.compile(f"(?P<known>{paths})|{_SHAPES}|(?P<word>{words})", re.VERBOSE)
         with output_file(output, (path,), private=True) as out:
             lead = b"[\n"
             for event in _events(path):
@@ -249,11 +250,6 @@ class Anonymizer:
         for form in (path, name):
             if len(form) > _LEAST_WORD_CHARS and form.lower() not in _COMMON:
                 self._paths.setdefault(form, self._path(path))
-
-    def _compile(self) -> None:
-        """Combine names and shapes. One pass replaces both, so that no stand-in is replaced again."""
-        paths, words = _alternatives(self._paths), _alternatives(self._words)
-        self._pattern = re.compile(f"(?P<known>{paths})|{_SHAPES}|(?P<word>{words})", re.VERBOSE)
 
 
 def _events(path: Path) -> Iterator[AnyEvent]:

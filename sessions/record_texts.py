@@ -34,6 +34,5 @@ def replace_texts(record: T, replace: Replace, name: str = "") -> T:
 
 
 def _changed(values: dict[str, object], replace: Replace) -> dict[str, object]:
-    """Return the values that are replaced, by name."""
     pairs = ((name, value, replace_texts(value, replace, name)) for name, value in values.items())
     return {name: new for name, value, new in pairs if new is not value}

@@ -84,8 +84,7 @@ class Secrets:
     def restore(self, sweep: Sweep, configs: Iterable[Config], purpose: Purpose) -> None:
         """Take values that the record doesn't have from the environment variables of the same names.
 
-        Raises:
-            BenchtuiError: if one isn't set there, or couldn't be told from others. The message names it.
+        Raises BenchtuiError if one isn't set there, or couldn't be told from others. The message names it.
         """
         unknown = [pair for pair in dict.fromkeys(_needed(sweep, configs)) if pair.text not in self.values]
         lines = (*sweep.axes.env, *sweep.axes.parameters)

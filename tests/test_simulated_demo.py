@@ -46,5 +46,5 @@ def test_demo_has_a_case_of_every_kind_of_trouble(demo: Session) -> None:
     )
     healed = [case for case in demo.cases if case.repeated and len(case.marks) == 2]
     assert len(healed) == 1, "one disturbance is gone when measured again"
-    hot = [span for span in demo.throttle_spans[0] if "sw_thermal" in span.reasons]
+    hot = [span for span in demo.machine.throttle_spans[0] if "sw_thermal" in span.reasons]
     assert sum(span.end_s - span.start_s for span in hot) > 3

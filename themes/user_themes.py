@@ -42,7 +42,9 @@ def load_all(place: Path | None = None) -> ThemeSet:
     found = ThemeSet({name: load(name) for name in names()}, dict.fromkeys(names(), BUNDLED), {})
     for path in sorted((place or folder()).glob("*.toml")):
         try:
-            found.themes[path.stem] = _load_file(path)
+            if path.stem in names():
+                raise ValueError(f"a theme named {path.stem} is bundled with benchtui; rename the file")
+            found.themes[path.stem] = parse(path.stem, read_text(path))
             found.sources[path.stem] = str(path)
         except OSError as error:
             found.problems[path.stem] = f"{path}: can't be read: {error.strerror}"
@@ -78,12 +80,6 @@ def parse(name: str, text: str) -> Theme:
     base = load(TERMINAL if ansi else DEFAULT if dark else LIGHT)
     lines = _lines(colors["lines"], ansi) if "lines" in colors else base.lines
     return replace(base, name=name, dark=dark, ansi=ansi, lines=lines, **given)
-
-
-def _load_file(path: Path) -> Theme:
-    if path.stem in names():
-        raise ValueError(f"a theme named {path.stem} is bundled with benchtui; rename the file")
-    return parse(path.stem, read_text(path))
 
 
 def _reject_unknown(table: Mapping[str, object], where: str, known: Iterable[str]) -> None:

@@ -97,8 +97,7 @@ class BenchtuiApp(App[ExitReason]):
     ) -> None:
         """Open or replay the session at ``session_path``, if any, else Home, with a model if one is named.
 
-        Raises:
-            BenchtuiError: If the session can't be read.
+        Raises BenchtuiError if the session can't be read.
         """
         # With NO_COLOR, keep the terminal's own colors: Textual would render black on black.
         super().__init__(driver_class=Terminal, ansi_color=True if "NO_COLOR" in os.environ else None)
@@ -297,7 +296,6 @@ class BenchtuiApp(App[ExitReason]):
         return bool(name) and await self.run_action(f"{name}({rows})", self.screen)
 
     async def _show_base_screen(self, place: Place) -> None:
-        """Switch to a view and pop all screens stacked on it."""
         await self.action_go(place)
         while len(self.screen_stack) > 1:
             self.pop_screen()
@@ -320,7 +318,6 @@ class BenchtuiApp(App[ExitReason]):
         super()._display(screen, terminal.content.without_unchanged(renderable) if terminal else renderable)
 
     def _mode(self, place: Place) -> str:
-        """Return the Textual mode of a view, registering it if needed."""
         if place == self._default_mode_place:
             return self.DEFAULT_MODE
         if place not in self._modes:
@@ -328,7 +325,6 @@ class BenchtuiApp(App[ExitReason]):
         return place
 
     async def _recreate(self, place: Place) -> None:
-        """Switch to a view with a newly created screen."""
         if self.current_mode == self._mode(place):
             await self.switch_mode(EMPTY_MODE)  # a mode can't be removed while it is shown
         await self.remove_mode(self._mode(place))

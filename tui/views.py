@@ -59,8 +59,7 @@ class Views:
     ) -> None:
         """Open a session, live or replayed.
 
-        Raises:
-            BenchtuiError: If it can't be read. The one that was open stays open.
+        Raises BenchtuiError if it can't be read. The one that was open stays open.
         """
         feed: Feed
         if replay:

@@ -74,7 +74,8 @@ class Cuda(Device):
             seen = f"torch {torch.__version__} sees {count} CUDA devices"
             raise BenchtuiError(missing_device_reason(name, "this machine", seen))
         torch.cuda.set_device(self.torch_device)
-        self.uuid = self._uuid()
+        uuid = getattr(torch.cuda.get_device_properties(self.torch_device), "uuid", None)
+        self.uuid = f"GPU-{uuid}" if uuid else None
         unknown = f"torch {torch.__version__} doesn't report the GPU's UUID"
         self.uuid_absent = None if self.uuid else unknown
 
@@ -140,7 +141,7 @@ class Cuda(Device):
         work = [event for event in profiler.events() or () if _is_work(event)]
         if not work:
             raise BenchtuiError("the profiler recorded no work on the device")
-        busy_us = union_length(_span_us(event) for event in work)
+        busy_us = union_length((event.time_range.start, event.time_range.end) for event in work)
         return ProfiledSteps(busy_us / 1000 / steps, frozenset(event.name for event in work))
 
     def _run_plain(self, step: Callable[[Lap], object]) -> None:
@@ -151,17 +152,8 @@ class Cuda(Device):
             torch.cuda.synchronize(self.torch_device)
             done += 1
 
-    def _uuid(self) -> str | None:
-        # torch returns the bare UUID, drivers add this prefix
-        uuid = getattr(torch.cuda.get_device_properties(self.torch_device), "uuid", None)
-        return f"GPU-{uuid}" if uuid else None
-
 
 def _is_work(event: Any) -> bool:  # noqa: ANN401  (torch.autograd.profiler_util.FunctionEvent, which has no types)
     """Return whether the event is work on the device and not a user annotation."""
     named = getattr(event, "is_user_annotation", False)
     return event.device_type.name == "CUDA" and not named
-
-
-def _span_us(event: Any) -> tuple[float, float]:  # noqa: ANN401
-    return event.time_range.start, event.time_range.end

@@ -40,12 +40,8 @@ class ClusterExecutor:
     ) -> None:
         """Wait until every node agent is running, which describes its host.
 
-        Transports and nodes are by name. ``on_close`` is called after they are closed.
-
-        Raises:
-            BenchtuiError: if an agent doesn't start or has another version.
-
-        All agents are closed before any exception is raised.
+        Transports and nodes are by name. ``on_close`` is called after they are closed. Raises BenchtuiError if
+        an agent doesn't start or has another version.
         """
         self._on_close = on_close
         self._sampler: Sampler | None = None

@@ -59,8 +59,7 @@ class RayNodeActor(AgentProcess):
 def join(run: Run) -> ClusterExecutor:
     """Connect to a cluster and start a node agent on each node that a sweep may use.
 
-    Raises:
-        BenchtuiError: if that fails. Nothing is left behind.
+    Raises BenchtuiError if that fails. Nothing is left behind.
     """
     with redirect_stdout(sys.stderr):  # stdout carries the engine's answer to its client
         _connect(run.address)

@@ -78,8 +78,7 @@ class RemoteNode:
     def handshake(self, deadline_s: float) -> Hello:
         """Wait for the node agent's first message until a monotonic time, then compare clocks.
 
-        Raises:
-            BenchtuiError: if the agent doesn't start.
+        Raises BenchtuiError if the agent doesn't start.
         """
         hello = self._next_event(deadline_s)
         if not isinstance(hello, Hello):

@@ -113,13 +113,9 @@ def _neighbors(folder: Path, loaded: Iterable[object]) -> Iterator[Path]:
         # compared as text, because resolving the paths of 3,000 modules takes a tenth of a second
         if isinstance(file, str) and file.startswith(f"{folder}{os.sep}") and not ours:
             path = Path(file)
-            if not _is_library(path):
+            packages = {"site-packages", "dist-packages"} & set(path.parts)
+            if not (bool(packages) or any(path.is_relative_to(folder) for folder in _LIBRARIES)):
                 yield path
-
-
-def _is_library(path: Path) -> bool:
-    packages = {"site-packages", "dist-packages"} & set(path.parts)
-    return bool(packages) or any(path.is_relative_to(folder) for folder in _LIBRARIES)
 
 
 def _model(folder: Path | None, patterns: Iterable[str], *, weights: bool) -> Iterator[tuple[str, str | None]]:

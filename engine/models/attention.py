@@ -52,8 +52,7 @@ def select(requested: str) -> str | None:
 def require_no_hub_kernel(model: str, config: Any) -> None:  # noqa: ANN401  (a configuration of transformers)
     """Refuse a configuration that names a kernel from the hub: transformers would download and run its code.
 
-    Raises:
-        BenchtuiError: if it does. Only the option ``attention`` may name one, for which the user is asked.
+    Raises BenchtuiError if it does. Only the option ``attention`` may name one, for which the user is asked.
     """
     for kernel in _stated(config):
         if "/" in kernel:

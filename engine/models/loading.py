@@ -35,9 +35,7 @@ def load(what: str, location: ModelLocation, load_from: Callable[..., Loaded]) -
     """Call a loader of one of transformers' Auto classes. Its errors become one line with a remedy.
 
     Code in the model's folder or repository never runs; unless told so, transformers would ask on a terminal.
-
-    Raises:
-        BenchtuiError: if the model can't be loaded.
+    Raises BenchtuiError if the model can't be loaded.
     """
     try:
         offline = location.source != "hub" or not hub.reachable()

@@ -22,10 +22,8 @@ def quantize(network: Any, kind: str, device: torch.device) -> str:  # noqa: ANN
     """Quantize every linear layer except the output layer. Return a mark with the share of quantized weights.
 
     Both libraries also skip the output layer when transformers loads a model with them. ``Conv1D`` layers,
-    GPT-2's linear layers, are converted to linear layers first.
-
-    Raises:
-        CaseSkippedError: if the library is missing, or doesn't support this machine or network.
+    GPT-2's linear layers, are converted to linear layers first. Raises CaseSkippedError if the library is
+    missing, or doesn't support this machine or network.
     """
     _linearize(network)
     before = sum(parameter.numel() for parameter in network.parameters())

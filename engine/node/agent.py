@@ -108,7 +108,9 @@ class NodeAgent:
             case Ping():
                 self._send(Pong(at_s=command.at_s, here_s=monotonic()))
             case OpenNode():
-                self._open(command)
+                if Path(command.folder).is_dir():
+                    os.chdir(command.folder)
+                self._runner.open(command, self._send)
             case Prepare():
                 self._task = self._runner.prepare()
             case Measure():
@@ -117,11 +119,6 @@ class NodeAgent:
                 self._start(command)
             case End() if command.case in self._runs:
                 self._runs[command.case].end(command.outcome, command.reason, self._runner.now_s())
-
-    def _open(self, command: OpenNode) -> None:
-        if Path(command.folder).is_dir():
-            os.chdir(command.folder)
-        self._runner.open(command, self._send)
 
     def _start(self, command: Start) -> None:
         index = command.job.case

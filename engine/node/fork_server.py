@@ -81,8 +81,7 @@ def begin() -> None:
 def start(process: BaseProcess, variables: Mapping[str, str] = NO_VARIABLES) -> None:
     """Start a process from the server with these variables. A stopped or hung server is replaced.
 
-    Raises:
-        OSError, EOFError: if the server has exited.
+    Raises OSError or EOFError if the server has exited.
     """
     os.environ.setdefault(CUDA_CHECK, "1")  # it may start the server
     server = _server_with(variables) if variables else _plain
@@ -107,7 +106,9 @@ def kill_server(pid: int) -> None:
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
     if not _exited(pid):
-        _abandon(server)
+        if server._forkserver_alive_fd is not None:
+            os.close(server._forkserver_alive_fd)
+        server._forkserver_address = server._forkserver_alive_fd = server._forkserver_pid = None
 
 
 def kill_least_used(busy: Collection[int | None]) -> None:
@@ -149,7 +150,6 @@ class _Watch:
         threading.Thread(target=self._run, daemon=True).start()
 
     def end(self) -> None:
-        """Stop watching."""
         self._done.set()
 
     def _run(self) -> None:
@@ -175,9 +175,3 @@ def _exited(pid: int) -> bool:
             return False
         sleep(0.01)
     return False
-
-
-def _abandon(server: Any) -> None:  # noqa: ANN401  (as above)
-    if server._forkserver_alive_fd is not None:
-        os.close(server._forkserver_alive_fd)
-    server._forkserver_address = server._forkserver_alive_fd = server._forkserver_pid = None

@@ -115,8 +115,7 @@ class WorkerProcesses:
     def pipes_around(self, workers: int) -> list[Pipes]:
         """Return the ends of the pipes from each of several workers that take turns to the next one.
 
-        Raises:
-            BenchtuiError: if they can't be created.
+        Raises BenchtuiError if they can't be created.
         """
         pipes = [_pipe(self._context, "the worker") for _ in range(workers)]
         return [Pipes(pipes[place - 1][0], pipes[place][1]) for place in range(workers)]
@@ -166,8 +165,7 @@ class CaseProcess:
     ) -> None:
         """Start the worker. It gets its ends of the pipes to others, which are closed here.
 
-        Raises:
-            BenchtuiError: if the worker can't be started.
+        Raises BenchtuiError if the worker can't be started.
         """
         self._on_end = on_end
         self._case = job.case
@@ -229,7 +227,9 @@ class CaseProcess:
     def collect(self, now_s: float) -> Iterator[WorkerEvent]:
         """Yield pending events. The last one is ``CaseFinished``, once the process has exited."""
         if self._server_check_s <= monotonic():
-            self._check_server()
+            self._server_check_s = monotonic() + _CHECK_S
+            if self.server is not None and is_stopped(self.server) and not is_running(self.pid):
+                self._give_up(_REPLACED)
         if self._deadline_s <= monotonic():
             self._on_deadline(now_s)
         alive = self._process.is_alive()  # before reading, so that the last output of a dying worker is read
@@ -239,7 +239,8 @@ class CaseProcess:
                 self._ending = self._ending or event
                 self._server_check_s = monotonic() + _CHECK_S
                 if self._killed_s is None:
-                    self._deadline_s = monotonic() + self._after_end_s(event)
+                    answer_s = ANSWER_S if event.outcome == "ok" and self._answers else 0.0
+                    self._deadline_s = monotonic() + (answer_s + (STEP_COST_S if event.work else TEARDOWN_S))
             elif isinstance(event, StepCostReport):
                 self._ending = self._ending and msgspec.structs.replace(self._ending, work=event.work)
                 self._deadline_s = min(self._deadline_s, monotonic() + TEARDOWN_S)
@@ -260,11 +261,6 @@ class CaseProcess:
             self._deadline_s = self._killed_s + _CHECK_S
         _kill(self.pid)
 
-    def _after_end_s(self, event: CaseFinished) -> float:
-        """Seconds that the worker may take to finish after it has reported its outcome."""
-        answer_s = ANSWER_S if event.outcome == "ok" and self._answers else 0.0
-        return answer_s + (STEP_COST_S if event.work else TEARDOWN_S)
-
     def _on_deadline(self, now_s: float) -> None:
         if self._killed_s is None:
             self.end("timeout", f"still running after {self._timeout_s:g} s", now_s)
@@ -275,12 +271,6 @@ class CaseProcess:
         elif is_running(self.pid):
             self._given_up = f"process {self.pid} can't be killed and is still running"
         else:
-            self._give_up(_REPLACED)
-
-    def _check_server(self) -> None:
-        """Replace a stopped fork server, which can't report the exit of a worker that has ended."""
-        self._server_check_s = monotonic() + _CHECK_S
-        if self.server is not None and is_stopped(self.server) and not is_running(self.pid):
             self._give_up(_REPLACED)
 
     def _give_up(self, why: str) -> None:

@@ -206,8 +206,7 @@ class Queue:
     def rearrange(self, indexes: Sequence[int]) -> None:
         """Move pending cases to the front, in this order. Rounds still follow each other.
 
-        Raises:
-            BenchtuiError: if a case isn't pending.
+        Raises BenchtuiError if a case isn't pending.
         """
         first = [self.require_pending(index).index for index in indexes]
         rest = [case.index for case in self.pending if case.index not in set(first)]

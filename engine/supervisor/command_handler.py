@@ -16,7 +16,10 @@ def execute(command: Command, scheduler: Scheduler) -> tuple[int, ...]:
         case "stop":
             scheduler.stop(f"stopped by {command.cause}")
         case "pause" | "continue":
-            _pause(scheduler, command.command == "pause")
+            paused = command.command == "pause"
+            if scheduler.queue.paused != paused:
+                scheduler.queue.paused = paused
+                scheduler.log.write((Paused if paused else Continued)(t=scheduler.log.now_s()))
         case "skip":
             _skip(scheduler, command.cases)
         case "drop":
@@ -37,13 +40,6 @@ def _require_cases(command: Command) -> tuple[int, ...]:
     if not command.cases:
         raise BenchtuiError("no case number given")
     return command.cases
-
-
-def _pause(scheduler: Scheduler, paused: bool) -> None:
-    """Pause or resume the queue. Pausing a paused queue is not an error."""
-    if scheduler.queue.paused != paused:
-        scheduler.queue.paused = paused
-        scheduler.log.write((Paused if paused else Continued)(t=scheduler.log.now_s()))
 
 
 def _skip(scheduler: Scheduler, cases: tuple[int, ...]) -> None:

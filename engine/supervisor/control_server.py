@@ -40,8 +40,6 @@ _decoder = msgspec.json.Decoder(Command)
 
 
 class _Client(msgspec.Struct, eq=False):
-    """A connected client and the progress of its request."""
-
     connection: socket.socket
     due_s: float
     """Monotonic time at which it is dropped unless it sends or receives something earlier."""
@@ -191,8 +189,7 @@ class ControlServer:
     def _answer_safely(self, line: bytes) -> bytes:
         """Return the answer to a line.
 
-        Raises:
-            RecordError: if the session file can't be written. No other exception is raised.
+        Raises RecordError if the session file can't be written. No other exception is raised.
         """
         try:
             return _line(self._answer(line))

@@ -56,8 +56,7 @@ class ResumableSession:
     def resumed(self, host: Host, nodes: Iterable[Node] = ()) -> Resumed:
         """Return the event that resumes the session on this machine and nodes, and apply it to the session.
 
-        Raises:
-            BenchtuiError: if the machine, the software or files have changed and ``anyway`` isn't set.
+        Raises BenchtuiError if the machine, the software or files have changed and ``anyway`` isn't set.
         """
         named = ((node.name, node.host) for node in nodes if node.name)
         of_nodes = (change for name, there in named for change in node_changes(self.session, name, there))
@@ -129,8 +128,7 @@ _TORCH_FIELDS = tuple(name for name in Runtime.__struct_fields__ if name not in 
 def require_permission(session: Session, consent: Consent) -> None:
     """Check that the user has allowed what a session's sweep and all its cases may run or set.
 
-    Raises:
-        PermissionNeededError: if something is missing.
+    Raises PermissionNeededError if something is missing.
     """
     approved.require(needed_permissions(session.start.sweep, (case.config for case in session.cases)), consent)
 
@@ -138,8 +136,7 @@ def require_permission(session: Session, consent: Consent) -> None:
 def read_for(purpose: Literal["resume", "explain"], path: Path) -> Session:
     """Read a session line by line, because a reformatted file can't be appended to.
 
-    Raises:
-        BenchtuiError: if it can't be read. The message names the purpose.
+    Raises BenchtuiError if it can't be read. The message names the purpose.
     """
     require_changeable(path, purpose)
     try:

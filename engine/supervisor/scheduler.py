@@ -235,10 +235,6 @@ class Scheduler:
         self._skip_unrunnable([case])
         return case
 
-    def add_after(self, config: Config, why: str, of: int) -> None:
-        """Add a case right after another one."""
-        self._skip_unrunnable([self._append_case(config, why, of=of, after=of)])
-
     def _write(self, events: Iterable[AnyEvent]) -> None:
         for event in events:
             self.log.write(event)
@@ -282,7 +278,8 @@ class Scheduler:
         done = {case.config.machine for case in self.queue.cases}
         for name in reversed(names):
             if name not in done:
-                self.add_after(replace(first.config, machine=name), "on each node", first.index)
+                config, index = replace(first.config, machine=name), first.index
+                self._skip_unrunnable([self._append_case(config, "on each node", of=index, after=index)])
 
     def _first_shared(self) -> Case | None:
         """Return the baseline case, or else the first case, among those that any node may run."""

@@ -67,8 +67,7 @@ class SessionLog:
     def write(self, event: AnyEvent) -> None:
         """Append an event with secrets masked and long texts truncated.
 
-        Raises:
-            RecordError: if the disk is full or gone.
+        Raises RecordError if the disk is full or gone.
         """
         try:
             safe = cut_long_texts(mask_secrets(event, self._secrets), self._log_in_full)

@@ -88,10 +88,8 @@ class Supervisor:
         """Create or resume the session file and listen for commands.
 
         With ``numbered``, a new file gets the next free number if its name is taken. With ``wait``, nothing is
-        measured until the sweeps that are running on this machine have ended.
-
-        Raises:
-            BenchtuiError: if that fails. The executor is closed and an existing file is left unchanged.
+        measured until the sweeps that are running on this machine have ended. Raises BenchtuiError if that
+        fails. The executor is closed and an existing file is left unchanged.
         """
         self._executor = executor
         self._resumable = resumable
@@ -139,9 +137,8 @@ class Supervisor:
     def run(self) -> None:
         """Run every case and complete the session; the session file records the outcome.
 
-        Raises:
-            BenchtuiError: if the session file can no longer be written, or the system denies a resource that
-                the sweep needs. The file ends there and remains readable.
+        Raises BenchtuiError if the session file can no longer be written, or the system denies a resource that
+        the sweep needs. The file ends there and remains readable.
         """
         self._loop.catch_signals(self._scheduler.stop)
         try:
@@ -441,8 +438,7 @@ def _reason(error: OSError) -> str:
 def _expand_wildcards(nodes: Sequence[Node], sweep: Sweep) -> Sweep:
     """Return the sweep with the wildcards for GPUs and kinds of nodes expanded.
 
-    Raises:
-        BenchtuiError: if that yields too many cases.
+    Raises BenchtuiError if that yields too many cases.
     """
     gpus = [visible_gpus(node.host.gpus, sweep.env.get(VARIABLE, node.visible)) for node in nodes]
     kinds = tuple(dict.fromkeys(node.kind for node in nodes))

@@ -20,7 +20,7 @@ from benchtui.engine.executor import Node
 from benchtui.engine.supervisor.case_queue import ScheduledRound
 from benchtui.engine.supervisor.rounds.policy import Retry
 from benchtui.sessions.events import CaseFinished, CasePrepared, Message, Telemetry, Waiting
-from benchtui.sessions.payloads import Environment, GpuReadings
+from benchtui.sessions.payloads import Environment
 from benchtui.sessions.stats.disturbance import IDLE_GPU_PERCENT, gpu_sharers, is_noisy
 from benchtui.sessions.sweep import Run
 from benchtui.sessions.sweep.model import WAIT_FOR_QUIET_S
@@ -50,11 +50,8 @@ class MachineLoads:
         others.extend(_known(event.at_s, event.host.others_cpu_percent))
         for gpu in event.gpus:
             for name in ("utilization_percent", "temperature_c"):
-                self._add_newest(event, gpu, name)
-
-    def _add_newest(self, event: Telemetry, gpu: GpuReadings, name: str) -> None:
-        if readings := _known(event.at_s, getattr(gpu, name)):
-            self._gpus[event.node, gpu.index, name] = readings[-1]
+                if readings := _known(event.at_s, getattr(gpu, name)):
+                    self._gpus[event.node, gpu.index, name] = readings[-1]
 
     def others_percent(self, node: str | None, since_s: float) -> float | None:
         """Return the CPU use of others over the newest ``QUIET_S``; None until that has passed since a time."""

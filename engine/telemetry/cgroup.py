@@ -99,8 +99,6 @@ def _quota_use(folder: Path) -> QuotaUse | None:
 
 
 class _Mount(msgspec.Struct, frozen=True):
-    """A mounted hierarchy of control groups."""
-
     root: str
     """Control group that is mounted."""
     at: Path
@@ -118,11 +116,9 @@ class _Mount(msgspec.Struct, frozen=True):
         return cls(fields[3], Path(fields[4]), controllers)
 
     def has(self, controller: str) -> bool:
-        """Whether the hierarchy has this controller."""
         return controller in self.controllers
 
     def folders(self, path: str) -> tuple[Path, ...]:
-        """Return the mounted folders of a control group and its ancestors."""
         inside = Path(path)
         visible = ".." not in inside.parts and inside.is_relative_to(self.root)
         nested = self.at / inside.relative_to(self.root) if visible else self.at

@@ -38,8 +38,6 @@ _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 class _Sample(msgspec.Struct, frozen=True):
-    """All readings at one session time."""
-
     at_s: float
     gpus: tuple[GpuSample, ...]
     host: HostSample

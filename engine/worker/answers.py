@@ -69,11 +69,14 @@ def answer(job: Job, workload: Workload, step_s: float, clock: Callable[[], floa
         if not 0 < values.size <= MOST_VALUES:
             raise BenchtuiError(f"the answer has {values.size:,} values; 1 to {MOST_VALUES:,} can be compared")
         own = msgspec.structs.replace(own, kind=output.kind)
-        _keep(folder, own, values)
+        folder.mkdir(parents=True, exist_ok=True)
+        numpy.save(_values(folder, own.index), values)
+        _note(folder, own)
+        shape = f"{values.dtype} {values.shape} ".encode()
         own_answer = Answer(
             kind=output.kind,
             amount=_amount(output.kind, values),
-            digest=_digest(values),
+            digest=sha256(shape + numpy.ascontiguousarray(values).tobytes()).hexdigest()[:DIGEST_LENGTH],
             shortened=output.shortened,
             probe=output.probe,
         )
@@ -89,11 +92,6 @@ def _amount(kind: AnswerKind, values: Values) -> int:
     if kind == "losses":
         return int(values.shape[1])
     return len(values) if kind in ("logits", "embeddings") else values.size
-
-
-def _digest(values: Values) -> str:
-    shape = f"{values.dtype} {values.shape} ".encode()
-    return sha256(shape + numpy.ascontiguousarray(values).tobytes()).hexdigest()[:DIGEST_LENGTH]
 
 
 def _shared(folder: Path, job: Job) -> AnswerComparison | None:
@@ -191,13 +189,6 @@ def _compare_waiting(
     compared = comparison(other.index, own.index, own.kind, values, theirs, limits)
     yield compared
     _compared(folder, other, compared)
-
-
-def _keep(folder: Path, own: KeptAnswer, values: Values) -> None:
-    """Write the values before the entry, so that a reader of the entry finds the values."""
-    folder.mkdir(parents=True, exist_ok=True)
-    numpy.save(_values(folder, own.index), values)
-    _note(folder, own)
 
 
 def _note(folder: Path, own: KeptAnswer) -> None:

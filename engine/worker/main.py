@@ -72,7 +72,6 @@ def main(job: bytes, events: Connection, stderr: Connection, pipes: Pipes | None
 
 
 def _isolate(stderr: Connection) -> None:
-    """Isolate the process and redirect its output to the engine."""
     isolation.isolate()
     os.dup2(stderr.fileno(), 2)
     os.dup2(2, 1)
@@ -80,8 +79,6 @@ def _isolate(stderr: Connection) -> None:
 
 
 class _Case:
-    """A case, from loading to its outcome."""
-
     def __init__(self, job: Job, emit: Emit, pipes: Pipes | None = None) -> None:
         self._job = job
         self._send = emit
@@ -198,7 +195,10 @@ class _Case:
         precision.set_tf32(self._job.config.precision)
         if self._job.config.threads:
             torch.set_num_threads(self._job.config.threads)
-        _limit_tokenizer_threads(self._job.config.tokenizer_threads or self._job.config.threads)
+        count = self._job.config.tokenizer_threads or self._job.config.threads
+        if count:
+            os.environ["RAYON_NUM_THREADS"] = str(count)
+            os.environ["TOKENIZERS_PARALLELISM"] = "false" if count == 1 else "true"
 
     def _with_variables(self, effective: Effective) -> Effective:
         """Add the environment variables of the case, with their values in this process."""
@@ -316,16 +316,6 @@ class _Case:
 
     def _now_s(self) -> float:
         return monotonic() - self._job.zero_s
-
-
-def _limit_tokenizer_threads(count: int) -> None:
-    """Set the number of threads that Rust tokenizers of this process will use; 0 keeps their default.
-
-    They read it at their first batch (Rayon's ``RAYON_NUM_THREADS``; tokenizers' ``TOKENIZERS_PARALLELISM``).
-    """
-    if count:
-        os.environ["RAYON_NUM_THREADS"] = str(count)
-        os.environ["TOKENIZERS_PARALLELISM"] = "false" if count == 1 else "true"
 
 
 def _unsteady(compiling: Compiling | None) -> tuple[str, ...]:

@@ -308,7 +308,6 @@ def _tensors(value: object) -> Iterator[torch.Tensor]:
 
 
 def _mutated(func: Any, args: tuple[Any, ...]) -> list[torch.Tensor]:  # noqa: ANN401
-    """Return the tensors that an operator modifies in place, according to its schema."""
     declared = zip(func._schema.arguments, args, strict=False)
     mutated = (value for argument, value in declared if argument.alias_info and argument.alias_info.is_write)
     return list(_tensors(list(mutated)))

@@ -165,8 +165,6 @@ def measure(
 
 
 class _Loop(msgspec.Struct):
-    """Measured steps and their stop rule."""
-
     workload: Workload
     device: Device
     rules: Measure
@@ -187,7 +185,6 @@ class _Loop(msgspec.Struct):
         return stop
 
     def run_slice(self, amount: int, before_s: float) -> str | None:
-        """Run the recorded steps of a turn."""
         begin_s, stop, most = monotonic(), None, 1 if self.rules.mode == "latency" else THROUGHPUT_BLOCK
         for done in range(0, amount, most):
             stop = self.run(min(most, amount - done), before_s, begin_s) or stop

@@ -145,7 +145,11 @@ class Generate(NetworkTask):
         tokens = [_likeliest(output)]
         lap("prefill")
         for following in self._decode_inputs(ids, padding, (new_tokens or self.new_tokens or 1) - 1):
-            output = self._decode(tokens[-1], self._cache_of(output), following)
+            if self._config.uses_cuda_graphs:  # the pass may overwrite what the last replay returned
+                torch.compiler.cudagraph_mark_step_begin()
+            output = self._forward(
+                input_ids=tokens[-1], use_cache=True, **{self._cache_name: self._cache_of(output)}, **following
+            )
             tokens.append(_likeliest(output))
         lap("decode")
         return torch.cat(tokens, 1), self._cache_of(output)
@@ -158,17 +162,11 @@ class Generate(NetworkTask):
         self._static_cache.reset()
         return self._network(past_key_values=self._static_cache, use_cache=True, **inputs)
 
-    def _decode(self, token: torch.Tensor, cache: Any, padding: Padding) -> Any:  # noqa: ANN401
-        if self._config.uses_cuda_graphs:  # the pass may overwrite what the last replay returned
-            torch.compiler.cudagraph_mark_step_begin()
-        return self._forward(input_ids=token, use_cache=True, **{self._cache_name: cache}, **padding)
-
     def _cache_of(self, output: Any) -> Any:  # noqa: ANN401
         """Return keys and values, or the state, after a pass."""
         return getattr(output, self._cache_name)
 
     def _decode_inputs(self, ids: torch.Tensor, padding: Padding, passes: int) -> Iterator[Padding]:
-        """Iterate over the padding inputs of each pass after the prefill."""
         if self._static_cache is None:
             return _growing(padding, passes)
         mask = padding.get("attention_mask", torch.ones_like(ids))
@@ -238,7 +236,6 @@ def _growing(padding: Padding, passes: int) -> Iterator[Padding]:
 
 
 def _for_next_token(padding: Padding) -> Padding:
-    """Extend the padding inputs of a pass by the token that it generated."""
     if not padding:
         return {}
     mask = padding["attention_mask"]

@@ -68,7 +68,6 @@ def further_rounds(session: Session, sweep: Sweep) -> Sweep:
 
 
 def _configs(session: Session, asked: Sequence[OpenQuestion]) -> set[Config]:
-    """Return the configurations of the questions' cases and of their baselines."""
     configs = {case.config for question in asked for case in question.cases}
     bases = baselines(measured(session), session.start.sweep.measure.baseline)
     configs |= {bases[work].config for work in {config.work for config in configs} if work in bases}

@@ -72,8 +72,7 @@ def within(sweep: Sweep, budget_s: float | None) -> Sweep:
 def search_of(sweep: Sweep, support: DeviceSupport) -> Sweep:
     """Return a search for the best case of a sweep's model, with its task, texts and lengths.
 
-    Raises:
-        BenchtuiError: If no case can run.
+    Raises BenchtuiError if no case can run.
     """
     stated = {
         "task": sweep.task,
@@ -93,8 +92,7 @@ def search_of(sweep: Sweep, support: DeviceSupport) -> Sweep:
 def find_sweep(request: FindRequest, support: DeviceSupport) -> Sweep:
     """Return the sweep of a search. Its baseline is the plainest case, which comes first.
 
-    Raises:
-        BenchtuiError: If an entry isn't allowed, or no case can run.
+    Raises BenchtuiError if an entry isn't allowed, or no case can run.
     """
     table = {
         "name": f"find-{Path(request.model).name}",
@@ -129,7 +127,6 @@ def _steps(find: Find, support: DeviceSupport) -> dict[str, int]:
 
 
 def _used(axis: str, sweep: Sweep, runnable: Sequence[Case]) -> tuple[str | int, ...]:
-    """Return the values of an axis that some case can run with."""
     used = {getattr(case.config, axis) for case in runnable}
     return tuple(value for value in getattr(sweep.axes, axis) if value in used)
 

@@ -148,7 +148,6 @@ def _cost(key: str) -> Callable[[Result], float | None]:
 
 
 def _job_step(steps: int) -> CostMetric:
-    """Return the metric for the time of a whole job."""
     return CostMetric(
         lambda row: job_ms(row, steps),
         lambda base, new: _job_ratio(base, new, steps, 1.0),
@@ -157,8 +156,6 @@ def _job_step(steps: int) -> CostMetric:
 
 
 def _job_sample(steps: int) -> CostMetric:
-    """Return the metric for the time of a whole job per sample."""
-
     def cost(row: Result) -> float | None:
         total_ms, samples = job_ms(row, steps), row.metrics.samples_per_step
         return total_ms / (steps * samples) if total_ms and samples else None

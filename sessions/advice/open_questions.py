@@ -330,7 +330,6 @@ def _wide_intervals(session: Session, results: Sequence[Result]) -> Iterator[Ope
 
 
 def _longer(timeout_s: float, limit_s: float, measuring_s: float) -> Remedy:
-    """Return new limits for a case that needs this much measuring time."""
     most_s = float(ceil(SPARE * measuring_s))
     return Remedy(max_time_s=most_s, timeout_s=max(timeout_s, float(ceil(timeout_s - limit_s + most_s))))
 

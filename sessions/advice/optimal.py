@@ -156,22 +156,22 @@ def decide(session: Session, objective: Objective, results: Sequence[Result] | N
     """
     candidates = measured(session) if results is None else results
     rows = [row for row in candidates if objective.work in (None, row.config.work)]
-    needed = _needed(objective)
+    needed = () if objective.need == "balanced" else cost_metrics(objective, ())
     reasons = [(row, _reasons(row, objective, needed)) for row in rows]
-    rejected = (*_unfit(reasons), *_not_measured(session, objective))
+    rejected = (
+        *(RejectedCase(row.case, "; ".join(against)) for row, against in reasons if against),
+        *_not_measured(session, objective),
+    )
     able = tuple(row for row, against in reasons if not against)
     if not able:
         return Decision(objective, rejected=rejected, relaxations=_relaxations(rows, objective, needed))
-    fit = keeping_answers(able) if objective.keeps_answers else able
+    fit = (
+        (tuple(row for row in able if not row.case.changes_answer) or able) if objective.keeps_answers else able
+    )
     metrics = cost_metrics(objective, fit)
     choice = _choose(fit, objective, metrics, _expected(session, rows, metrics) if objective.search else {})
     changing = _changing(able, fit, choice, metrics)
     return replace(choice, rejected=(*rejected, *_with_other_answers(able, fit)), changing=changing)
-
-
-def keeping_answers(rows: tuple[Result, ...]) -> tuple[Result, ...]:
-    """Return the cases that don't change the baseline's answer; all of them if no others remain."""
-    return tuple(row for row in rows if not row.case.changes_answer) or rows
 
 
 def _changing(
@@ -449,10 +449,6 @@ def _is_faster(base: Result, new: Result, metrics: Sequence[CostMetric]) -> bool
     return ahead_by(base, new, metrics).verdict is Verdict.FASTER
 
 
-def _unfit(reasons: Iterable[tuple[Result, list[str]]]) -> Iterator[RejectedCase]:
-    return (RejectedCase(row.case, "; ".join(against)) for row, against in reasons if against)
-
-
 def _reasons(row: Result, objective: Objective, needed: Sequence[CostMetric]) -> list[str]:
     """Return the reasons to rule out a case: changed files, a missing metric, or the violated constraints."""
     if row.case.file_changes:
@@ -467,11 +463,6 @@ def _relaxations(
     complete = (row for row in rows if _missing_metric(row, objective, needed) is None)
     able = [row for row in complete if not row.case.file_changes]
     return nearest_relaxations(able, objective.constraints)
-
-
-def _needed(objective: Objective) -> tuple[CostMetric, ...]:
-    """Return the metrics required to rank a case. ``balanced`` requires none: it uses the common ones."""
-    return () if objective.need == "balanced" else cost_metrics(objective, ())
 
 
 def _missing_metric(result: Result, objective: Objective, needed: Sequence[CostMetric]) -> str | None:
@@ -501,8 +492,7 @@ def _beats(one: Sequence[float], other: Sequence[float]) -> bool:
 def single_case_sweep(sweep: Sweep, config: Config) -> Sweep:
     """Return the sweep with this one configuration in place of its axes, and without a baseline.
 
-    Raises:
-        BenchtuiError: if the case was imported from another tool, because not all of its options are known.
+    Raises BenchtuiError if the case was imported from another tool, because not all of its options are known.
     """
     if config.label:
         name = visible(config.name, LONGEST_VALUE)

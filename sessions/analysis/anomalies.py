@@ -133,7 +133,8 @@ def _odd_size(rows: Sequence[Result], points: Sequence[Point], place: int) -> An
         return None
     differences = [_against(*(points[at] for at in (place, *pair))) for pair in asked]
     share, bounds = min(differences, key=lambda difference: abs(difference[0]))
-    alike = _same_sign([difference[0] for difference in differences])
+    shares = [difference[0] for difference in differences]
+    alike = all(share > 0 for share in shares) or all(share < 0 for share in shares)
     if not alike or not all(_sure(*difference) for difference in differences):
         return None
     return Anomaly("off the trend", rows[place], share, bounds, (rows[place - 1], rows[place + 1]))
@@ -167,10 +168,6 @@ def _power_law(size: int, first: tuple[int, float], second: tuple[int, float]) -
 
 def _over(time: float, expected: float) -> float:
     return time / expected - 1 if expected > 0 else nan
-
-
-def _same_sign(shares: Sequence[float]) -> bool:
-    return all(share > 0 for share in shares) or all(share < 0 for share in shares)
 
 
 def _sure(share: float, bounds: Bounds | None) -> bool:

@@ -88,8 +88,7 @@ def tolerance(*configs: Config) -> Tolerance:
 def compare(kind: AnswerKind, base: Values, mine: Values, limits: Tolerance) -> dict[str, Any]:
     """Return the verdict and metrics of an answer, as fields of ``AnswerComparison``.
 
-    Raises:
-        BenchtuiError: If the shapes differ, or the baseline's answer isn't finite.
+    Raises BenchtuiError if the shapes differ, or the baseline's answer isn't finite.
     """
     base, mine = _common_part(kind, base, mine)
     if base.shape != mine.shape and kind != "losses":

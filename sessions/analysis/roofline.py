@@ -292,7 +292,6 @@ def _bound(shares: Shares) -> Bound | None:
 
 
 def _reason(shares: Shares, work: StepCost, peaks: Peaks | None) -> str:
-    """Explain why no limit can be named."""
     if not _is_typical(work):
         return UNTYPICAL
     if shares.arithmetic is not None and shares.memory is not None:

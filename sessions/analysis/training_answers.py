@@ -55,10 +55,8 @@ class Distance(msgspec.Struct, frozen=True):
 def compare_training(base: Curves, mine: Curves, limits: Distance) -> dict[str, Any]:
     """Return the verdict and the figures of training, as fields of ``AnswerComparison``.
 
-    Runs of unlike length are compared as far as both go.
-
-    Raises:
-        BenchtuiError: If the runs don't tell whether the cases differ.
+    Runs of unlike length are compared as far as both go. Raises BenchtuiError if the runs don't tell whether
+    the cases differ.
     """
     steps, seeds = min(base.shape[1], mine.shape[1]), min(len(base), len(mine))
     base, mine = base[:seeds, :steps], mine[:seeds, :steps]

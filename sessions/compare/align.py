@@ -183,11 +183,7 @@ def load_sessions(
     judging: VerdictSettings = SWEEP_DEFAULTS,
     load: Callable[[Path], Session] = Session.load,
 ) -> tuple[ComparedSession, ...]:
-    """Load sessions, named after their files.
-
-    Raises:
-        BenchtuiError: if a file can't be read.
-    """
+    """Load sessions, named after their files. Raises BenchtuiError if a file can't be read."""
     loaded = [load(path) for path in paths]
     for session in loaded:
         session.judge_by(judging)
@@ -215,8 +211,7 @@ def _progress(side: ComparedSession) -> str:
 def compare_sessions(sides: Sequence[ComparedSession]) -> SessionComparison:
     """Compare every session with the first.
 
-    Raises:
-        BenchtuiError: for fewer than two sessions, or more than there are letters.
+    Raises BenchtuiError for fewer than two sessions, or more than there are letters.
     """
     if not 2 <= len(sides) <= len(LETTERS):
         raise BenchtuiError(f"2 to {len(LETTERS)} sessions can be compared, not {len(sides)}")

@@ -53,8 +53,7 @@ class Difference(msgspec.Struct, frozen=True):
 def differences(sessions: Sequence[Session]) -> tuple[Difference, ...]:
     """Return the differing facts, those about the machine first.
 
-    Raises:
-        BenchtuiError: if a session has no start event.
+    Raises BenchtuiError if a session has no start event.
     """
     facts_by_session = [_facts(session) for session in sessions]
     keys = dict.fromkeys(key for facts in facts_by_session for key in facts)

@@ -49,10 +49,8 @@ def load_joined(paths: Sequence[Path]) -> Session:
 def join_into(path: Path, other: Path) -> None:
     """Append the rounds and cases of another session to a session file.
 
-    The file is replaced as a whole, so that it is never incomplete.
-
-    Raises:
-        BenchtuiError: If they can't be joined. Both files are left unchanged then.
+    The file is replaced as a whole, so that it is never incomplete. Raises BenchtuiError if they can't be
+    joined. Both files are left unchanged then.
     """
     events = joined_events([path, other])
     whole = path.with_name(f".{path.name}.joined")
@@ -64,10 +62,8 @@ def join_into(path: Path, other: Path) -> None:
 def join_follow_up(path: Path, other: Path, measured: Session) -> bool:
     """Append a follow-up to the session that it was for, and remove its own file.
 
-    Return False if none of its cases was measured to its end, so that nothing was joined.
-
-    Raises:
-        BenchtuiError: If they can't be joined.
+    Return False if none of its cases was measured to its end, so that nothing was joined. Raises BenchtuiError
+    if they can't be joined.
     """
     if not any(case.state == "ok" for case in measured.cases):
         return False
@@ -80,8 +76,7 @@ def join_follow_up(path: Path, other: Path, measured: Session) -> bool:
 def joined_copy(paths: Sequence[Path]) -> Iterator[Path]:
     """Provide sessions of the same work as one file until the end.
 
-    Raises:
-        BenchtuiError: If they can't be joined.
+    Raises BenchtuiError if they can't be joined.
     """
     events = joined_events(paths)
     with TemporaryDirectory(prefix="benchtui-") as folder:
@@ -102,8 +97,7 @@ def _write(events: Iterable[AnyRecord], path: Path) -> None:
 def joined_events(paths: Sequence[Path]) -> list[AnyRecord]:
     """Return the events of sessions of the same work as those of one session that was resumed.
 
-    Raises:
-        BenchtuiError: If one can't be read, or they can't be joined.
+    Raises BenchtuiError if one can't be read, or they can't be joined.
     """
     first, *others = paths
     events = _events(first)

@@ -89,7 +89,6 @@ def _differences(comparison: SessionComparison, *, work: bool) -> Iterator[str]:
 
 
 def _clock_differences(rows: Iterable[AlignedCase]) -> Iterator[str]:
-    """Yield the mean clocks of the measured cases that differ."""
     ends = [
         (row.base.finished.environment, row.new.finished.environment)
         for row in rows
@@ -117,7 +116,6 @@ def _applied_differences(rows: Iterable[AlignedCase]) -> Iterator[str]:
 
 
 def _applied(case: CaseState | None) -> dict[str, object]:
-    """Return the known options that were read back from a case, by name."""
     if case is None or case.effective is None:
         return {}
     fields = (name for name in Effective.__struct_fields__ if name not in _OUTCOMES)

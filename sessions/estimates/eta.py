@@ -26,9 +26,6 @@ from benchtui.sessions.stats.evidence import computed_metrics
 from benchtui.sessions.sweep import Config, Measure, unsupported_reason
 from benchtui.sessions.sweep.options import AXES
 
-MOST_ESTIMATED = 2000
-"""Maximum number of queued cases estimated individually; a longer queue is sampled evenly."""
-
 NEWEST = 1000
 """Number of newest steps of a running case whose mean predicts the remaining ones."""
 SETTLING_STEPS = 260
@@ -213,15 +210,12 @@ def _capped_s(steps_s: float, measured_s: float, measure: Measure) -> float:
 def queue_left(cases: Sequence[CaseState], measure: Measure, step_times: StepTimeModel) -> Estimate | None:
     """Estimate the time of all cases that wait for their first or next round; None if unknown."""
     queued = [case for case in cases if _waits(case) or (case.started is None and case.finished is None)]
-    stride = len(queued) // MOST_ESTIMATED + 1
-    sample = queued[::stride]
-    rounds = [max(measure.rounds - len(case.rounds), int(case.round_planned)) for case in sample]
-    estimates = [estimate for case in sample if (estimate := step_times.case(case.config, measure)) is not None]
-    if len(estimates) < len(sample):
+    rounds = [max(measure.rounds - len(case.rounds), int(case.round_planned)) for case in queued]
+    estimates = [estimate for case in queued if (estimate := step_times.case(case.config, measure)) is not None]
+    if len(estimates) < len(queued):
         return None
-    scale = len(queued) / len(estimates) if estimates else 0.0
     seconds = sum(estimate.seconds * times for estimate, times in zip(estimates, rounds, strict=True))
-    return Estimate(seconds * scale, any(estimate.rough for estimate in estimates))
+    return Estimate(seconds, any(estimate.rough for estimate in estimates))
 
 
 def _waits(case: CaseState) -> bool:

@@ -35,6 +35,10 @@ class LatencyFields(msgspec.Struct, frozen=True, kw_only=True):
     interval_high: float | None
 
 
+_NAMES = {"p50": "median", "interval_low": "low", "interval_high": "high"}
+"""Fields of a distribution that have other names there."""
+
+
 class Case(CaseRow, frozen=True, kw_only=True):
     """A row of the CSV, plus fields that don't fit in a cell."""
 
@@ -104,9 +108,8 @@ def as_csv(session: Session) -> str:
 def write_parquet(session: Session, path: Path, inputs: Collection[Path]) -> None:
     """Write the rows of the CSV, without the parts, to a Parquet file.
 
-    Raises:
-        BenchtuiError: if pyarrow can't be loaded, or the file can't be written or is a session file, such as
-            those of ``inputs``.
+    Raises BenchtuiError if pyarrow can't be loaded, or the file can't be written or is a session file, such as
+    those of ``inputs``.
     """
     table = import_pyarrow().Table.from_pylist([msgspec.to_builtins(row) for row, _ in rows(session)])
     with output_file(path, inputs) as file:
@@ -141,15 +144,10 @@ def _case(row: CaseRow, metrics: Metrics | None) -> Case:
         **{name: getattr(row, name) for name in row.__struct_fields__},
         parts_ms={
             visible(name): LatencyFields(
-                n=spread.n,
-                mean=spread.mean,
-                p50=spread.median,
-                p90=spread.p90,
-                p95=spread.p95,
-                p99=spread.p99,
-                std=spread.std,
-                interval_low=spread.low,
-                interval_high=spread.high,
+                **{
+                    field: getattr(spread, _NAMES.get(field, field))
+                    for field in LatencyFields.__struct_fields__
+                }
             )
             for name, spread in parts.items()
         },

@@ -149,9 +149,8 @@ def write_json(session: Session, out: IO[bytes]) -> None:
 def write_parquet(session: Session, target: Path, inputs: Collection[Path]) -> None:
     """Write the steps as a Parquet file.
 
-    Raises:
-        BenchtuiError: if pyarrow can't be loaded, or the file can't be written or is a session file, such as
-            those of ``inputs``.
+    Raises BenchtuiError if pyarrow can't be loaded, or the file can't be written or is a session file, such as
+    those of ``inputs``.
     """
     pyarrow, parts = import_pyarrow(), parts_of(session)
     kinds = dict.fromkeys(("case_name", "phase", "simulated"), pyarrow.string())

@@ -93,7 +93,6 @@ class _Trace:
             self._write_throttling(node)
 
     def write(self, event: AnyRecord) -> None:
-        """Write the trace events of an event."""
         match event:
             case CaseStarted():
                 self._start_worker(event)
@@ -102,7 +101,11 @@ class _Trace:
             case RoundFinished() | CaseRepeated() | CaseFinished():
                 self._end_worker(event.case, event.t, _end_facts(event))
             case Telemetry():
-                self._telemetry(event)
+                self._counters(self._machine_name(event.node), event.at_s, event.host, HOST_COUNTERS)
+                for readings in event.gpus:
+                    self._counters(
+                        self._gpu_name(event.node, readings.index), event.at_s, readings, GPU_COUNTERS
+                    )
             case Message():
                 self._instant(event.t, event.text, event.level)
             case NodeLost():
@@ -153,11 +156,6 @@ class _Trace:
     def _instant(self, at_s: float, text: str, category: str) -> None:
         track = self._track(labeled(self._session.start.sweep.name, self._session.start), "log")
         self._event("i", track, _microseconds(at_s), {"name": text, "cat": category, "s": "t"})
-
-    def _telemetry(self, event: Telemetry) -> None:
-        self._counters(self._machine_name(event.node), event.at_s, event.host, HOST_COUNTERS)
-        for readings in event.gpus:
-            self._counters(self._gpu_name(event.node, readings.index), event.at_s, readings, GPU_COUNTERS)
 
     def _counters(
         self,
@@ -221,7 +219,6 @@ def _microseconds(at_s: float) -> int:
 
 
 def _end_facts(event: RoundFinished | CaseRepeated | CaseFinished) -> dict[str, object]:
-    """Return why a round of a case ended, and its marks."""
     match event:
         case CaseRepeated():
             return {"ended": f"remeasured: {event.reason}"}

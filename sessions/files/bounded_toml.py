@@ -41,8 +41,7 @@ _TOKEN = re.compile(
 def parse_toml(text: str) -> dict[str, Any]:
     """Parse TOML text.
 
-    Raises:
-        ValueError: If it isn't valid, with one line that says where, or exceeds a limit of this module.
+    Raises ValueError if it isn't valid, with one line that says where, or exceeds a limit of this module.
     """
     _check_limits(text)
     return tomllib.loads(text)

@@ -10,8 +10,7 @@ from benchtui.sessions.errors import BenchtuiError
 def import_extra(module: str, extra: str, use: str) -> ModuleType:
     """Import a module of an extra.
 
-    Raises:
-        BenchtuiError: If it can't be imported. The message names the use, and the extra to install.
+    Raises BenchtuiError if it can't be imported. The message names the use, and the extra to install.
     """
     try:
         return import_module(module)

@@ -43,8 +43,7 @@ def open_locked(path: Path) -> int:
 def lock(fd: int, *, wait: bool = False) -> None:
     """Lock a file against other writers while this process has it open.
 
-    Raises:
-        OSError: if another process has it locked, unless ``wait``; or if there are no locks on this system.
+    Raises OSError if another process has it locked, unless ``wait``; or if there are no locks on this system.
     """
     try:
         import fcntl  # missing on Windows, where sessions can only be read

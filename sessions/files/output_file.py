@@ -25,8 +25,7 @@ _UNCHANGEABLE = (errno.EACCES, errno.EPERM, errno.EROFS)
 def check_output(path: Path, inputs: Collection[Path]) -> None:
     """Refuse a path whose file is a session: one of the ``inputs`` of the command, or any other.
 
-    Raises:
-        BenchtuiError: If the file is an input, also through links, or begins like a session.
+    Raises BenchtuiError if the file is an input, also through links, or begins like a session.
     """
     if any(_is_same(path, source) for source in inputs) or begins_with(path, SESSION_PREFIX):
         taken = FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
@@ -40,11 +39,8 @@ def output_file(
     """Write a file; the previous one is replaced once the new one is complete, and only if ``over`` is True.
 
     A ``private`` file is readable by its owner only, and a link in its place is replaced instead of followed.
-    Anything but a regular file, such as a pipe or a terminal, is written directly.
-
-    Raises:
-        BenchtuiError: If it is a session (see ``check_output``), exists and mustn't be overwritten, or can't be
-            written.
+    Anything but a regular file, such as a pipe or a terminal, is written directly. Raises BenchtuiError if it
+    is a session (see ``check_output``), exists and mustn't be overwritten, or can't be written.
     """
     check_output(path, inputs)
     try:
@@ -67,8 +63,7 @@ def write_text(path: Path, text: str, inputs: Collection[Path] = (), *, over: bo
 def append_private(path: Path, data: bytes) -> None:
     """Append lines to a file in one write; create the file, and its folder, for its owner only.
 
-    Raises:
-        BenchtuiError: If it can't be written.
+    Raises BenchtuiError if it can't be written.
     """
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | flags_of("O_NOFOLLOW", "O_NONBLOCK")
     with os_errors_as(path, "can't be written"):

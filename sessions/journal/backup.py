@@ -65,8 +65,7 @@ class BackupCopy:
     def save(self, path: Path) -> tuple[Path, int]:
         """Write the copy to a new file next to the damaged one; return its path and its descriptor, at the end.
 
-        Raises:
-            OSError: If there is no copy, or no disk space for the new file.
+        Raises OSError if there is no copy, or no disk space for the new file.
         """
         if self._file is None:
             raise OSError("no backup copy")

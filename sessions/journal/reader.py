@@ -119,9 +119,8 @@ class Tail:
     def read(self, most_bytes: int = -1) -> list[AnyRecord]:
         """Return the events completed since the last call, reading at most ``most_bytes`` more bytes.
 
-        Raises:
-            BenchtuiError: For a line that isn't an event, once the events before it have been returned; from
-                then on, at every call.
+        Raises BenchtuiError for a line that isn't an event, once the events before it have been returned; from
+        then on, at every call.
         """
         if self._broken:
             raise self._broken
@@ -132,7 +131,9 @@ class Tail:
         lines = self._lines(data)
         events = self._decoded(lines)
         if self._broken and not events and begun:
-            return self._reread_line()
+            place = self._file.tell()
+            self.seek(self._position)
+            return self.read(place - self._position.offset)
         if self._broken:  # stop before the broken line, and don't return the events before it twice
             lines = _up_to(lines, len(events))
         size = sum(map(len, lines)) + len(lines)
@@ -151,12 +152,6 @@ class Tail:
         self.path, self._rescue_file, self._file = saved, saved, _open(saved)
         self.seek(self._position)
         return True
-
-    def _reread_line(self) -> list[AnyRecord]:
-        """Read the current line again from its start: a resume may have replaced it."""
-        place = self._file.tell()
-        self.seek(self._position)
-        return self.read(place - self._position.offset)
 
     def _lines(self, data: bytes) -> list[bytes]:
         """Return the lines completed by more data, without their ends."""
@@ -194,10 +189,8 @@ class Tail:
 def slices(path: Path, size: int = SLICE_BYTES) -> Generator[tuple[list[AnyRecord], bool], None, None]:
     """Iterate over the events of a file as it is now, ``size`` bytes at a time.
 
-    Each slice comes with a flag: whether an incomplete line is left over.
-
-    Raises:
-        BenchtuiError: If the file can't be read, or a line isn't an event.
+    Each slice comes with a flag: whether an incomplete line is left over. Raises BenchtuiError if the file
+    can't be read, or a line isn't an event.
     """
     tail = Tail(path)
     try:
@@ -211,8 +204,7 @@ def slices(path: Path, size: int = SLICE_BYTES) -> Generator[tuple[list[AnyRecor
 def read(path: Path) -> Recording:
     """Read a whole session file, finished or not.
 
-    Raises:
-        BenchtuiError: If it can't be read, isn't a session, or was written by a newer version.
+    Raises BenchtuiError if it can't be read, isn't a session, or was written by a newer version.
     """
     with _open(path) as file:
         small = os.fstat(file.fileno()).st_size <= LONGEST_LINE
@@ -226,7 +218,8 @@ def read(path: Path) -> Recording:
         try:
             events += _whole_decoder.decode(data)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            events, torn = _read_lines(data, path)
+            *lines, rest = data.split(b"\n")
+            events, torn = list(_events(lines, path, 1)), is_torn(rest)
     if not events or _tag(events[0]) != "session_started":
         raise not_a_session(path)
     return Recording(events, torn)
@@ -243,11 +236,6 @@ def require_known_schema(schema: int, where: str = "") -> None:
     if schema > SCHEMA:
         text = f"written with schema {schema}, but this version reads up to schema {SCHEMA}; update benchtui"
         raise BenchtuiError(f"{where}: {text}" if where else text)
-
-
-def _read_lines(data: bytes, path: Path) -> tuple[list[AnyRecord], bool]:
-    *lines, rest = data.split(b"\n")
-    return list(_events(lines, path, 1)), is_torn(rest)
 
 
 def is_torn(rest: bytes) -> bool:

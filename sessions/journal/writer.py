@@ -76,11 +76,9 @@ class Journal:
         the file is certain to be on disk only once it is complete, which is faster for thousands of cases.
 
         An existing file stays as it is until the first event is appended. With a backup copy, the session
-        continues in another file if other processes damage this one.
-
-        Raises:
-            BenchtuiError: If a new file exists already or can't be created, or if an existing one can't be
-                written or is being written by another engine.
+        continues in another file if other processes damage this one. Raises BenchtuiError if a new file exists
+        already or can't be created, or if an existing one can't be written or is being written by another
+        engine.
         """
         self._lock = threading.Lock()
         self._created = not resumed
@@ -102,11 +100,9 @@ class Journal:
         """Append one event as a whole line. A finished case or a resume is on disk before this returns.
 
         If the session had to be restored to another file, ``on_damage`` creates an event about the damage. That
-        event is appended first, because ``event`` may be the last one.
-
-        Raises:
-            OSError: If the disk is full or gone, or if other processes damaged the file and it can't be
-                restored. No part of the line is left in the file.
+        event is appended first, because ``event`` may be the last one. Raises OSError if the disk is full or
+        gone, or if other processes damaged the file and it can't be restored. No part of the line is left in
+        the file.
         """
         last = isinstance(event, SessionFinished)
         with self._lock:

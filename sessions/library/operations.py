@@ -34,8 +34,7 @@ def note_of(session: Path) -> str:
 def write_note(session: Path, text: str) -> None:
     """Write the note of a session in the library; empty text removes it.
 
-    Raises:
-        BenchtuiError: If the session is elsewhere, or the note can't be written.
+    Raises BenchtuiError if the session is elsewhere, or the note can't be written.
     """
     path, line = _note_path(_require_in_library(session)), " ".join(text.split())[:MOST_NOTE]
     if line:
@@ -49,8 +48,7 @@ def write_note(session: Path, text: str) -> None:
 def rename(session: Path, name: str, running_paths: Collection[Path]) -> Path:
     """Rename a session of the library and its note; return the new path.
 
-    Raises:
-        BenchtuiError: If the name is taken or invalid, or the session is elsewhere or in ``running_paths``.
+    Raises BenchtuiError if the name is taken or invalid, or the session is elsewhere or in ``running_paths``.
     """
     _require_not_running(_require_in_library(session), running_paths, "renamed")
     wanted = _path_for_name(name)
@@ -75,8 +73,7 @@ def require_deletable(session: Path, running_paths: Collection[Path]) -> None:
 def delete(session: Path, running_paths: Collection[Path]) -> None:
     """Delete a session of the library and its note.
 
-    Raises:
-        BenchtuiError: If it isn't deletable, or the file can't be removed.
+    Raises BenchtuiError if it isn't deletable, or the file can't be removed.
     """
     require_deletable(session, running_paths)
     with os_errors_as(session, "can't be deleted"):
@@ -87,8 +84,7 @@ def delete(session: Path, running_paths: Collection[Path]) -> None:
 def import_session(source: Path) -> Path:
     """Copy a session file into the library under a free name, after validating it.
 
-    Raises:
-        BenchtuiError: If it isn't a session, or is in the library already.
+    Raises BenchtuiError if it isn't a session, or is in the library already.
     """
     started = Session.load(source).start
     stored = next((entry for entry in paths.entries() if entry.started.id == started.id), None)
@@ -110,8 +106,7 @@ def _copy(source: Path, path: Path) -> None:
 def import_results(source: Path, kind: str | None = None, map_text: str | None = None) -> tuple[Path, Imported]:
     """Convert the results of another tool to a session in the library, under a free name.
 
-    Raises:
-        BenchtuiError: If it can't be read, or isn't the output of a supported tool.
+    Raises BenchtuiError if it can't be read, or isn't the output of a supported tool.
     """
     imported = registry.read(source, kind, map_text)
     path = paths.path_of(paths.safe_name(source.stem) or "results")

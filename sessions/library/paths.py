@@ -112,7 +112,6 @@ def known() -> list[SessionFile]:
 
 
 def _remembered() -> Iterator[Path]:
-    """Yield the newest remembered paths, each once."""
     try:
         lines = read_plain(_elsewhere(), MOST_REMEMBERED_BYTES).splitlines()
     except (OSError, ValueError):
@@ -129,10 +128,8 @@ def _elsewhere() -> Path:
 def resolve(source: str, *, whole: bool = False) -> Path:
     """Resolve a path, id, name in the library or its beginning, ``latest``, or a demo's name to a session file.
 
-    With ``whole``, the beginning of a name isn't enough.
-
-    Raises:
-        BenchtuiError: If there is no such session, or more than one.
+    With ``whole``, the beginning of a name isn't enough. Raises BenchtuiError if there is no such session, or
+    more than one.
     """
     if os.path.exists(source) or os.sep in source:
         return Path(source)

@@ -122,8 +122,7 @@ class SummaryCache:
     def read(self, session: Path, wanted: Callable[[], bool] = lambda: True) -> Summary:
         """Return the summary of a file, reading all of it if it isn't cached.
 
-        Raises:
-            AbandonedError: Once ``wanted`` returns False.
+        Raises AbandonedError once ``wanted`` returns False.
         """
         stored = self.known(session)
         if stored is None:
@@ -150,8 +149,7 @@ class SummaryCache:
 def summary(path: Path, wanted: Callable[[], bool] = lambda: True) -> Summary:
     """Summarize a session file, with at most one case's steps in memory at a time.
 
-    Raises:
-        AbandonedError: Once ``wanted`` returns False.
+    Raises AbandonedError once ``wanted`` returns False.
     """
     try:
         session = SummarizedSession.load(path, wanted=wanted)

@@ -7,12 +7,12 @@ from benchtui.sessions.metrics.quantity import (
     CaseData,
     Figure,
     Quantity,
+    Reading,
     amount,
-    at_end,
-    computed,
     ends,
     environment,
     figure,
+    finished,
     in_percent,
     inverse,
     measured,
@@ -53,7 +53,7 @@ def _states(data: CaseData) -> tuple[str, ...]:
 
 
 def _peak(field: str, title: str, short: str, meaning: str) -> Quantity:
-    return figure(field, title, meaning, at_end(f"memory.{field}"), short)
+    return figure(field, title, meaning, finished(f"memory.{field}"), short)
 
 
 MEMORY = (
@@ -80,7 +80,7 @@ MEMORY = (
         "peak_memory_low_mb",
         "Peak memory, lowest round",
         "Lowest of the rounds' memory peaks: on the device, or resident on a CPU.",
-        computed("round_finished.memory", _lowest_peak),
+        Reading("round_finished.memory", _lowest_peak),
         "Lowest round",
     ),
     _peak(
@@ -108,7 +108,7 @@ MEMORY = (
         "memory_per_sample_mb",
         "Peak over batch",
         "Peak memory of the device per sample of the batch; most of the RSS of a CPU case is torch itself.",
-        computed("case_finished.memory", _memory_per_sample),
+        Reading("case_finished.memory", _memory_per_sample),
         exported=False,
     ),
     figure(
@@ -135,7 +135,7 @@ ENERGY = (
         "energy_j",
         "Energy over the window",
         "Energy of the device over the measured steps.",
-        at_end("energy.energy_j"),
+        finished("energy.energy_j"),
         "Over the window",
     ),
     figure(
@@ -163,7 +163,7 @@ ENERGY = (
         "dram_j",
         "Energy of memory modules",
         "Energy of the machine's memory modules over the measured steps.",
-        at_end("energy.dram_j"),
+        finished("energy.dram_j"),
         "Memory modules",
         exported=False,
     ),
@@ -171,9 +171,9 @@ ENERGY = (
         "energy_source",
         "Read from",
         "Source of the energy: counter, sampled power or averaged power.",
-        at_end("energy.source"),
+        finished("energy.source"),
     ),
-    words("energy_absent", "No energy because", "Reason why there is no energy.", at_end("energy.absent")),
+    words("energy_absent", "No energy because", "Reason why there is no energy.", finished("energy.absent")),
     figure(
         "samples_per_j",
         "Samples/J",
@@ -187,7 +187,7 @@ ENERGY = (
         "energy_per_1000_tokens_j",
         "Energy",
         "Energy of 1,000 tokens without padding.",
-        computed("case_finished.energy.energy_j", _energy_per_1000_tokens),
+        Reading("case_finished.energy.energy_j", _energy_per_1000_tokens),
         better="lower",
         exported=False,
         unit="J per 1,000 tokens",
@@ -252,7 +252,7 @@ PROCESS = (
         "throttled_by",
         "Throttled by",
         "Reasons for which the GPU's clock was throttled.",
-        computed("case_finished.environment.throttle", _slowing),
+        Reading("case_finished.environment.throttle", _slowing),
         tuple[str, ...],
         exported=False,
     ),
@@ -263,7 +263,7 @@ PROCESS = (
         "neighbors",
         "Neighbors",
         "Other processes that used the processors or the GPU next to the case, the busiest first.",
-        computed("case_finished.environment.neighbors", _neighbors),
+        Reading("case_finished.environment.neighbors", _neighbors),
         exported=False,
     ),
 )
@@ -285,7 +285,7 @@ MACHINE = (
         "clock_limits",
         "Clock limited by",
         "What limits the clock of the GPU without throttling it.",
-        computed("case_finished.environment.throttle", _limits),
+        Reading("case_finished.environment.throttle", _limits),
         tuple[str, ...],
         exported=False,
     ),
@@ -293,7 +293,7 @@ MACHINE = (
         "performance_states",
         "Performance state",
         "P-states of the GPU, from P0 for the highest performance.",
-        computed("case_finished.environment.performance_states", _states),
+        Reading("case_finished.environment.performance_states", _states),
         tuple[str, ...],
         exported=False,
     ),
@@ -333,18 +333,18 @@ IMPORTED = (
         "reported_gpu_utilization_percent",
         "GPU utilization, as imported",
         "Mean GPU utilization as an imported file reports it.",
-        at_end("reported.gpu_utilization_percent"),
+        finished("reported.gpu_utilization_percent"),
         format="significant",
     ),
     figure(
         "reported_compile_call_s",
         "Call of torch.compile, before it compiles",
         "Time of the call to torch.compile, which doesn't compile yet (imported cases only).",
-        at_end("reported.compile_call_s"),
+        finished("reported.compile_call_s"),
     ),
 )
 COMPILER = tuple(
-    amount(field, title, meaning, at_end(f"compiling.{field}"))
+    amount(field, title, meaning, finished(f"compiling.{field}"))
     for field, title, meaning in (
         ("graphs", "Graphs", "Number of graphs that were compiled."),
         ("graph_breaks", "Graph breaks", "Number of graph breaks."),

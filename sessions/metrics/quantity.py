@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
@@ -194,10 +193,21 @@ def words(
 STEPS = "steps.wall_ms"
 
 
+def recorded(source: str, path: str) -> Reading:
+    """Read a field of the data of a case, such as ``metrics.latency_ms.p99``; None if a record before it is."""
+
+    def value(data: CaseData) -> object:
+        record: object = data
+        for name in path.split("."):
+            record = getattr(record, name, None)
+        return record
+
+    return Reading(source, value)
+
+
 def of_case(source: str, field: str) -> Reading:
     """Read a field of the case."""
-    value: Callable[[object], object] = attrgetter(field)
-    return Reading(source, lambda data: value(data.case))
+    return recorded(source, f"case.{field}")
 
 
 def requested(name: str) -> Reading:
@@ -211,61 +221,35 @@ def requested(name: str) -> Reading:
     return Reading("session_started.plan", value)
 
 
-def finished(field: str) -> Reading:
-    """Read a field of the end of the case."""
-    return Reading(f"case_finished.{field}", lambda data: getattr(data.case.finished, field, None))
-
-
-def at_end(path: str) -> Reading:
-    """Read a field of a record at the end of the case, such as ``memory.peak_rss_mb``."""
-    record, field = path.split(".")
-    return Reading(
-        f"case_finished.{path}", lambda data: getattr(getattr(data.case.finished, record, None), field, None)
-    )
+def finished(path: str) -> Reading:
+    """Read a field at the end of the case, such as ``memory.peak_rss_mb``."""
+    return recorded(f"case_finished.{path}", f"case.finished.{path}")
 
 
 def environment(field: str) -> Reading:
     """Read a condition on the machine while the case was measured, by its name in the file."""
-    return Reading(
-        f"case_finished.environment.{field}",
-        lambda data: getattr(
-            getattr(data.case.finished, "environment", None), FIELD_NAMES.get(field, field), None
-        ),
-    )
+    path = f"case.finished.environment.{FIELD_NAMES.get(field, field)}"
+    return recorded(f"case_finished.environment.{field}", path)
 
 
 def applied(field: str) -> Reading:
     """Read an option that was applied, as read back by the worker."""
-    return Reading(f"case_prepared.effective.{field}", lambda data: getattr(data.case.effective, field, None))
+    return recorded(f"case_prepared.effective.{field}", f"case.effective.{field}")
 
 
 def actual(name: str) -> Reading:
     """Read an applied option that has no field of its own."""
-
-    def value(data: CaseData) -> object:
-        return data.case.effective.others.get(name) if data.case.effective else None
-
-    return Reading("case_prepared.effective.others", value)
+    return changed(applied("others"), lambda others: others.get(name))
 
 
-def measured(field: str, source: str = STEPS) -> Reading:
-    """Read a metric of the case."""
-    return Reading(source, lambda data: getattr(data.metrics, field, None))
+def measured(path: str, source: str = STEPS) -> Reading:
+    """Read a metric of the case, or a statistic of one, such as ``latency_ms.p99``."""
+    return recorded(source, f"metrics.{path}")
 
 
-def latency(field: str) -> Reading:
-    """Read a statistic of the step time."""
-    return spread("latency_ms", field, STEPS)
-
-
-def spread(metric: str, field: str, source: str) -> Reading:
-    """Read a statistic of a distribution of times."""
-    return Reading(source, lambda data: getattr(getattr(data.metrics, metric, None), field, None))
-
-
-def of_requests(metric: str, field: str) -> Reading:
+def of_requests(path: str) -> Reading:
     """Read a high percentile of the times of requests; None for a task that doesn't time them one by one."""
-    of_all = spread(metric, field, "steps.requests")
+    of_all = measured(path, "steps.requests")
 
     def value(data: CaseData) -> object:
         timed = data.metrics is not None and data.metrics.task.sample == "requests"
@@ -274,56 +258,41 @@ def of_requests(metric: str, field: str) -> Reading:
     return Reading(of_all.source, value)
 
 
-def result(field: str, source: str = STEPS) -> Reading:
+def result(path: str, source: str = STEPS) -> Reading:
     """Read a property of the result."""
-    return Reading(source, lambda data: getattr(data.result, field, None))
-
-
-def typical_bounds(field: str) -> Reading:
-    """Read an end or the half-width of the interval of the typical step."""
-    return Reading(STEPS, lambda data: getattr(data.result and data.result.typical_bounds, field, None))
+    return recorded(source, f"result.{path}")
 
 
 def ratio(field: str) -> Reading:
     """Read a property of the ratio to the baseline."""
-    return Reading(STEPS, lambda data: getattr(data.ratio, field, None))
+    return recorded(STEPS, f"ratio.{field}")
 
 
 def answer(field: str) -> Reading:
     """Read the comparison of the case's answer with its baseline's."""
-    return Reading(f"answered.comparisons.{field}", lambda data: getattr(data.case.comparison, field, None))
+    return recorded(f"answered.comparisons.{field}", f"case.comparison.{field}")
+
+
+def changed(reading: Reading, change: Callable[[Any], object]) -> Reading:
+    """Return a reading whose values are changed; unknown ones stay unknown."""
+
+    def value(data: CaseData) -> object:
+        before = reading.value(data)
+        return None if before is None else change(before)
+
+    return Reading(reading.source, value)
 
 
 def in_percent(share: Reading) -> Reading:
     """Convert a share of 1 to percent."""
-
-    def value(data: CaseData) -> float | None:
-        fraction = share.value(data)
-        return 100 * fraction if isinstance(fraction, (int, float)) else None
-
-    return Reading(share.source, value)
+    return changed(share, lambda fraction: 100 * fraction)
 
 
 def inverse(rate: Reading, scale: float = 1) -> Reading:
     """Convert a rate to the time, or whatever else, per unit: ``scale`` over the rate; None for a rate of 0."""
-
-    def value(data: CaseData) -> float | None:
-        rate_value = rate.value(data)
-        return scale / rate_value if isinstance(rate_value, (int, float)) and rate_value else None
-
-    return Reading(rate.source, value)
+    return changed(rate, lambda value: scale / value if value else None)
 
 
 def as_text(words: Reading) -> Reading:
     """Convert a member of an enumeration to its text."""
-
-    def value(data: CaseData) -> str | None:
-        member = words.value(data)
-        return str(member) if member else None
-
-    return Reading(words.source, value)
-
-
-def computed(source: str, value: Callable[[CaseData], object]) -> Reading:
-    """Compute a value from several recorded ones; ``source`` is the main one."""
-    return Reading(source, value)
+    return changed(words, lambda member: str(member) or None)

@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from benchtui.sessions.metrics.catalogue import BY_KEY, CATALOGUE
-from benchtui.sessions.metrics.quantity import NO_UNIT, CaseData, Quantity, Reading, spread
+from benchtui.sessions.metrics.quantity import NO_UNIT, CaseData, Quantity, Reading, measured
 
 REST = "*"
 """Place in a layout for the quantities that join a view by their subject."""
@@ -96,7 +96,7 @@ def _is_named_by_another_tool(data: CaseData) -> bool:
 
 def _first_token(percentile: str) -> Quantity:
     """Return a percentile over steps; exports have it only for single requests."""
-    reading = spread("time_to_first_token_ms", percentile, "steps.parts_ms")
+    reading = measured(f"time_to_first_token_ms.{percentile}", "steps.parts_ms")
     return shown(f"time_to_first_token_{percentile}_ms", title=percentile, reading=reading)
 
 

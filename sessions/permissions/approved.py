@@ -45,8 +45,7 @@ def path() -> Path:
 def require(permissions: Iterable[Permission], consent: Consent) -> None:
     """Check that the user has allowed everything, before or with this consent, which is then remembered.
 
-    Raises:
-        PermissionNeededError: if something is missing.
+    Raises PermissionNeededError if something is missing.
     """
     new = missing(permissions)
     refused = tuple(permission for permission in new if permission.key not in consent)

@@ -66,10 +66,8 @@ def needed_permissions(sweep: Sweep, configs: Iterable[Config] = ()) -> tuple[Pe
     """Return what a sweep and all its cases may run or set; code first.
 
     ``configs`` are cases beyond the sweep's own plan: those that a session records, or cases to add. Bundled
-    tasks, presets and demos need nothing. See SECURITY.md for what else can't run code.
-
-    Raises:
-        BenchtuiError: if the task is neither built in nor a function of a Python file.
+    tasks, presets and demos need nothing. See SECURITY.md for what else can't run code. Raises BenchtuiError if
+    the task is neither built in nor a function of a Python file.
     """
     cases = tuple(configs)
     lines = dict.fromkeys((*sweep.axes.env, *(config.env for config in cases)))

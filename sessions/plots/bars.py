@@ -45,7 +45,7 @@ def speedups(data: PlotData) -> Plan | SkippedPlot:
         return SkippedPlot("speedup", "no case has a ratio to its baseline")
     against = bases[0] if len(bases) == 1 else "the baseline of the same workload"
     shown = cases[:MOST_ROWS]
-    labels = [speedup_label(data, speedup.result) for speedup in shown]
+    labels = [speedup_label(speedup.result) for speedup in shown]
     more = _more(cases, "fastest")
     bars = " Bars: 95% interval." if any(speedup.ratio.bounds for speedup in shown) else ""
     caption = (
@@ -75,13 +75,13 @@ def compiling(data: PlotData) -> Plan | SkippedPlot:
     if not rows:
         return SkippedPlot("compile", "no compiled case has recorded steps")
     shown, more = rows[:MOST_ROWS], _more(rows, "first")
-    doubt_note = _doubtful(speedup_label(data, result) for result in shown)
+    doubt_note = _doubtful(speedup_label(result) for result in shown)
     caption = (
         "Left: time of the first step, and of warm-up steps in which torch compiled, above steady state."
         " Right: typical step, which compiling should shorten; bars: 95% interval."
         f" {step_counts(rows)}{doubt_note}{more}"
     )
-    draw = partial(_draw_compiling, data=data, rows=shown)
+    draw = partial(_draw_compiling, rows=shown)
     return Plan(
         "compile", "What each option brings", "Compile cost and step time", caption, draw, height_of(shown)
     )
@@ -109,7 +109,7 @@ def parts(data: PlotData) -> Plan | SkippedPlot:
     shown = [result for result in rows if result.case.index in kept]
     more = _more(rows, "fastest")
     caption = f"Shares of the mean step, whose time is on the right. {step_counts(rows)}{more}"
-    draw = partial(_draw_parts, data=data, rows=shown)
+    draw = partial(_draw_parts, rows=shown)
     return Plan("parts", "Results", "Step breakdown", caption, draw, height_of(shown) + 0.3)
 
 
@@ -121,7 +121,7 @@ def shares(result: Result) -> dict[str, float]:
     return {**percentages, REST: rest} if rest > 0.05 else percentages
 
 
-def speedup_label(data: PlotData, result: Result) -> str:
+def speedup_label(result: Result) -> str:
     """Name a case, marked if its loss diverged or an option wasn't verified."""
     diverged = DIVERGED if result.metrics.diverged else ""
     doubt = DOUBT if unverified_options(result) else ""
@@ -190,7 +190,7 @@ def _ratio(ratio: Ratio) -> tuple[str, str | None, str | None]:
     return f"{ratio_text(ratio.value)} ×", low, high
 
 
-def _draw_compiling(figure: "Figure", data: PlotData, rows: Sequence[Result]) -> list[Value]:
+def _draw_compiling(figure: "Figure", rows: Sequence[Result]) -> list[Value]:
     left, right = figure.subplots(1, 2, sharey=True)
     for row, result in enumerate(rows):
         compiled = result.config.compile != "off"
@@ -200,7 +200,7 @@ def _draw_compiling(figure: "Figure", data: PlotData, rows: Sequence[Result]) ->
             right.hlines(row, bounds.low, bounds.high, colors=style.INK, linewidth=1.2)
         right.plot([result.typical_ms], [row], "s" if compiled else "o", color=color, markersize=6)
     for axes, unit in ((left, "Cold cost (s)"), (right, "Typical step (ms)")):
-        _rows(axes, [speedup_label(data, result) for result in rows])
+        _rows(axes, [speedup_label(result) for result in rows])
         axes.set_xlim(left=0)
         axes.set_xlabel(unit)
     right.tick_params(axis="y", labelleft=False)
@@ -217,7 +217,7 @@ def _compile_values(left: "Axes", right: "Axes", row: int, result: Result) -> It
     yield Value(right.transData, (result.typical_ms,) * 2, (row,) * 2, text)
 
 
-def _draw_parts(figure: "Figure", data: PlotData, rows: Sequence[Result]) -> list[Value]:
+def _draw_parts(figure: "Figure", rows: Sequence[Result]) -> list[Value]:
     axes = figure.subplots()
     rows_of_shares = [shares(result) for result in rows]
     names = dict.fromkeys(name for row in rows_of_shares for name in row if name != REST)
@@ -238,7 +238,7 @@ def _draw_parts(figure: "Figure", data: PlotData, rows: Sequence[Result]) -> lis
     for row, result in enumerate(rows):
         time = f"{time_ms(result.metrics.latency_ms.mean)} ms"
         axes.annotate(time, (1.01, row), xycoords=("axes fraction", "data"), va="center", fontsize=8)
-    _rows(axes, [speedup_label(data, result) for result in rows])
+    _rows(axes, [speedup_label(result) for result in rows])
     axes.set_xlim(0, max(100.0, *starts))
     axes.set_xlabel("Share of the mean step (%)")
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=6, borderaxespad=0.2)

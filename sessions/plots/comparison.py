@@ -24,7 +24,6 @@ def plans(compared: SessionComparison) -> list[Plan | SkippedPlot]:
 def _over_batch(
     compared: SessionComparison, results: list[Result], to_point: curves.ToPoint, curve: curves.Curve
 ) -> Plan | SkippedPlot:
-    """Plan the plot of a quantity, with the series of every session."""
     batch_lines = []
     for letter, side in zip(LETTERS, compared.sides, strict=False):
         data = PlotData(side.session, side.results, {})
@@ -34,7 +33,6 @@ def _over_batch(
 
 
 def _ratios(compared: SessionComparison, results: list[Result]) -> Plan | SkippedPlot:
-    """Plan the plot of the ratio of each case, with its interval."""
     paired, several = case_ratios(compared), len(compared.against) > 1
     if not paired:
         return SkippedPlot("ratios", "no case was measured in both sessions")

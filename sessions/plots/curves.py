@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from math import inf, log2
+from math import inf
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 HEIGHT_IN = 3.7
 MOST_LINES = 24
-MOST_MARKS = 50
-"""Maximum number of batch sizes per line with a marker and a bar. More would overlap."""
 MOST_TICKS = 14
 LANE, MOST_LANES = 0.06, 8
 """Height of a lane of out-of-memory marks, as a share of the axis, and the number of lanes."""
@@ -152,10 +150,6 @@ def plan_lines(
     ]
     if len(candidates) > MOST_LINES:
         more += f" The {MOST_LINES} of {len(candidates):,} series with the {BEST[curve.row.better]} values."
-    if any(len(line.points) > MOST_MARKS for line in shown):
-        more += (
-            f" Each line passes through all batch sizes; markers and bars are at up to {MOST_MARKS} of them."
-        )
     points = [point for line in shown for point in line.points]
     bars = curve.bars if any(None not in (point.low, point.high) for point in points) else ""
     said = (counts, curve.caption, bars, more.strip())
@@ -243,15 +237,14 @@ def _draw(figure: "Figure", drawn_lines: Sequence[Line], unit: str) -> list[Valu
 
 def _values(axes: "Axes", line: Line, unit: str) -> Iterator[Value]:
     _, _, short = unit.removesuffix(")").rpartition("(")
-    for place in spread_out([point.batch_size for point in line.points]):
-        at = line.points[place]
+    for at in line.points:
         shown = f"{number(at.value)} {short}"
         text = value_text(_named(line, at.batch_size), shown, number(at.low), number(at.high))
         yield Value(axes.transData, (at.batch_size,) * 2, (at.value,) * 2, text)
 
 
 def _out_of_memory(axes: "Axes", line: Line, lane: int) -> Iterator[Value]:
-    for size in (line.out_of_memory[place] for place in spread_out(line.out_of_memory)):
+    for size in line.out_of_memory:
         text = value_text(_named(line, size), "out of memory")
         yield Value(axes.get_xaxis_transform(), (size,) * 2, (_lane_height(lane),) * 2, text)
 
@@ -268,14 +261,11 @@ def _lane_height(lane: int) -> float:
 def _draw_line(axes: "Axes", line: Line, place: int) -> None:
     strokes = style.line_style(place)
     sizes = [point.batch_size for point in line.points]
-    marked = spread_out(sizes)
-    every = None if len(marked) == len(sizes) else marked
-    axes.plot(sizes, [point.value for point in line.points], label=line.label, markevery=every, **strokes)
-    shown = (line.points[place] for place in marked)
+    axes.plot(sizes, [point.value for point in line.points], label=line.label, **strokes)
     bars = [
-        (shown_point.batch_size, shown_point.low, shown_point.high)
-        for shown_point in shown
-        if shown_point.low is not None and shown_point.high is not None
+        (point.batch_size, point.low, point.high)
+        for point in line.points
+        if point.low is not None and point.high is not None
     ]
     if bars:
         at, low, high = zip(*bars, strict=True)
@@ -283,18 +273,9 @@ def _draw_line(axes: "Axes", line: Line, place: int) -> None:
         axes.plot([*at, *at], [*low, *high], "_", color=strokes["color"], markersize=5)
 
 
-def spread_out(sizes: Sequence[int]) -> list[int]:
-    """Return the indices of at most ``MOST_MARKS`` ascending batch sizes, spread over a logarithmic axis."""
-    if len(sizes) <= MOST_MARKS:
-        return list(range(len(sizes)))
-    distance = log2(sizes[-1] / sizes[0]) / (MOST_MARKS - 1) or 1.0  # 0 if one size was measured repeatedly
-    return list({round(log2(size / sizes[0]) / distance): place for place, size in enumerate(sizes)}.values())
-
-
 def _ended(axes: "Axes", line: Line, place: int, lane: int) -> None:
     """Mark each batch size that ran out of memory with the series' marker, hollow and crossed."""
-    sizes = [line.out_of_memory[place] for place in spread_out(line.out_of_memory)]
-    heights = [_lane_height(lane)] * len(sizes)
+    sizes, heights = line.out_of_memory, [_lane_height(lane)] * len(line.out_of_memory)
     hollow = style.line_style(place) | {"linestyle": "none", "markersize": 10, "markerfacecolor": style.PAPER}
     axes.plot(sizes, heights, transform=axes.get_xaxis_transform(), **hollow)
     _cross(axes, sizes, heights)

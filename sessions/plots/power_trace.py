@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from benchtui.sessions.payloads import Energy
 from benchtui.sessions.plots import style
 from benchtui.sessions.plots.spec import Plan, PlotData, SkippedPlot, Value, value_text
 from benchtui.sessions.state.columns import Trace
@@ -55,7 +54,9 @@ def power(data: PlotData) -> Plan | SkippedPlot:
     devices, spans = curves(data.session), windows(data.session)
     if not devices:
         return SkippedPlot("power", "power not measured")
-    shown = strongest(devices)
+    means = [fmean(value for value in curve.power_w if isfinite(value)) for curve in devices]
+    kept = sorted(range(len(devices)), key=lambda place: -means[place])[:MOST_CURVES]
+    shown = [devices[place] for place in sorted(kept)]
     more = f" The {MOST_CURVES} of {len(devices):,} devices with the highest mean." if shown != devices else ""
     numbers = ", with the case number above" if len(spans) <= MOST_NUMBERS else ""
     ended = "; cross: the case ran out of memory" if any(span.ran_out for span in spans) else ""
@@ -70,18 +71,11 @@ def curves(session: Session) -> list[Power]:
     """Return the power readings of each GPU, and the processors' power from energy differences."""
     gpus = [
         Power(f"GPU {index}", trace.at_s, trace.columns["power_w"])
-        for index, trace in sorted(session.gpus.items())
+        for index, trace in sorted(session.machine.gpus.items())
         if "power_w" in trace.columns
     ]
-    devices = [*gpus, _processors(session.host)]
+    devices = [*gpus, _processors(session.machine.trace)]
     return [_thinned(curve) for curve in devices if any(isfinite(value) for value in curve.power_w)]
-
-
-def strongest(devices: list[Power]) -> list[Power]:
-    """Return the ``MOST_CURVES`` curves with the highest mean power, in order. More would look alike."""
-    means = [fmean(value for value in curve.power_w if isfinite(value)) for curve in devices]
-    kept = sorted(range(len(devices)), key=lambda place: -means[place])[:MOST_CURVES]
-    return [devices[place] for place in sorted(kept)]
 
 
 def merged(spans: Sequence[MeasuredWindow]) -> list[MeasuredWindow]:
@@ -111,16 +105,16 @@ def _windows(session: Session) -> Iterator[MeasuredWindow]:
         for event in ended:
             if event.measured_s and case.state != "oom":
                 start_s, end_s = event.measured_s
+                mean_w = number(event.energy.mean_power_w) if event.energy else None
                 yield MeasuredWindow(
-                    case.index, start_s, end_s, ran_out=False, text=_window_text(case.name, event.energy)
+                    case.index,
+                    start_s,
+                    end_s,
+                    ran_out=False,
+                    text=value_text(case.name, f"mean power {mean_w} W" if mean_w else "power not measured"),
                 )
         if case.state == "oom" and case.finished:
             yield MeasuredWindow(case.index, case.finished.t, case.finished.t, ran_out=True)
-
-
-def _window_text(case: str, energy: Energy | None) -> str:
-    mean_w = number(energy.mean_power_w) if energy else None
-    return value_text(case, f"mean power {mean_w} W" if mean_w else "power not measured")
 
 
 def _processors(host: Trace) -> Power:

@@ -59,10 +59,7 @@ def render_plots(
     """Render the plots of a session. Also return those that are skipped for lack of data.
 
     ``captioned`` draws title and caption in the image. An HTML page sets them itself, and does without plots
-    where matplotlib isn't installed.
-
-    Raises:
-        BenchtuiError: if the session has no first event.
+    where matplotlib isn't installed. Raises BenchtuiError if the session has no first event.
     """
     data = plot_data(session)
     plans = [plan for make in PLOTS if (plan := make(data)) is not None]
@@ -91,9 +88,8 @@ def _rendered(
 def write(pictures: list[RenderedPlot], folder: Path, inputs: Collection[Path]) -> None:
     """Write all plots to a folder, creating it if needed.
 
-    Raises:
-        BenchtuiError: if writing fails, or if a plot would replace a session file, such as one of ``inputs``.
-            In the latter case, nothing is written.
+    Raises BenchtuiError if writing fails, or if a plot would replace a session file, such as one of ``inputs``.
+    In the latter case, nothing is written.
     """
     files = list(_files(pictures, folder))
     for path, _ in files:

@@ -20,10 +20,7 @@ def reload_case(
     """Reload an ended case with all its steps, and its machine with the readings of that time, as copies.
 
     Both are read from ``position`` on. ``wanted`` is called for every slice; once it returns False, the rest of
-    the file isn't read.
-
-    Raises:
-        BenchtuiError: If the file can no longer be read.
+    the file isn't read. Raises BenchtuiError if the file can no longer be read.
     """
     whole, there = copy(case), machine.without_readings()
     whole.drop_steps()

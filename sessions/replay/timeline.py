@@ -115,12 +115,9 @@ class PartialSession(Session):
 
     def _case(self, index: int) -> CaseState:
         case = super()._case(index)
-        if self._is_shared(case):
+        if case is self._whole.cases[case.index]:
             case = self.cases[index] = case.snapshot()
         return case
-
-    def _is_shared(self, case: CaseState) -> bool:
-        return case is self._whole.cases[case.index]
 
 
 def _end(case: CaseState) -> tuple[object, ...]:

@@ -25,7 +25,7 @@ def _rows(of: Session | SessionComparison) -> tuple[Speedup, ...]:
     if isinstance(of, Session):
         data = plot_data(of)
         return tuple(
-            _row(speedup_label(data, row.result), row.ratio, str(row.result.config.work))
+            _row(speedup_label(row.result), row.ratio, str(row.result.config.work))
             for row in case_speedups(data)
         )
     return tuple(_row(label, ratio) for label, ratio in case_ratios(of))

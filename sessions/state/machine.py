@@ -66,7 +66,11 @@ class MachineState:
     def _telemetry(self, event: Telemetry) -> None:
         for readings in event.gpus:
             self.gpus.setdefault(readings.index, Trace()).extend(event.at_s, readings, GPU_COLUMNS)
-            self.gpu_readings[readings.index] = self._with_reasons(readings)
+            before = self.gpu_readings.get(readings.index)
+            reasons = before.absent if before else {}
+            self.gpu_readings[readings.index] = (
+                structs.replace(readings, absent=reasons | readings.absent) if reasons else readings
+            )
             self._add_throttle_spans(event.at_s, readings)
         self.trace.extend(event.at_s, event.host, HOST_COLUMNS)
 
@@ -77,12 +81,6 @@ class MachineState:
                 spans[-1].end_s = at
             elif reasons is not None:
                 spans.append(ThrottleSpan(at, at, reasons))
-
-    def _with_reasons(self, readings: GpuReadings) -> GpuReadings:
-        """Add the reasons for missing readings recorded so far: the sampler sends each only once."""
-        before = self.gpu_readings.get(readings.index)
-        reasons = before.absent if before else {}
-        return structs.replace(readings, absent=reasons | readings.absent) if reasons else readings
 
 
 @dataclass(kw_only=True)

@@ -41,7 +41,6 @@ from benchtui.sessions.journal import reader
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.sanitize import quoted
 from benchtui.sessions.state.case import UNFINISHED_STATES, CaseState, Summary
-from benchtui.sessions.state.columns import ThrottleSpan, Trace
 from benchtui.sessions.state.judging import SAME_WITHIN, VerdictSettings
 from benchtui.sessions.state.machine import MachineState, NodeState
 from benchtui.sessions.sweep import MOST_CASES, Baseline
@@ -124,8 +123,7 @@ class Session:
     def by_line(cls, path: Path, summarize: Summarize | None = None, wanted: Wanted = lambda: True) -> Self:
         """Load a file line by line, as the engine wrote it, so that not all events are in memory at once.
 
-        Raises:
-            BenchtuiError: If it can't be read, or its lines aren't whole events.
+        Raises BenchtuiError if it can't be read, or its lines aren't whole events.
         """
         session = cls(summarize)
         bytearray(
@@ -167,21 +165,6 @@ class Session:
     def runtime(self) -> Runtime | None:
         """Facts that torch reports about the engine's machine."""
         return self.machine.runtime
-
-    @property
-    def gpus(self) -> dict[int, Trace]:
-        """Readings of the GPUs in the engine's machine."""
-        return self.machine.gpus
-
-    @property
-    def throttle_spans(self) -> dict[int, list[ThrottleSpan]]:
-        """Throttle spans of the GPUs in the engine's machine."""
-        return self.machine.throttle_spans
-
-    @property
-    def host(self) -> Trace:
-        """Readings of CPUs, memory and processes on the engine's machine."""
-        return self.machine.trace
 
     @property
     def machines(self) -> tuple[MachineState, ...]:
@@ -307,8 +290,7 @@ class Session:
     def judge_by(self, judging: VerdictSettings) -> None:
         """Override the baseline and the margin of equivalence used for verdicts.
 
-        Raises:
-            BenchtuiError: if the session has no case of the baseline's number.
+        Raises BenchtuiError if the session has no case of the baseline's number.
         """
         baseline = judging.baseline
         if judging.same_within is not None:
@@ -330,7 +312,9 @@ class Session:
 
     def apply(self, event: reader.AnyRecord) -> None:
         """Apply one event; an event of another version only advances the time."""
-        self._advance_time(event.t)
+        later_s = max(0.0, event.t - self.now_s)
+        self.busy_s += later_s if self.running else 0.0
+        self.now_s = max(self.now_s, event.t)
         match event:
             case Steps():
                 self._steps(event)
@@ -350,11 +334,6 @@ class Session:
                 self._resumed(event)
             case SessionFinished():
                 self.finished, self.running, self.waiting = event, [], ()
-
-    def _advance_time(self, now_s: float) -> None:
-        later_s = max(0.0, now_s - self.now_s)
-        self.busy_s += later_s if self.running else 0.0
-        self.now_s = max(self.now_s, now_s)
 
     def _session_started(self, event: SessionStarted) -> None:
         reader.require_known_schema(event.schema)
@@ -380,10 +359,9 @@ class Session:
             case NodeJoined() | NodeLost():
                 self._node_event(event)
             case _:
-                self._machine_of(event.node).apply(event, resumed=bool(self.resumed))
-
-    def _machine_of(self, node: str | None) -> MachineState:
-        return self.machine if node is None else self._node(node)
+                (self.machine if event.node is None else self._node(event.node)).apply(
+                    event, resumed=bool(self.resumed)
+                )
 
     def _node(self, name: str) -> NodeState:
         if name not in self.nodes:

@@ -87,8 +87,7 @@ def lacked_device(config: Config, reason: str) -> bool:
 def expand_gpus(sweep: Sweep, count: int) -> Sweep:
     """Replace ``cuda:*`` with ``count`` devices, or with ``cuda:0`` if there are none.
 
-    Raises:
-        BenchtuiError: If that makes too many cases.
+    Raises BenchtuiError if that makes too many cases.
     """
     gpus = [f"cuda:{index}" for index in range(max(count, 1))]
     return _in_place_of(ALL_GPUS, gpus, "device", sweep, f"{count} GPUs")
@@ -97,8 +96,7 @@ def expand_gpus(sweep: Sweep, count: int) -> Sweep:
 def expand_node_kinds(sweep: Sweep, kinds: Sequence[str]) -> Sweep:
     """Replace ``*`` on the axis ``machine`` with these kinds of nodes.
 
-    Raises:
-        BenchtuiError: If that makes too many cases.
+    Raises BenchtuiError if that makes too many cases.
     """
     return _in_place_of(ALL_KINDS, kinds, "machine", sweep, f"{len(kinds)} kinds of nodes")
 

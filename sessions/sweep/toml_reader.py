@@ -34,8 +34,7 @@ _PRESETS = Path(__file__).with_name("presets")
 def load_sweep(source: str, overrides: Sequence[str] = ()) -> Sweep:
     """Read a sweep from a TOML or YAML file or a preset, with ``key=value`` overrides applied.
 
-    Raises:
-        BenchtuiError: If the file can't be read, isn't valid TOML, or has an entry that isn't allowed.
+    Raises BenchtuiError if the file can't be read, isn't valid TOML, or has an entry that isn't allowed.
     """
     text, where = read_source(source)
     return parse_sweep(text, where, overrides, default_name=Path(source).stem)

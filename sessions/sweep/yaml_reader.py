@@ -20,9 +20,8 @@ _BOOL = "tag:yaml.org,2002:bool"
 def toml_of_yaml(text: str, where: str) -> str:
     """Convert a sweep; ``where`` names it in errors.
 
-    Raises:
-        BenchtuiError: If the text isn't a YAML mapping, has aliases, or a value that TOML lacks; or if PyYAML
-            isn't installed.
+    Raises BenchtuiError if the text isn't a YAML mapping, has aliases, or a value that TOML lacks; or if PyYAML
+    isn't installed.
     """
     try:
         import yaml  # optional: transformers installs it, but the light install lacks it

@@ -493,8 +493,8 @@ def test_gpus_are_sampled_during_a_case(
     session = watched.until_ended()
     assert watched.states == ["ok"]
     assert [gpu.index for gpu in session.start.host.gpus] == [0, 1]
-    assert sorted(session.gpus) == [0, 1]
-    power = session.gpus[0].columns["power_w"]
+    assert sorted(session.machine.gpus) == [0, 1]
+    power = session.machine.gpus[0].columns["power_w"]
     assert len(power) >= 4
     assert all(value > 0 for value in power if not isnan(value)), "a GPU without a case is read less often"
     assert any(isinstance(event, CaseStarted) for event in watched.events)

@@ -53,7 +53,7 @@ def test_equal_nodes_share_cases_one_at_a_time_and_report_their_own(begin: Begin
     for node in session.nodes.values():
         assert node.runtime is not None and len(node.trace.at_s) > 0
         assert (node.joined.kind, node.joined.labels, node.lost) == ("H100", {"zone": "a"}, None)
-    assert session.host.latest("engine_cpu_percent") is not None
+    assert session.machine.trace.latest("engine_cpu_percent") is not None
     told = [event for event in watched.events if isinstance(event, NodeJoined | Runtime | CaseFinished)]
     assert [type(event) for event in told[:6]] == [NodeJoined] * 3 + [Runtime] * 3
     for node in session.nodes:

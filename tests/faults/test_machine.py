@@ -93,7 +93,7 @@ def test_gpu_lost_during_a_case_ends_its_readings_but_not_the_sweep(begin: Begin
     watched = begin(light.sweep(cases=2, steps=900, device="cuda:0"), environment)
     session = watched.until_ended()
     assert watched.states == ["ok", "ok"]
-    lost, other = session.gpus[0].columns["power_w"], session.gpus[1].columns["power_w"]
+    lost, other = session.machine.gpus[0].columns["power_w"], session.machine.gpus[1].columns["power_w"]
     assert not math.isnan(lost[0]) and math.isnan(lost[-1])
     assert not math.isnan(other[-1]), "a GPU without a case is read less often, but to the end"
     assert "gpu" in session.machine.gpu_readings[0].absent

@@ -55,8 +55,7 @@ class Comparison:
 def compare(base: Session | str | Path, new: Session | str | Path) -> Comparison:
     """Compare two sessions case by case. Each is a ``Session``, a file or a name in the library.
 
-    Raises:
-        BenchtuiError: If a session can't be read, both are the same file, or no case was measured in both.
+    Raises BenchtuiError if a session can't be read, both are the same file, or no case was measured in both.
     """
     from benchtui.sessions.compare import align
 

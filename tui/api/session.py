@@ -66,8 +66,7 @@ class Session:
 def load(session: str | Path) -> Session:
     """Load a session: a file, a name in the library, ``latest``, or ``demo``.
 
-    Raises:
-        BenchtuiError: If there is no such session, or it can't be read.
+    Raises BenchtuiError if there is no such session, or it can't be read.
     """
     from benchtui.sessions.library import paths  # imports msgspec
     from benchtui.sessions.state.session import Session as SessionState

@@ -42,7 +42,6 @@ def actual_options(case: CaseState) -> list[ActualOption]:
 
 
 def _actual_values(effective: Effective) -> dict[str, str]:
-    """Return the values that were read back, by option."""
     compiled = {None: "", True: "compiled", False: "not compiled"}[effective.compiled]
     actual = {
         "precision": _dtypes(effective),
@@ -60,7 +59,6 @@ def _actual_values(effective: Effective) -> dict[str, str]:
 
 
 def _dtypes(effective: Effective) -> str:
-    """Name the data types of a step."""
     dtypes = {
         "weights": effective.weights_dtype,
         "autocast": effective.autocast_dtype,
@@ -71,7 +69,6 @@ def _dtypes(effective: Effective) -> str:
 
 
 def _quantized_weights(effective: Effective) -> str:
-    """Name the quantized layers and the size of the weights."""
     layers = [f"{count:,} {layer}" for layer, count in effective.layers.items()]
     size = [] if effective.weights_mb is None else [str(memory(effective.weights_mb))]
     return clean(", ".join([*layers, *size]))

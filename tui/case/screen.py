@@ -108,7 +108,9 @@ class CaseScreen(ViewScreen):
             return
         self.draw(self._feed.cache.problem or None)
         if self._case_with_steps is None or (SECTIONS[self._section] == "telemetry" and self._machine is None):
-            self._reload()
+            if self._feed.cache.has_pending_work:
+                self.run_worker(self._feed.cache.run_pending())
+            self.set_timer(RELOAD_POLL_S, self.tick)
         elif not self._busy and self._metrics.is_due(self._case):
             self.run_worker(self._compute(), name="" if self._metrics.of(self._case) else HOLDS_KEYS)
 
@@ -196,12 +198,6 @@ class CaseScreen(ViewScreen):
         loaded = self._feed.load_case(self._case_in_memory)
         return loaded.machine if loaded else None
 
-    def _reload(self) -> None:
-        """Start reloading evicted data, and check again after ``RELOAD_POLL_S``."""
-        if self._feed.cache.has_pending_work:
-            self.run_worker(self._feed.cache.run_pending())
-        self.set_timer(RELOAD_POLL_S, self.tick)
-
     @property
     def _reached(self) -> Limit | None:
         session = self._feed.session
@@ -246,7 +242,6 @@ class CaseScreen(ViewScreen):
         return [*self._header(width, 2, self._symbols), *self._window(width, height - 2)]
 
     def _window(self, width: int, height: int) -> Sequence[Line]:
-        """Return the visible lines."""
         if SECTIONS[self._section] == "steps":
             steps = self._steps()
             self._scrolls = steps.count > 1
@@ -289,7 +284,6 @@ class CaseScreen(ViewScreen):
         return StepTable(self._case, metrics.outliers if metrics else ())
 
     def _header(self, width: int, height: int, symbols: Symbols) -> list[Line]:
-        """Render the case with its state and ratio to the baseline, and the sections."""
         case, session = self._case, self._feed.session
         state = (f"{getattr(symbols, case.state)} {case.state}", ROLES[case.state])
         disturbed = mark_word(case.marks, case.marks) if case.state == "ok" else None

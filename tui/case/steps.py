@@ -66,7 +66,6 @@ class StepTable:
         return around if by > 0 else around[::-1]
 
     def _row_of(self, place: int) -> int:
-        """Return the row of a measured step."""
         before = 0
         for step_range in self._ranges:
             if step_range.columns is self._measured and step_range.start <= place < step_range.end:

@@ -220,7 +220,6 @@ def _time_axis(span: tuple[float, float], width: int, symbols: Symbols) -> Line:
 def _throttle_lines(
     throttle_spans: Iterable[ThrottleSpan], span: tuple[float, float], width: int, symbols: Symbols
 ) -> list[Line]:
-    """Render the spans in which the GPU's clock was throttled."""
     spans = [throttle for throttle in throttle_spans if throttle.reasons]
     within = [throttle for throttle in spans if throttle.end_s >= span[0] and throttle.start_s <= span[1]]
     if not within:

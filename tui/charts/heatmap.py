@@ -308,7 +308,6 @@ class HeatmapChart:
         return case.index in self._shown
 
     def _grid_names(self, grids: Sequence[Grid]) -> list[str]:
-        """Name the grids by the options in which they differ."""
         return short_names([grid.config for grid in grids], *self._axes) if len(grids) > 1 else [""]
 
     def _drawn(

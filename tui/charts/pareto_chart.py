@@ -169,7 +169,6 @@ class ParetoChart:
         return beside or (self._front[self._chosen] if self._front else None)
 
     def _letter(self, work: Work) -> Span:
-        """Return the letter and color role of a work's front."""
         return letter_of(self._works.index(work))
 
     def _hint(self) -> str:

@@ -69,7 +69,7 @@ def overlay_lines(both: Sequence[Times], width: int, height: int, symbols: Symbo
 
 def _histogram(times: Times, axis: TimeAxis, rows: int, symbols: Symbols) -> list[Line]:
     """Render a histogram whose highest column fills all rows."""
-    size = _cells(len(times.values_ms), axis.columns)
+    size = max(1, round(axis.columns / max(12.0, 4 * sqrt(len(times.values_ms)))))
     sampled = times.values_ms[:: max(1, len(times.values_ms) // MAX_SAMPLED_STEPS)]
     counts = Counter(axis.place(time_ms) // size for time_ms in sampled)
     most, bins = max(counts.values()), -(-axis.columns // size)
@@ -80,11 +80,6 @@ def _histogram(times: Times, axis: TimeAxis, rows: int, symbols: Symbols) -> lis
         letter = times.letter if row == 0 else " "
         lines.append(line((f"{letter:>{MARGIN - 1}} ", times.role), (cells, times.role)))
     return lines
-
-
-def _cells(n: int, columns: int) -> int:
-    """Return the width of a bin in cells: as narrow as possible with several steps in each."""
-    return max(1, round(columns / max(12.0, 4 * sqrt(n))))
 
 
 def _filled(height: float, symbols: Symbols) -> str:

@@ -137,7 +137,6 @@ def _shows_all() -> Span:
 
 
 def _decision_lines(decision: Sequence[str], width: int) -> list[Line]:
-    """Render the sentences of a decision, wrapped."""
     parts = [part for sentence in decision for part in wrap(_for_screen(sentence), max(width, 20))]
     return [line((part, "bright")) for part in parts]
 
@@ -166,7 +165,6 @@ def detail_lines(entry: CompareEntry | None, width: int, height: int, symbols: S
 
 
 def _reason_lines(ratio: Ratio, width: int, symbols: Symbols) -> list[Line]:
-    """Render the reason of a verdict, wrapped to a few lines."""
     word, role = VERDICTS[ratio.verdict]
     lead = f"{word[2:]}: "
     parts = wrap(_for_screen(verdict_reason(ratio)), max(width - len(lead), 20), break_long_words=False)

@@ -66,7 +66,6 @@ class _Layout(msgspec.Struct, frozen=True):
 
     @property
     def width(self) -> int:
-        """Width of a grid."""
         return self.label + 1 + (self.last - self.first) * self.cell
 
 
@@ -125,7 +124,6 @@ def full_width(heatmap: Heatmap) -> int:
 
 
 def _least_sizes(heatmap: Heatmap) -> tuple[int, int]:
-    """Return the widths of the row labels and of the narrowest cell."""
     label = max(map(cell_len, (*heatmap.rows, heatmap.row_title)))
     texts = (cell.text for grid in heatmap.grids for row in grid.cells for cell in row if cell)
     return label, max([*map(cell_len, heatmap.columns), *map(len, texts), 3]) + 4
@@ -151,7 +149,6 @@ def _layout(heatmap: Heatmap, width: int, room: int) -> _Layout:
 
 
 def _all_lines(heatmap: Heatmap, layout: _Layout, symbols: Symbols) -> tuple[list[Line], int]:
-    """Return all lines of all grids, and the line of the selected cell."""
     lines: list[Line] = []
     at = 0
     for start in range(0, len(heatmap.grids), layout.beside):

@@ -89,7 +89,6 @@ def _line(
 
 
 def _sizes(listing: Listing, header: Sequence[Span], width: int) -> list[int]:
-    """Return the width of each column that fits."""
     columns = zip(*([text for text, _ in row] for row in (header, *listing.rows)), strict=True)
     sizes = [max(map(cell_len, column)) for column in columns]
     while len(sizes) > listing.words + 2 and _excess(sizes, listing.words, width) > 0:

@@ -216,7 +216,6 @@ def _sorted_dots(plot: Plot) -> list[tuple[Curve, Dot]]:
 
 
 def _bars(plot: Plot, width: int, height: int, symbols: Symbols) -> Sequence[Line]:
-    """Render a plot with a single x value as bars from zero."""
     most = linear(0.0, max(dot.y for curve in plot.curves for dot in curve.dots), 5).high
     bars = [
         line((f" {curve.letter} ", curve.role), *bar(dot.y / most, width - 4, symbols, curve.role))
@@ -286,7 +285,6 @@ def _canvas_lines(frame: _Frame, room: int, symbols: Symbols) -> Iterable[Line]:
 
 
 def _x_axis_lines(frame: _Frame, plot: Plot, room: int, symbols: Symbols) -> Sequence[Line]:
-    """Render the horizontal axis with outcome markers and labels."""
     width = frame.canvas.width
     axis: list[Span] = [(symbols.track, "faint")] * width
     for tick in frame.x.ticks:

@@ -127,7 +127,6 @@ class CaseGrid:
         return self.sweep.run.executor == "local" and not config.machine
 
     def _may_repeat(self, config: Config) -> bool:
-        """Return whether a case may be the one that an A/A pair repeats."""
         rules = self.sweep.measure
         return rules.aa and (rules.baseline is None or rules.baseline.matches(config))
 

@@ -82,8 +82,7 @@ class Draft(msgspec.Struct):
     def with_entry(self, entry: str, text: str) -> State:
         """Return the state with an entry changed. An empty text restores the entry's default.
 
-        Raises:
-            BenchtuiError: if the text isn't allowed. The message says why, and what is allowed.
+        Raises BenchtuiError if the text isn't allowed. The message says why, and what is allowed.
         """
         texts = {key: said for key, said in self.state.texts.items() if key != entry}
         if text.strip():
@@ -139,8 +138,7 @@ class Draft(msgspec.Struct):
     def text(self) -> str:
         """Return the source's TOML text with the changes applied.
 
-        Raises:
-            BenchtuiError: if the result wouldn't parse to the draft's sweep.
+        Raises BenchtuiError if the result wouldn't parse to the draft's sweep.
         """
         origin = self.state.origin
         if len(origin.text) > MOST_EDITED:

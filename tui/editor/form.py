@@ -85,7 +85,6 @@ class FormField(msgspec.Struct, frozen=True):
 
 
 def _of_axis(option: Option) -> FormField:
-    """Return the form field of a case option."""
     choices = ("cpu", "cuda:0") if option.name == "device" else option.values
     help_text = f"{option.help}; {RANGE}" if option.numeric else option.help
     unset = "any" if option.name == "machine" else "none"

@@ -136,7 +136,6 @@ def _help_lines(form: Form, row: FormRow, error: str, here: bool, width: int) ->
 
 
 def _remark_lines(row: FormRow, width: int, symbols: Symbols) -> list[Line]:
-    """Render the remark on a value below it."""
     sign, role = (symbols.failed, "bad") if row.wrong else (symbols.flag, "warning")
     indent = (" " * (INDENT + 2), "plain")
     return [crop([indent, (f"{sign} {row.remark}", role)], width, symbols)] if row.remark else []

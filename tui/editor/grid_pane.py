@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import msgspec
 from msgspec.structs import replace
@@ -40,30 +39,6 @@ MIN_OPTION_WIDTH = 4
 GAP = "  "
 MARK = 3
 """Cells before the options: cursor, status, and a gap."""
-
-
-class HistoryCache:
-    """History estimators by workload, discarded when the library changes."""
-
-    def __init__(self, app_context: AppContext) -> None:
-        self._app_context = app_context
-        self._known: dict[tuple[object, ...], HistoryEstimator] = {}
-        self._library: tuple[tuple[Path, bool], ...] = ()
-
-    def estimator(self, sweep: Sweep) -> HistoryEstimator:
-        """Return the estimator for a sweep; an empty one if the library can't be read."""
-        try:
-            entries = (self._app_context.known or self._app_context.recorded)()
-        except BenchtuiError:
-            return HistoryEstimator()
-        library = tuple((entry.path, entry.finished) for entry in entries)
-        if library != self._library:
-            self._library = library
-            self._known.clear()
-        key = workload_key(sweep)
-        if key not in self._known:
-            self._known[key] = load_history(entries, sweep, self._app_context.hostname)
-        return self._known[key]
 
 
 class MatrixView(msgspec.Struct, frozen=True):
@@ -146,7 +121,6 @@ def _fitted(text: str, size: int, number: bool, symbols: Symbols) -> str:
 
 
 def _spaced(cells: Sequence[Span]) -> list[Span]:
-    """Insert gaps between the cells of the options."""
     return [piece for cell in cells for piece in ((GAP, "plain"), cell)][1:]
 
 
@@ -168,10 +142,10 @@ def _figures(cell: GridCase, symbols: Symbols) -> list[Span]:
 class CasesPane(Vertical):
     """Case grid with its totals. The screen handles its key bindings."""
 
-    def __init__(self, sweep: Sweep, history: HistoryCache, symbols: Symbols) -> None:
+    def __init__(self, sweep: Sweep, app_context: AppContext, symbols: Symbols) -> None:
         super().__init__(id="cases")
         self._symbols = symbols
-        self._history = history
+        self._app_context = app_context
         self._estimator = HistoryEstimator()
         self._missing: Callable[[Config], str] | None = None
         """Returns why a case's device isn't here; None until the machine has been checked."""
@@ -260,8 +234,7 @@ class CasesPane(Vertical):
 
     @work(exclusive=True, group="learn")
     async def _load_history(self, sweep: Sweep) -> None:
-        """Load the history for a sweep, then redraw."""
-        self._estimator = await asyncio.to_thread(self._history.estimator, sweep)
+        self._estimator = await asyncio.to_thread(_history_of, sweep, self._app_context)
         self.show(self._view.matrix.sweep, self._view.focused)
 
     @work(exclusive=True, group="totals")
@@ -273,6 +246,14 @@ class CasesPane(Vertical):
 
     def _panel(self, name: str) -> AnyPanel:
         return self.query_one(f"#{name}", Panel)
+
+
+def _history_of(sweep: Sweep, app_context: AppContext) -> HistoryEstimator:
+    try:
+        entries = (app_context.known or app_context.recorded)()
+    except BenchtuiError:
+        return HistoryEstimator()
+    return load_history(entries, sweep, app_context.hostname)
 
 
 def _totals_lines(words: tuple[str, ...], width: int, height: int, symbols: Symbols) -> list[Line]:

@@ -24,7 +24,7 @@ from benchtui.tui.editor.case_grid import totals_text
 from benchtui.tui.editor.draft import DEFAULT_PRESET
 from benchtui.tui.editor.form import Form
 from benchtui.tui.editor.form_lines import about_lines, entry_lines, row_at, value_place
-from benchtui.tui.editor.grid_pane import CasesPane, HistoryCache
+from benchtui.tui.editor.grid_pane import CasesPane
 from benchtui.tui.editor.state import LABELS, EditorState, Typing, hint_of, keys_of
 from benchtui.tui.editor.title_bar import TitleBar
 from benchtui.tui.pages.view_screen import ViewScreen
@@ -114,7 +114,7 @@ class Editor(ViewScreen):
         yield TitleBar(self._app_context, signs, id="title")
         with Container(id="panes"):
             yield Frame(Panel(entry_lines, signs, id="entries"), symbols=signs, id="sweep")
-            cases = CasesPane(self.state.sweep, HistoryCache(self._app_context), signs)
+            cases = CasesPane(self.state.sweep, self._app_context, signs)
             yield Frame(cases, symbols=signs, id="plan")
             yield Frame(Panel(about_lines, signs, id="meaning"), symbols=signs, id="about")
         yield Panel(log_lines, signs, id="hint")
@@ -368,7 +368,6 @@ class Editor(ViewScreen):
         self.query_one(Field).open(text, completer)
 
     def _put_field(self) -> None:
-        """Place the input over the text that it edits."""
         panel = self._panel("entries" if self._typing == "entry" else "hint").region
         column, row = len(LABELS.get(self._typing, "")), panel.height - (2 if self.state.message else 1)
         if self._typing == "entry":

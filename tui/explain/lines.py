@@ -198,10 +198,6 @@ def _fill(family: FamilyName, symbols: Symbols) -> str:
     return symbols.fills[list(FAMILIES).index(family) % len(symbols.fills)]
 
 
-def _mark(family: FamilyName, symbols: Symbols) -> Span:
-    return f"{_fill(family, symbols)} ", _COLORS[family]
-
-
 def _one_case(case: ExplainedCase, width: int, symbols: Symbols) -> list[Line]:
     if width < WIDE:
         parts = _families(case, width, symbols), _kernels(case, width, symbols), _rest(case, width, symbols)
@@ -289,7 +285,7 @@ def _grid(
     for place, row in enumerate(cells[1:]):
         *texts, last = _aligned(right, row, sizes, symbols)
         family = families.get(row[0])
-        mark = _mark(family, symbols) if family else ("  ", "plain")
+        mark = (f"{_fill(family, symbols)} ", _COLORS[family]) if family else ("  ", "plain")
         spans = [(text, _role(at, text)) for at, text in enumerate([*texts, last if bars else last.rstrip()])]
         color = _COLORS[family] if family else "soft"
         drawn = [("  ", "plain"), *bar(bars[place], MINI_BAR, symbols, color)] if bars else []
@@ -298,7 +294,6 @@ def _grid(
 
 
 def _aligned(right: Sequence[bool], row: Sequence[str], sizes: Sequence[int], symbols: Symbols) -> list[str]:
-    """Return the cells of a row, each filled to the width of its column."""
     first, *others = row
     texts = [fit(first, sizes[0], symbols).ljust(sizes[0])]
     for text, size, numeric in zip(others, sizes[1:], right[1:], strict=True):

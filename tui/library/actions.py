@@ -73,10 +73,8 @@ def write_document(
 ) -> ActionResult | Confirmation:
     """Write a document made from ``inputs``. If the file exists, ask first unless ``over``.
 
-    ``action`` is the ID of the action whose key confirms.
-
-    Raises:
-        BenchtuiError: if it can't be made or written, or if the path is a session file.
+    ``action`` is the ID of the action whose key confirms. Raises BenchtuiError if it can't be made or written,
+    or if the path is a session file.
     """
     check_output(place, inputs)
     if place.exists() and not over:

@@ -133,7 +133,6 @@ class ImportDialog(PanelScreen[str | None]):
 
     @on(Input.Changed)
     def _change(self, event: Input.Changed) -> None:
-        """Try the map that is being typed."""
         if event.value != self._mapped.map_text:
             self._try(event.value)
 

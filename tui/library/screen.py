@@ -354,7 +354,6 @@ class Library(PlaceScreen[Item]):
             self.draw()
 
     def _placeholder(self) -> list[Line]:
-        """Return the lines shown in place of an empty list."""
         if not self._loaded:
             return [line(("reading the library", "muted"))]
         if self._selection.words:

@@ -22,10 +22,8 @@ class RemainingTime:
         """Number of ended cases by outcome."""
         self._shown = (0, 0.0)
         """Number of cases, and the progress shown last."""
-        self._unprocessed = deque(
-            (case for case in session.cases if case.between_rounds), maxlen=eta.MOST_ESTIMATED
-        )
-        """Cases that ended, or finished a round, since the last estimate; the newest ones suffice."""
+        self._unprocessed = deque(case for case in session.cases if case.between_rounds)
+        """Cases that ended, or finished a round, since the last estimate."""
         self._running: list[CaseState] = []
         self._stale = True
 

@@ -136,7 +136,6 @@ class AnswerText:
             )
 
     def _next(self, session: Session) -> Iterator[Fact]:
-        """Yield which cases are measured next, and why."""
         upcoming = [*session.running, *session.pending]
         if not upcoming:
             return
@@ -204,7 +203,6 @@ def _why_next(session: Session) -> str:
 
 
 def _keys(session: Session, conclusions: Conclusions | None) -> Iterator[str]:
-    """Yield the next steps, with their keys."""
     if session.left:
         yield f"{key('monitor.again')} continue"
     if conclusions and conclusions.remaining:

@@ -1,7 +1,6 @@
 """Event log: when cases started and ended, among the engine's messages."""
 
-from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from heapq import merge
 
 from msgspec.structs import replace
@@ -14,8 +13,6 @@ from benchtui.tui.drawing import format
 from benchtui.tui.model.case_rows import CaseRows
 from benchtui.tui.table.case_names import case_name
 
-MAX_ENDS = 2000
-"""Number of ended cases that the log keeps."""
 LEVELS: dict[Outcome, Level] = {"ok": "info", "skipped": "info", "oom": "warning", "failed": "error"}
 """Level of a case's line by its outcome; a warning for all others."""
 WORDS: dict[Outcome, str] = {"ok": "finished", "oom": "out of memory"}
@@ -28,62 +25,24 @@ class EventLog:
         self._session = session
         self._symbols = symbols
         self._case_rows = case_rows
-        self._ends: deque[CaseState] = deque(maxlen=MAX_ENDS)
-        self._texts: tuple[object, dict[int, Message]] = (None, {})
-        """Complete lines of ended cases by index, and the marks that all cases shared at that time."""
         self._seen: object = None
         self._lines: tuple[Message, ...] = ()
-        self._names: tuple[int, dict[str, str]] = (0, {})
-        """Number of cases, and their names on the screen, by their names in files."""
-
-    def add_ended(self, cases: Sequence[CaseState]) -> None:
-        """Record cases that have ended, in this order."""
-        if cases:
-            self._ends.extend(cases)
-            self._seen = None
 
     def lines(self) -> tuple[Message, ...]:
         """Return all lines so far."""
-        running = [case for case in self._session.running if case.started]
-        counts = (len(self._session.messages), self._case_rows.refreshed)
+        session = self._session
+        running = [case for case in session.running if case.started]
+        counts = (len(session.messages), session.done, len(session.cases), self._case_rows.refreshed)
         seen = (*counts, [(case.index, len(case.rounds)) for case in running])
         if seen != self._seen:
             self._seen = seen
-            ended = sorted(self._ended(), key=lambda message: message.t)
-            messages = map(self._renamed, self._session.messages)
+            ended = [self._end(case, case.finished) for case in session.cases if case.finished is not None]
+            ended.sort(key=lambda message: message.t)
+            names = {case.name: case_name(case) for case in session.cases}
+            messages = (_renamed(message, names) for message in session.messages)
             kinds = (ended, messages, _started(running))  # the order of messages with the same time
             self._lines = tuple(merge(*kinds, key=lambda message: message.t))
         return self._lines
-
-    def _renamed(self, message: Message) -> Message:
-        """Replace the case's name at the start of an engine's message with its name on the screen."""
-        name, colon, rest = message.text.partition(": ")
-        if not colon or " bs=" not in name:
-            return message
-        named_count, names = self._names
-        if named_count != len(self._session.cases):
-            names = {case.name: case_name(case) for case in self._session.cases}
-            self._names = len(self._session.cases), names
-        return replace(message, text=f"{names.get(name, name)}: {rest}")
-
-    def _ended(self) -> Iterable[Message]:
-        shared, lines_by_case = self._texts
-        if shared != self._case_rows.shared_marks:
-            lines_by_case = {}
-        ends = ((case, case.finished) for case in self._ends)
-        lines, complete = [], {}
-        for case, end in ends:
-            if end is None:
-                continue
-            line, written = lines_by_case.get(case.index), True
-            if line is None or line.t != end.t:
-                line = self._end(case, end)
-                written = end.outcome != "ok" or self._case_rows.metrics(case) is not None
-            lines.append(line)
-            if written:
-                complete[case.index] = line
-        self._texts = self._case_rows.shared_marks, complete
-        return lines
 
     def _end(self, case: CaseState, end: CaseFinished) -> Message:
         detail = self._metrics(case) if end.outcome == "ok" else format.clean(end.reason or "")
@@ -92,7 +51,6 @@ class EventLog:
         return Message(t=end.t, level=level, text=f"{text}: {detail}" if detail else text)
 
     def _metrics(self, case: CaseState) -> str:
-        """Format latency and throughput of a case, and its marks."""
         metrics = self._case_rows.metrics(case)
         if metrics is None:
             return ""
@@ -100,6 +58,12 @@ class EventLog:
         rate = f"{format.significant(metrics.rate, self._symbols)} {metrics.unit}"
         marks = (f"{self._symbols.flag} {mark}" for mark in self._case_rows.own_marks(case))
         return ", ".join((step, rate, *marks))
+
+
+def _renamed(message: Message, names: Mapping[str, str]) -> Message:
+    """Replace the case's name at the start of an engine's message with its name on the screen."""
+    name, colon, rest = message.text.partition(": ")
+    return replace(message, text=f"{names[name]}: {rest}") if colon and name in names else message
 
 
 def _started(running: Iterable[CaseState]) -> list[Message]:

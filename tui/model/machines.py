@@ -186,7 +186,6 @@ def _model(name: str) -> str:
 
 
 def _readings(machine: MachineState, index: int) -> GpuReadings:
-    """Return the newest readings of a GPU."""
     return machine.gpu_readings.get(index, GpuReadings(index=index))
 
 

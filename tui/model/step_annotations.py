@@ -12,18 +12,13 @@ from benchtui.tui.panels.signs import Signs
 
 def signs_of(session: Session, case: CaseState, spread: Distribution | None) -> Signs:
     """Return outliers, throttling, compilation, and round starts of a case."""
-    starts = round_starts(case)
+    starts = {round_index: first for round_index, first, _ in reversed(case.measured.spans())}
     return Signs(
         outliers=outliers_of(case, spread) if spread else (),
         throttled=tuple(_throttled(session, case)),
         compiling=tuple(_compiling(case, starts)),
         rounds=tuple((round_index + 1, first) for round_index, first in starts.items() if first),
     )
-
-
-def round_starts(case: CaseState) -> dict[int, int]:
-    """Return the index of the first measured step of each round."""
-    return {round_index: first for round_index, first, _ in reversed(case.measured.spans())}
 
 
 def steps_in_round(columns: Columns, round_index: int) -> int:

@@ -15,8 +15,6 @@ Value = float | str | None
 
 BEST_FIRST = Sorting("samples", reverse=True)
 """Order of a session that is over, unless the user has chosen another one: cases to run, then the fastest."""
-MUTABLE_COLUMNS = ("state", "base", "answer")
-"""Columns whose values may change after a case has ended."""
 
 
 class TableOrder:
@@ -36,12 +34,8 @@ class TableOrder:
         self.filter = ""
         """Words that a case must contain, in any order."""
         self._order: Sequence[int] = session.order
-        self._places: dict[int, int] | None = None
         self._known: object = None
         """State that the order was built from."""
-        self._texts: dict[int, str] = {}
-        self._values: dict[str, dict[int, Value]] = {}
-        """Column values of ended cases, cached."""
 
     def copy_from(self, before: "TableOrder") -> None:
         """Copy columns, sorting, filter, and selection from another moment of the session."""
@@ -57,7 +51,7 @@ class TableOrder:
         wanted = (self.sorting, self.filter, self._to_run)
         state = (id(session.order), len(session.order), running, session.done, loaded(), wanted)
         if state != self._known:
-            self._known, self._places = state, None
+            self._known = state
             words = self.filter.lower().split()
             shown = [index for index in session.order if self._matches(index, words)]
             self._order = self._sorted(shown, running, self.sorting) if self.sorting else shown
@@ -65,12 +59,7 @@ class TableOrder:
 
     def place(self, index: int | None) -> int | None:
         """Return the row of a case, or None if it isn't shown."""
-        if index is None:
-            return None
-        order = self.order
-        if self._places is None:
-            self._places = {case: place for place, case in enumerate(order)}
-        return self._places.get(index)
+        return self.order.index(index) if index in self.order else None
 
     def change(self, what: str, shown: CaseState | None) -> None:
         """Select the ``next`` or ``previous`` row, ``sort`` by the next column, or ``reverse``."""
@@ -137,7 +126,7 @@ class TableOrder:
         return self.place((shown.index if shown else None) if self.chosen is None else self.chosen)
 
     def _sorted(self, shown: Sequence[int], running: frozenset[int], sorting: Sorting) -> Sequence[int]:
-        values = {index: self._value_of(index, sorting.key) for index in shown}
+        values = {index: self._value(self._session.cases[index], sorting.key) for index in shown}
         first = [index for index in shown if index in running]
         others = [index for index in shown if index not in running]
         ranked = [index for index in others if values[index] is not None]
@@ -146,21 +135,10 @@ class TableOrder:
             ranked.sort(key=lambda index: index not in self._to_run)
         return [*first, *ranked, *(index for index in others if values[index] is None)]
 
-    def _value_of(self, index: int, key: str) -> Value:
-        column_values = self._values.setdefault(key, {})
-        value = column_values.get(index)
-        if value is None:
-            case = self._session.cases[index]
-            value = self._value(case, key)
-            if case.finished and key not in MUTABLE_COLUMNS:
-                column_values[index] = value
-        return value
-
     def _matches(self, index: int, words: Sequence[str]) -> bool:
         if not words:
             return True
         case = self._session.cases[index]
-        if index not in self._texts:
-            self._texts[index] = f"{case.name} {case_name(case)}".lower()
-        text = f"{self._texts[index]} {case.state} {mark_word(case.marks) or ''} {' '.join(case.marks).lower()}"
+        texts = (case.name, case_name(case), case.state, mark_word(case.marks) or "", *case.marks)
+        text = " ".join(texts).lower()
         return all(word in text for word in words)

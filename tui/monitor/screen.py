@@ -303,7 +303,9 @@ class Monitor(PanelScreen[None]):
             if self._leaving:
                 self._leave()
         self._adjust_timer()
-        self._meter.update(self._link.bytes_written, self.feed.session.host.latest("engine_cpu_percent"))
+        self._meter.update(
+            self._link.bytes_written, self.feed.session.machine.trace.latest("engine_cpu_percent")
+        )
         self.status_line.aside = self._meter.words
         due = self._complete or self._clock() - self._drew_s >= self._period_s + READING_S
         drawn = due and self.draw()

@@ -41,7 +41,6 @@ def report_markdown(path: Path, judging: VerdictSettings = SWEEP_DEFAULTS, *more
 
 
 def _as_options(judging: VerdictSettings) -> list[str]:
-    """Return verdict settings as command-line options."""
     named = judging.baseline.named if judging.baseline else {}
     options = [f"--baseline={option}={value}" for option, value in named.items()]
     if judging.baseline_case is not None:

@@ -27,8 +27,6 @@ MOST_NAMES = 3
 
 
 class _Cells(msgspec.Struct, frozen=True):
-    """Table with the text of its cells."""
-
     titles: tuple[str, ...]
     right: tuple[bool, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -173,7 +171,6 @@ def _row(
 
 
 def _stripped(drawn: Line) -> Line:
-    """Drop the spaces at the end of a line."""
     spans = list(drawn)
     while spans and not spans[-1][0].strip():
         spans.pop()

@@ -214,7 +214,6 @@ def columns_of(keys: Sequence[str], unit: str = SAMPLES_PER_S) -> tuple[Column, 
 
 
 def _titled(column: Column, unit: str) -> Column:
-    """Return the column of the throughput with the unit of the session's task as its title."""
     if column.key != "samples" or unit == column.title:
         return column
     return replace(column, title=unit, width=max(column.width, len(unit) - 1))

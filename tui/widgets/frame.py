@@ -75,7 +75,6 @@ class Frame(Vertical):
         fill: list[Span] = [(f" {self._symbols.track * (rest - 2)} ", border)] if right and rest > 2 else []
         space: list[Span] = [(" " * padding, "plain")]
         pieces = (*space, *head, *(fill or [(" ", "plain")] * bool(right)), *right, *space)
-        return Content.assemble(*((text, self._style(role)) for text, role in pieces if text))
-
-    def _style(self, role: str) -> Style:
-        return Style.from_rich_style(self._styles.style(role))
+        return Content.assemble(
+            *((text, Style.from_rich_style(self._styles.style(role))) for text, role in pieces if text)
+        )

@@ -108,8 +108,7 @@ def _affinity() -> dict[str, str]:
 def open_backend(network: Any, config: Config, inputs: dict[str, torch.Tensor], output: str) -> Opened:  # noqa: ANN401
     """Open a network in the backend of a case. Without a stored artifact, it is exported with these inputs.
 
-    Raises:
-        CaseSkippedError: if a package of the backend isn't installed.
+    Raises CaseSkippedError if a package of the backend isn't installed.
     """
     backend, device = _BACKENDS[config.backend](), torch.device(config.device)
     if missing := [name for name in backend.packages if find_spec(name) is None]:
@@ -117,7 +116,8 @@ def open_backend(network: Any, config: Config, inputs: dict[str, torch.Tensor], 
         raise CaseSkippedError(
             f"backend {config.backend} needs the package {missing[0]}: pip install 'benchtui[{extra}]'"
         )
-    _send_nothing()
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+    sys.modules["openvino_telemetry"] = None  # type: ignore[assignment]  # OpenVINO then has a stub
     request = Request(config.precision, torch.get_num_threads(), device)
 
     def build(folder: Path) -> Artifact:
@@ -142,12 +142,6 @@ def open_backend(network: Any, config: Config, inputs: dict[str, torch.Tensor], 
     return Opened(config.backend, output, tuple(inputs), load, artifact)
 
 
-def _send_nothing() -> None:
-    """Turn off the usage statistics of ONNX Runtime and OpenVINO, before they are imported."""
-    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
-    sys.modules["openvino_telemetry"] = None  # type: ignore[assignment]  # OpenVINO then has a stub
-
-
 class _Forward(torch.nn.Module):
     """Forward pass with inputs by position and one tensor as output."""
 
@@ -158,7 +152,6 @@ class _Forward(torch.nn.Module):
         self._options = {"use_cache": False} if "use_cache" in taken else {}
 
     def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
-        """Return the output of that name."""
         named = dict(zip(self._names, inputs, strict=True))
         result: torch.Tensor = getattr(self.network(**named, **self._options), self._output)
         return result

@@ -69,7 +69,11 @@ class Explanations:
             return
         for event in self._run.collect(now_s):
             if isinstance(event, CasePrepared):
-                self._changed = self._changes(event)
+                before = self._case.prepared.files if self._case and self._case.prepared else {}
+                changed = {name for name, digest in event.files.items() if before.get(name, digest) != digest}
+                self._changed = tuple(
+                    change_text(name, before[name], event.files[name]) for name in sorted(changed)
+                )
             elif isinstance(event, Explained):
                 self._compare(self._case, replace(event, changed=self._changed))
             elif isinstance(event, CaseFinished):
@@ -114,11 +118,6 @@ class Explanations:
         self._waiting.clear()
         if self._run:
             self._run.end("interrupted", reason, now_s)
-
-    def _changes(self, now: CasePrepared) -> tuple[str, ...]:
-        before = self._case.prepared.files if self._case and self._case.prepared else {}
-        changed = {name for name, digest in now.files.items() if before.get(name, digest) != digest}
-        return tuple(change_text(name, before[name], now.files[name]) for name in sorted(changed))
 
 
 def _misfit(case: CaseState, event: Explained) -> float:

@@ -34,9 +34,8 @@ class RecordedExplanations:
     def __init__(self, path: Path, options: ExplainOptions, executor: Executor, emit: Emit) -> None:
         """Read the session and lock its file. ``emit`` receives the progress.
 
-        Raises:
-            BenchtuiError: if it can't be read or written, a case can't be explained, or the machine or the
-                software has changed and ``anyway`` isn't set.
+        Raises BenchtuiError if it can't be read or written, a case can't be explained, or the machine or the
+        software has changed and ``anyway`` isn't set.
         """
         self._options = options
         self._executor = executor
@@ -50,7 +49,9 @@ class RecordedExplanations:
             self._changed = self._changes(path)
             self._require_same_files(path, cases)
             require_permission(self._session, options.consent)
-            self._secrets = self._known_secrets(cases)
+            secrets = Secrets(environment=os.environ)
+            secrets.restore(self._session.start.sweep, (case.config for case in cases), "explain")
+            self._secrets = secrets
         except BenchtuiError:
             self._journal.close()
             raise
@@ -118,12 +119,6 @@ class RecordedExplanations:
 
     def _now_s(self) -> float:
         return monotonic() - self._zero_s
-
-    def _known_secrets(self, cases: list[CaseState]) -> Secrets:
-        """Return the secrets of the cases. Raises BenchtuiError if one is masked and isn't set here."""
-        secrets = Secrets(environment=os.environ)
-        secrets.restore(self._session.start.sweep, (case.config for case in cases), "explain")
-        return secrets
 
     def _require_here(self, path: Path, cases: list[CaseState]) -> None:
         for case in cases:

@@ -239,7 +239,6 @@ class _Readings:
         self.energy_j = _Reading(_thousandth, "nvmlDeviceGetTotalEnergyConsumption")
 
     def absent(self) -> dict[str, str]:
-        """Return the reasons for missing readings, by name."""
         return {name: reading.reason for name, reading in vars(self).items() if reading.reason is not None}
 
 
@@ -304,7 +303,6 @@ class _Device:
         return self.read(_Reading(convert, *functions, of=of).read)
 
     def sample(self) -> GpuSample:
-        """Read every metric once."""
         values: dict[str, Any] = {
             name: self.read(reading.read) for name, reading in vars(self.readings).items()
         }

@@ -76,12 +76,13 @@ class TextBatches(Batches):
         traced = config.compile != "off" or config.backend != "torch"
         self._masks_full_rows = traced and self._may_pad(config)
         checked = texts.texts[:CHECKED_TEXTS]
+        rows = self._tokenizer(checked, truncation=True, max_length=config.sequence_length + 1)["input_ids"]
         self.data = Data(
             dataset=texts.name,
             samples=len(texts.texts),
             tokenizer=type(self._tokenizer).__name__,
             checked=len(checked),
-            truncated=self._count_longer(checked, config.sequence_length),
+            truncated=sum(len(row) > config.sequence_length for row in rows),
         )
         self.marks = texts.marks
         self.rewind()
@@ -94,7 +95,10 @@ class TextBatches(Batches):
         """
         inputs = dict(self._tokenizer(list(islice(self._next_texts, self._batch_size)), **self._options))
         if self._packed:
-            batch = _pack(inputs["input_ids"])
+            rows = inputs["input_ids"]
+            ids = torch.tensor([token for row in rows for token in row])[None]
+            positions = torch.tensor([place for row in rows for place in range(len(row))])[None]
+            batch = Batch({"input_ids": ids, "position_ids": positions}, torch.ones_like(ids))
             lap("tokenize")
             return batch
         mask = inputs["attention_mask"]
@@ -110,21 +114,9 @@ class TextBatches(Batches):
         length, shortest = config.sequence_length, min(self._texts, key=len)
         return len(self._tokenizer(shortest, truncation=True, max_length=length)["input_ids"]) < length
 
-    def _count_longer(self, texts: list[str], length: int) -> int:
-        """Count the texts that have more tokens than this."""
-        rows = self._tokenizer(texts, truncation=True, max_length=length + 1)["input_ids"]
-        return sum(len(row) > length for row in rows)
-
     def rewind(self) -> None:
         """Return to the first text."""
         self._next_texts: Iterator[str] = cycle(self._texts)
-
-
-def _pack(rows: list[list[int]]) -> Batch:
-    """Concatenate the samples into one row. The positions of each sample start from 0."""
-    ids = torch.tensor([token for row in rows for token in row])[None]
-    positions = torch.tensor([place for row in rows for place in range(len(row))])[None]
-    return Batch({"input_ids": ids, "position_ids": positions}, torch.ones_like(ids))
 
 
 class SyntheticBatches(Batches):

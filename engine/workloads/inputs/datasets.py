@@ -24,8 +24,7 @@ class Texts(msgspec.Struct, frozen=True):
 def load_texts(dataset: str) -> Texts:
     """Load ``sample``, a file or folder, or a hub ``id``, ``id:split`` or ``id:config:split``.
 
-    Raises:
-        BenchtuiError: if the dataset doesn't exist, can't be read or contains no text.
+    Raises BenchtuiError if the dataset doesn't exist, can't be read or contains no text.
     """
     if dataset == SAMPLE:
         lines = FILE.read_text("utf-8").splitlines()

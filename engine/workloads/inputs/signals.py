@@ -136,7 +136,6 @@ def _image_processor(location: loading.ModelLocation) -> tuple[Any, str]:
 
 
 def _image_shape(config: Any) -> tuple[int, int, int]:  # noqa: ANN401  (a configuration of transformers)
-    """Return the height, width and channels of images according to a configuration."""
     config = getattr(config, "vision_config", None) or config
     size = getattr(config, "image_size", None) or USUAL_SIZE
     height, width = (size, size) if isinstance(size, int) else tuple(size)[:2]

@@ -41,8 +41,7 @@ UNREADABLE = (OSError, ValueError, TypeError, RuntimeError, DatasetsError)
 def load(dataset: str) -> tuple[str, list[str]]:
     """Return the full name of a dataset and its texts.
 
-    Raises:
-        BenchtuiError: if the dataset doesn't exist, can't be read or contains no text.
+    Raises BenchtuiError if the dataset doesn't exist, can't be read or contains no text.
     """
     _silence()
     path = os.path.expanduser(dataset)

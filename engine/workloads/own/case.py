@@ -124,7 +124,6 @@ class Case:
     def __init__(
         self, config: Config, *, weights: str, dataset: str, torch_device: torch.device, lap: Lap
     ) -> None:
-        """Create the case from its resolved options."""
         self.config = config
         self.options_read = NamesRead(config.__struct_fields__)
         self.parameters = ParametersRead(config.parameters)

@@ -62,12 +62,12 @@ class StockScreen(App[None]):
         session = self._session
         session.apply_all(self._tail.read(1 << 20))
         self.query_one("#heading", Static).update(f"{session.done} cases {'frozen' if self._frozen else ''}")
-        gpu = session.gpus[0].columns if session.gpus else {}
+        gpu = session.machine.gpus[0].columns if session.machine.gpus else {}
         columns: dict[str, Sequence[float]] = {
             "steps": session.current.measured.wall_ms if session.current else (),
             "power": gpu.get("power_w", ()),
             "memory": gpu.get("memory_used_mb", ()),
-            "cpu": session.host.columns.get("cpu_percent", ()),
+            "cpu": session.machine.trace.columns.get("cpu_percent", ()),
         }
         for name, values in columns.items():
             self.query_one(f"#{name}", Sparkline).data = list(values[-HISTORY:])

@@ -70,7 +70,11 @@ def test_each_node_and_the_engine_have_their_own_readings(session: Session) -> N
     assert (first.runtime and first.runtime.torch, second.runtime and second.runtime.torch) == ("2.9", "2.8")
     assert (first.idle, second.idle and second.idle.power_w) == (None, {"gpu 0": 70.0})
     assert [node.gpus[0].latest("power_w") for node in (first, second)] == [300.0, 400.0]
-    assert (session.gpus, session.runtime, session.host.latest("engine_cpu_percent")) == ({}, None, 1.5)
+    assert (session.machine.gpus, session.runtime, session.machine.trace.latest("engine_cpu_percent")) == (
+        {},
+        None,
+        1.5,
+    )
     assert second.joined.labels == {"zone": "a"} and first.host.hostname == "n1"
 
 

@@ -231,16 +231,16 @@ def test_readings_are_collected_and_missing_ones_stay_missing(session: Session) 
             host=HostReadings(cpu_percent=[None, 90.0]),
         )
     )
-    assert session.host.latest("cpu_percent") == 90.0
-    assert session.gpus[3].latest("power_w") is None
+    assert session.machine.trace.latest("cpu_percent") == 90.0
+    assert session.machine.gpus[3].latest("power_w") is None
     session.apply(Telemetry(t=2.0, at_s=[1.5, 2.0], gpus=(GpuReadings(index=3, temperature_c=[50.0, 60.0]),)))
-    gpu = session.gpus[3]
+    gpu = session.machine.gpus[3]
     assert list(gpu.at_s) == [0.5, 1.0, 1.5, 2.0]
     assert gpu.between("power_w", 0.0, 9.0) == [70.0]
     assert gpu.between("temperature_c", 1.5, 1.5) == [50.0]
     assert gpu.between("temperature_c", 9.0, 0.0) == gpu.between("fan", 0.0, 9.0) == []
     assert (gpu.latest("temperature_c"), gpu.latest("power_w"), gpu.latest("fan")) == (60.0, None, None)
-    assert session.host.latest("cpu_percent") is None
+    assert session.machine.trace.latest("cpu_percent") is None
     assert session.machine.gpu_readings[3].temperature_c == [50.0, 60.0]
 
 

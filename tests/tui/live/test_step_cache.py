@@ -151,8 +151,8 @@ def few_readings(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_the_newest_readings_stay_in_memory(story: Any, read: Any) -> None:
     half_a_minute(story)
     feed, whole = read(), Session.load(story.path)
-    machine, gpu = feed.session.machine, whole.gpus[0]
-    held = feed.session.gpus[0]
+    machine, gpu = feed.session.machine, whole.machine.gpus[0]
+    held = feed.session.machine.gpus[0]
     assert (
         sum(trace.numbers for trace in machine.traces)
         < sum(trace.numbers for trace in whole.machine.traces) / 2
@@ -169,8 +169,8 @@ async def test_thermal_throttling_is_kept_and_a_cap_is_evicted(story: Any, read:
     story.begin().start(0).prepare(0)
     for reasons in ("sw_power_cap", "sw_power_cap+hw_thermal", "", *["sw_power_cap", ""] * 15):
         story.telemetry(throttle=reasons)
-    feed, (told,) = read(), Session.load(story.path).throttle_spans.values()
-    (held,) = feed.session.throttle_spans.values()
+    feed, (told,) = read(), Session.load(story.path).machine.throttle_spans.values()
+    (held,) = feed.session.machine.throttle_spans.values()
     assert held == [
         span for span in told if span.throttled or span.end_s >= feed.session.machine.readings_from_s
     ]
