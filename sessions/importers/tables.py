@@ -50,7 +50,7 @@ _GROUPED_BY_POINT = re.compile(r"[-+]?[1-9]\d{0,2}(?:\.\d{3})+")
 _GROUPED_BY_OTHER = re.compile(r"[-+]?[1-9]\d{0,2}(?:[ '’_\u00a0\u202f]\d{3})+(?:[.,]\d+)?")
 _NAMED_VALUE = re.compile(r"([^:=|,;{}\[][^:=|,;{}]{0,80}?)\s*[:=]\s*(\S.{0,200})")
 _PAIR = re.compile(
-    rf"([A-Za-z][\w./%()-]*)=(\"[^\"]*\"|[^\s,;|\]]+(?:\s(?:{'|'.join(UNIT_NAMES)}|%|[a-z]+/s(?:ec)?)(?![\w=]))?)",
+    rf"(?<![\w./%()-])([A-Za-z][\w./%()-]{{0,80}})=(\"[^\"]*\"|[^\s,;|\]]+(?:\s(?:{'|'.join(UNIT_NAMES)}|%|[a-z]+/s(?:ec)?)(?![\w=]))?)",
     re.IGNORECASE,
 )
 _LOG_PREFIX = re.compile(
