@@ -466,7 +466,7 @@ def test_a_case_takes_most_of_its_variance_from_its_session() -> None:
     logs = (0.0, 0.01, 0.02), (0.0, 0.0, 0.0)
     base, new = (case(*(10 * exp(by) for by in rounds), noise=noise) for rounds in logs)
     one, other = (shared(0.02**2, spread(*rounds)) / 3 for rounds in logs)
-    freedom = (one + other) ** 2 / ((one**2 + other**2) / 5)  # 2 / (1 - 0.6)
+    freedom = (one + other) ** 2 / ((one**2 + other**2) * (1 - SHARE) / 2)
     found = latency(base, new)
     assert found.bounds == near(by_t(0.01, sqrt(one + other), freedom))
     assert not found.assumed
@@ -478,7 +478,9 @@ def test_a_case_that_varies_more_than_the_others_keeps_its_own_variance() -> Non
     noisy = case(*(10 * exp(by) for by in (-0.1, 0.0, 0.1)), noise=noise)
     found = bounded(noisy, case(10.0, 10.0, 10.0, noise=noise))
     one, other = 0.1**2 / 3, shared(pool, 0.0) / 3
-    assert found == near(by_t(0.0, sqrt(one + other), (one + other) ** 2 / (one**2 / 2 + other**2 / 5)))
+    assert found == near(
+        by_t(0.0, sqrt(one + other), (one + other) ** 2 / (one**2 / 2 + other**2 * (1 - SHARE) / 2))
+    )
     twice = bounded(case(10 * exp(-0.1), 10 * exp(0.1), noise=noise), case(10.0, noise=noise))
     variance = 0.02 / 2 + pool
     assert twice == near(by_t(0.0, sqrt(variance), 4))
@@ -1262,7 +1264,7 @@ def test_a_difference_in_turns_shares_its_variance_with_the_machine() -> None:
     logs = [log(one / other) for one, other in DRIFT]
     variance = shared(2 * 0.02**2, spread(*logs)) / 6
     found = latency(*in_turns(*DRIFT, noise=known))
-    assert found.bounds == near(by_t(sum(logs) / 6, sqrt(variance), 12.0))
+    assert found.bounds == near(by_t(sum(logs) / 6, sqrt(variance), 5 / (1 - SHARE)))
     enough, few = (latency(*in_turns(*DRIFT, noise=Noise(Spread(0.02**2, each)))).bounds for each in (5.0, 4.9))
     assert enough == near(by_t(sum(logs) / 6, sqrt(variance), 5.0))
     assert few == latency(*in_turns(*DRIFT)).bounds, "they know more themselves"
