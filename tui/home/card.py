@@ -6,7 +6,7 @@ from datetime import datetime
 import msgspec
 
 from benchtui.sessions.estimates.fit import needed_mb
-from benchtui.sessions.sweep import Config, Sweep, cases
+from benchtui.sessions.sweep import Config, Sweep
 from benchtui.sessions.sweep.options import AXES
 from benchtui.sessions.text.formatting import count
 from benchtui.themes.symbols import Symbols
@@ -46,9 +46,12 @@ def _actions(card: HomeCard, symbols: Symbols) -> Iterator[Sequence[Span]]:
     if card.offered.problem:
         yield [(f"{symbols.failed} {clean(card.offered.problem)}", "bad")]
         return
-    offers = card.offered.offers
-    yield _action("home.measure", "measure it", _search_text(offers.measure) if offers else "")
-    yield _action("home.quick", "quick look", _search_text(offers.quick) if offers else "")
+    measure = quick = ""
+    if offers := card.offered.offers:
+        measure = _search_text(offers.measure, offers.measure_cases)
+        quick = _search_text(offers.quick, offers.quick_cases)
+    yield _action("home.measure", "measure it", measure)
+    yield _action("home.quick", "quick look", quick)
     yield _action("home.edit", "choose", "a small sweep of it, in the editor")
     if card.entry and (known := card.entry.known):
         age = age_text(known.created, card.now) if card.now else ""
@@ -63,9 +66,8 @@ def _action(name: str, does: str, text: str) -> Sequence[Span]:
     return [(f"{key(name):<{KEY}}", "accent"), (f"{does:<{LABEL}}", "strong"), (text, "plain")]
 
 
-def _search_text(sweep: Sweep) -> str:
+def _search_text(sweep: Sweep, planned: int) -> str:
     """Format the cases of a search, its time limit, and what varies."""
-    planned = sum(case.skip is None for case in cases(sweep))
     limit = f", at most {sweep.run.budget_s / 60:g} m" if sweep.run.budget_s else ""
     sizes = sweep.axes.batch_size
     varied = [

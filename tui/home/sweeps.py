@@ -7,7 +7,7 @@ import msgspec
 from benchtui.sessions.estimates.proposal import Proposal, proposal_of
 from benchtui.sessions.stored_models.hub_cache import stored_folder
 from benchtui.sessions.stored_models.stored_model import StoredModel, read_model
-from benchtui.sessions.sweep import Find, Sweep, task_named
+from benchtui.sessions.sweep import Find, Sweep, cases, task_named
 from benchtui.sessions.sweep.ranges import AUTO
 
 if TYPE_CHECKING:
@@ -25,7 +25,10 @@ class Offers(msgspec.Struct, frozen=True):
     """Sweeps of a model on a device."""
 
     measure: Sweep
+    measure_cases: int
+    """Cases that it may measure. To count them takes too long for a frame."""
     quick: Sweep
+    quick_cases: int
     own: Sweep
     """Small sweep to be edited."""
 
@@ -39,11 +42,13 @@ def offers(model: str, stored: StoredModel | None, support: "DeviceSupport") -> 
     from benchtui.sessions.advice.find_sweep import DEFAULT_WITHIN_S, VARIED  # not needed for the first paint
 
     proposal = proposal_for(stored)
-    return Offers(
-        measure=_search(model, proposal, support, DEFAULT_WITHIN_S, VARIED),
-        quick=_search(model, proposal, support, QUICK_S, QUICK_VARIED, f"batch_size={QUICK_SIZES}"),
-        own=_own(model, proposal, support.device),
-    )
+    measure = _search(model, proposal, support, DEFAULT_WITHIN_S, VARIED)
+    quick = _search(model, proposal, support, QUICK_S, QUICK_VARIED, f"batch_size={QUICK_SIZES}")
+    return Offers(measure, _planned(measure), quick, _planned(quick), _own(model, proposal, support.device))
+
+
+def _planned(sweep: Sweep) -> int:
+    return sum(case.skip is None for case in cases(sweep))
 
 
 def proposal_for(stored: StoredModel | None) -> Proposal:
