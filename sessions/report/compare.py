@@ -44,7 +44,7 @@ def report(compared: SessionComparison, columns: Callable[[str], Columns] = full
         section("Cases", *(_pair(against, columns) for against in compared.against), lead=READING),
         section("What differs", *_differences(compared)),
         section("Interpretation", interpretation(compared)),
-        section("Best session for each need", decision.choice_table(decision.choices(compared))),
+        section("Best session for each need", decision.choice_table(compared)),
         section("Caveats", items(caveats(compared), quoted=True)),
         section("Systems", systems.side_by_side(compared)),
         section("How to reproduce", *_how_to_reproduce(compared)),
@@ -125,12 +125,11 @@ def explained(against: PairwiseComparison) -> list[Section | None]:
         {case.case.index: case for case in explained_cases(side.session)}
         for side in (against.base, against.new)
     )
-    letters = LETTERS[0], against.new_letter
     parts = []
     for row in against.compared:
         if row.base and row.new and row.base.index in base and row.new.index in new:
             name = row.case.name
-            names = (f"{letters[0]}, {name}", f"{letters[1]}, {name}")
+            names = (f"{LETTERS[0]}, {name}", f"{against.new_letter}, {name}")
             title = f"Where the difference comes from: {name}"
             parts.append(difference_section(title, base[row.base.index], new[row.new.index], names))
     return parts[:MOST_CASES]

@@ -17,9 +17,7 @@ from benchtui.sessions.export.case_schema import CaseRow
 from benchtui.sessions.export.json_document import Document, document_id
 from benchtui.sessions.files import visible_json
 from benchtui.sessions.payloads import Host
-from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.simulation import simulation_note
-from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.verdicts import Ratio, Verdict, VerdictName
 from benchtui.sessions.sweep import Record
 from benchtui.sessions.text.wording import why_unsure
@@ -181,8 +179,8 @@ def _against(against: PairwiseComparison) -> PairwiseJson:
 def _row(row: AlignedCase) -> RowJson:
     pair = row.pair
     return RowJson(
-        base=_case(row.base, pair.base if pair else None),
-        new=_case(row.new, pair.new if pair else None),
+        base=case_row(row.base, pair.base if pair else None) if row.base else None,
+        new=case_row(row.new, pair.new if pair else None) if row.new else None,
         ratio=ratio_json(row.ratio),
         verdict=verdict_name(row.verdict) if row.verdict else None,
         machine_pace=row.machine_speedup,
@@ -191,16 +189,11 @@ def _row(row: AlignedCase) -> RowJson:
     )
 
 
-def _case(case: CaseState | None, result: Result | None) -> CaseRow | None:
-    return case_row(case, result) if case else None
-
-
 def _overall(found: Overall | None) -> OverallJson | None:
     ratio = ratio_json(found.ratio) if found else None
     if found is None or ratio is None:
         return None
-    left_out = {"disturbed": found.disturbed, "unbounded": found.unbounded}
-    return OverallJson(ratio=ratio, cases=found.cases, **left_out)
+    return OverallJson(ratio=ratio, cases=found.cases, disturbed=found.disturbed, unbounded=found.unbounded)
 
 
 def verdict_name(verdict: Verdict) -> VerdictName:

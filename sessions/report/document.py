@@ -34,7 +34,6 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import labeled
 from benchtui.sessions.stats.results import Result, measured
 from benchtui.sessions.sweep import UNKNOWN, Config, Sweep, custom_task
-from benchtui.sessions.text.tables import Table
 
 OPEN_SECTIONS = ("Decision", "Caveats", "Results")
 """Sections that a page doesn't collapse: the first screen and the results."""
@@ -58,7 +57,9 @@ def report(session: Session, per_hour: float | None = None, *, full: bool = Fals
     """Collect the contents of each section. Raises BenchtuiError if the session has no first event."""
     start, results = session.start, measured(session)
     made, limits = choices(session, results), limits_by_case(session, results)
-    described = (*method(session, results), *_price(per_hour))
+    terms = "an hour, as given for this report; costs are in its currency"
+    price = None if per_hour is None else f"{per_hour:,.10g} {terms}"
+    described = (*method(session, results), *facts(("Price", price)))
     sections = (
         *decision(session, made, per_hour),
         section("Caveats", items(notes(session, results), quoted=True)),
@@ -125,11 +126,6 @@ def _subject(sweep: Sweep) -> str:
     return sweep.name if sweep.model == UNKNOWN else sweep.model
 
 
-def _price(per_hour: float | None) -> tuple[Fact, ...]:
-    price = None if per_hour is None else f"{per_hour:,.10g}"
-    return facts(("Price", price and f"{price} an hour, as given for this report; costs are in its currency"))
-
-
 def when(start: SessionStarted) -> str:
     """Format when the session was measured or simulated and, if imported, when it was imported."""
     if start.simulated is not None:
@@ -164,11 +160,12 @@ def details(
     """Yield the sections in order; None for those without content."""
     yield section("Choices", choice_table(made, several=has_several_works(made)))
     yield section("Model information", *_models(session))
+    alike = "The nodes report no differences except their names." if len(session.nodes) > 1 else None
     yield section(
         "System information",
         items(system(session)),
         *systems(session),
-        section("What differs between the nodes", _between_nodes(session)),
+        section("What differs between the nodes", differences(session) or alike),
     )
     yield section("Method", items(method), section("Requested and applied", options(session)))
     yield section("Performance metrics", per_case.performance(results))
@@ -183,11 +180,6 @@ def details(
         yield section("Limits", rows, items(limit_facts(session, results)), lead=LIMITS)
     yield section("Every case", per_case.every_case(session))
     yield section("Warnings", warnings(session))
-
-
-def _between_nodes(session: Session) -> Table | str | None:
-    alike = "The nodes report no differences except their names." if len(session.nodes) > 1 else None
-    return differences(session) or alike
 
 
 def _models(session: Session) -> list[Items | str | None]:

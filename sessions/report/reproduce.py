@@ -166,10 +166,9 @@ def no_recipe_reason(session: Session) -> str:
 
 
 def code(text: str, language: str) -> Code:
-    """Return TOML or Python as code."""
-    return Code(language, tuple(_escaped(replace_unprintable(line)) for line in text.strip().splitlines()))
+    """Return TOML or Python as code, with ``<`` and backticks escaped.
 
-
-def _escaped(line: str) -> str:
-    """Escape ``<`` and backticks in a line. They are only in comments and strings, where escapes are valid."""
-    return line.replace("<", "\\u003c").replace("`", "\\u0060")
+    They are only in comments and strings, where escapes are valid.
+    """
+    lines = (replace_unprintable(line) for line in text.strip().splitlines())
+    return Code(language, tuple(line.replace("<", "\\u003c").replace("`", "\\u0060") for line in lines))

@@ -60,19 +60,20 @@ class ChoiceRow(msgspec.Struct, frozen=True, kw_only=True):
 def choice_row(conclusion: Conclusion, name: NameOf = BY_NAME) -> ChoiceRow:
     """Return the fields of a choice. ``name`` names a configuration, in full by default."""
     choice, best, rival = conclusion.choice, conclusion.best, conclusion.rival
+    base = conclusion.baseline
     sure = certainty_so_far(conclusion)
     return ChoiceRow(
         need=choice.objective.need,
         case=name(best.config),
         figure=figure(best, choice.objective.need),
         interval=None if choice.tied else figure_interval(best, choice.objective.need),
-        against_baseline=baseline_cell(best, conclusion.baseline, conclusion.against_baseline),
-        baseline=_baseline(conclusion, name),
+        against_baseline=baseline_cell(best, base, conclusion.against_baseline),
+        baseline=_named(base, choice, name) if base else f"none ({conclusion.no_baseline})",
         next_best=_named(rival[0], choice, name) if rival else None,
         ahead=ratio_cell(rival[1]) if rival else None,
         confidence=sure if conclusion.decided else f"{Phrase.UNDECIDED}: {sure}",
         decided=conclusion.decided,
-        costs=_costs(conclusion),
+        costs="; ".join(filter(None, (costs(best, base), unverified_note(best)))) or None,
     )
 
 
@@ -150,20 +151,9 @@ def facts(conclusion: Conclusion, name: NameOf = BY_NAME) -> Iterator[Fact]:
         yield other.objective.need, f"{_named(other.best, other, name)}, {confidence(other)}"
 
 
-def _baseline(conclusion: Conclusion, name: NameOf) -> str:
-    base = conclusion.baseline
-    return _named(base, conclusion.choice, name) if base else f"none ({conclusion.no_baseline})"
-
-
 def _named(result: Result, choice: Decision, name: NameOf) -> str:
     """Name a case with the figure that it is compared by."""
     return f"{name(result.config)}, {figure(result, choice.objective.need)}"
-
-
-def _costs(conclusion: Conclusion) -> str | None:
-    best = conclusion.best
-    parts = (costs(best, conclusion.baseline), unverified_note(best))
-    return "; ".join(filter(None, parts)) or None
 
 
 def open_text(conclusions: Conclusions) -> str:

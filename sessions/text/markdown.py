@@ -69,8 +69,5 @@ def in_one_line(text: object, longest: int = LONGEST) -> str:
     """Return the text on one line, with invisible and unprintable characters replaced."""
     if isinstance(text, str) and len(text) <= longest and text.isascii() and text.isprintable():
         return text.strip()
-    return visible(_shortened(str(text), longest))
-
-
-def _shortened(text: str, longest: int) -> str:
-    return text if len(text) <= longest else text[: longest - 1] + "…"
+    whole = str(text)
+    return visible(whole if len(whole) <= longest else f"{whole[: longest - 1]}…")

@@ -25,11 +25,6 @@ from benchtui.sessions.text.tables import Column
 T = TypeVar("T")
 NO_COLUMNS: Mapping[str, Any] = MappingProxyType({})
 
-
-def _words(value: object) -> str | None:
-    return (", ".join(value) if isinstance(value, tuple) else str(value)) or None
-
-
 FORMATS: dict[Format, Callable[[Any], str | None]] = {
     "significant": number,
     "whole": lambda value: number(value, 0),
@@ -43,7 +38,7 @@ FORMATS: dict[Format, Callable[[Any], str | None]] = {
     "share": percent,
     "4 decimals": lambda value: number(value, 4),
     "span": lambda ends: span(*map(number, ends)),
-    "words": _words,
+    "words": lambda value: (", ".join(value) if isinstance(value, tuple) else str(value)) or None,
 }
 
 

@@ -125,17 +125,13 @@ def _pipes(shown: Table, cells: Sequence[list[str]], widths: Sequence[int], plac
 def narrowed(shown: Table, droppable: Sequence[str]) -> Table:
     """Drop columns, by titles without units, in this order until the lines of the table aren't too long."""
     for title in droppable:
-        widths = [max(LEAST_CELLS, *map(len, column)) for column in _columns(shown)]
+        cells = zip(shown.titles, *shown.rows, strict=True)
+        widths = [max(LEAST_CELLS, *(len(cell or MISSING) for cell in column)) for column in cells]
         if sum(widths) + 3 * len(widths) + 1 <= LONGEST_LINE:
             break
         kept = [place for place, full in enumerate(shown.titles) if full.partition(" (")[0] != title]
         shown = selected(shown, kept)
     return shown
-
-
-def _columns(shown: Table) -> Iterator[list[str]]:
-    for title, *column in zip(shown.titles, *shown.rows, strict=True):
-        yield [title or "", *(cell or MISSING for cell in column)]
 
 
 def selected(shown: Table, places: Sequence[int]) -> Table:

@@ -125,8 +125,8 @@ def _counts(against: PairwiseComparison) -> str:
     return listed([f"{amount:,} {verdict.name}" for verdict in Verdict if (amount := against.count(verdict))])
 
 
-def choices(compared: SessionComparison) -> list[Choice]:
-    """Return the best session for each need and work for which the sessions' best cases aren't one pair."""
+def choice_table(compared: SessionComparison) -> Table | None:
+    """Return a row with the best session for each need and work whose best cases aren't one pair."""
     works = by_work(result for side in compared.sides for result in side.results)
     chosen = []
     for need in NEEDS if len(works) <= MOST_WORKS else SPEED_NEEDS:
@@ -135,7 +135,7 @@ def choices(compared: SessionComparison) -> list[Choice]:
             candidates = _of_known_work(list(_candidates(compared.sides, Objective(need, work=work))))
             if len(candidates) > 1 and _comparable(need, candidates) and not _is_row(compared, candidates):
                 chosen.append(_choice(need, where, candidates))
-    return chosen
+    return table(_COLUMNS, chosen)
 
 
 def _of_known_work(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
@@ -154,11 +154,6 @@ def _is_row(compared: SessionComparison, candidates: Sequence[Candidate]) -> boo
     )
 
 
-def choice_table(chosen: Sequence[Choice]) -> Table | None:
-    """Return a row for each need."""
-    return table(_COLUMNS, chosen)
-
-
 def _candidates(sides: Sequence[ComparedSession], objective: Objective) -> Iterator[Candidate]:
     """Yield the case that each session's own report recommends."""
     for letter, side in lettered(sides):
@@ -170,17 +165,14 @@ def _candidates(sides: Sequence[ComparedSession], objective: Objective) -> Itera
 
 def _comparable(need: Need, candidates: Sequence[Candidate]) -> bool:
     """Return whether the metrics of these cases are comparable. Memory and energy differ by kind of device."""
-    return (
-        need in SPEED_NEEDS or len({candidate.result.config.device == "cpu" for candidate in candidates}) == 1
-    )
+    kinds = {candidate.result.config.device == "cpu" for candidate in candidates}
+    return need in SPEED_NEEDS or len(kinds) == 1
 
 
 def _choice(need: Need, tokens: str, candidates: Sequence[Candidate]) -> Choice:
     best, second, *_ = sorted(candidates, key=lambda candidate: candidate.cost)
     ahead = _ahead(need, second, best)
-    if (
-        ahead.verdict is Verdict.SLOWER
-    ):  # totals and typical steps disagree, and the verdict is about the latter
+    if ahead.verdict is Verdict.SLOWER:  # totals and typical steps disagree; the verdict is on the latter
         best, second, ahead = second, best, _ahead(need, best, second)
     return Choice(need, tokens, best, second, ahead)
 

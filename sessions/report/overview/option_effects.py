@@ -126,15 +126,19 @@ class Effect(msgspec.Struct, frozen=True):
     @property
     def factor(self) -> float:
         """Largest established factor by which throughput changes, up or down; 1 if none is established."""
-        return _largest_factor(pair for pair in self.pairs if _is_established(pair, self.option))
+        words = (Verdict.FASTER, Verdict.SLOWER)
+        ratios = (pair.ratio for pair in self.pairs if verdict_word(pair, self.option) in words)
+        return max(
+            (max(ratio.value, 1 / ratio.value) for ratio in ratios if ratio and ratio.value), default=1.0
+        )
 
 
 def option_effects(results: Sequence[Result], chosen: Recommended) -> list[Effect]:
     """Return the effect of each value of each option, those of the option with the largest effect first."""
-    by_option = ((option, list(_effects(option, results, chosen))) for option in AXES if option != LENGTHS)
-    largest = [(option, _largest(effects)) for option, effects in by_option]
-    ranked = sorted((entry for entry in largest if entry[1]), key=lambda entry: -_factor(entry[1]))
-    return [effect for _, effects in ranked for effect in effects]
+    by_option = (list(_effects(option, results, chosen)) for option in AXES if option != LENGTHS)
+    largest = filter(None, map(_largest, by_option))
+    ranked = sorted(largest, key=lambda effects: -max(effect.factor for effect in effects))
+    return [effect for effects in ranked for effect in effects]
 
 
 def _largest(effects: Sequence[Effect]) -> list[Effect]:
@@ -160,21 +164,12 @@ def _ranking(effects: Sequence[Effect]) -> str:
     return f"{name} matters most for throughput, by a factor of up to {ratio_text(most.factor)}."
 
 
-def _largest_factor(pairs: Iterable[Comparison]) -> float:
-    ratios = (pair.ratio for pair in pairs)
-    return max((max(ratio.value, 1 / ratio.value) for ratio in ratios if ratio and ratio.value), default=1.0)
-
-
 def _direction(pairs: Sequence[Comparison]) -> int:
     """Return 1 if all pairs are faster by more than the margin of equivalence, -1 if all are slower, else 0."""
     ratios = [pair.ratio for pair in pairs if pair.ratio]
     if ratios and all(ratio.value > 1 + ratio.same_within for ratio in ratios):
         return 1
     return -1 if ratios and all(0 < ratio.value < 1 / (1 + ratio.same_within) for ratio in ratios) else 0
-
-
-def _is_established(pair: Comparison, option: str) -> bool:
-    return verdict_word(pair, option) in (Verdict.FASTER, Verdict.SLOWER)
 
 
 def verdict_word(pair: Comparison, option: str) -> Verdict | Phrase:
@@ -190,10 +185,6 @@ def verdict_word(pair: Comparison, option: str) -> Verdict | Phrase:
 
 def _name(option: str) -> str:
     return NAMES.get(option, option.replace("_", " "))
-
-
-def _factor(effects: Sequence[Effect]) -> float:
-    return max(effect.factor for effect in effects)
 
 
 def _effects(option: str, results: Sequence[Result], chosen: Recommended) -> Iterator[Effect]:

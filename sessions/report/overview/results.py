@@ -53,7 +53,8 @@ def results_section(
     own = _own(rows, _keys(results), utilization_title(session))
     figures = columns(RESULTS, _data, own)
     whole = table(in_unit(figures, task_of(shown)), rows, lambda row: row.result.metrics.samples_per_s)
-    others = items(("", text) for text in remarks(session, results))
+    remarks = (*_parts(session, results), *_unmeasured_cases(session))
+    others = items(("", text) for text in remarks)
     if whole is None:
         return section("Results", others)
     trimmed, same = without_equal(whole, 0)
@@ -143,7 +144,8 @@ def _option(name: str) -> Column[Row]:
 
 def _own(rows: Sequence[Row], keys: tuple[Column[Row], ...], share_of_sheet: str) -> Own:
     """Return the columns that aren't quantities of a single case, or depend on the rows."""
-    middle = "latency_mean_ms" if _only_means(rows) else "latency_typical_ms"
+    only_means = all(row.result.metrics.latency_ms.median is None for row in rows)
+    middle = "latency_mean_ms" if only_means else "latency_typical_ms"
     return {
         "options": keys,
         "middle": (column(short(middle)[0], _data),),
@@ -166,10 +168,6 @@ def _data(row: Row) -> CaseData:
     return CaseData.of(row.result)
 
 
-def _only_means(rows: Sequence[Row]) -> bool:
-    return all(row.result.metrics.latency_ms.median is None for row in rows)
-
-
 def _peak(rows: Sequence[Row]) -> Column[Row]:
     """Return the column of peak memory, in GiB if a case needs that much."""
     peaks = [row.result.case.peak_memory_mb or 0.0 for row in rows]
@@ -190,11 +188,6 @@ MOST_PARTS = 3
 """Maximum number of parts to mention."""
 MOST_OUTCOMES = 8
 """Maximum number of outcomes of unmeasured cases to mention. All of them are in the full report."""
-
-
-def remarks(session: Session, results: Sequence[Result]) -> list[str]:
-    """Return a sentence for each remark."""
-    return [*_parts(session, results), *_unmeasured_cases(session)]
 
 
 def _parts(session: Session, results: Sequence[Result]) -> Iterator[str]:
@@ -225,7 +218,8 @@ def _unmeasured_cases(session: Session) -> list[str]:
     cases_by_reason: dict[tuple[str, str], list[CaseState]] = {}
     for case in session.cases:
         if not case.has_result:
-            cases_by_reason.setdefault((outcome(case), _reason(case)), []).append(case)
+            reason = (case.finished and case.finished.reason) or ""
+            cases_by_reason.setdefault((outcome(case), reason), []).append(case)
     named = {key: cases[0].name for key, cases in cases_by_reason.items()}
     return [_unmeasured(*key, len(cases), named[key]) for key, cases in cases_by_reason.items()][:MOST_OUTCOMES]
 
@@ -234,7 +228,3 @@ def _unmeasured(ended: str, reason: str, cases: int, first: str) -> str:
     names = first if cases == 1 else f"such as {first}"
     why = reason.removeprefix(ended).lstrip(" :")  # the reason may begin with the outcome
     return f"{count(cases, 'case')} {ended} ({names}){f': {why}' if why else ''}."
-
-
-def _reason(case: CaseState) -> str:
-    return (case.finished.reason if case.finished else None) or ""

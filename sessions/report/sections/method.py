@@ -146,6 +146,7 @@ def _timing(
     measure = session.start.sweep.measure
     amounts = [case.steps_measured for case in cases]
     least, most = min(amounts), max(amounts)
+    margin = max((kind.margin for kind in noise.values()), default=session.same_within)
     return (
         ("Timing", _SYNCHRONIZED[measure.mode] + (PINNED if _pins(session.start.sweep, cases) else "")),
         ("A step", _step(cases)),
@@ -153,10 +154,7 @@ def _timing(
         ("Measured steps", f"n = {least:,}" if least == most else f"n = {least:,} to {most:,}"),
         ("Intervals", _intervals(measure)),
         ("Spread between processes", _spreads(noise) if noise else None),
-        (
-            "Equivalence margin",
-            f"{100 * max((kind.margin for kind in noise.values()), default=session.same_within):.2g}%",
-        ),
+        ("Equivalence margin", f"{100 * margin:.2g}%"),
     )
 
 
@@ -213,10 +211,8 @@ def _texts(session: Session) -> str | None:
 
 
 def _truncation(session: Session) -> str:
-    if not task_named(session.start.sweep.task).texts:
-        return ""
     lengths = {case.config.sequence_length: "" for case in session.cases}
-    if not lengths:
+    if not lengths or not task_named(session.start.sweep.task).texts:
         return ""
     for case in session.cases:
         if case.prepared and case.prepared.data:

@@ -25,8 +25,9 @@ LEAST_OTHERS_PERCENT = 5
 
 def notes(session: Session, results: Sequence[Result]) -> list[Remark]:
     """Collect the caveats: simulated, incomplete or resumed session, nodes, marks, options, spread."""
+    source = simulation_source(session.start)
     return [
-        *_simulated(session),
+        *([] if source is None else [Remark(SIMULATED, f"{source}.")]),
         *_ending(session),
         *_resumed(session),
         *_unlike_nodes(session),
@@ -55,11 +56,6 @@ def warnings(session: Session) -> Table | None:
         text_column("Message", lambda message: message.text),
     )
     return table(columns, (message for message in session.messages if message.level != "info"))
-
-
-def _simulated(session: Session) -> list[Remark]:
-    source = simulation_source(session.start)
-    return [] if source is None else [Remark(SIMULATED, f"{source}.")]
 
 
 def _ending(session: Session) -> list[Remark]:

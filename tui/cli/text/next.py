@@ -105,7 +105,9 @@ def lines(session: Session, questions: Sequence[OpenQuestion], sweep: Sweep | No
     if sweep is None:
         yield "no new sweep decides any of them"
     else:
-        yield f"to decide {_amount(questions)}: {sweep_text(sweep)}"
+        decided = sum(question.remedy is not None for question in questions)
+        them = "them" if decided == len(questions) else f"{decided:,} of them"
+        yield f"to decide {them}: {sweep_text(sweep)}"
 
 
 def sweep_text(sweep: Sweep) -> str:
@@ -128,18 +130,17 @@ def _asked(question: OpenQuestion) -> str:
     names = [case.name for case in question.cases]
     match question.about[0]:
         case "noise":
-            asked = "how much two equal cases differ on this machine wasn't measured, so verdicts assume it"
+            return "how much two equal cases differ on this machine wasn't measured, so verdicts assume it"
         case "interval":
-            asked = f"{names[0]}: its time limit ended it before its interval was as narrow as requested"
+            return f"{names[0]}: its time limit ended it before its interval was as narrow as requested"
         case "time limit":
-            asked = f"{names[0]}: ran into its time limit"
+            return f"{names[0]}: ran into its time limit"
         case "not measured":
             late = ", for which no time was left" if question.obstacle == "budget" else ""
-            asked = f"{count(len(names), 'case')} left to measure{late}"
+            return f"{count(len(names), 'case')} left to measure{late}"
         case _:
             shown = f": {ratio_cell(question.ratio)}" if question.ratio else ""
-            asked = f"{names[1]} against {names[0]}{shown}"
-    return asked
+            return f"{names[1]} against {names[0]}{shown}"
 
 
 def question_json(question: OpenQuestion) -> QuestionJson:
@@ -170,11 +171,6 @@ def _decided_by(question: OpenQuestion) -> str:
         f"timeout = {remedy.timeout_s:g} s" if remedy.timeout_s else None,
     ]
     return f"{prefix}decided by {listed([part for part in parts if part])}"
-
-
-def _amount(questions: Sequence[OpenQuestion]) -> str:
-    decided = sum(question.remedy is not None for question in questions)
-    return "them" if decided == len(questions) else f"{decided:,} of them"
 
 
 def _case_count(sweep: Sweep) -> int:
