@@ -72,7 +72,7 @@ class _Factor:
         self._rows: list[list[float]] = []
 
     def append(self, row: Sequence[float], diagonal: float) -> None:
-        """Append a row: what stands before the diagonal, and the value on it."""
+        """Append a row, given its entries left of the diagonal and on it."""
         solved = self.solve(row)
         self._rows.append([*solved, sqrt(diagonal - _product(solved, solved))])
 

@@ -165,9 +165,8 @@ def decide(session: Session, objective: Objective, results: Sequence[Result] | N
     able = tuple(row for row, against in reasons if not against)
     if not able:
         return Decision(objective, rejected=rejected, relaxations=_relaxations(rows, objective, needed))
-    fit = (
-        (tuple(row for row in able if not row.case.changes_answer) or able) if objective.keeps_answers else able
-    )
+    kept = tuple(row for row in able if not row.case.changes_answer)
+    fit = kept if kept and objective.keeps_answers else able
     metrics = cost_metrics(objective, fit)
     choice = _choose(fit, objective, metrics, _expected(session, rows, metrics) if objective.search else {})
     changing = _changing(able, fit, choice, metrics)

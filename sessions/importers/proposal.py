@@ -57,34 +57,10 @@ _COUNTER = re.compile(
 _ALTERNATIVES = frozenset(
     (
         *(*PRECISIONS, *ALIASES["precision"], *BACKENDS),
-        *(
-            "cpu",
-            "gpu",
-            "cuda",
-            "rocm",
-            "mps",
-            "eager",
-            "compiled",
-            "baseline",
-            "original",
-            "optimized",
-            "naive",
-        ),
-        *(
-            "pytorch",
-            "onnx",
-            "ort",
-            "tensorrt",
-            "trt",
-            "tensorflow",
-            "tf",
-            "jax",
-            "tvm",
-            "vllm",
-            "sglang",
-            "tgi",
-        ),
-        *("quantized", "fused", "deepspeed", "before", "after", "old", "new"),
+        *("cpu", "gpu", "cuda", "rocm", "mps", "eager", "compiled", "quantized", "fused", "deepspeed"),
+        *("pytorch", "onnx", "ort", "tensorrt", "trt", "tensorflow", "tf", "jax", "tvm"),
+        *("vllm", "sglang", "tgi"),
+        *("baseline", "original", "optimized", "naive", "before", "after", "old", "new"),
     )
 )
 """Words of columns that have the same quantity of different cases."""
@@ -151,7 +127,7 @@ def propose(source: Source) -> FileMap | None:
             if shape.gather:
                 return structs.replace(shape, columns=steps)
             results = [name for name, of in columns.items() if of.startswith(_RESULTS)]
-            requires = ("|".join(results),) if len(results) and len(found) > 1 else ()
+            requires = ("|".join(results),) if results and len(found) > 1 else ()
             return structs.replace(shape, columns=columns, requires=requires)
     for pattern, (option, _) in _numbered(source.first).items():
         wide = filter_by(source.first, pattern)
@@ -198,7 +174,11 @@ def why_not(source: Source) -> str | None:
 
 
 def _is_part(column: str) -> bool:
-    return _PART.search(re.sub(r"[_.]", " ", column)) is not None
+    return _PART.search(_words(column)) is not None
+
+
+def _words(column: str) -> str:
+    return re.sub(r"[_.]", " ", column)
 
 
 def _numbered(names: Iterable[str]) -> dict[str, tuple[str, str]]:
@@ -309,7 +289,7 @@ def _without_other_times(quantities: dict[str, str]) -> dict[str, str]:
 
 def _rank(column: str, name: str) -> tuple[bool, bool, bool]:
     """Rank a column of times by whether it is that of a run, has no unit, and isn't named a mean."""
-    words = re.sub(r"[_.]", " ", column)
+    words = _words(column)
     return _OF_RUN.search(words) is not None, not target(name, "").unit, not _MEAN.search(words)
 
 

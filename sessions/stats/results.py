@@ -1,10 +1,7 @@
 """Results: the measured cases of a session with their metrics, grouped into batch-size series."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import structs
@@ -12,6 +9,7 @@ from msgspec import structs
 from benchtui.sessions.state.case import CaseState, peak_mb
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats import evidence
+from benchtui.sessions.stats.case_metrics import Metrics
 from benchtui.sessions.stats.ended_rounds import with_result
 from benchtui.sessions.stats.evidence import Evidence, bounds_ms, rate_bounds, summarize, typical_ms, with_noise
 from benchtui.sessions.stats.noise import Noise
@@ -19,10 +17,8 @@ from benchtui.sessions.stats.sampling import Bounds, Sample
 from benchtui.sessions.sweep import Config, Task, Work, distinct_works, task_named
 from benchtui.sessions.sweep.options import AXES
 
-if TYPE_CHECKING:
-    from benchtui.sessions.stats.case_metrics import Metrics
-
 GIB_MB = 2**30 / 10**6
+"""MB of 10**6 bytes in a GiB."""
 SERIES_OPTIONS = (*(name for name in AXES if name != "batch_size"), "label")
 """All options except the batch size."""
 _series_options = attrgetter(*SERIES_OPTIONS)

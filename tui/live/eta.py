@@ -23,7 +23,7 @@ class RemainingTime:
         self._shown = (0, 0.0)
         """Number of cases, and the progress shown last."""
         self._unprocessed = deque(case for case in session.cases if case.between_rounds)
-        """Cases that ended, or finished a round, since the last estimate."""
+        """Cases with a new end, of the case or of a round, since the last estimate."""
         self._running: list[CaseState] = []
         self._stale = True
 
