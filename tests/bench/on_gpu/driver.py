@@ -30,7 +30,7 @@ OFTEN = 0.05
 """Share of the time from which a reason must be in the record; shorter ones fall between its samples."""
 READINGS: dict[str, tuple[str, Limits]] = {
     "power_w": ("W", CLOSE),
-    "graphics_clock_mhz": ("MHz", EXACT),
+    "sm_clock_mhz": ("MHz", EXACT),
     "memory_clock_mhz": ("MHz", EXACT),
     "temperature_c": ("°C", CLOSE),
     "memory_used_mb": ("MB", CLOSE),

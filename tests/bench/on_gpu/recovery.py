@@ -21,7 +21,7 @@ FREED_S = 10.0
 def recovery(findings: Findings) -> None:
     """Record a case, one that doesn't fit, and the first one again; then look at what is left on the GPU."""
     small, large, length = (1, 8192, 16) if findings.brief else (8, 8192, 512)
-    options = ("task=lm-train", "precision=bf16", f"sequence_length={length}", "iterations=20")
+    options = ("task=lm-train", "precision=bf16", f"sequence_length={length}", "iterations=20", "rounds=1")
     wanted = gpt2_sweep(findings, *options)
     wanted = replace(wanted, axes=replace(wanted.axes, batch_size=(small, large, small)))
     before_mb = _used_mb()

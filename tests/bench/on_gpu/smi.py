@@ -14,7 +14,7 @@ PERIOD_MS = 200
 FIELDS = {
     "timestamp": "timestamp",
     "power_w": "power.draw.instant",
-    "graphics_clock_mhz": "clocks.sm",
+    "sm_clock_mhz": "clocks.sm",
     "memory_clock_mhz": "clocks.mem",
     "temperature_c": "temperature.gpu",
     "memory_used_mb": "memory.used",

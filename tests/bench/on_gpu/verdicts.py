@@ -12,14 +12,14 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.ratios import Comparison, comparison
 from benchtui.sessions.stats.results import Result, measured
 
-EQUAL = 8
-LONGER = 4
+EQUAL = 5
+LONGER = 3
 """Processes with the same network, and with one layer more."""
 
 
 def host_bound(findings: Findings) -> None:
     """Compare where launching kernels sets the pace."""
-    _verdicts(findings, batch=1, length=128, steps=("warmup=20", "iterations=200"))
+    _verdicts(findings, batch=1, length=128, steps=("warmup=20", "iterations=100"))
 
 
 def power_capped(findings: Findings) -> None:
@@ -31,13 +31,13 @@ def _verdicts(findings: Findings, batch: int, length: int, steps: tuple[str, ...
     sizes, equal, longer = (batch, length, steps), EQUAL, LONGER
     if findings.brief:
         sizes, equal, longer = (1, 16, ("warmup=2", "iterations=10")), 2, 1
-    once = _results(findings, equal, 80, *sizes)
+    once = _results(findings, equal, 75, *sizes)
     pairs = [comparison(base, new) for base, new in combinations(once, 2)]
     _equal(findings, "one round", pairs[:1] if findings.brief else pairs)
-    more = _results(findings, longer, 45, *sizes, layers=13)
+    more = _results(findings, longer, 60, *sizes, layers=13)
     _longer(findings, [comparison(base, new) for base, new in zip(once, more, strict=False)])
     if not findings.brief:
-        thrice = _results(findings, 2, 45, batch, length, (*steps, "rounds=3"))
+        thrice = _results(findings, 2, 75, batch, length, steps, rounds=3)
         _equal(findings, "three rounds", [comparison(base, new) for base, new in combinations(thrice, 2)])
 
 
@@ -49,16 +49,17 @@ def _results(
     length: int,
     steps: Iterable[str],
     layers: int = 12,
+    rounds: int = 1,
 ) -> tuple[Result, ...]:
     """Record the same case so many times, each in a fresh process."""
-    options = ("precision=bf16", f"sequence_length={length}", *steps)
+    options = ("precision=bf16", f"sequence_length={length}", f"rounds={rounds}", *steps)
     wanted = gpt2_sweep(findings, *options, layers=layers)
     wanted = replace(wanted, axes=replace(wanted.axes, batch_size=(batch,) * processes))
     session: Session = record(findings, wanted, limit_s)
     require_all_ok(findings, on_gpu(session))
     found = measured(session)
     medians_ms = [each.metrics.latency_ms.median for each in found]
-    findings.figure(f"{layers} layers, medians of {len(found)} cases with {' '.join(steps)} (ms)", medians_ms)
+    findings.figure(f"{layers} layers, medians of {len(found)} cases with {' '.join(options)} (ms)", medians_ms)
     return found
 
 
