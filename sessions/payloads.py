@@ -400,6 +400,10 @@ class Compiling(Record, frozen=True, kw_only=True):
     """Measured steps in which torch compiled or recorded CUDA graphs, numbered from 0 within their round."""
 
 
+MOST_WIDTH_DIFFERENCE = 0.05
+"""Largest relative difference in tokens at which the counted step still represents the median one."""
+
+
 class StepCost(Record, frozen=True, kw_only=True):
     """Cost of a step, counted in an extra step after measuring; null if it couldn't be counted."""
 
@@ -424,6 +428,14 @@ class StepCost(Record, frozen=True, kw_only=True):
     or ``math`` (not fused). Taken from torch's dispatcher, or from a profile for compiled code."""
     absent: dict[str, str] = {}
     """Reasons for metrics that weren't counted: ``flops``, ``bytes``, ``busy``, ``attention``, ``waits``."""
+
+    @property
+    def is_typical(self) -> bool:
+        """Whether the counted step has about as many tokens as the median one; True if unknown."""
+        counted, typical = self.padded_tokens, self.typical_padded_tokens
+        if counted is None or typical is None:
+            return True
+        return abs(counted - typical) <= MOST_WIDTH_DIFFERENCE * typical
 
 
 AnswerKind = Literal["logits", "tokens", "losses", "embeddings", "values"]

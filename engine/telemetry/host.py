@@ -1,13 +1,15 @@
 """Host readings: the machine, the workers, and the engine, whose CPU use is the overhead of measuring."""
 
+import os
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from typing import TypeVar
 
 import msgspec
 import psutil
 
+from benchtui.engine.telemetry.neighbors import processes
 from benchtui.engine.telemetry.processor_clock import BusyClock
 from benchtui.engine.telemetry.processors import busy_s, usable_processors
 from benchtui.engine.telemetry.rapl import Rapl, RaplSample
@@ -18,7 +20,9 @@ T = TypeVar("T")
 class HostSample(msgspec.Struct, frozen=True):
     """Host readings at one moment; None if a reading failed. 100 percent is one whole processor.
 
-    Worker readings are sums over the workers that could be read.
+    Worker readings are sums over the workers that could be read, with the CPU time of their descendants, such
+    as compilers and loaders of data. ``others_cpu_percent`` is the use by processes that are neither the engine
+    nor its descendants.
     """
 
     cpu_percent: float | None
@@ -64,43 +68,38 @@ class HostReader:
         self._clock = BusyClock()
         self._machine = ProcessorUse()
         self._usable = usable_processors()
-        self._usable_use = ProcessorUse()
+        self._others = ProcessorUse()
+        self._own_s = 0.0
         self._engine = ProcessorUse()
         self._workers: dict[int, ProcessorUse] = {}
 
     def read(self, at_s: float, worker_pids: Collection[int]) -> HostSample:
         """Read the machine and the workers with these pids at session time ``at_s``."""
-        gone = self._workers.keys() - set(worker_pids)
         self._workers = {pid: self._workers.get(pid) or ProcessorUse() for pid in worker_pids}
-        seen = {pid: none_on_error(partial(_process, pid)) for pid in worker_pids}
-        processes = {pid: process or (None, None) for pid, process in seen.items()}
+        seen = {pid: none_on_error(partial(_process, pid)) or (None, None) for pid in worker_pids}
         energy = self._rapl.sample() if self._rapl else RaplSample(None, None)
-        uses = [use.percent(at_s, processes[pid][0]) for pid, use in self._workers.items()]
-        engine = self._engine.percent(at_s, time.process_time())
-        others = self._others_percent(at_s, uses, engine)
+        uses = [use.percent(at_s, seen[pid][0]) for pid, use in self._workers.items()]
         return HostSample(
             cpu_percent=self._machine.percent(at_s, none_on_error(partial(busy_s, None))),
             memory_used_mb=none_on_error(_memory_used_mb),
             worker_cpu_percent=_sum(uses),
-            worker_rss_mb=_sum(rss_mb for _, rss_mb in processes.values()),
-            engine_cpu_percent=engine,
-            others_cpu_percent=None if gone else others,  # what those used at last would count as theirs
+            worker_rss_mb=_sum(rss_mb for _, rss_mb in seen.values()),
+            engine_cpu_percent=self._engine.percent(at_s, time.process_time()),
+            others_cpu_percent=self._others_percent(at_s, worker_pids),
             package_energy_j=energy.package_j,
             processor_mhz=self._clock.mhz(),
             dram_energy_j=energy.dram_j,
         )
 
-    def _others_percent(
-        self, at_s: float, workers: Sequence[float | None], engine: float | None
-    ) -> float | None:
+    def _others_percent(self, at_s: float, worker_pids: Iterable[int]) -> float | None:
         """Return the CPU use of all other processes on the processors that workers may use.
 
-        None while that of a worker is unknown, which would be part of it.
+        None if a process of the engine has ended unseen: what it used at last would count as theirs.
         """
-        used = self._usable_use.percent(at_s, none_on_error(partial(busy_s, self._usable)))
-        if used is None or None in workers:
-            return None
-        return round(max(0.0, used - (_sum(workers) or 0.0) - (engine or 0.0)), 1)
+        before_s, self._own_s = self._own_s, _own_s((os.getpid(), *worker_pids))
+        all_s = none_on_error(partial(busy_s, self._usable))
+        use = self._others.percent(at_s, None if all_s is None else all_s - self._own_s)
+        return None if self._own_s < before_s else use
 
 
 def _sum(values: Iterable[float | None]) -> float | None:
@@ -123,11 +122,15 @@ def _memory_used_mb() -> float:
     return round((memory.total - memory.available) / 1e6, 1)
 
 
+def _own_s(pids: Iterable[int]) -> float:
+    """CPU time of these processes and their descendants."""
+    return processes.used_s(processes.families(pids))
+
+
 def _process(pid: int) -> tuple[float, float] | None:
-    """CPU time (s) and resident memory (MB) of a process. None if it has exited."""
+    """CPU time (s) of a process and its descendants, and its resident memory (MB). None if it has exited."""
     process = psutil.Process(pid)
     with process.oneshot():
         if process.status() == psutil.STATUS_ZOMBIE:
             return None
-        times = process.cpu_times()
-        return times.user + times.system, round(process.memory_info().rss / 1e6, 1)
+        return _own_s((pid,)), round(process.memory_info().rss / 1e6, 1)

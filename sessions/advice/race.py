@@ -40,7 +40,7 @@ from benchtui.sessions.advice.optimal import Decision
 from benchtui.sessions.advice.turns import Turns
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baselines
-from benchtui.sessions.stats.noise import LEAST_KNOWN, kind_of
+from benchtui.sessions.stats.noise import LEAST_KNOWN, kind_of_result
 from benchtui.sessions.stats.ratios import comparison
 from benchtui.sessions.stats.results import Result, measured
 from benchtui.sessions.stats.verdicts import UNTESTED, Ratio
@@ -307,7 +307,7 @@ def _most_rounds(session: Session, question: OpenQuestion) -> int:
 
 def _missing_repeats(results: Sequence[Result]) -> int:
     """Return the repeats until the spread between processes is known on each kind of device."""
-    pools = {kind_of(row.case): row.noise.pool for row in results}
+    pools = {kind_of_result(row): row.noise.pool for row in results}
     return max((ceil(LEAST_KNOWN - pool.freedom) for pool in pools.values() if not pool.known), default=0)
 
 

@@ -98,8 +98,6 @@ LEAST_SHARE = 0.25
 
 OVER = "exceeded by a case: measured on a disturbed machine or at a lower clock, so it isn't a peak"
 UNTYPICAL = "batches differ in width, and the counted one isn't typical"
-MOST_WIDTH_DIFFERENCE = 0.05
-"""Largest relative difference in tokens at which the counted step still represents the median one."""
 UNFUSED = ("eager", "sdpa-math", "math")
 """Attention that keeps its scores for the backward pass: implementations, and the kernel."""
 UNCOUNTED = "step cost not counted"
@@ -161,7 +159,7 @@ def limit(case: CaseState, peaks: Iterable[Peaks]) -> Limit | None:
     work, step_ms = case.finished.work if case.finished else None, _step_ms(case)
     if work is None or not step_ms:
         return None
-    own_peaks, typical = peaks_of(case, peaks), _is_typical(work)
+    own_peaks, typical = peaks_of(case, peaks), work.is_typical
     flops_per_s, bytes_per_s, weights_per_s = (
         per_second(amount, step_ms) if typical else None
         for amount in (work.flops, work.bytes_moved, work.bytes_of_weights)
@@ -267,14 +265,6 @@ def counts_recomputation(case: CaseState, config: Config) -> bool:
     return any(kernel not in (None, *UNFUSED) for kernel in kernels)
 
 
-def _is_typical(work: StepCost) -> bool:
-    """Return whether the counted step has about as many tokens as the median one; True if unknown."""
-    counted, typical = work.padded_tokens, work.typical_padded_tokens
-    if counted is None or typical is None:
-        return True
-    return abs(counted - typical) <= MOST_WIDTH_DIFFERENCE * typical
-
-
 def _share(rate: float | None, peak: float | None) -> float | None:
     return rate / peak if rate is not None and peak else None
 
@@ -292,7 +282,7 @@ def _bound(shares: Shares) -> Bound | None:
 
 
 def _reason(shares: Shares, work: StepCost, peaks: Peaks | None) -> str:
-    if not _is_typical(work):
+    if not work.is_typical:
         return UNTYPICAL
     if shares.arithmetic is not None and shares.memory is not None:
         if shares.arithmetic > 1:

@@ -227,7 +227,7 @@ class SummarizedSession(Session):
             return
         medians = undisturbed(case, medians_of(case)) or ()
         if len(medians) > 1:
-            self.repeats.setdefault(kind_of(case), []).append(medians)
+            self.repeats.setdefault(kind_of(case, medians), []).append(medians)
 
 
 def _best(session: Session) -> Best | None:

@@ -210,17 +210,23 @@ def _who(environment: Environment) -> str:
 def _waited_share(environment: Environment, span_s: float) -> float:
     """Return the share of the time that the worker's threads wanted to run in which others made them wait.
 
-    Threads also wait for each other and for the engine, and while a CPU quota stops them. So no more of the
-    wait is attributed to others than they used the processors beyond their use while idle, in the part of the
-    time in which a worker wanted to run that takes turns or mostly waits for its GPU.
+    Threads also wait for each other and for the engine, and while a CPU quota stops them. Others took the time
+    that they used the processors beyond their use while idle, in the part of the span in which a worker wanted
+    to run that takes turns or mostly waits for its GPU. While other processors are idle, the kernel moves a
+    thread that waits, so that there no more of the wait is theirs than their part of what ran.
     """
     waited_s, others = environment.run_delay_s, environment.others_cpu_percent
     if waited_s is None or others is None or environment.beside:
         return 0.0
-    wanted_s = span_s * (environment.worker_cpu or 0.0) + waited_s
+    waited_s -= environment.quota_stopped_s or 0.0
+    own_s = span_s * (environment.worker_cpu or 0.0)
+    wanted_s = own_s + (environment.run_delay_s or 0.0)
     used_s = min(span_s, wanted_s) * max(0.0, others - (environment.idle_others_cpu_percent or 0.0)) / 100
-    by_others_s = min(used_s, waited_s - (environment.quota_stopped_s or 0.0))
-    return max(0.0, by_others_s / wanted_s) if wanted_s > 0 else 0.0
+    if not used_s or waited_s <= 0:
+        return 0.0
+    idle_s = span_s * (environment.processors or 1) - own_s - used_s
+    by_others_s = max(min(waited_s, used_s - max(0.0, idle_s)), waited_s * used_s / (used_s + own_s))
+    return by_others_s / wanted_s
 
 
 def _waited_limit(environment: Environment) -> float:

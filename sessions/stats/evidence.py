@@ -26,7 +26,7 @@ from benchtui.sessions.stats.noise import (
     Noise,
     Spread,
     is_noisier,
-    kind_of,
+    kind_of_result,
     moderated,
     noise_of,
     spread_by_turns,
@@ -150,7 +150,7 @@ def with_noise(evidence: Iterable[Evidence], session: Session) -> list[Evidence]
     start, margin = session.start, session.same_within
     noise_by_kind = with_turns(noise_of(every, aa_pair(every), start.process_spread, margin), every)
     return [
-        replace(case_evidence, noise=noise_by_kind[kind_of(case_evidence.case)], session=session)
+        replace(case_evidence, noise=noise_by_kind[kind_of_result(case_evidence)], session=session)
         for case_evidence in every
     ]
 
@@ -293,7 +293,7 @@ def others_of(result: Sampled, *compared: Sampled) -> Spread:
     """Return the spread of a case's session without that of the compared cases."""
     pool = result.noise.pool
     for each in compared:
-        if each.session is result.session and len(each.rounds) > 1:
+        if each.session is result.session and each.noise == result.noise and len(each.rounds) > 1:
             clean = undisturbed(each.case, each.rounds) or ()
             pool = pool.minus(Spread.of([one.median for one in clean]))
     return pool

@@ -34,8 +34,14 @@ ASSUMED = 0.12
 """Relative standard deviation assumed between processes if too little was measured. Fresh processes of one
 case ran at either of two paces, 33% apart, on virtual and other machines. A 95% interval of two rounds spans
 that."""
+ASSUMED_GPU_BOUND = 0.03
+"""The same where a GPU sets the pace, which hides that of the host: processes of GPT-2 on an H100 were 0.2%
+apart, those with a mostly idle GPU ran at two paces, 70% apart."""
+GPU_BOUND_SHARE = 0.9
+"""Share of a step in which the GPU is busy, from which it sets the pace. The gaps between the kernels of a long
+step were 4 to 5% of it."""
 ASSUMED_FREEDOM = 4.0
-"""Degrees of freedom of that assumption."""
+"""Degrees of freedom of these assumptions."""
 BETWEEN_SESSIONS = 0.003
 """Relative standard deviation assumed between two sessions on one machine, on top of that between processes."""
 MAX_NOISE_MARGIN = 0.05
@@ -66,8 +72,9 @@ NOISIER = 1.645
 """Normal quantile of the test for a case that is noisier than the others: 5%, one-sided."""
 
 
-KINDS = ("cpu", "cuda")
-"""Kinds of devices; each has its own noise."""
+GPU_BOUND = "cuda, GPU-bound"
+KINDS = ("cpu", "cuda", GPU_BOUND)
+"""Kinds of cases; each has its own noise. ``cuda`` are those that the host may slow down."""
 
 
 class Spread(msgspec.Struct, frozen=True, gc=False):
@@ -130,6 +137,8 @@ class Noise(msgspec.Struct, frozen=True):
     """Requested margin of equivalence."""
     by_turns: Spread = Spread()
     """Spread of the ratio of two cases that take turns, between pairs of fresh processes."""
+    assumed: float = ASSUMED
+    """Relative standard deviation between processes that is assumed if too little was measured."""
 
     @property
     def known(self) -> bool:
@@ -139,7 +148,7 @@ class Noise(msgspec.Struct, frozen=True):
     @property
     def between(self) -> float:
         """Relative standard deviation between fresh processes of one case, measured or assumed."""
-        return sqrt(self.pool.variance) if self.known else max(ASSUMED, sqrt(self.pool.variance))
+        return sqrt(self.pool.variance) if self.known else max(self.assumed, sqrt(self.pool.variance))
 
     def freedom(self, rounds: int) -> float:
         """Return the degrees of freedom of ``between`` for a case whose few rounds don't show its own spread.
@@ -193,19 +202,32 @@ def noise_by_kind(
     """
     repeats: dict[str, list[Sequence[Statistic]]] = {kind: [] for kind in KINDS}
     for case, medians in cases:
-        of_kind = repeats.setdefault(kind_of(case), [])
+        of_kind = repeats.setdefault(kind_of(case, medians), [])
         clean = undisturbed(case, medians)
         if clean is not None:
             of_kind.append(clean)
     return {
-        kind: _noise(of_kind, _pair(aa, kind), earlier.get(kind), same_within)
+        kind: _noise(kind, of_kind, _pair(aa, kind), earlier.get(kind), same_within)
         for kind, of_kind in repeats.items()
     }
 
 
-def kind_of(case: CaseState) -> str:
-    """Return the kind of device of a case, ``cpu`` or ``cuda``, by which noise is grouped."""
-    return case.config.device.partition(":")[0]
+def kind_of(case: CaseState, medians: Iterable[Statistic]) -> str:
+    """Return the kind of a case by which noise is grouped, given the median step of each round."""
+    return GPU_BOUND if _is_gpu_bound(case, medians) else case.config.device.partition(":")[0]
+
+
+def _is_gpu_bound(case: CaseState, medians: Iterable[Statistic]) -> bool:
+    """Return whether the GPU was busy for nearly all of each round's typical step."""
+    costs = (end.work for end in case.ends if end.work and end.work.is_typical)
+    busy_ms = next((work.busy_ms for work in costs if work.busy_ms is not None), None)
+    longest_ms = max((median.ms for median in medians), default=0.0)
+    return busy_ms is not None and longest_ms > 0 and busy_ms >= GPU_BOUND_SHARE * longest_ms
+
+
+def kind_of_result(result: "Measured") -> str:
+    """Return the kind of a summarized case."""
+    return kind_of(result.case, [round_.median for round_ in result.rounds])
 
 
 def spread_between(repeats: Iterable[Sequence[Statistic]]) -> Spread:
@@ -218,6 +240,7 @@ def spread_between(repeats: Iterable[Sequence[Statistic]]) -> Spread:
 
 
 def _noise(
+    kind: str,
     repeats: Sequence[Sequence[Statistic]],
     pair: tuple[Statistic, Statistic] | None,
     earlier: ProcessSpread | None,
@@ -229,12 +252,12 @@ def _noise(
     if earlier is not None and not pool.known:
         pool = pool.plus(Spread(earlier.between**2, earlier.freedom))
     floor = abs(log(pair[1].ms / pair[0].ms)) if pair else None
-    return Noise(pool, floor, same_within)
+    return Noise(pool, floor, same_within, assumed=ASSUMED_GPU_BOUND if kind == GPU_BOUND else ASSUMED)
 
 
 def _pair(aa: tuple[Measured, Measured] | None, kind: str) -> tuple[Statistic, Statistic] | None:
     """Return the typical steps of the A/A pair, or None if it ran on another kind of device."""
-    if aa is None or kind_of(aa[0].case) != kind or not all(result.rounds for result in aa):
+    if aa is None or kind_of_result(aa[0]) != kind or not all(result.rounds for result in aa):
         return None
     one, other = (_typical([round_.median for round_ in result.rounds]) for result in aa)
     return (one, other) if one.ms > 0 and other.ms > 0 else None
@@ -340,7 +363,7 @@ def spread_by_turns(results: Iterable[Measured]) -> dict[str, Spread]:
     for index, one in by_case.items():
         partners = {case for each in one.rounds if each.slices for case in each.slices.turns.partners}
         for other in (by_case[partner] for partner in partners if partner > index and partner in by_case):
-            pairs, kind = pairs_by_turns(one, other), kind_of(one.case)
+            pairs, kind = pairs_by_turns(one, other), kind_of_result(one)
             own = spread_of_pairs(ratios_by_turns(pairs), pairs)
             spreads[kind] = spreads.get(kind, Spread()).plus(own)
     return spreads

@@ -19,7 +19,7 @@ from benchtui.sessions.stats.evidence import (
     typical_of_rounds,
     with_turns,
 )
-from benchtui.sessions.stats.noise import Noise, kind_of, noise_by_kind
+from benchtui.sessions.stats.noise import Noise, kind_of_result, noise_by_kind
 from benchtui.sessions.stats.ratios import latency_ratio, throughput_ratio
 from benchtui.sessions.stats.sampling import Bounds, Sample, Statistic
 from benchtui.sessions.stats.verdicts import Ratio
@@ -175,9 +175,9 @@ class CaseVerdicts:
         return loaded() and (case.cut_off_state is not None or len(case.measured) <= THREAD_STEPS)
 
     def _evidence(self, case: CaseState) -> Evidence | None:
-        rounds = self.rounds(case)
-        noise = self._noise_estimates().get(kind_of(case), Noise(same_within=self._margin))
-        return Evidence(case, rounds, noise, self._session) if rounds else None
+        evidence = Evidence(case, self.rounds(case), session=self._session)
+        noise = self._noise_estimates().get(kind_of_result(evidence), Noise(same_within=self._margin))
+        return structs.replace(evidence, noise=noise) if evidence.rounds else None
 
     def _noise_estimates(self) -> dict[str, Noise]:
         """Estimate the noise from the cases that have ended. Only repeated measurements contribute."""

@@ -12,7 +12,7 @@ from benchtui.sessions.sanitize import visible
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import simulation_source
-from benchtui.sessions.stats.noise import Noise, kind_of, pairs_by_turns
+from benchtui.sessions.stats.noise import Noise, kind_of_result, pairs_by_turns
 from benchtui.sessions.stats.ratios import latency_ratio
 from benchtui.sessions.stats.results import Result, aa_pair, series_key
 from benchtui.sessions.stats.sampling import LEAST_ROUNDS
@@ -29,7 +29,7 @@ def method(session: Session, results: Sequence[Result]) -> tuple[Fact, ...]:
     sweep, cases = session.start.sweep, [case for case in session.cases if case.steps_measured]
     if session.start.source:
         return _imported(session)
-    noise = {kind_of(result.case): result.noise for result in results}
+    noise = {kind_of_result(result): result.noise for result in results}
     return facts(
         ("Simulated", simulation_source(session.start)),
         ("Task", sweep.task),
@@ -287,7 +287,7 @@ def _noise_floor(session: Session, noise: dict[str, Noise]) -> str | None:
     if pair is None or ratio is None:
         return None
     change = signed_percent(1 / ratio.value - 1) if ratio.value else None
-    where = f" on {kind_of(pair[0].case)}" if len(noise) > 1 else ""
+    where = f" on {kind_of_result(pair[0])}" if len(noise) > 1 else ""
     apart = f"typical steps {change} % apart ({verdict_cell(ratio)})"
     return f"{pair[0].name} measured twice: {apart}; no smaller difference counts{where}"
 

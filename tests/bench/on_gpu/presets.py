@@ -51,7 +51,9 @@ def demo(findings: Findings) -> None:
     axes = ("precision=fp32,bf16", "compile=off,default", "sequence_length=128", "batch_size=1,32")
     if findings.brief:
         axes = ("precision=fp32", "sequence_length=32", "batch_size=1,2")
-    wanted = sweep("quick", *fixed, *axes, *(SHORT if findings.brief else ("iterations=40", "warmup=5", "budget=60s")))
+    wanted = sweep(
+        "quick", *fixed, *axes, *(SHORT if findings.brief else ("iterations=40", "warmup=5", "budget=60s"))
+    )
     session = record(findings, replace(wanted, name="demo"), 220, "demo-gpu.json")
     require_all_ok(findings, on_gpu(session))
     size = kept(findings, "demo-gpu.json").stat().st_size

@@ -1,6 +1,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import psutil
@@ -38,41 +39,45 @@ def test_one_busy_processor_is_100_percent(monkeypatch: pytest.MonkeyPatch) -> N
     assert reader.read(2.0, ()).cpu_percent == 100.0
 
 
-def test_others_use_the_usable_processors_and_are_neither_worker_nor_engine(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_others_use_the_usable_processors_and_are_none_of_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     totals = {None: [100.0, 109.0], frozenset((2, 3)): [50.0, 51.9]}
     monkeypatch.setattr(host, "busy_s", lambda processors: totals[processors].pop(0))
     monkeypatch.setattr(host, "usable_processors", lambda: frozenset((2, 3)))
-    worker, engine = iter((3.0, 4.0)), iter((1.0, 1.02))
-    monkeypatch.setattr(host, "_process", lambda pid: (next(worker), 100.0))
+    own, engine = iter((4.0, 5.02)), iter((1.0, 1.02))
+    monkeypatch.setattr(host, "_own_s", lambda pids: next(own))
     monkeypatch.setattr(host.time, "process_time", lambda: next(engine))
     reader = HostReader()
-    assert reader.read(1.0, (7,)).others_cpu_percent is None
-    seen = reader.read(2.0, (7,))
-    assert (seen.cpu_percent, seen.worker_cpu_percent, seen.engine_cpu_percent) == (900.0, 100.0, 2.0)
-    assert seen.others_cpu_percent == 88.0
+    assert reader.read(1.0, ()).others_cpu_percent is None
+    seen = reader.read(2.0, ())
+    assert (seen.cpu_percent, seen.engine_cpu_percent, seen.others_cpu_percent) == (900.0, 2.0, 88.0)
 
 
-def test_use_by_others_is_unknown_while_a_worker_starts_or_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a worker used before its first reading, or after its last one, isn't that of other processes."""
-    worker_s = {7: 1.0, 8: 0.5}
-    totals = iter(range(100))
-    monkeypatch.setattr(host, "busy_s", lambda processors: float(next(totals) // 2))
-    monkeypatch.setattr(host, "_process", lambda pid: (worker_s[pid], 1.0) if pid in worker_s else None)
-    monkeypatch.setattr(host.time, "process_time", lambda: 0.0)
+def test_use_by_others_is_unknown_when_a_process_of_the_engine_ends_unseen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What it used after the last reading isn't that of other processes."""
+    own, busy = iter((3.0, 3.5, 1.0, 1.5)), iter((10.0, 11.0, 12.0, 13.0))
+    monkeypatch.setattr(host, "busy_s", lambda processors: 0.0 if processors is None else next(busy))
+    monkeypatch.setattr(host, "usable_processors", lambda: frozenset((2, 3)))
+    monkeypatch.setattr(host, "_own_s", lambda pids: next(own))
     reader = HostReader()
+    found = [reader.read(at_s, ()).others_cpu_percent for at_s in (1.0, 2.0, 3.0, 4.0)]
+    assert found == [None, 50.0, None, 50.0]
 
-    def others(*pids: int) -> float | None:
-        return reader.read(next(moments), pids).others_cpu_percent
 
-    moments = iter([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0])
-    assert [others(), others()] == [None, 100.0]
-    assert [others(7), others(7)] == [None, 100.0], "it has just started"
-    assert [others(7, 8), others(7, 8)] == [None, 100.0]
-    del worker_s[8]
-    assert others(7, 8) is None, "it has ended, and nobody has noticed yet"
-    assert [others(7), others(7)] == [None, 100.0]
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="there is no /proc here")
+def test_what_a_worker_starts_is_its_own() -> None:
+    """Such as compilers, which go on while its steps are measured."""
+    spin = "import time; begin = time.process_time()\nwhile time.process_time() < begin + 0.3: pass\n"
+    code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {spin + 'print(); input()'!r}])"
+    reader, pipe = HostReader(), subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe) as worker:
+        assert worker.stdout is not None
+        reader.read(1.0, [worker.pid])
+        worker.stdout.readline()
+        used = reader.read(2.0, [worker.pid]).worker_cpu_percent
+        worker.communicate(b"\n")
+        assert used is not None and used >= 25.0
 
 
 def test_first_processor_use_is_none() -> None:

@@ -77,7 +77,7 @@ def test_on_a_large_machine_others_may_use_more_of_it() -> None:
     )
 
 
-WAITING: dict[str, Any] = {"worker_cpu": 1.9, "run_delay_s": 0.2, "others_cpu_percent": 9.0}
+WAITING: dict[str, Any] = {"worker_cpu": 1.9, "run_delay_s": 0.2, "others_cpu_percent": 9.5}
 """Two threads that ran for 3.8 s in 2 s and waited for 0.2 s, as long as others used the processors at most."""
 
 
@@ -112,6 +112,10 @@ def test_threads_that_wait_for_each_other_or_for_the_engine_are_no_disturbance()
     assert disturbances(many, 2.0) == (), "sixteen threads on two processors"
     spinning = around(worker_cpu=1.9, run_delay_s=0.3, others_cpu_percent=1.5, involuntary_switches=2440)
     assert disturbances(spinning, 2.0) == (), "the engine's sampler ran in between"
+    tokenizers = Environment(processors=16, worker_cpu=2.943, run_delay_s=0.188, others_cpu_percent=39.3)
+    assert disturbances(tokenizers, 0.59) == (), "threads that waited for each other, with 13 processors idle"
+    unlucky = Environment(processors=16, worker_cpu=0.7, run_delay_s=0.6, others_cpu_percent=60.0)
+    assert disturbances(unlucky, 2.0) == (WAITED.format(14),), "a thread that shared a processor all the same"
     sleeping = around(worker_cpu=0.1, run_delay_s=0.0004, others_cpu_percent=4.0)
     assert disturbances(sleeping, 2.0) == () and slowest(sleeping) == Slowdown()
 

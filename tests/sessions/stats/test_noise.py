@@ -2,17 +2,22 @@ from math import exp, log
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from benchtui.sessions.events import CaseFinished, RoundFinished
-from benchtui.sessions.payloads import Environment, ProcessSpread
+from benchtui.sessions.payloads import Environment, ProcessSpread, StepCost
 from benchtui.sessions.state.case import CaseState
-from benchtui.sessions.stats.evidence import Evidence
+from benchtui.sessions.stats.evidence import Evidence, bounds_ms
 from benchtui.sessions.stats.noise import (
+    ASSUMED,
+    ASSUMED_GPU_BOUND,
+    GPU_BOUND,
     PACES,
     Noise,
     Spread,
     is_noisier,
     kind_of,
+    kind_of_result,
     moderated,
     noise_of,
     spread_between,
@@ -46,8 +51,12 @@ def pool(*weighed: tuple[float, float]) -> Spread:
     return Spread(pytest.approx(sum(variance * freedom for variance, freedom in weighed) / freedom), freedom)
 
 
-def test_of_nothing_an_assumption_is_known_for_both_kinds_of_devices() -> None:
-    assert noise_of([], None, {}) == {"cpu": Noise(), "cuda": Noise()}
+def test_of_nothing_an_assumption_is_known_for_each_kind() -> None:
+    assert noise_of([], None, {}) == {
+        "cpu": Noise(),
+        "cuda": Noise(),
+        GPU_BOUND: Noise(assumed=ASSUMED_GPU_BOUND),
+    }
     assert (Noise().pool, Noise().floor, Noise().same_within) == (Spread(0.0, 0.0), None, 0.02)
     assert (Noise().between, Noise().freedom(1), Noise().known) == (0.12, 4.0, False)
 
@@ -101,7 +110,32 @@ def test_each_kind_of_device_has_noise_of_its_own() -> None:
     ("device", "kind"), [("cpu", "cpu"), ("cuda:0", "cuda"), ("cuda:12", "cuda"), ("unknown", "unknown")]
 )
 def test_a_device_without_its_number_is_a_kind(device: str, kind: str) -> None:
-    assert kind_of(CaseState(index=0, config=Config(device=device))) == kind
+    assert kind_of(CaseState(index=0, config=Config(device=device)), ()) == kind
+
+
+def gpu_bound(*rounds_ms: float, error: float | None = None, counted: int = 512) -> Evidence:
+    """A case on a GPU that was busy for 40 ms in its counted step."""
+    found = case(*rounds_ms, error=error, device="cuda:0", ends=(QUIET,) * len(rounds_ms))
+    cost = StepCost(busy_ms=40.0, padded_tokens=counted, typical_padded_tokens=512)
+    assert found.case.finished
+    found.case.finished = replace(found.case.finished, work=cost)
+    return found
+
+
+def test_where_a_gpu_sets_the_pace_fresh_processes_hardly_differ() -> None:
+    assert kind_of_result(gpu_bound(42.0)) == GPU_BOUND
+    assert kind_of_result(gpu_bound(42.0, 48.0)) == "cuda", "the host slowed one of its processes down"
+    assert kind_of_result(gpu_bound(42.0, counted=1024)) == "cuda", "the counted step isn't a typical one"
+    host_bound = case(5.8, 10.1, 9.9, device="cuda:0")
+    found = noise_of([gpu_bound(42.0, 42.1), host_bound], None, {})
+    assert (found[GPU_BOUND].between, found["cuda"].between > ASSUMED) == (ASSUMED_GPU_BOUND, True)
+    alone, paced = (
+        [replace(each, noise=noise_of([each], None, {})[kind_of_result(each)])]
+        for each in (case(42.0, error=0.001, device="cuda:0"), gpu_bound(42.0, error=0.001))
+    )
+    bounds = [bounds_ms(each) for each in (*alone, *paced)]
+    assert all(bounds)
+    assert [round(each.high / each.low, 2) for each in bounds if each] == [1.95, 1.18]
 
 
 def test_rounds_that_agree_leave_the_noise_of_their_steps() -> None:
