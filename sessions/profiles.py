@@ -4,6 +4,7 @@ Units and rules for missing values are the same as in ``events``. All times, cou
 profiled step, unless a field says otherwise.
 """
 
+import re
 from typing import Annotated, Literal
 
 import msgspec
@@ -42,6 +43,12 @@ class FamilyTime(Record, frozen=True, kw_only=True):
     """Operators on a CPU, kernels and copies on a GPU."""
 
 
+LONGEST_NAME = 40
+"""Characters from which a kernel's name is shortened for people."""
+_CPP_KERNEL = re.compile(r"(?:void )?(?:(?:\w+|\(anonymous namespace\))::)+(?:Kernel2?<)?(?P<name>\w+)")
+"""A mangled kernel with its namespaces; ``cutlass::Kernel2<NAME>`` is called NAME."""
+
+
 class KernelTime(Record, frozen=True, kw_only=True):
     """Time of one CPU operator, GPU kernel or GPU copy, with inputs of one shape."""
 
@@ -63,6 +70,19 @@ class KernelTime(Record, frozen=True, kw_only=True):
     """Whether it read an input with gaps between its elements, or inputs that differ in their order."""
     denormal_share: Amount | None = None
     """Largest share of denormal numbers in an input; null if it wasn't looked at."""
+
+    @property
+    def called(self) -> str:
+        """Operator that ran, also of a kernel as far as it is known."""
+        return self.operator or self.name
+
+    @property
+    def title(self) -> str:
+        """Name for people: of a C++ kernel its operator, and its own name without arguments of templates."""
+        found = _CPP_KERNEL.match(self.name)
+        if found is None or len(self.name) <= LONGEST_NAME:
+            return self.name
+        return f"{self.operator}, {found['name']}" if self.operator else found["name"]
 
 
 class GraphBreak(Record, frozen=True, kw_only=True):

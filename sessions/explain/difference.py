@@ -93,7 +93,7 @@ def _kernels(base: ExplainedCase, new: ExplainedCase, per: tuple[int, int]) -> l
 def _by_name(case: ExplainedCase) -> dict[str, float]:
     total_ms: dict[str, float] = defaultdict(float)
     for kernel in case.profile.kernels:
-        total_ms[kernel.name] += kernel.ms
+        total_ms[kernel.title] += kernel.ms
     return dict(total_ms)
 
 

@@ -42,6 +42,7 @@ RULES: tuple[Rule, ...] = (
     operators.double_precision,
     operators.denormals,
     operators.strided,
+    operators.unaligned,
     operators.gathering,
     operators.copying,
     operators.recomputing,

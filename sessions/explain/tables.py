@@ -63,7 +63,7 @@ def kernels_table(case: ExplainedCase, most: int = SHOWN_KERNELS, *, family: boo
 
 
 _KERNEL_COLUMNS: tuple[Column[_Kernel], ...] = (
-    text_column("operator or kernel", lambda row: row.time.name),
+    text_column("operator or kernel", lambda row: row.time.title),
     text_column("family", lambda row: FAMILIES[row.time.family]),
     Column("ms per step", lambda row: number(row.time.ms)),
     Column("share %", lambda row: percent(row.share, 1)),

@@ -21,8 +21,9 @@ LATEST = "latest"
 
 DEMO = "demo"
 CPU_DEMO = "demo-cpu"
-DEMOS = (DEMO, CPU_DEMO, "demo-runtimes")
-"""Names of the sessions bundled with benchtui: a simulated GPU server, and two sweeps measured on CPUs."""
+GPU_DEMO = "demo-gpu"
+DEMOS = (DEMO, GPU_DEMO, CPU_DEMO, "demo-runtimes")
+"""Names of the sessions bundled with benchtui: a simulated server, and sweeps of an H100 and of CPUs."""
 
 MOST_REMEMBERED_BYTES = 1_000_000
 """Maximum size of the file that lists sessions outside the library."""

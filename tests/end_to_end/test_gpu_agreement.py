@@ -108,7 +108,7 @@ SPAN_S = (2.0, 12.0)
 START_S = 1_800_000_000.0
 GPU = {
     "power_w": 400.0,
-    "graphics_clock_mhz": 1755.0,
+    "sm_clock_mhz": 1755.0,
     "memory_clock_mhz": 2619.0,
     "temperature_c": 61.0,
     "memory_used_mb": 42163.0,
@@ -161,7 +161,7 @@ RIGHT: dict[str, Any] = {"energy_j": 4000.0, "words": ("sw_power_cap",)}
         ({}, []),
         ({"power_w": 360.0}, ["power_w"]),
         ({"power_w": 340.0}, ["power_w", "power in its most different second"]),
-        ({"graphics_clock_mhz": 1980.0}, ["graphics_clock_mhz"]),
+        ({"sm_clock_mhz": 1980.0}, ["sm_clock_mhz"]),
         ({"memory_clock_mhz": 1593.0}, ["memory_clock_mhz"]),
         ({"temperature_c": 70.0}, ["temperature_c"]),
         ({"memory_used_mb": 40210.0 * 1.2}, ["memory_used_mb"]),
@@ -199,7 +199,7 @@ def test_a_kept_session_loses_the_names_of_its_machine(
     target = tmp_path / "fixtures"
     assert load("keep").main([str(archive(tmp_path))], target) == 0
     text = (target / "demo-gpu.json").read_text()
-    assert "lab-17" not in text and "ada" not in text and '"gpu-machine"' in text
+    assert "lab-17" not in text and "/ada" not in text
     assert Session.load(target / "demo-gpu.json").finished is not None
     assert "demo-gpu.json: kept" in capsys.readouterr().out
 

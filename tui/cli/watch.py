@@ -254,8 +254,8 @@ def session_to_watch(session: str) -> Path:
 def replay(session: str, speed: float | None, position: str | None, **options: Unpack[WatchingOptions]) -> None:
     """Replay a recorded session.
 
-    SESSION is a path, a library name, `latest`, `demo` or `demo-cpu`. With --plain, its events are printed: all
-    at once, or at their original pace with --speed.
+    SESSION is a path, a library name, `latest`, `demo`, `demo-gpu` or `demo-cpu`. With --plain, its events are
+    printed: all at once, or at their original pace with --speed.
     """
     opens_app, path = in_app(options), paths.resolve(session)
     engine = client.find(path)
@@ -266,18 +266,23 @@ def replay(session: str, speed: float | None, position: str | None, **options: U
 
 
 @click.command()
-@click.option("--cpu", "on_cpu", is_flag=True, help="Replay a sweep that was measured on a CPU instead.")
+@click.option(
+    "--gpu", "name", flag_value=paths.GPU_DEMO, help="Replay a sweep that was measured on an H100 instead."
+)
+@click.option(
+    "--cpu", "name", flag_value=paths.CPU_DEMO, help="Replay a sweep that was measured on a CPU instead."
+)
 @click.option("--end", "at_end", is_flag=True, help="Open it at its end, with what it says.")
 @speed_option
 @appearance_options
-def demo(on_cpu: bool, at_end: bool, speed: float | None, **appearance: Unpack[AppearanceOptions]) -> None:
+def demo(name: str | None, at_end: bool, speed: float | None, **appearance: Unpack[AppearanceOptions]) -> None:
     """Replay a bundled demo session.
 
     It is a simulated sweep on a server with four GPUs: a model computed it, and every screen and export of it
     says SIMULATED. Needs neither a GPU nor a model.
     """
     require_terminal()
-    path = paths.demo_path(paths.CPU_DEMO if on_cpu else paths.DEMO)
+    path = paths.demo_path(name or paths.DEMO)
     show(None, path, Start(speed or 1.0, ReplayTarget(percent=100) if at_end else None), **appearance)
 
 

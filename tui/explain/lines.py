@@ -217,7 +217,7 @@ def _families(case: ExplainedCase, width: int, symbols: Symbols) -> list[Line]:
 
 
 def _kernels(case: ExplainedCase, width: int, symbols: Symbols, most: int = SHOWN_KERNELS) -> list[Line]:
-    families = {kernel.name: kernel.family for kernel in case.profile.kernels}
+    families = {kernel.title: kernel.family for kernel in case.profile.kernels}
     return _grid(kernels_table(case, most, family=False), width, symbols, families=families)
 
 
@@ -249,7 +249,7 @@ def _gap(gap: CaseDifference, names: tuple[str, str], width: int, symbols: Symbo
     """Render families and operators of two cases side by side, with the gap. ``names`` are base and new."""
     room = width if width < WIDE else (width - BETWEEN) // 2
     kernels = (*gap.base.profile.kernels, *gap.new.profile.kernels)
-    marked = _BY_TITLE | {kernel.name: kernel.family for kernel in kernels}
+    marked = _BY_TITLE | {kernel.title: kernel.family for kernel in kernels}
     tables = difference_tables(gap, names)
     first, second = (_grid(table, room, symbols, families=marked) for table in tables)
     return [*first, BLANK, *second] if width < WIDE else side_by_side([first, second], room + BETWEEN)

@@ -14,6 +14,7 @@ from benchtui.sessions.profiles import FamilyName, FamilyTime, KernelTime
 MOST_KERNELS = 40
 """Maximum number of operators or kernels to keep: more than a page shows, so that two cases can be compared."""
 TOKENIZER_PART = "tokenize"
+_COMPUTING: tuple[FamilyName, ...] = ("matmul", "attention")
 _STREAMING: tuple[FamilyName, ...] = ("elementwise", "copy", "optimizer")
 """Families whose operators read all of their inputs once. A lookup reads only part of its inputs."""
 
@@ -58,7 +59,8 @@ class _Kernels:
         key = _Key(name, family, shape, operator.name if of_gpu and operator else None)
         self._counts[key] += 1
         if operator and key not in self._costs:
-            flops = costs.flops(operator.name, operator.shapes)
+            computes = family in _COMPUTING and "splitK" not in name  # that only sums what others computed
+            flops = costs.flops(operator.name, operator.shapes) if computes else None
             streams = family in _STREAMING
             moved = costs.moved_bytes(operator.name, operator.shapes, operator.dtypes) if streams else None
             self._costs[key] = (flops, moved)

@@ -1,6 +1,7 @@
 """Cost of an operator by the shapes of its inputs: floating-point operations and bytes."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 
 Shapes = Sequence[Sequence[int]]
@@ -100,6 +101,13 @@ def _attention(query: Sequence[int], key: Sequence[int], products: int) -> int:
     return products * 2 * batch * heads * queries * key[2] * width
 
 
+def _inner_attention(shapes: list[list[int]], *, turned: bool, first: int, products: int) -> int:
+    query, key = (
+        [each[0], each[2], each[1], each[3]] if turned else each for each in shapes[first : first + 2]
+    )
+    return _attention(query, key, products)
+
+
 _Formula = Callable[[list[list[int]]], int]
 
 _FORMULAS: dict[str, _Formula] = {
@@ -112,6 +120,14 @@ _FORMULAS: dict[str, _Formula] = {
     "mkldnn::_linear_pointwise": lambda shapes: _linear(shapes[0], shapes[1]),
     "mkl::_mkl_linear": lambda shapes: _linear(shapes[0], shapes[2]),
 }
+for _name, _turned in (("cudnn", False), ("flash", True), ("efficient", True)):
+    # what a kernel's launch names is the inner operator; these two take (batch, queries, heads, width)
+    _FORMULAS[f"aten::_{_name}_attention_forward"] = partial(
+        _inner_attention, turned=_turned, first=0, products=2
+    )
+    _FORMULAS[f"aten::_{_name}_attention_backward"] = partial(
+        _inner_attention, turned=_turned, first=1, products=5
+    )
 for _name in ("flash_attention_for_cpu", "flash_attention", "efficient_attention", "cudnn_attention"):
     _FORMULAS[f"aten::_scaled_dot_product_{_name}"] = lambda shapes: _attention(shapes[0], shapes[1], 2)
     _FORMULAS[f"aten::_scaled_dot_product_{_name}_backward"] = lambda shapes: _attention(

@@ -1,14 +1,16 @@
 """Rules about operators: their families, their inputs, the compiler, and the limits of the device."""
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from math import inf
 
 from benchtui.sessions.analysis.roofline import UNFUSED
 from benchtui.sessions.explain.cases import ExplainedCase
 from benchtui.sessions.explain.finding import SHARE, Finding, ms_text, of_step, percent_text, timed
 from benchtui.sessions.explain.rules.host import at_place, few_threads, kernel_ms, page_faults, preempted
 from benchtui.sessions.profiles import KernelTime
-from benchtui.sessions.text.formatting import count, number
+from benchtui.sessions.text.formatting import count, listed, number
 
 NEAR_PEAK = 0.7
 FAR_FROM_PEAK = 0.2
@@ -26,19 +28,24 @@ def idle_gpu(case: ExplainedCase) -> Finding | None:
     profile = case.profile
     if profile.busy_ms is None or not profile.step_ms:
         return None
-    idle_ms, gaps_ms = sum(profile.idle_ms.values()), profile.idle_ms.get("python", 0.0)
-    if not case.takes(idle_ms, SHARE):
+    whole_ms = min(profile.step_ms, profile.plain_ms, case.measured_ms or inf)
+    # the profiler lengthens the gaps between kernels, not the kernels
+    kept = max(0.0, whole_ms - profile.busy_ms) / max(profile.step_ms - profile.busy_ms, 1e-9)
+    idle_ms, gaps_ms = (kept * ms for ms in (sum(profile.idle_ms.values()), profile.idle_ms.get("python", 0.0)))
+    share = idle_ms / whole_ms
+    if not case.takes(share * profile.step_ms, SHARE):
         return None
     each_us = 1000 * profile.busy_ms / profile.launches if profile.launches else 0.0
     graphs = case.case.config.uses_cuda_graphs
     bound = (
         f"; CUDA graphs (compile=reduce-overhead) or larger batches can hide at most {ms_text(gaps_ms)} of"
-        f" {ms_text(profile.step_ms)}"
+        f" {ms_text(whole_ms)}"
     )
     sentence = (
-        f"For {of_step(case, idle_ms)}, the GPU waits for the host:"
+        f"For {percent_text(share)} of the step ({ms_text(idle_ms)}), the GPU waits for the host:"
         f" {profile.launches:,.0f} launches of {number(each_us)} µs on average{'' if graphs else bound}."
     )
+    idle_ms, gaps_ms = (ms / whole_ms * profile.step_ms for ms in (idle_ms, gaps_ms))
     remedy = None if graphs else {"compile": "reduce-overhead"}
     return timed(case, "idle GPU", sentence, "high", idle_ms, saves_ms=gaps_ms, remedy=remedy)
 
@@ -62,13 +69,13 @@ def tokenizing(case: ExplainedCase) -> Finding | None:
 
 def copying(case: ExplainedCase) -> Finding | None:
     """Find copies and casts that take much of a step, without the page faults of their outputs."""
-    fills_ms = sum(kernel.ms for kernel in case.profile.kernels if kernel.name in FILLS)
+    fills_ms = sum(kernel.ms for kernel in case.profile.kernels if kernel.called in FILLS)
     faults_ms = kernel_ms(case) if page_faults(case) else 0.0
     ms = case.ms("copy") - max(fills_ms, faults_ms)
     if not case.takes(ms, SHARE):
         return None
     longest = next(
-        (kernel for kernel in case.profile.kernels if kernel.family == "copy" and kernel.name not in FILLS),
+        (kernel for kernel in case.profile.kernels if kernel.family == "copy" and kernel.called not in FILLS),
         None,
     )
     sentence = f"Copies and casts take {of_step(case, ms)}{_named(longest)}. They compute nothing."
@@ -79,7 +86,7 @@ def _named(kernel: KernelTime | None) -> str:
     if kernel is None:
         return ""
     shape = f" of {kernel.shape.partition(',')[0]}" if kernel.shape else ""
-    return f"; most of it is {kernel.name}{shape}, {kernel.count:,.0f} times per step, {ms_text(kernel.ms)}"
+    return f"; most of it is {kernel.title}{shape}, {kernel.count:,.0f} times per step, {ms_text(kernel.ms)}"
 
 
 def gathering(case: ExplainedCase) -> Finding | None:
@@ -114,13 +121,13 @@ def one_operator(case: ExplainedCase) -> Finding | None:
     times = defaultdict[str, float](float)
     for kernel in case.profile.kernels:
         if kernel.family in ("other", "collective"):
-            times[kernel.operator or kernel.name] += kernel.ms
+            times[kernel.called] += kernel.ms
     if not times:
         return None
     name, ms = max(times.items(), key=lambda item: item[1])
     if not case.takes(ms, 2 * SHARE):
         return None
-    longest = next(kernel for kernel in case.profile.kernels if name in (kernel.operator, kernel.name))
+    longest = next(kernel for kernel in case.profile.kernels if kernel.called == name)
     shape = f" on {longest.shape}" if longest.shape else ""
     native = [place for place in case.profile.places if place.activity == "native" and place.share >= SHARE]
     advice = "call it less often or on less, or compute its result ahead of the step"
@@ -141,7 +148,7 @@ def double_precision(case: ExplainedCase) -> Finding | None:
         return None
     worst = doubles[0]
     sentence = (
-        f"{of_step(case, ms)} computes in float64, most of it {worst.name} on {worst.shape}: a NumPy array or"
+        f"{of_step(case, ms)} computes in float64, most of it {worst.title} on {worst.shape}: a NumPy array or"
         " a Python float may have promoted the rest. float32 moves half the bytes."
     )
     return timed(case, "float64", sentence, "high", ms)
@@ -155,7 +162,7 @@ def denormals(case: ExplainedCase) -> Finding | None:
         return None
     share = percent_text(max(kernel.denormal_share or 0.0 for kernel in worst))
     sentence = (
-        f"{worst[0].name} computes with denormal numbers ({share} of an input) and takes {of_step(case, ms)}:"
+        f"{worst[0].title} computes with denormal numbers ({share} of an input) and takes {of_step(case, ms)}:"
         " torch.set_flush_denormal(True) makes them zeros; without it, each takes many times as long."
     )
     return timed(case, "denormals", sentence, "high", ms)
@@ -174,7 +181,7 @@ def strided(case: ExplainedCase) -> Finding | None:
     if not case.takes(ms, 2 * SHARE):
         return None
     sentence = (
-        f"{worst[0].name} on {worst[0].shape} reads inputs that aren't contiguous, in {of_step(case, ms)}:"
+        f"{worst[0].title} on {worst[0].shape} reads inputs that aren't contiguous, in {of_step(case, ms)}:"
         " neighbors in the tensor aren't neighbors in memory, so most of each cache line is wasted. Store the"
         " tensor in the order in which it is read (contiguous() once, outside of the step)."
     )
@@ -247,7 +254,7 @@ def slow_attention(case: ExplainedCase) -> Finding | None:
     if effective is None or effective.attention not in UNFUSED:
         return None
     scores = [
-        kernel for kernel in case.profile.kernels if "softmax" in kernel.name or kernel.name.endswith("bmm")
+        kernel for kernel in case.profile.kernels if "softmax" in kernel.called or kernel.called.endswith("bmm")
     ]
     ms = max(case.ms("attention"), sum(kernel.ms for kernel in scores))
     if not case.takes(ms, SHARE):
@@ -265,7 +272,7 @@ def _moving_scores_ms(case: ExplainedCase) -> float | None:
 
     Products write and read them once each, as softmax does; the rest are operators on tensors of their shape.
     """
-    softmax = [kernel for kernel in case.profile.kernels if "softmax" in kernel.name and kernel.bytes]
+    softmax = [kernel for kernel in case.profile.kernels if "softmax" in kernel.called and kernel.bytes]
     if not softmax or not case.peaks or not case.peaks.bytes_per_s:
         return None
     shapes = {(kernel.shape or "").partition(",")[0] for kernel in softmax}
@@ -297,6 +304,50 @@ def optimizing(case: ExplainedCase) -> Finding | None:
     )
 
 
+def unaligned(case: ExplainedCase) -> Finding | None:
+    """Find 16-bit matrix products of a GPU with a size that isn't a multiple of 8, such as 50,257 tokens.
+
+    Tensor cores read rows of such sizes in smaller pieces (NVIDIA, Matrix Multiplication Background, "Tensor
+    Core Requirements"). The other products of the step show which rate is possible.
+    """
+    if case.profile.busy_ms is None:
+        return None
+    products = [kernel for kernel in case.profile.kernels if kernel.family == "matmul" and _in_16_bits(kernel)]
+    odd = [kernel for kernel in products if _odd_sizes(kernel)]
+    usual = max((_flops_per_ms(kernel) for kernel in products if kernel not in odd), default=0.0)
+    slow = [kernel for kernel in odd if kernel.flops and _flops_per_ms(kernel) < usual / 2]
+    saved_ms = sum(kernel.ms - (kernel.flops or 0.0) / usual for kernel in slow)
+    if not case.takes(saved_ms, SHARE):
+        return None
+    ms, rate, sizes = sum(kernel.ms for kernel in slow), _flops_per_ms(slow[0]), _odd_sizes(slow[0])
+    odd_sizes, padded = (listed([f"{size:,}" for size in those]) for those in (sizes, map(_padded, sizes)))
+    sentence = (
+        f"{slow[0].title} on {slow[0].shape} takes {of_step(case, ms)} at {number(rate / 1e9)} TFLOP/s, where"
+        f" other products reach {number(usual / 1e9)}: {odd_sizes} isn't a multiple of 8. Pad it to {padded};"
+        " for a vocabulary, model.resize_token_embeddings(pad_to_multiple_of=64) does."
+    )
+    return timed(case, "unaligned product", sentence, "high", ms, saves_ms=saved_ms)
+
+
+def _padded(size: int) -> int:
+    return -(-size // 64) * 64
+
+
+def _in_16_bits(kernel: KernelTime) -> bool:
+    return kernel.shape is not None and ("BFloat16" in kernel.shape or "Half" in kernel.shape)
+
+
+def _odd_sizes(kernel: KernelTime) -> tuple[int, ...]:
+    """Return the sizes of a product's inputs that aren't multiples of 8, without single rows and batches."""
+    matrices = re.findall(r"(?:\d+x)*(\d+)x(\d+) ", f"{kernel.shape} ")
+    sizes = dict.fromkeys(int(size) for matrix in matrices for size in matrix)
+    return tuple(size for size in sizes if size > 64 and size % 8)
+
+
+def _flops_per_ms(kernel: KernelTime) -> float:
+    return (kernel.flops or 0.0) / kernel.ms if kernel.ms else 0.0
+
+
 def near_peak(case: ExplainedCase) -> Finding | None:
     """Find matrix products near the device's peak, which only less work or a lower precision makes faster."""
     products = [kernel for kernel in case.profile.kernels if kernel.family == "matmul" and kernel.flops]
@@ -324,13 +375,14 @@ def far_from_peak(case: ExplainedCase) -> Finding | None:
     rate = case.rate(slow[0])
     share = percent_text(rate.share or 0.0) if rate else ""
     sentence = (
-        f"{slow[0].name} on {slow[0].shape} runs at {share} of the measured peak and takes {of_step(case, ms)}:"
-        " its inputs may be unfavorably shaped, or its values hard to compute; no rule says which."
+        f"{slow[0].title} on {slow[0].shape} runs at {share} of the measured peak and takes"
+        f" {of_step(case, ms)}: its inputs may be unfavorably shaped, or its values hard to compute; no rule"
+        " says which."
     )
     return timed(case, "far from the peak", sentence, "low", ms)
 
 
-SLOWING = (denormals, strided, double_precision, gathering, page_faults, preempted)
+SLOWING = (denormals, strided, unaligned, double_precision, gathering, page_faults, preempted)
 """Rules that say why operators are slow."""
 
 

@@ -24,7 +24,7 @@ ITEMS = ("aten::item", "aten::_local_scalar_dense", "aten::is_nonzero", "aten::e
 
 def items(case: ExplainedCase) -> Finding | None:
     """Find tensors whose values are read one by one in Python."""
-    read = [kernel for kernel in case.profile.kernels if (kernel.operator or kernel.name) in ITEMS]
+    read = [kernel for kernel in case.profile.kernels if kernel.called in ITEMS]
     calls = max((kernel.count for kernel in read), default=0.0)
     if calls < MANY_CALLS:
         return None

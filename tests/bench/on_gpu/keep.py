@@ -2,26 +2,23 @@
 
     python tests/bench/on_gpu/keep.py ARCHIVE [NAME ...]
 
-copies sessions from ``part-N-sessions.tar.gz`` to ``tests/fixtures/recorded/gpu``, without the machine's name
-and folders. It refuses a session that isn't complete, that no NVIDIA GPU measured, or that is too large.
+copies sessions from ``part-N-sessions.tar.gz`` to ``tests/fixtures/recorded/gpu``, as ``benchtui anonymize``
+does. It refuses a session that isn't complete, that no NVIDIA GPU measured, or that is too large.
 """
 
-import json
-import re
 import sys
 import tarfile
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchtui.sessions.anonymize import Anonymizer
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import summarize
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "recorded" / "gpu"
 MOST_BYTES = 300_000
-FOLDERS = re.compile(r"/(?:root|home|tmp|work|mnt|opt|usr)/(?:[^\"\\\s/]+/)*([^\"\\\s/]*)")
-"""A path of the machine, and its last name."""
 
 
 def main(arguments: Sequence[str], target: Path = FIXTURES) -> int:
@@ -52,7 +49,8 @@ def _keep(path: Path, target: Path) -> bool:
     reason = unfit(path)
     if reason is None:
         target.mkdir(parents=True, exist_ok=True)
-        (target / path.name).write_text(anonymous(path.read_text("utf-8")), "utf-8")
+        (target / path.name).unlink(missing_ok=True)
+        Anonymizer().write(path, target / path.name)
     print(f"{path.name}: {'kept' if reason is None else reason}")
     return reason is None
 
@@ -71,13 +69,6 @@ def unfit(path: Path) -> str | None:
     if len(text) > MOST_BYTES:
         return f"refused: {len(text):,} bytes, at most {MOST_BYTES:,}"
     return None
-
-
-def anonymous(text: str) -> str:
-    """Return a session without the machine's name, and with its paths reduced to their last names."""
-    hostname = json.loads(text)[0]["host"]["hostname"]
-    text = FOLDERS.sub(r"\1", text)
-    return text.replace(json.dumps(hostname), '"gpu-machine"') if hostname else text
 
 
 if __name__ == "__main__":

@@ -75,6 +75,24 @@ def test_disturbed_steps_are_left_out() -> None:
     assert found.step_ms == 10.0 and found.kernels[0].count == 1.0
 
 
+def test_only_the_kernel_that_computes_a_product_has_its_operations() -> None:
+    """cuBLAS clears its workspace first, and sums the parts of a split product last."""
+    product = host("aten::mm", 1, 2, id=1, shapes=((64, 64), (64, 64)), dtypes=("float", "float"))
+    events = [
+        *step(0, 20, ("step", 20)),
+        product,
+        gpu("Memset (Device)", 3, 4, by=1),
+        gpu("ampere_sgemm_64x64_nn", 5, 8, by=1),
+        gpu("void cublasLt::splitKreduce_kernel<32, 16, int, float>(float*)", 8, 9, by=1),
+    ]
+    found = break_down(events, HostTimeline(events), on_gpu=True)
+    assert {kernel.name[:12]: kernel.flops for kernel in found.kernels} == {
+        "ampere_sgemm": 2 * 64**3,
+        "Memset (Devi": None,
+        "void cublasL": None,
+    }
+
+
 def test_gpu_work_idle_time_and_its_causes() -> None:
     """A step that tokenizes, launches two overlapping kernels and a copy, and is launch-bound in between."""
     shapes = ((64, 64), (64, 64))

@@ -79,6 +79,10 @@ def test_costs_by_shapes() -> None:
     assert flops("mkl::_mkl_linear", [(4, 8), (99,), (2, 8)]) == 2 * 4 * 8 * 2
     attention = [(1, 2, 16, 8)] * 3
     assert flops("aten::_scaled_dot_product_flash_attention_for_cpu", attention) == 2 * 2 * 2 * 16 * 16 * 8
+    assert flops("aten::_cudnn_attention_forward", attention) == 2 * 2 * 2 * 16 * 16 * 8
+    turned = [(1, 16, 2, 8)] * 4
+    assert flops("aten::_flash_attention_forward", turned) == 2 * 2 * 2 * 16 * 16 * 8
+    assert flops("aten::_efficient_attention_backward", turned) == 5 * 2 * 2 * 16 * 16 * 8
     assert flops("aten::gelu", [(4, 4)]) is None
     assert flops("aten::mm", [(4, 8), (9, 2)]) is None
     assert flops("aten::mm", []) is None
