@@ -20,6 +20,7 @@ from benchtui.tui.cli import app
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 SESSIONS = (
     paths.demo_path(),
+    paths.demo_path(paths.GPU_DEMO),
     paths.demo_path(paths.CPU_DEMO),
     FIXTURES / "quick-cpu.json",
     FIXTURES / "comprehensive-report.json",

@@ -29,7 +29,7 @@ from benchtui.sessions.export import case_export as exported
 from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.journal.reader import read
 from benchtui.sessions.journal.writer import Journal
-from benchtui.sessions.library.paths import CPU_DEMO, demo_path
+from benchtui.sessions.library.paths import CPU_DEMO, GPU_DEMO, demo_path
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.plots.bars import case_speedups
 from benchtui.sessions.plots.spec import plot_data
@@ -66,9 +66,10 @@ Words = dict[int, str | None]
 """By the number of a case: the word against its baseline, ``base`` for that itself, None without a ratio."""
 
 FILES = Path(__file__).parents[1] / "fixtures"
-DEMO = Path(__file__).parents[2] / "sessions" / "library" / "demo" / "demo-cpu.json"
+DEMO = demo_path(CPU_DEMO)
 RECORDED = [
     DEMO,
+    demo_path(GPU_DEMO),
     *sorted(path for path in FILES.glob("*.json") if b"session_started" in path.read_bytes()[:99]),
 ]
 SOURCES = [

@@ -278,8 +278,8 @@ def replay(session: str, speed: float | None, position: str | None, **options: U
 def demo(name: str | None, at_end: bool, speed: float | None, **appearance: Unpack[AppearanceOptions]) -> None:
     """Replay a bundled demo session.
 
-    It is a simulated sweep on a server with four GPUs: a model computed it, and every screen and export of it
-    says SIMULATED. Needs neither a GPU nor a model.
+    Without an option it is a simulated sweep on a server with four GPUs: a model computed it, and every screen
+    and export of it says SIMULATED. Needs neither a GPU nor a model.
     """
     require_terminal()
     path = paths.demo_path(name or paths.DEMO)

@@ -2,6 +2,8 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import combinations
+from math import expm1, log
 from operator import attrgetter
 
 from benchtui.sessions.events import Message
@@ -10,13 +12,16 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import SIMULATED, simulation_source
 from benchtui.sessions.stats.disturbance import mark_kind
+from benchtui.sessions.stats.ratios import latency_ratio
 from benchtui.sessions.stats.results import Result
-from benchtui.sessions.text.formatting import count, listed, number
+from benchtui.sessions.text.formatting import count, listed, number, percent
 from benchtui.sessions.text.labels import measured_amount, unverified_options
 from benchtui.sessions.text.marks import MEANINGS, RANDOM_WEIGHTS, remedies
 from benchtui.sessions.text.tables import Column, Table, table, text_column
 from benchtui.sessions.text.wording import MOST_NAMES, Remark
 
+LEAST_PACE = 0.03
+"""Relative difference between two ratios of the same cases from which it is mentioned."""
 UNEVEN = 1.25
 """Ratio of mean and median from which a few steps make up, or save, much of the time."""
 LEAST_OTHERS_PERCENT = 5
@@ -36,6 +41,7 @@ def notes(session: Session, results: Sequence[Result]) -> list[Remark]:
         *_doubts(results),
         *_diverged(results),
         *_uneven(results),
+        *_changing_pace(results),
     ]
 
 
@@ -205,3 +211,18 @@ def _uneven(results: Sequence[Result]) -> list[Remark]:
     pace = "slow or fast" if fast else "slow"
     text = f"a few {pace} steps dominate {_cases(uneven)}: mean and median differ by over {UNEVEN} ×"
     return [Remark("Far outliers", f"{text}; throughput follows from the mean, ratios from the median.")]
+
+
+def _changing_pace(results: Sequence[Result]) -> list[Remark]:
+    """Say by how much the ratios of cases that took turns differ from those of their steps over all rounds."""
+    pairs = [(one, other, latency_ratio(one, other)) for one, other in combinations(results, 2)]
+    apart = [
+        abs(log(ratio.value * other.typical_ms / one.typical_ms))
+        for one, other, ratio in pairs
+        if ratio and ratio.by_turns
+    ]
+    most = expm1(max(apart, default=0.0))
+    if most < LEAST_PACE:
+        return []
+    text = "ratios of cases that took turns compare the same moments. Those of their steps differ by up to"
+    return [Remark("Changing pace", f"{text} {percent(most, 0)} %: the machine changed its pace.")]

@@ -20,7 +20,7 @@ from benchtui.sessions.state.case import CaseState
 BATCH, LENGTH = 48, 512
 """About 40 ms a step on an H100, whose kernels take longer than a slow host needs to launch them."""
 TURNS = 8
-MOST_LOOP_SHARE = 0.01
+MOST_LOOP_SHARE = 0.02
 """Largest share of a step that the engine's loop may cost the host."""
 EXPENSIVE = 0.03
 """Share of a step's kernel time from which a kernel is compared."""

@@ -10,7 +10,6 @@ from typing import Any
 from agreement import (
     CLOSE,
     EXACT,
-    NEAR,
     Limits,
     Point,
     Ratio,
@@ -26,6 +25,8 @@ from sweeps import gpt2_sweep, kept, on_gpu, record, require_all_ok
 
 from benchtui.sessions.state.case import CaseState
 
+UNSTEADY = (0.85, 1.15)
+"""Limits for a second of power that jumps by 200 W every 100 ms, read three and five times."""
 OFTEN = 0.05
 """Share of the time from which a reason must be in the record; shorter ones fall between its samples."""
 READINGS: dict[str, tuple[str, Limits]] = {
@@ -117,4 +118,4 @@ def _each_second(findings: Findings, name: str, recorded: list[Point], other: li
     if worst is None:
         findings.expect_number(False, f"{name}: no second has power readings of both")
         return
-    findings.number(Ratio(f"{name}: power in its most different second", worst[1], worst[2], NEAR, "W"))
+    findings.number(Ratio(f"{name}: power in its most different second", worst[1], worst[2], UNSTEADY, "W"))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchtui.sessions.library.paths import CPU_DEMO, DEMOS, demo_path, demo_paths, resolve
+from benchtui.sessions.library.paths import CPU_DEMO, DEMOS, GPU_DEMO, demo_path, demo_paths, resolve
 from benchtui.sessions.replay.timeline import ReplayCursor, Timeline
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
@@ -17,12 +17,14 @@ def test_demo_is_found_by_name_and_small(name: str) -> None:
     assert demo_path(name).stat().st_size < 1_500_000
 
 
-def test_cpu_demo_is_complete_and_every_case_is_measured() -> None:
-    session = Session.load(demo_path(CPU_DEMO))
+@pytest.mark.parametrize("name", [CPU_DEMO, GPU_DEMO])
+def test_measured_demo_is_complete_and_every_case_is_measured(name: str) -> None:
+    session = Session.load(demo_path(name))
     assert session.start.simulated is None
     assert session.finished is not None and session.finished.outcome == "completed" and not session.torn
     assert {case.state for case in session.cases} == {"ok"}
-    assert {case.config.compile for case in session.cases} == {"off", "default"}
+    compiled = {"off", "default"} if name == CPU_DEMO else {"off"}
+    assert {case.config.compile for case in session.cases} == compiled
     for case in session.cases:
         figures = metrics(case)
         assert figures is not None and figures.latency_ms.n >= 30

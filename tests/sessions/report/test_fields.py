@@ -92,6 +92,7 @@ def test_drawn_report_agrees_with_its_results(seed: int) -> None:
 
 RECORDED = (
     "sessions/library/demo/demo.json",
+    "sessions/library/demo/demo-gpu.json",
     "sessions/library/demo/demo-cpu.json",
     "sessions/library/demo/demo-runtimes.json",
     "tests/fixtures/quick-cpu.json",

@@ -36,6 +36,7 @@ from .test_golden_comparison import COMPARISONS
 ROWS, COLUMNS = 24, 80
 SESSIONS = (
     "demo",
+    "demo-gpu",
     "demo-cpu",
     "quick-cpu",
     "comprehensive-report",

@@ -242,6 +242,7 @@ def recorded(path: Path) -> Callable[[Any, Path], Session]:
 REPORTS: dict[str, Callable[[Any, Path], Session]] = {
     "quick-cpu": recorded(FIXTURES / "quick-cpu.json"),
     "demo": recorded(paths.demo_path()),
+    "demo-gpu": recorded(paths.demo_path(paths.GPU_DEMO)),
     "demo-cpu": recorded(paths.demo_path(paths.CPU_DEMO)),
     "comprehensive-report": recorded(FIXTURES / "comprehensive-report.json"),
     "gpt2-training": lambda bench, tmp_path: imported(tmp_path, "gpt2-training-results.csv"),

@@ -25,6 +25,7 @@ FIXTURES = Path(__file__).parents[2] / "fixtures"
 DEMO = paths.demo_path()
 RECORDED = (
     DEMO,
+    paths.demo_path(paths.GPU_DEMO),
     paths.demo_path(paths.CPU_DEMO),
     FIXTURES / "quick-cpu.json",
     *sorted((FIXTURES / "recorded").glob("*.json")),

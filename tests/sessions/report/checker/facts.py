@@ -194,7 +194,9 @@ class Pair:
 class Facts:
     """Facts of the results, by arithmetic of this package's own."""
 
-    def __init__(self, results: Row, others: Sequence[Row]) -> None:
+    def __init__(self, results: Row, others: Sequence[Row], *, by_turns: bool = False) -> None:
+        """Take the results. Of cases that took turns, the ratio is that of their turns, which only JSON has."""
+        self._by_turns = by_turns
         self.session: Row = results["session"]
         self.rows: list[Row] = results["cases"]
         self.measured = [
@@ -234,6 +236,8 @@ class Facts:
         row = self._judged.get((base["case"], new["case"]))
         if row is None:
             return Pair(value, known=False)
+        if self._by_turns:
+            value = row["speedup"]
         seen = row["verdict_resolution_percent"]
         ends = row["speedup_low"], row["speedup_high"]
         return Pair(value, *ends, row["verdict"], row["verdict_doubt"], None if seen is None else seen / 100)
@@ -242,6 +246,8 @@ class Facts:
         """Return the ratio of typical steps, base over new."""
         found = self.throughput(base, new)
         scale = typical(base) / typical(new) / found.value
+        if self._by_turns:
+            scale = base["samples_per_step"] / new["samples_per_step"]
         return found if abs(scale - 1) < 1e-9 else found.times(scale)
 
     def pair(self, need: str, base: Row, new: Row, fit: Sequence[Row]) -> Pair:

@@ -36,7 +36,8 @@ def objections(
     unit = next(filter(None, (row["sample"] for row in results["cases"])), "sample")
     report = re.sub(rf"(\bper |/){unit}\b", r"\1sample", report)
     report = report.replace(f"{unit}s/", "samples/").replace(f"{unit.capitalize()}s/", "Samples/")
-    reader = Reader(Facts(results, others), list(parse_report(report)), recording)
+    facts = Facts(results, others, by_turns="of cases by turns" in report)
+    reader = Reader(facts, list(parse_report(report)), recording)
     if recording:
         reader.objections += objections_to_results(recording, reader.facts.rows)
     for part in sorted(reader.parts, key=lambda part: part.section != "Choices"):  # which the others agree with
