@@ -64,7 +64,8 @@ class _Laps:
 
 def _elapsed_ms(before: torch.cuda.Event, after: torch.cuda.Event) -> float:
     """Return the time between two events to 0.1 µs. Their resolution is 0.5 µs (CUDA Runtime API)."""
-    return round(before.elapsed_time(after), 4)
+    elapsed_ms: float = before.elapsed_time(after)
+    return round(elapsed_ms, 4)
 
 
 class Cuda(Device):

@@ -76,7 +76,8 @@ class HostReader:
     def read(self, at_s: float, worker_pids: Collection[int]) -> HostSample:
         """Read the machine and the workers with these pids at session time ``at_s``."""
         self._workers = {pid: self._workers.get(pid) or ProcessorUse() for pid in worker_pids}
-        seen = {pid: none_on_error(partial(_process, pid)) or (None, None) for pid in worker_pids}
+        read = {pid: none_on_error(partial(_process, pid)) for pid in worker_pids}
+        seen = {pid: process or (None, None) for pid, process in read.items()}
         energy = self._rapl.sample() if self._rapl else RaplSample(None, None)
         uses = [use.percent(at_s, seen[pid][0]) for pid, use in self._workers.items()]
         return HostSample(

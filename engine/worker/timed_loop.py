@@ -34,6 +34,7 @@ from benchtui.sessions.estimates.stop_limits import TIME_LIMIT, TURNS_S, least_s
 from benchtui.sessions.events import Phase, Steps
 from benchtui.sessions.payloads import Compiling, Environment
 from benchtui.sessions.sweep import Measure
+from benchtui.sessions.text.formatting import count
 
 Emit = Callable[[Steps], None]
 Value = TypeVar("Value")
@@ -227,7 +228,7 @@ def _by_turns(loop: _Loop, turns: Turns) -> tuple[str, int]:
         if not (enough and turns.others_have_enough):
             turns.wait()
     turns.end()
-    return f"{slices} turns of {amount} steps", amount
+    return f"{count(slices, 'turn')} of {count(amount, 'step')}", amount
 
 
 def _enough(stop: str | None, slices: int, since_first_s: float, workers: int) -> bool:

@@ -146,6 +146,7 @@ EVERY_CASE = View(
             shown(key, format="nonzero")
             for key in ("graph_breaks", "recompiles", "cuda_graphs", "cuda_graph_skips")
         ),
+        *(shown(key, format="nonzero") for key in ("nvlink_rx_mb_per_s", "nvlink_tx_mb_per_s")),
         REST,
         "own marks",
     ),
