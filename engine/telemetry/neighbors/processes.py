@@ -37,7 +37,7 @@ def process_times(proc: Path = PROC) -> dict[int, ProcessTime]:
 
 def used_s(pids: Iterable[int], proc: Path = PROC) -> float:
     """Return the CPU time of the processes that are running, with that of their ended children, in seconds."""
-    found = (_parsed(kernel_text(proc / str(pid) / "stat")) for pid in pids)
+    found = (_parsed(kernel_text(f"{proc}/{pid}/stat")) for pid in pids)
     return sum(process.used_s for process in found if process)
 
 
@@ -56,9 +56,9 @@ def families(pids: Iterable[int], proc: Path = PROC) -> set[int]:
 
 
 def _children(pid: int, proc: Path) -> Iterator[int]:
-    folder = proc / str(pid) / "task"
-    for thread in _names(folder) if pid == os.getpid() else (str(pid),):
-        yield from map(int, kernel_text(folder / thread / "children").split())
+    folder = f"{proc}/{pid}/task"
+    for thread in _names(folder) if pid == os.getpid() else (pid,):
+        yield from map(int, kernel_text(f"{folder}/{thread}/children").split())
 
 
 def busiest(
@@ -102,9 +102,9 @@ def _holder(pid: int, begin: Mapping[int, ProcessTime], end: Mapping[int, Proces
     return pid
 
 
-def _names(proc: Path) -> list[str]:
+def _names(folder: Path | str) -> list[str]:
     try:
-        return os.listdir(proc)
+        return os.listdir(folder)
     except OSError:
         return []
 
