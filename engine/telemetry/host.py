@@ -2,8 +2,9 @@
 
 import os
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
+from math import inf
 from typing import TypeVar
 
 import msgspec
@@ -15,6 +16,9 @@ from benchtui.engine.telemetry.processors import busy_s, usable_processors
 from benchtui.engine.telemetry.rapl import Rapl, RaplSample
 
 T = TypeVar("T")
+
+LOOK_S = 1.0
+"""Seconds between two looks for new descendants. Reading those of hundreds of threads takes a millisecond."""
 
 
 class HostSample(msgspec.Struct, frozen=True):
@@ -70,13 +74,18 @@ class HostReader:
         self._usable = usable_processors()
         self._others = ProcessorUse()
         self._own_s = 0.0
+        self._children: dict[int, list[int]] = {}
+        """Children of the engine and of its descendants, by parent."""
+        self._looked_s = -inf
         self._engine = ProcessorUse()
         self._workers: dict[int, ProcessorUse] = {}
 
     def read(self, at_s: float, worker_pids: Collection[int]) -> HostSample:
         """Read the machine and the workers with these pids at session time ``at_s``."""
+        if at_s >= self._looked_s + LOOK_S or self._workers.keys() != set(worker_pids):
+            self._children, self._looked_s = processes.children_below((os.getpid(), *worker_pids)), at_s
         self._workers = {pid: self._workers.get(pid) or ProcessorUse() for pid in worker_pids}
-        read = {pid: none_on_error(partial(_process, pid)) for pid in worker_pids}
+        read = {pid: none_on_error(partial(_process, pid, self._children)) for pid in worker_pids}
         seen = {pid: process or (None, None) for pid, process in read.items()}
         energy = self._rapl.sample() if self._rapl else RaplSample(None, None)
         uses = [use.percent(at_s, seen[pid][0]) for pid, use in self._workers.items()]
@@ -86,18 +95,18 @@ class HostReader:
             worker_cpu_percent=_sum(uses),
             worker_rss_mb=_sum(rss_mb for _, rss_mb in seen.values()),
             engine_cpu_percent=self._engine.percent(at_s, time.process_time()),
-            others_cpu_percent=self._others_percent(at_s, worker_pids),
+            others_cpu_percent=self._others_percent(at_s),
             package_energy_j=energy.package_j,
             processor_mhz=self._clock.mhz(),
             dram_energy_j=energy.dram_j,
         )
 
-    def _others_percent(self, at_s: float, worker_pids: Iterable[int]) -> float | None:
+    def _others_percent(self, at_s: float) -> float | None:
         """Return the CPU use of all other processes on the processors that workers may use.
 
         None if a process of the engine has ended unseen: what it used at last would count as theirs.
         """
-        before_s, self._own_s = self._own_s, _own_s((os.getpid(), *worker_pids))
+        before_s, self._own_s = self._own_s, processes.used_s(self._children)
         all_s = none_on_error(partial(busy_s, self._usable))
         use = self._others.percent(at_s, None if all_s is None else all_s - self._own_s)
         return None if self._own_s < before_s else use
@@ -123,15 +132,10 @@ def _memory_used_mb() -> float:
     return round((memory.total - memory.available) / 1e6, 1)
 
 
-def _own_s(pids: Iterable[int]) -> float:
-    """CPU time of these processes and their descendants."""
-    return processes.used_s(processes.families(pids))
-
-
-def _process(pid: int) -> tuple[float, float] | None:
+def _process(pid: int, children: Mapping[int, Iterable[int]]) -> tuple[float, float] | None:
     """CPU time (s) of a process and its descendants, and its resident memory (MB). None if it has exited."""
     process = psutil.Process(pid)
     with process.oneshot():
         if process.status() == psutil.STATUS_ZOMBIE:
             return None
-        return _own_s((pid,)), round(process.memory_info().rss / 1e6, 1)
+        return processes.used_s(processes.family(pid, children)), round(process.memory_info().rss / 1e6, 1)

@@ -2,7 +2,7 @@
 
 import os
 import pwd
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -41,24 +41,30 @@ def used_s(pids: Iterable[int], proc: Path = PROC) -> float:
     return sum(process.used_s for process in found if process)
 
 
-def families(pids: Iterable[int], proc: Path = PROC) -> set[int]:
-    """Return processes with their descendants, as far as the kernel lists children (CONFIG_PROC_CHILDREN).
+def children_below(pids: Iterable[int], proc: Path = PROC) -> dict[int, list[int]]:
+    """Return the children of these processes and of all their descendants, by parent.
 
-    Of a process other than this one, only children of its main thread are found: workers have a hundred
-    threads, and reading all of them four times a second would take half a percent of a processor.
+    None are found where the kernel doesn't list children (CONFIG_PROC_CHILDREN). Each thread has a list.
     """
-    family: set[int] = set()
-    generation = set(pids)
+    found: dict[int, list[int]] = {}
+    waiting = list(pids)
+    while waiting:
+        pid = waiting.pop()
+        if pid not in found:
+            folder = f"{proc}/{pid}/task"
+            texts = (kernel_text(f"{folder}/{thread}/children") for thread in _names(folder))
+            found[pid] = [int(child) for text in texts for child in text.split()]
+            waiting += found[pid]
+    return found
+
+
+def family(pid: int, children: Mapping[int, Iterable[int]]) -> set[int]:
+    """Return a process and all of its descendants."""
+    found, generation = {pid}, [pid]
     while generation:
-        family |= generation
-        generation = {child for pid in generation for child in _children(pid, proc)} - family
-    return family
-
-
-def _children(pid: int, proc: Path) -> Iterator[int]:
-    folder = f"{proc}/{pid}/task"
-    for thread in _names(folder) if pid == os.getpid() else (pid,):
-        yield from map(int, kernel_text(f"{folder}/{thread}/children").split())
+        generation = [child for parent in generation for child in children.get(parent, ())]
+        found.update(generation)
+    return found
 
 
 def busiest(
@@ -120,12 +126,7 @@ def _parsed(stat: str) -> ProcessTime | None:
 
 
 def _family(processes: Mapping[int, ProcessTime], own: int) -> set[int]:
-    """Return a process and all of its descendants."""
     children: dict[int, list[int]] = {}
     for pid, process in processes.items():
         children.setdefault(process.parent, []).append(pid)
-    family, generation = {own}, [own]
-    while generation:
-        generation = [child for parent in generation for child in children.get(parent, ())]
-        family.update(generation)
-    return family
+    return family(own, children)

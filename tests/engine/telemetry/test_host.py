@@ -44,7 +44,7 @@ def test_others_use_the_usable_processors_and_are_none_of_the_engine(monkeypatch
     monkeypatch.setattr(host, "busy_s", lambda processors: totals[processors].pop(0))
     monkeypatch.setattr(host, "usable_processors", lambda: frozenset((2, 3)))
     own, engine = iter((4.0, 5.02)), iter((1.0, 1.02))
-    monkeypatch.setattr(host, "_own_s", lambda pids: next(own))
+    monkeypatch.setattr(host.processes, "used_s", lambda pids: next(own))
     monkeypatch.setattr(host.time, "process_time", lambda: next(engine))
     reader = HostReader()
     assert reader.read(1.0, ()).others_cpu_percent is None
@@ -59,7 +59,7 @@ def test_use_by_others_is_unknown_when_a_process_of_the_engine_ends_unseen(
     own, busy = iter((3.0, 3.5, 1.0, 1.5)), iter((10.0, 11.0, 12.0, 13.0))
     monkeypatch.setattr(host, "busy_s", lambda processors: 0.0 if processors is None else next(busy))
     monkeypatch.setattr(host, "usable_processors", lambda: frozenset((2, 3)))
-    monkeypatch.setattr(host, "_own_s", lambda pids: next(own))
+    monkeypatch.setattr(host.processes, "used_s", lambda pids: next(own))
     reader = HostReader()
     found = [reader.read(at_s, ()).others_cpu_percent for at_s in (1.0, 2.0, 3.0, 4.0)]
     assert found == [None, 50.0, None, 50.0]
@@ -129,7 +129,7 @@ def test_failed_reading_keeps_the_others(monkeypatch: pytest.MonkeyPatch, refusa
 
 def test_worker_readings_are_summed_with_separate_baselines(monkeypatch: pytest.MonkeyPatch) -> None:
     busy_s = {1: 10.0, 2: 50.0, 3: 0.0}
-    monkeypatch.setattr(host, "_process", lambda pid: (busy_s[pid], 100.0) if pid in busy_s else None)
+    monkeypatch.setattr(host, "_process", lambda pid, children: (busy_s[pid], 100.0) if pid in busy_s else None)
     reader = HostReader()
     reader.read(1.0, [1, 2])
     busy_s |= {1: 11.0, 2: 50.5, 3: 1.0}
