@@ -20,7 +20,6 @@ from benchtui.sessions.advice.open_questions import (
     OpenQuestion,
     choices,
     merged,
-    open_pairs,
     open_questions,
     other_questions,
     speed_decisions,
@@ -130,9 +129,7 @@ def conclude(session: Session, objective: Objective | None = None) -> Conclusion
     objective = objective or usual_objective(session, results)
     decisions = speed_decisions(session, results)
     questions = (
-        _questions_of_search(session, find, results)
-        if find
-        else (*open_pairs(session, results, decisions), *other_questions(session, results))
+        _questions_of_search(session, find, results) if find else open_questions(session, (results, decisions))
     )
     works = (
         conclude_work(session, replace(objective, work=work), rows, decisions)
@@ -153,7 +150,7 @@ def questions_of(session: Session) -> tuple[OpenQuestion, ...]:
 
 def _questions_of_search(session: Session, find: Find, results: Sequence[Result]) -> tuple[OpenQuestion, ...]:
     best = best_cases(session, find_objective(session, find), results)
-    others = other_questions(session, results)
+    others = other_questions(session, results, ())
     cut_off = (question for question in others if "not measured" in question.about)
     return (*worth_rounds(search_questions(session, best, results)), *cut_off)
 

@@ -195,11 +195,11 @@ def _race(
     """Add to the next rounds what is decided and open, and say why the race is over if there are none."""
     settled = tuple(_settled(session, results, decisions, pairs))
     going_on = plan.rounds or any(case.state == "running" for case in session.cases)
-    others = () if going_on else other_questions(session, results)
+    others = () if going_on else other_questions(session, results, pairs)
     return replace(
         plan,
         settled=settled,
-        questions=(*pairs, *others),
+        questions=(*pairs, *(each for each in others if each.obstacle != "resume")),  # the end leaves none
         ended=None if going_on else _end(session, results, pairs, looks),
     )
 
