@@ -102,13 +102,12 @@ class OpenQuestion(msgspec.Struct, frozen=True, kw_only=True):
     or too many."""
 
 
-def open_questions(
-    session: Session, known: tuple[Sequence[Result], Sequence[Decision]] | None = None
-) -> tuple[OpenQuestion, ...]:
-    """Return the open questions of a session: pairs of cases first, in plan order.
+Known = tuple[Sequence[Result], Sequence[Decision]]
+"""Results and decisions about speed of a session that are already computed."""
 
-    ``known`` are its results and its decisions about speed, if already computed.
-    """
+
+def open_questions(session: Session, known: Known | None = None) -> tuple[OpenQuestion, ...]:
+    """Return the open questions of a session: pairs of cases first, in plan order."""
     results, decisions = known or (rows := measured(session), speed_decisions(session, rows))
     pairs = open_pairs(session, results, decisions)
     return (*pairs, *other_questions(session, results, pairs))
