@@ -17,10 +17,10 @@ from benchtui.sessions.advice.objectives import (
     usual_objective,
 )
 from benchtui.sessions.advice.open_questions import (
+    Known,
     OpenQuestion,
     choices,
     merged,
-    open_pairs,
     open_questions,
     other_questions,
     speed_decisions,
@@ -31,7 +31,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baseline_of, explain_missing_baseline
 from benchtui.sessions.stats.results import Result, by_work, measured
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
-from benchtui.sessions.sweep import Find, Sweep
+from benchtui.sessions.sweep import Sweep
 from benchtui.sessions.sweep.plan import included_configs
 
 
@@ -126,14 +126,10 @@ def conclude(session: Session, objective: Objective | None = None) -> Conclusion
 
     Without an objective, the usual one counts.
     """
-    results, find = measured(session), session.start.sweep.find
+    results = measured(session)
     objective = objective or usual_objective(session, results)
     decisions = speed_decisions(session, results)
-    questions = (
-        _questions_of_search(session, find, results)
-        if find
-        else (*open_pairs(session, results, decisions), *other_questions(session, results))
-    )
+    questions = questions_of(session, (results, decisions))
     works = (
         conclude_work(session, replace(objective, work=work), rows, decisions)
         for work, rows in by_work(results).items()
@@ -144,16 +140,14 @@ def conclude(session: Session, objective: Objective | None = None) -> Conclusion
     )
 
 
-def questions_of(session: Session) -> tuple[OpenQuestion, ...]:
+def questions_of(session: Session, known: Known | None = None) -> tuple[OpenQuestion, ...]:
     """Return the open questions of a session. A search only asks for the best case and its gain."""
-    if session.start.sweep.find is None:
-        return open_questions(session)
-    return _questions_of_search(session, session.start.sweep.find, measured(session))
-
-
-def _questions_of_search(session: Session, find: Find, results: Sequence[Result]) -> tuple[OpenQuestion, ...]:
+    find = session.start.sweep.find
+    if find is None:
+        return open_questions(session, known)
+    results = known[0] if known else measured(session)
     best = best_cases(session, find_objective(session, find), results)
-    others = other_questions(session, results)
+    others = other_questions(session, results, ())
     cut_off = (question for question in others if "not measured" in question.about)
     return (*worth_rounds(search_questions(session, best, results)), *cut_off)
 

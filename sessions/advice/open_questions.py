@@ -102,14 +102,15 @@ class OpenQuestion(msgspec.Struct, frozen=True, kw_only=True):
     or too many."""
 
 
-def open_questions(session: Session) -> tuple[OpenQuestion, ...]:
+Known = tuple[Sequence[Result], Sequence[Decision]]
+"""Results and decisions about speed of a session that are already computed."""
+
+
+def open_questions(session: Session, known: Known | None = None) -> tuple[OpenQuestion, ...]:
     """Return the open questions of a session: pairs of cases first, in plan order."""
-    results = measured(session)
-    pairs = open_pairs(session, results, speed_decisions(session, results))
-    others = (
-        question for question in other_questions(session, results) if pairs or "noise" not in question.about
-    )
-    return (*pairs, *others)
+    results, decisions = known or (rows := measured(session), speed_decisions(session, rows))
+    pairs = open_pairs(session, results, decisions)
+    return (*pairs, *other_questions(session, results, pairs))
 
 
 def noise_is_assumed(session: Session) -> bool:
@@ -133,9 +134,12 @@ def open_pairs(
     return merged([*_verdicts(session, results), *choices(decisions), *_fronts(results)])
 
 
-def other_questions(session: Session, results: Sequence[Result]) -> Iterator[OpenQuestion]:
-    """Yield the open questions that aren't about pairs."""
-    yield from _noise(session, results)
+def other_questions(
+    session: Session, results: Sequence[Result], pairs: Sequence[OpenQuestion]
+) -> Iterator[OpenQuestion]:
+    """Yield the open questions that aren't about pairs; about assumed noise only if there are open pairs."""
+    if pairs:
+        yield from _noise(session, results)
     yield from _wide_intervals(session, results)
     yield from _timeouts(session)
     yield from _never_measured(session)

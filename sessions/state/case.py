@@ -88,10 +88,11 @@ class CaseState(msgspec.Struct):
 
     @property
     def newest_round_s(self) -> float:
-        """Time of the newest round with its process, in seconds; 0 before the first one ends."""
-        if not self.ends or self.started is None:
+        """Time of the newest ended round with its process, in seconds; 0 before the first one ends."""
+        ends = self.rounds if self.state == "interrupted" else self.ends
+        if not ends or self.started is None:
             return 0.0
-        end = self.ends[-1]
+        end = ends[-1]
         end_s = end.measured_s[1] if end.measured_s else end.t
         return max(end_s - self.started.t, 0.0)
 

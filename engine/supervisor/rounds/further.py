@@ -11,7 +11,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.sweep import Case
 from benchtui.sessions.text.formatting import count
-from benchtui.sessions.text.race import settled_reason
+from benchtui.sessions.text.race import asked, conclusions, decided_by, settled_reason
 
 MOST_QUESTIONS = 5
 """Maximum number of open questions that a message names."""
@@ -102,10 +102,7 @@ def _summary(plan: RacePlan, event: RoundsPlanned, ended: str) -> Iterator[str]:
 
 
 def _question(question: OpenQuestion) -> str:
-    names = " or ".join(case.name for case in question.cases[:2])
     more = cost(question)
-    if more is None:
-        return f"{names}, which more rounds don't decide"
-    if not more.rounds:
-        return f"{names}, whose rounds other processes disturbed"
-    return f"{names}, which about {count(more.rounds, 'more round')} ({more.seconds:.0f} s) would decide"
+    rounds = f"about {count(more.rounds, 'more round')} ({more.seconds:.0f} s)" if more and more.rounds else ""
+    decided = f"decided by {rounds}" if rounds else decided_by(question)
+    return f"{': '.join(filter(None, (conclusions(question), asked(question))))}; {decided}"

@@ -4,45 +4,17 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from benchtui.sessions.advice.open_questions import (
-    MOST_MEASURING_S,
-    ROUNDS_WORTH,
-    About,
-    Obstacle,
-    OpenQuestion,
-    Remedy,
-    noise_is_assumed,
-)
+from benchtui.sessions.advice.open_questions import About, Obstacle, OpenQuestion, Remedy, noise_is_assumed
 from benchtui.sessions.export.json_document import Document, document_id
 from benchtui.sessions.report.compare_json import RatioJson, ratio_json
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import simulation_note
 from benchtui.sessions.sweep import Sweep, toml_writer
 from benchtui.sessions.sweep.plan import included_configs
-from benchtui.sessions.text.formatting import capitalized, count, listed
-from benchtui.sessions.text.wording import ratio_cell, sentences
+from benchtui.sessions.text.formatting import capitalized, count
+from benchtui.sessions.text.race import asked, conclusions, decided_by
+from benchtui.sessions.text.wording import sentences
 from benchtui.tui.cli.text.optimal import MOST_LINES, CaseName, named
-
-_ABOUT: dict[About, str] = {
-    "verdict": "the verdict",
-    "best throughput": "which case has the most throughput",
-    "best latency": "which case has the shortest step",
-    "best": "which case is the best",
-    "effect": "the effect of an option",
-    "front": "the Pareto front",
-}
-"""Conclusion that depends on a pair of cases, in words."""
-_OBSTACLES: dict[Obstacle, str] = {
-    "close": "no number of rounds decides it: the ratio lies too close to the limit of a verdict",
-    "many rounds": f"more than {ROUNDS_WORTH} rounds would decide it: too close to call",
-    "steps": "more rounds don't decide it: compare the distributions of their steps",
-    "totals": "more rounds don't decide it: a few long steps do; choose by typical steps or by the total time",
-    "no interval": "the record has too few steps to test it",
-    "files": "files of the step, the model or the dataset changed between them: run the sweep again",
-    "long": f"measuring it would take more than {MOST_MEASURING_S / 60:.0f} minutes per round",
-    "resume": "resume the session: benchtui run --resume SESSION",
-    "budget": "search again with more time: a larger --within",
-}
 
 
 class QuestionJson(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,7 +70,7 @@ def lines(session: Session, questions: Sequence[OpenQuestion], sweep: Sweep | No
         return
     yield count(len(questions), "open question")
     for question in questions[:MOST_LINES]:
-        yield f"  {_asked(question)}"
+        yield f"  {asked(question)}"
         yield f"    {_decided_by(question)}"
     if len(questions) > MOST_LINES:
         yield f"  and {len(questions) - MOST_LINES:,} more; --json lists all"
@@ -123,24 +95,7 @@ def sweep_text(sweep: Sweep) -> str:
 
 def text(question: OpenQuestion) -> str:
     """Say what is open, and what decides it."""
-    return sentences(*map(capitalized, (_asked(question), _decided_by(question))))
-
-
-def _asked(question: OpenQuestion) -> str:
-    names = [case.name for case in question.cases]
-    match question.about[0]:
-        case "noise":
-            return "how much two equal cases differ on this machine wasn't measured, so verdicts assume it"
-        case "interval":
-            return f"{names[0]}: its time limit ended it before its interval was as narrow as requested"
-        case "time limit":
-            return f"{names[0]}: ran into its time limit"
-        case "not measured":
-            late = ", for which no time was left" if question.obstacle == "budget" else ""
-            return f"{count(len(names), 'case')} left to measure{late}"
-        case _:
-            shown = f": {ratio_cell(question.ratio)}" if question.ratio else ""
-            return f"{names[1]} against {names[0]}{shown}"
+    return sentences(*map(capitalized, (asked(question), _decided_by(question))))
 
 
 def question_json(question: OpenQuestion) -> QuestionJson:
@@ -156,21 +111,8 @@ def question_json(question: OpenQuestion) -> QuestionJson:
 
 
 def _decided_by(question: OpenQuestion) -> str:
-    open_ = listed([text for word in question.about if (text := _ABOUT.get(word))])
-    prefix = f"open: {open_}; " if open_ else ""
-    if question.obstacle:
-        return f"{prefix}{_OBSTACLES[question.obstacle]}"
-    remedy = question.remedy or Remedy()
-    steps = f" of {count(remedy.steps, 'step')}" if remedy.steps else ""
-    parts = [
-        f"{count(remedy.rounds, 'round')}{steps}" if remedy.rounds else None,
-        "further rounds by turns" if remedy.by_turns else None,
-        "repeating disturbed rounds" if remedy.repeat_disturbed else None,
-        "an A/A pair (the baseline twice)" if remedy.aa else None,
-        f"max_time = {remedy.max_time_s:g} s" if remedy.max_time_s else None,
-        f"timeout = {remedy.timeout_s:g} s" if remedy.timeout_s else None,
-    ]
-    return f"{prefix}decided by {listed([part for part in parts if part])}"
+    open_ = conclusions(question)
+    return f"open: {open_}; {decided_by(question)}" if open_ else decided_by(question)
 
 
 def _case_count(sweep: Sweep) -> int:

@@ -11,6 +11,7 @@ from benchtui.engine.control import Command
 from benchtui.engine.executor import Node
 from benchtui.engine.supervisor.command_handler import execute
 from benchtui.engine.supervisor.rounds import further
+from benchtui.sessions.advice.open_questions import OpenQuestion, Remedy, open_questions
 from benchtui.sessions.advice.race import RacePlan, Settled
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, CaseStarted, Message, Outcome, RoundsPlanned
@@ -21,6 +22,7 @@ from benchtui.sessions.stats.results import measured
 from benchtui.sessions.stats.sampling import Bounds
 from benchtui.sessions.stats.verdicts import Ratio
 from benchtui.sessions.sweep import Axes, Config, Find, Measure, Run
+from benchtui.sessions.text.race import asked
 
 Begin = Callable[..., Any]
 Policy = Callable[[Session], RacePlan]
@@ -83,6 +85,34 @@ def test_open_cases_get_rounds_in_the_planned_order(stage: Begin, policy: Any) -
     why = "every question is decided"
     assert list(ends(sweep.told())) == [("ok", why, 3), ("ok", why, 3), ("ok", "2.10x slower, sure", 1)]
     assert f"no further rounds: {why} (spent 0 s of 120 s)" in [m.text for m in sweep.told().messages]
+
+
+def test_decided_race_asks_for_no_resume_of_the_cases_that_it_ends(stage: Begin) -> None:
+    sweep = stage(measure=AUTO)
+    sweep.finish_all(lambda config: ("ok", {"step_ms": float(config.batch_size) ** 3}))
+    assert plans(sweep.path)[-1].open_questions == 0
+    assert not [text for text in messages(sweep.path) if "resume" in text or "stays open" in text]
+
+
+def test_question_that_stays_open_is_named_with_its_ratio_and_its_cost(stage: Begin, policy: Any) -> None:
+    bounds = Bounds(1.02, 0.97, 1.08, 0.96, 1.09)
+
+    def plan(session: Session) -> RacePlan:
+        pair, ratio = tuple(session.cases[:2]), Ratio(1.02, bounds, rounds=1)
+        near = OpenQuestion(about=("best latency",), cases=pair, ratio=ratio, rounds=4)
+        close = OpenQuestion(about=("best latency",), cases=pair, ratio=ratio, obstacle="close")
+        noise = OpenQuestion(about=("noise",), cases=pair[:1], remedy=Remedy(aa=True))
+        return RacePlan(questions=(near, close, noise), ended="the budget is spent")
+
+    policy(plan)
+    sweep = stage(measure=AUTO)
+    sweep.finish_all(well)
+    near, close, noise = [text for text in messages(sweep.path) if text.startswith("stays open: ")]
+    one, other = (case.name for case in sweep.told().cases[:2])
+    assert near.startswith(f"stays open: which case has the shortest step: {other} against {one}: 1.02")
+    assert "; decided by about 6 more rounds (" in near
+    assert "no number of rounds decides it" in close and "None" not in close
+    assert noise.endswith("decided by an A/A pair (the baseline twice)")
 
 
 def test_cases_between_plans_are_neither_pending_nor_ended(stage: Begin, policy: Any) -> None:
@@ -189,9 +219,13 @@ def test_stopped_sweep_has_results_and_continues_with_the_same_rounds(
     sweep = stage(measure=AUTO)
     for index in (0, 1, 2, 1):
         sweep.finish(index)
+    sweep.log.zero_s -= 100.0
     sweep.scheduler.stop("stopped by the user")
     assert not sweep.scheduler.advance()
     session = sweep.told()
+    assert all(0 < case.newest_round_s < 50 for case in session.cases[1:]), "without the time before the stop"
+    (left,) = (each for each in open_questions(session) if each.obstacle == "resume")
+    assert asked(left) == "3 cases left to measure further"
     assert [case.state for case in session.cases] == ["interrupted"] * 3
     rounds = [len(result.metrics.rounds) for result in measured(session)]
     assert rounds == [1, 2, 1], "rounds that ended are results"
