@@ -195,7 +195,8 @@ def _race(
     """Add to the next rounds what is decided and open, and say why the race is over if there are none."""
     settled = tuple(_settled(session, results, decisions, pairs))
     going_on = plan.rounds or any(case.state == "running" for case in session.cases)
-    others = () if going_on else other_questions(session, results)
+    asked = () if going_on else other_questions(session, results)
+    others = [question for question in asked if question.obstacle != "resume"]  # the cases end with this plan
     return replace(
         plan,
         settled=settled,

@@ -167,9 +167,11 @@ def test_a_case_whose_interval_is_wide_or_mean_far_from_typical_is_unsteady_and_
         steps = [ms] * 19 + [last_ms or ms]
         story.start(0, round_index=round_index).prepare(0).steps(0, steps, round_index=round_index)
     story.finish(0).end()
-    _, made = case_rows(story.path)
+    session, made = case_rows(story.path)
     cells = made.row(0).cells
     assert (cells["state"][0], cells["samples"][0]) == (state, rate)
+    panel = made.metrics(session.cases[0])
+    assert panel is not None and panel.unsteady == (state != "✓ ok"), "the panel next to the table agrees"
 
 
 def test_between_two_rounds_a_row_counts_them(story: Any) -> None:
