@@ -122,9 +122,10 @@ class View:
     ) -> None:
         """Create a view. ``before`` is the same session at another moment, reused where still valid.
 
-        ``conclusions`` returns the newest ones of the session; ``preferences`` has columns and sort order.
+        ``conclusions`` returns the newest ones; ``preferences`` has columns and sort order.
         """
-        self._conclusions = conclusions
+        self.conclusions = conclusions
+        """Return the newest conclusions."""
         self.session = feed.session
         """Session shown; a feed that seeks back has a different one."""
         self._feed = feed
@@ -160,7 +161,7 @@ class View:
     @property
     def concluded(self) -> bool:
         """Whether there are conclusions of this moment."""
-        return self._conclusions() is not None
+        return self.conclusions() is not None
 
     @property
     def replayed(self) -> bool:
@@ -212,7 +213,7 @@ class View:
 
     def answer(self) -> Answer:
         """Return what the session says: what to run so far, or at its end."""
-        session, conclusions = self._feed.session, self._conclusions()
+        session, conclusions = self._feed.session, self.conclusions()
         running = [case.index for case in session.running]
         seen = (conclusions, self._seen, running, session.waiting, session.finished, self._feed.cut_off)
 
@@ -225,7 +226,7 @@ class View:
     @property
     def starred(self) -> frozenset[int]:
         """Cases to run, as the newest conclusions name them."""
-        conclusions = self._conclusions()
+        conclusions = self.conclusions()
         return conclusions.starred if conclusions else frozenset()
 
     def heading(self, notes: tuple[str, ...]) -> SweepHeading:
@@ -258,7 +259,7 @@ class View:
     @property
     def case(self) -> CaseState | None:
         """Case to show: selected, else newest running, else the one to run, else last ended."""
-        session, conclusions = self._feed.session, self._conclusions()
+        session, conclusions = self._feed.session, self.conclusions()
         if self.order.chosen is not None:
             return session.cases[self.order.chosen]
         if conclusions and conclusions.works and self.over:
