@@ -65,8 +65,14 @@ def _in_round(session: Session) -> tuple[int, int, int] | None:
     return done + 1, measure.rounds, ended
 
 
-NO_CASE_YET = "no steps yet: the machine is observed before the first case"
-"""Text in place of the plot until a case starts."""
+def _before_first_case(session: Session) -> str:
+    """Return what the engine does until a case starts, in place of the plot."""
+    if session.machine.idle is None:
+        return "no steps yet: the machine is observed before the first case"
+    doing = "torch is being loaded" if session.runtime is None else "the peak rates of the devices are measured"
+    return f"no steps yet: {doing} before the first case"
+
+
 WITHOUT_STEPS = {
     "queued": "no steps yet: waiting for earlier cases",
     "loading model": "no steps yet: the model is loading",
@@ -337,7 +343,8 @@ class View:
         """Return the step plot of the case in the heading; until it has steps, the phase in its place."""
         case = self.case
         if case is None:
-            return Band((), (), (0, 0), 0, None, caption=NO_CASE_YET if self._feed.running else "")
+            caption = _before_first_case(self.session) if self._feed.running else ""
+            return Band((), (), (0, 0), 0, None, caption=caption)
         drawn = self._with_steps(case)
         if drawn is None or not loaded():
             return Band((), (), (0, 0), 0, None, caption=READING if drawn is None else "")

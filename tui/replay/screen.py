@@ -26,6 +26,7 @@ from benchtui.tui.replay.transport import (
     transport_lines,
 )
 from benchtui.tui.shell import keymap
+from benchtui.tui.shell.keymap import key
 from benchtui.tui.shell.navigation import How, Opened
 from benchtui.tui.shell.preferences import Preferences
 from benchtui.tui.shell.terminal import TerminalHandle
@@ -63,6 +64,7 @@ class ReplayMonitor(Monitor):
         ("greater_than_sign", "faster", "Play faster", "up to 64x", "speed(1)"),
         ("less_than_sign", "slower", "Play slower", "down to 0.25x", "speed(-1)"),
         *(_seek_key(tenth) for tenth in range(10)),
+        ("dollar_sign", "end", "Go to the end", "its answer, as the sweep left it", "share(100)"),
         (
             "ctrl+g",
             "moment",
@@ -227,6 +229,7 @@ class ReplayStatusLine(StatusLine):
             ("[ ]", "step"),
             ("{ }", "event"),
             ("< >", "speed"),
+            (key("replay.end"), "end"),
             ("?", "help"),
             ("esc", "leave"),
         )
