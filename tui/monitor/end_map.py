@@ -25,7 +25,8 @@ def end_map(view: View, conclusions: "Conclusions", symbols: Symbols) -> EndMap 
     Its metrics are those of which the conclusions were drawn.
     """
     choices = [work.choice for work in conclusions.works]
-    counted = [row.case for choice in choices for row in (*choice.fit, *choice.rejected)]
+    counted = [row.case for choice in choices for row in choice.fit]
+    counted += [row.case for choice in choices for row in choice.rejected]
     known = {case.index: computed_metrics(case) for case in counted}
     chart = HeatmapChart(
         view.session,
