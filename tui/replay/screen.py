@@ -224,12 +224,13 @@ class ReplayStatusLine(StatusLine):
         """Return the keys available now, at most seven."""
         if zoomed or self.prompt is not None:
             return super().keys(frozen, zoomed)
+        over = self._feed.session.finished is not None or self._feed.cut_off
         return (
             ("space", "play/pause"),
             ("[ ]", "step"),
             ("{ }", "event"),
             ("< >", "speed"),
-            (key("replay.end"), "end"),
+            *([] if over else [(key("replay.end"), "end")]),
             ("?", "help"),
             ("esc", "leave"),
         )
