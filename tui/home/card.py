@@ -19,6 +19,7 @@ from benchtui.tui.home.sweeps import proposal_for
 from benchtui.tui.shell.keymap import key
 from benchtui.tui.table.case_names import config_name
 
+BUNDLED = "its architecture comes with benchtui"
 KEY, LABEL = 7, 14
 """Cells of a key, and of what it does."""
 
@@ -84,7 +85,7 @@ def _facts(card: HomeCard, width: int, symbols: Symbols) -> list[Line]:
     if entry.folder is None:
         return [line((f"{symbols.flag} not in the cache of the hub: measuring it downloads it", "warning"))]
     reasons = proposal_for(entry.stored).reasons
-    texts = (*reasons, *_sizes(card, symbols), str(entry.folder))
+    texts = (*reasons, *_sizes(card, symbols), BUNDLED if entry.bundled else str(entry.folder))
     return wrap_facts([[(clean(text), "muted")] for text in texts], width)
 
 
@@ -99,7 +100,7 @@ def _sizes(card: HomeCard, symbols: Symbols) -> Iterator[str]:
     size = room.sizes[-1]
     needed = needed_mb(stored, Config(device=room.device, precision=room.precision, batch_size=size))
     needs, free = memory(needed, symbols), memory(room.free_mb, symbols)
-    yield f"{needs}? of {free} free at batch size {size} (from config.json)"
+    yield f"needs {needs}? of {free} free at batch size {size} (from config.json)"
 
 
 def card_title(card: HomeCard) -> tuple[list[Span], list[Span]]:

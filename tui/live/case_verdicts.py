@@ -130,9 +130,8 @@ class CaseVerdicts:
 
     def is_unsteady(self, case: CaseState, stats: Distribution) -> bool:
         """Return whether a rate holds only roughly: a wide interval, or a few steps take much of the time."""
-        if not case.has_result:
-            return False
-        several = len(self.rounds(case)) > 1
+        result = self._measured.get(case.index)
+        several = result is not None and len(self.rounds(result)) > 1
         percent = self.half_width_percent(case) if several else stats.interval_percent
         far = bool(stats.median) and abs(stats.mean / (stats.median or 1) - 1) > FAR_MEAN
         return far or (percent is not None and percent > UNSTEADY_PERCENT)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.text.formatting import count, ratio_span
 from benchtui.themes.symbols import Symbols
@@ -86,9 +87,13 @@ class AnswerText:
         from benchtui.sessions.text.conclusion import facts
 
         ordered = [(about, self._plain(text)) for about, text in facts(work, self._name)]
-        if work.against_baseline:  # its ratio is among the figures already
-            ordered.sort(key=lambda fact: fact[0] == "baseline")
+        # its ratio is among the figures already, and marks of all cases are in the heading
+        last = {"baseline": work.against_baseline is not None, "marked": self._marked_like_all(work.best.case)}
+        ordered.sort(key=lambda fact: last.get(fact[0], False))
         return self._work(work, ordered)
+
+    def _marked_like_all(self, best: CaseState) -> bool:
+        return all(set(best.marks) <= set(case.marks) for case in self._session.cases if case.state == "ok")
 
     def _so_far(self, work: Conclusion) -> WorkAnswer:
         rivals = tuple(self._rivals(work))[:MOST_RIVALS]

@@ -137,6 +137,7 @@ class CaseRows:
             interval_percent=self._half_width_percent(case, stats),
             rate=self.rate(case),
             unit=self.unit,
+            unsteady=self.verdicts.is_unsteady(case, stats),
         )
 
     def steps_needed(self, case: CaseState) -> StepsLeft | None:

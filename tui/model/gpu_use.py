@@ -53,8 +53,12 @@ def gpu_use(
 
 
 def _foreign(session: Session, machine: MachineState, ended: Sequence[CaseState]) -> frozenset[int]:
-    """Return the GPUs that others use; none while the GPU of one of our cases is unknown."""
-    if not machine.gpus:
+    """Return the GPUs that others use; none while the GPU of one of our cases is unknown.
+
+    After the idle readings and before the first case, the load is that of measuring the devices' peaks.
+    """
+    began = bool(ended or session.running or session.rounds_ended)
+    if not machine.gpus or (machine.idle is not None and not began and not machine.idle.gpu_processes):
         return frozenset()  # skips the search: without readings, all cases would count as recent
     since_s = machine.newest_s - FOREIGN_S
     recent = _recent(session, ended, since_s)

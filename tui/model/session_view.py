@@ -65,8 +65,14 @@ def _in_round(session: Session) -> tuple[int, int, int] | None:
     return done + 1, measure.rounds, ended
 
 
-NO_CASE_YET = "no steps yet: the machine is observed before the first case"
-"""Text in place of the plot until a case starts."""
+def _before_first_case(session: Session) -> str:
+    """Return what the engine does until a case starts, in place of the plot."""
+    if session.machine.idle is None:
+        return "no steps yet: the machine is observed before the first case"
+    doing = "torch is being loaded" if session.runtime is None else "the peak rates of the devices are measured"
+    return f"no steps yet: {doing} before the first case"
+
+
 WITHOUT_STEPS = {
     "queued": "no steps yet: waiting for earlier cases",
     "loading model": "no steps yet: the model is loading",
@@ -122,9 +128,10 @@ class View:
     ) -> None:
         """Create a view. ``before`` is the same session at another moment, reused where still valid.
 
-        ``conclusions`` returns the newest ones of the session; ``preferences`` has columns and sort order.
+        ``conclusions`` returns the newest ones; ``preferences`` has columns and sort order.
         """
-        self._conclusions = conclusions
+        self.conclusions = conclusions
+        """Return the newest conclusions."""
         self.session = feed.session
         """Session shown; a feed that seeks back has a different one."""
         self._feed = feed
@@ -160,7 +167,7 @@ class View:
     @property
     def concluded(self) -> bool:
         """Whether there are conclusions of this moment."""
-        return self._conclusions() is not None
+        return self.conclusions() is not None
 
     @property
     def replayed(self) -> bool:
@@ -212,7 +219,7 @@ class View:
 
     def answer(self) -> Answer:
         """Return what the session says: what to run so far, or at its end."""
-        session, conclusions = self._feed.session, self._conclusions()
+        session, conclusions = self._feed.session, self.conclusions()
         running = [case.index for case in session.running]
         seen = (conclusions, self._seen, running, session.waiting, session.finished, self._feed.cut_off)
 
@@ -225,7 +232,7 @@ class View:
     @property
     def starred(self) -> frozenset[int]:
         """Cases to run, as the newest conclusions name them."""
-        conclusions = self._conclusions()
+        conclusions = self.conclusions()
         return conclusions.starred if conclusions else frozenset()
 
     def heading(self, notes: tuple[str, ...]) -> SweepHeading:
@@ -258,7 +265,7 @@ class View:
     @property
     def case(self) -> CaseState | None:
         """Case to show: selected, else newest running, else the one to run, else last ended."""
-        session, conclusions = self._feed.session, self._conclusions()
+        session, conclusions = self._feed.session, self.conclusions()
         if self.order.chosen is not None:
             return session.cases[self.order.chosen]
         if conclusions and conclusions.works and self.over:
@@ -336,7 +343,8 @@ class View:
         """Return the step plot of the case in the heading; until it has steps, the phase in its place."""
         case = self.case
         if case is None:
-            return Band((), (), (0, 0), 0, None, caption=NO_CASE_YET if self._feed.running else "")
+            caption = _before_first_case(self.session) if self._feed.running else ""
+            return Band((), (), (0, 0), 0, None, caption=caption)
         drawn = self._with_steps(case)
         if drawn is None or not loaded():
             return Band((), (), (0, 0), 0, None, caption=READING if drawn is None else "")

@@ -1,7 +1,7 @@
 """Monitor layout: what its panels show, their heights, and which of them fills the screen."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from textual import events
@@ -9,11 +9,13 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from benchtui.themes.symbols import Symbols
+from benchtui.tui.drawing.format import significant
+from benchtui.tui.drawing.heat_grid import heatmap_lines
 from benchtui.tui.drawing.styled_text import Line, Span, crop, line
 from benchtui.tui.model.session_view import View
 from benchtui.tui.model.table_order import TableOrder
 from benchtui.tui.panels.answer_card import Answer, answer_height, answer_lines, answer_title
-from benchtui.tui.panels.case_panel import Part, current_lines, current_title, part_lines
+from benchtui.tui.panels.case_panel import Current, Part, current_lines, current_title, part_lines
 from benchtui.tui.panels.case_table import CaseTable
 from benchtui.tui.panels.compact import Compact, compact_lines
 from benchtui.tui.panels.gauges import Machines, gauge_height, gauge_lines, machine_title
@@ -28,6 +30,9 @@ from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.message_line import log_lines
 from benchtui.tui.widgets.panel import Panel
 
+if TYPE_CHECKING:
+    from benchtui.tui.monitor.end_map import EndMap
+
 FRAMES: dict[Name, str] = {"band": "case", "parts": "step", "table": "cases", "gauges": "machine"}
 """Frame of each panel, by ID."""
 
@@ -39,6 +44,7 @@ def panels(symbols: Symbols) -> dict[str, Widget]:
         Panel(heading_lines, symbols, id="heading"),
         Panel(answer_lines, symbols, id="answer"),
         Panel(current_lines, symbols, id="current"),
+        Panel(heatmap_lines, symbols, id="map"),
         Panel(_step_lines, symbols, id="band"),
         Panel(_parts, symbols, id="parts"),
         Panel(_gauges, symbols, id="gauges"),
@@ -62,6 +68,8 @@ class MonitorLayout:
         """Panel with the highlighted frame, which zooming enlarges. None until one is chosen."""
         self._back = 0
         self._sizes: Sizes | None = None
+        self._map: tuple[object, EndMap | None] = (None, None)
+        """Conclusions of the end, and the heatmap made of them."""
         self._sized_for: object = None
         """Machines, sizes and number of cases for which the heights were computed."""
 
@@ -139,7 +147,9 @@ class MonitorLayout:
             show("answer", answer)
             title("machine", *machine_title(machines))
             title("case", *current_title(current))
-            title("step", [("step", "muted")])
+            self._show_map(screen, view, card)
+            alone = screen.has_class("-mapped") and not screen.has_class("-wide")
+            title("step", *_step_title(current, answer, self._symbols, alone=alone))
             show("current", current)
             show("band", view.band())
             show("parts", view.parts())
@@ -150,6 +160,19 @@ class MonitorLayout:
         arrangement = table.arrangement()
         title("cases", table_title(rows, arrangement), table_subtitle(arrangement, self._symbols))
         show("header", arrangement)
+
+    def _show_map(self, screen: Screen[Any], view: View, card: bool) -> None:
+        """Show the heatmap next to a ``card``, the whole answer of a session that is over."""
+        conclusions = view.conclusions() if card else None
+        if conclusions is not None and self._map[0] is not conclusions:
+            from benchtui.tui.monitor.end_map import end_map  # lazy import: not needed before the end
+
+            self._map = conclusions, end_map(view, conclusions, self._symbols)
+        shown = self._map[1] if conclusions else None
+        screen.set_class(shown is not None, "-mapped")
+        if shown is not None:
+            screen.query_one("#heat", Frame).show_title([(shown[0], "muted")])
+            screen.query_one("#map", Panel).show(shown[1])
 
     def _resize(self, screen: Screen[Any], machines: Machines, view: View, answer: Answer, card: bool) -> int:
         """Give the panels their heights, if they changed. Return the lines of the answer.
@@ -192,6 +215,18 @@ def _neighbor(names: Sequence[Name], name: Name, what: str) -> Name:
     return names[(names.index(name) + step) % len(names)] if name in names else names[0]
 
 
+def _step_title(
+    current: Current, answer: Answer, symbols: Symbols, *, alone: bool
+) -> tuple[list[Span], list[Span]]:
+    """Return both ends of the title above the parts: of which step, if no plot next to them says so."""
+    ms = current.metrics.step_ms if current.metrics and alone else None
+    if ms is None:
+        return [("step", "muted")], []
+    return [("step of ", "muted"), (answer.works[0].name, "strong")], [
+        (f"{significant(ms, symbols)} ms", "plain")
+    ]
+
+
 def _step_lines(band: Band, width: int, height: int, symbols: Symbols) -> list[Line]:
     drawn = band_lines(band, width, height, symbols)
     return drawn or ([line((hint("band"), "muted"))] if band.axis is None else [])
@@ -215,7 +250,7 @@ def _header(arrangement: Arrangement, width: int, height: int, symbols: Symbols)
 
 CASE_ROWS = {False: 8, True: 11}
 """Preferred number of rows inside the case panel, on a short screen and on others."""
-MIN_CASE_ROWS = 5
+MIN_CASE_ROWS, CARD_CASE_ROWS = 5, 7
 MIN_TABLE_ROWS = 4
 """Minimum number of rows inside the table: the header and three cases."""
 
@@ -250,6 +285,6 @@ def sizes(
     room = height - reserved - log - verdict - (2 if gauges is None else 3) * frame
     machine = 0 if gauges is None else max(1, min(gauges, room - MIN_CASE_ROWS - MIN_TABLE_ROWS))
     room -= machine
-    case = CASE_ROWS[height >= USUAL_HEIGHT] + max(0, height - HIGH) // 3 if not card else MIN_CASE_ROWS
+    case = CASE_ROWS[height >= USUAL_HEIGHT] + max(0, height - HIGH) // 3 if not card else CARD_CASE_ROWS
     case = max(min(case, room - MIN_TABLE_ROWS), MIN_CASE_ROWS, room - cases - 1)
     return Sizes(verdict, answer or 0, machine + frame if machine else 0, case + frame, log)

@@ -101,6 +101,7 @@ class Monitor(PanelScreen[None]):
             yield frame("verdict", "answer")
             yield frame("machine", "gauges")
             with Horizontal(id="top"):
+                yield frame("heat", "map")
                 yield frame("case", "current", "band")
                 yield frame("step", "parts")
             yield frame("zoomed", "zoom")

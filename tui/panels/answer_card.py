@@ -26,8 +26,10 @@ HEAD_LINES = 2
 """Lines of the case to run and its figures."""
 WHOLE = 10_000
 """Width at which no note is wrapped."""
-RIVAL_BAR, RIVAL_SPAN = 25, 1.5
-"""Width of a rival's bar, and the ratio at its right end."""
+RIVAL_BAR, LEAST_BAR, RIVAL_SPAN = 25, 9, 1.5
+"""Width of a rival's bar, the least one, and the ratio at its right end."""
+TWO_LINES_FROM = 6
+"""Lines of a work from which its figures may take two of them."""
 MOST_LINES = {True: {USUAL_HEIGHT: 12, HIGH: 16, 0: 8}, False: {USUAL_HEIGHT: 5, HIGH: 9, 0: 0}}
 """Maximum number of lines by terminal height: of the whole answer, and next to a case."""
 LEAST_AT_END = 4
@@ -135,19 +137,26 @@ def _block(work: WorkAnswer, width: int, most: int, symbols: Symbols) -> list[Li
     figures: list[list[Span]] = [[(text, "plain" if at else "bright")] for at, text in enumerate(work.figures)]
     gap = (GAP, "plain")
     beside, below = (fitting_facts(figures, width - taken - len(GAP)) for taken in (width_of(head), 0))
-    heads = [line(*head, gap, *beside)] if most == 1 or beside == below else [line(*head), line(gap, *below)]
+    lines = wrap_facts(figures, width - len(GAP)) if most >= TWO_LINES_FROM else [below]
+    if most == 1 or beside == below == lines[0]:
+        heads = [line(*head, gap, *beside)]
+    else:
+        heads = [line(*head), *(line(gap, *text) for text in lines)]
     sure = "good" if work.decided else "warning"
     facts = [
         text
         for about, fact in work.facts
         for text in _wrapped(about, fact, width, sure if about == "confidence" else "plain")
     ]
-    return [*heads, *facts, *(_rival(rival, symbols) for rival in work.rivals)]
+    return [*heads, *facts, *(_rival(rival, width, symbols) for rival in work.rivals)]
 
 
-def _rival(rival: Rival, symbols: Symbols) -> Line:
+def _rival(rival: Rival, width: int, symbols: Symbols) -> Line:
+    """Render a rival. The bar is shortened, or left out, rather than the ratio with its interval."""
     low, high = rival.bounds or (1.0, 1.0)
-    bar = ratio_bar(RatioRange(low, high, RIVAL_SPAN), RIVAL_BAR, symbols, rival.role) if low > 0 else []
+    room = min(RIVAL_BAR, width - LABEL_CELLS - len(rival.text) - 1)
+    drawn = low > 0 and room >= LEAST_BAR
+    bar = ratio_bar(RatioRange(low, high, RIVAL_SPAN), room, symbols, rival.role) if drawn else []
     return line(
         (" " * LABEL_CELLS, "plain"), *bar, (f" {rival.text}", rival.role), (f"{GAP}{rival.name}", "plain")
     )

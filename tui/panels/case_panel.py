@@ -8,7 +8,6 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.bars import gauge_bar, partial_cells
 from benchtui.tui.drawing.styled_text import GAP, Line, Span, crop, fitting_facts, line
-from benchtui.tui.live.case_verdicts import UNSTEADY_PERCENT
 from benchtui.tui.panels.header import time_left
 
 SHARE_WIDTH = 6
@@ -28,6 +27,8 @@ class PanelMetrics(msgspec.Struct, frozen=True):
     rate: float | None
     unit: str = "samples/s"
     """Unit of the throughput."""
+    unsteady: bool = False
+    """Whether the rate holds only roughly."""
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -161,7 +162,7 @@ def _metrics_or_hint(current: Current, width: int, symbols: Symbols) -> Line:
 
 def _metrics(metrics: PanelMetrics, symbols: Symbols) -> list[list[Span]]:
     """Return the metrics that are known, most important first."""
-    unsteady = (metrics.interval_percent or 0.0) > UNSTEADY_PERCENT
+    unsteady = metrics.unsteady
     step, p99 = (format.significant(value, symbols) for value in (metrics.step_ms, metrics.p99_ms))
     rate = (symbols.about if unsteady else "") + format.significant(metrics.rate, symbols, 2 if unsteady else 3)
     facts: list[list[Span]] = [[("step ", "muted"), (step, "bright"), (" ms", "muted")]]

@@ -26,6 +26,7 @@ from benchtui.tui.replay.transport import (
     transport_lines,
 )
 from benchtui.tui.shell import keymap
+from benchtui.tui.shell.keymap import key
 from benchtui.tui.shell.navigation import How, Opened
 from benchtui.tui.shell.preferences import Preferences
 from benchtui.tui.shell.terminal import TerminalHandle
@@ -63,6 +64,7 @@ class ReplayMonitor(Monitor):
         ("greater_than_sign", "faster", "Play faster", "up to 64x", "speed(1)"),
         ("less_than_sign", "slower", "Play slower", "down to 0.25x", "speed(-1)"),
         *(_seek_key(tenth) for tenth in range(10)),
+        ("dollar_sign", "end", "Go to the end", "its answer, as the sweep left it", "share(100)"),
         (
             "ctrl+g",
             "moment",
@@ -222,11 +224,13 @@ class ReplayStatusLine(StatusLine):
         """Return the keys available now, at most seven."""
         if zoomed or self.prompt is not None:
             return super().keys(frozen, zoomed)
+        over = self._feed.session.finished is not None or self._feed.cut_off
         return (
             ("space", "play/pause"),
             ("[ ]", "step"),
             ("{ }", "event"),
             ("< >", "speed"),
+            *([] if over else [(key("replay.end"), "end")]),
             ("?", "help"),
             ("esc", "leave"),
         )

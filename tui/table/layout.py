@@ -147,14 +147,12 @@ class Arrangement(msgspec.Struct, frozen=True):
     ) -> "Arrangement":
         """Shorten the names until the most important columns fit, then select the columns.
 
-        Options that all cases share are left out of the names if that makes room for a graph.
+        Options that all cases share are left out of the names if that makes room for a column or a graph.
         """
         needed = sum(column.width + GAP for column in most_important(columns))
         fitted = names.fitted(max(width - 1 - LEAD - needed, MIN_NAME))
         brief = names.without_shared()
-        if brief.width < fitted.width and _graphs_beside(brief, width, columns) > _graphs_beside(
-            fitted, width, columns
-        ):
+        if brief.width < fitted.width and _shown(brief, width, columns) > _shown(fitted, width, columns):
             fitted = brief
         case_width = min(fitted.width, max(width - 1 - LEAD - needed, MIN_NAME))
         return replace(cls.of(width, case_width, columns, sorting, LEAD), names=fitted)
@@ -220,11 +218,11 @@ def most_important(columns: Sequence[Column]) -> list[Column]:
     return [column for column in columns if column.rank <= last]
 
 
-def _graphs_beside(names: CaseNames, width: int, columns: Sequence[Column]) -> int:
-    """Return the number of graphs that fit next to names and all numbers."""
+def _shown(names: CaseNames, width: int, columns: Sequence[Column]) -> int:
+    """Return the number of columns without text, and of graphs, that fit next to names."""
     early = [column for column in columns if column.rank < GRAPH_RANK and width >= column.from_width]
-    room = width - 1 - LEAD - names.width - sum(column.width + GAP for column in early)
-    return len(_with_graphs(early, room))
+    chosen, room = _fitting(early, width - 1 - LEAD - names.width)
+    return len(chosen) + len(_with_graphs([column for column in columns if column in chosen], room))
 
 
 def _fitting(columns: Iterable[Column], room: int) -> tuple[list[Column], int]:

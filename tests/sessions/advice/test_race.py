@@ -90,6 +90,9 @@ def test_race_ends_once_every_question_is_decided() -> None:
     plan = plan_rounds(session)
     assert (plan.rounds, plan.questions, plan.ended) == ((), (), "every question is decided")
     assert open_questions(session) == ()
+    for case in session.cases:
+        case.finished, case.between_rounds = None, True
+    assert plan_rounds(session).questions == (), "cases that end with this plan aren't left to a resume"
 
 
 def test_rounds_go_to_the_rivals_only() -> None:

@@ -10,7 +10,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.themes.symbols import ASCII, UNICODE, Symbols
 from benchtui.tui.live.feed import Feed
 from benchtui.tui.model.answer import AnswerText, ending_of
-from benchtui.tui.panels.answer_card import Answer, answer_height, answer_lines, answer_title
+from benchtui.tui.panels.answer_card import Answer, Rival, answer_height, answer_lines, answer_title
 from benchtui.tui.table.case_names import CaseNames
 
 
@@ -113,3 +113,15 @@ def test_low_card_says_how_certain_the_answer_is_before_the_baseline(story: Any)
         story.case(case, ms, rounds=3)
     text = shown(answer(story.end().path))
     assert text.index("confidence") < text.index("baseline   ")
+
+
+def test_all_figures_of_two_works_are_shown_side_by_side_and_no_interval_is_cut(story: Any) -> None:
+    story.begin(rounds=3, sequence_length=(32, 512))
+    for case, config in enumerate(story.plan):
+        story.case(case, config.sequence_length / 32 * (9 + config.batch_size), rounds=3)
+    made = answer(story.end().path)
+    text = shown(made)
+    assert all(figure in text for work in made.works for figure in work.figures)
+    rival = Rival("bs 2", "1.39x (1.003 to 1.86), NOT ESTABLISHED", "warning", (1.003, 1.86))
+    made = replace(made, works=tuple(replace(work, rivals=(rival,), facts=()) for work in made.works))
+    assert shown(made).count(rival.text) == 2

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from benchtui.sessions.events import RoundFinished
+from benchtui.sessions.journal.reader import read
 from benchtui.sessions.payloads import Environment
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baseline_of
@@ -167,9 +168,26 @@ def test_a_case_whose_interval_is_wide_or_mean_far_from_typical_is_unsteady_and_
         steps = [ms] * 19 + [last_ms or ms]
         story.start(0, round_index=round_index).prepare(0).steps(0, steps, round_index=round_index)
     story.finish(0).end()
-    _, made = case_rows(story.path)
+    session, made = case_rows(story.path)
     cells = made.row(0).cells
     assert (cells["state"][0], cells["samples"][0]) == (state, rate)
+    panel = made.metrics(session.cases[0])
+    assert panel is not None and panel.unsteady == (state != "✓ ok"), "the panel next to the table agrees"
+
+
+def test_a_row_drawn_while_its_rounds_are_read_has_the_final_figures_at_the_end(story: Any) -> None:
+    story.begin(rounds=3).round(0, 10.0)
+    session = Session.load(story.path)
+    early = CaseRows(session, UNICODE)
+    assert early.metrics(session.cases[0]) and early.row(0).cells["samples"]
+    seen = len(read(story.path).events)
+    story.round(0, 14.0, 1).start(0, round_index=2).prepare(0).steps(0, [15.0] * 20, round_index=2).finish(0)
+    for event in read(story.end().path).events[seen:]:
+        session.apply(event)
+    early.refresh(case for case in session.cases if case.finished)
+    _, fresh = case_rows(story.path)
+    assert dict(early.row(0).cells) == dict(fresh.row(0).cells)
+    assert early.metrics(session.cases[0]) == fresh.metrics(session.cases[0])
 
 
 def test_between_two_rounds_a_row_counts_them(story: Any) -> None:

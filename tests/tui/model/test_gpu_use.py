@@ -6,6 +6,7 @@ from benchtui.sessions.events import (
     CaseFinished,
     CasePrepared,
     CaseStarted,
+    Idle,
     RoundFinished,
     SessionStarted,
     Telemetry,
@@ -73,6 +74,12 @@ def test_brief_load_is_not_yet_use_by_others(session: Session) -> None:
 def test_memory_of_idle_processes_is_use_by_others(session: Session) -> None:
     load(session, 1, 8, 0, memory_used_mb=[40_000.0])
     assert used(session).foreign == {0}
+
+
+def test_load_of_measuring_peaks_before_the_first_case_is_ours(session: Session) -> None:
+    session.apply(Idle(t=0.5, window_s=0.5))
+    load(session, 1, 8, 95, 3, 3)
+    assert used(session).foreign == frozenset()
 
 
 def test_load_of_a_case_that_has_just_ended_is_ours(session: Session) -> None:

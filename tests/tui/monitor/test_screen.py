@@ -1,11 +1,13 @@
 """Monitor screen on generated sessions: each state, and each key."""
 
 import asyncio
+import re
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+from benchtui.sessions.events import Idle, Runtime
 from benchtui.sessions.payloads import Gpu
 from benchtui.tui.case.screen import CaseScreen
 from benchtui.tui.live import feed
@@ -28,6 +30,13 @@ async def test_a_starting_session_shows_its_plan(story: Any, engine: Any, opened
         assert seen.panel("current")[1].startswith("starting ")
         assert [row.split()[-1] for row in seen.table] == ["queued"] * 3
         assert "0/3 cases" in seen.panel("heading")[0]
+        assert "the machine is observed before the first case" in "".join(seen.panel("band"))
+        story._add(Idle(t=story.t, window_s=2.0))
+        await seen.look()
+        assert "torch is being loaded" in "".join(seen.panel("band"))
+        story._add(Runtime(t=story.t, torch="2.11.0"))
+        await seen.look()
+        assert "the peak rates of the devices are measured" in "".join(seen.panel("band"))
 
 
 async def test_an_empty_session_file_shows_a_message(story: Any, engine: Any, opened: Any) -> None:
@@ -201,6 +210,21 @@ async def test_a_finished_session_shows_its_outcome_and_next_steps(story: Any, o
         assert seen.panel("heading")[0].endswith("completed")
         await seen.press("q")
     assert seen.exit_reason == ExitReason("finished", story.path)
+
+
+async def test_the_end_is_a_heatmap_with_the_rates_of_the_table(story: Any, opened: Any) -> None:
+    story.begin(sequence_length=(32, 128), rounds=3)
+    for index in range(6):
+        story.case(index, 10.0 + 3 * index, rounds=3)
+    async with opened(story.end().path) as seen:
+        await seen.settle()
+        rows = seen.app.screen.view.rows()
+        rates = {rows.row(place).cells["samples"][0] for place in range(rows.count)}
+        numbers = re.findall(r"[0-9.]{3,}", " ".join(seen.panel("map")[3:]))
+        assert len(rates) == 6 and rates == set(numbers) - {"128"}
+        assert "".join(seen.panel("map")).count("★") == sum("★" in row for row in seen.table) == 2
+        await seen.press("down")
+        assert not seen.app.screen.query_one("#heat").display, "a selected case shows its steps"
 
 
 async def test_a_vanished_engine_is_reported(story: Any, engine: Any, opened: Any) -> None:

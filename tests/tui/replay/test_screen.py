@@ -161,6 +161,14 @@ async def test_angle_brackets_change_the_speed(recorded: Path, opened: Any) -> N
         assert "0:02.0" in seen.panel("transport")[0]
 
 
+async def test_dollar_goes_to_the_end_with_its_answer(recorded: Path, opened: Any) -> None:
+    async with opened(recorded, start=Start()) as seen:
+        await seen.press("space", "$")
+        await seen.settle()
+        assert seen.app.views.feed.now_s == end_of(recorded)
+        assert "at end" in seen.panel("transport")[0] and "★" in seen.panel("answer")[0]
+
+
 @pytest.mark.parametrize("key", "0123456789")
 async def test_alt_and_a_digit_seek_to_tenths_of_the_recording(recorded: Path, opened: Any, key: str) -> None:
     async with opened(recorded, start=Start(target=ReplayTarget(percent=33.0))) as seen:

@@ -4,7 +4,7 @@ from benchtui.sessions.sweep import Config
 from benchtui.themes.symbols import ASCII, UNICODE
 from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.table.case_names import CaseNames
-from benchtui.tui.table.columns import BY_KEY, DEFAULT_COLUMN_SET, columns_of
+from benchtui.tui.table.columns import BY_KEY, DEFAULT_COLUMN_SET, GRAPH_RANK, columns_of
 from benchtui.tui.table.layout import Arrangement, Rows, Sorting, TableRow, table_subtitle, table_title
 
 
@@ -107,9 +107,15 @@ def test_names_make_room_for_median_and_throughput() -> None:
     assert [column.key for column in Arrangement.of_cases(60, names, own).columns][:2] == ["energy", "p50"]
 
 
-def test_names_leave_out_what_all_cases_share_if_that_makes_room_for_a_bar() -> None:
+def test_names_leave_out_what_all_cases_share_if_that_makes_room_for_a_column_or_a_bar() -> None:
     names = CaseNames.of([Config(device="cuda:0", batch_size=size) for size in (1, 64)])
-    found = [Arrangement.of_cases(width, names, DEFAULT_COLUMN_SET) for width in range(100, 140)]
-    brief = [made for made in found if made.names == names.without_shared()]
-    assert brief and all(any(column.graph for column in made.columns) for made in brief)
-    assert found[0].names == found[-1].names == names
+    for width in (*range(78, 84), *range(116, 124)):
+        made = Arrangement.of_cases(width, names, DEFAULT_COLUMN_SET)
+        whole = Arrangement.of(width, names.width, lead=made.lead)
+        shown, fewer = (
+            sum(1 + bool(column.graph) for column in each.columns if column.rank < GRAPH_RANK)
+            for each in (made, whole)
+        )
+        assert made.names == names or shown > fewer
+    short, tall = (Arrangement.of_cases(width, names, DEFAULT_COLUMN_SET).names for width in (78, 140))
+    assert (short, tall) == (names.without_shared(), names)
