@@ -169,9 +169,7 @@ def rows_of(source: Source, file_map: FileMap) -> list[Row]:
         return _transposed(source, file_map.transpose, by_column=file_map.rows == "*")
     if file_map.gather:
         names = dict.fromkeys(name for record in source.records for name in record.value)
-        return [
-            Row(str(source.path), ({name: [one.value.get(name) for one in source.records] for name in names},))
-        ]
+        return [Row("", ({name: [one.value.get(name) for one in source.records] for name in names},))]
     rows = [row for record in source.records for row in _within(record, file_map)]
     require_few(source.path, len(rows))
     return rows
@@ -181,15 +179,12 @@ def _transposed(source: Source, column: str, *, by_column: bool) -> list[Row]:
     if by_column:
         cells = [(str(record.value.get(column)), record.value) for record in source.records]
         names = [name for name in source.first if name != column]
-        return [
-            Row(f"{source.path}: {name}", ({metric: of.get(name) for metric, of in cells}, {"*": name}))
-            for name in names
-        ]
+        return [Row(name, ({metric: of.get(name) for metric, of in cells}, {"*": name})) for name in names]
     table: dict[str, object] = {}
     for record in source.records:
         rest = {name: cell for name, cell in record.value.items() if name != column}
         table.setdefault(str(record.value.get(column)), rest)
-    return [Row(str(source.path), (table,))]
+    return [Row("", (table,))]
 
 
 def _within(record: Record, file_map: FileMap) -> list[Row]:
@@ -215,7 +210,7 @@ def _inside(row: Row, name: str, file_map: FileMap) -> Iterator[Row]:
     for place, item in inner:
         if isinstance(item, dict):
             where, around = (str(place), ({"*": place},)) if key == "*" else (f"{key}[{place}]", ())
-            yield Row(f"{row.place}: {where}", (item, *around, *row.levels))
+            yield Row(f"{row.place}: {where}".lstrip(": "), (item, *around, *row.levels))
 
 
 def lacking(row: Row, file_map: FileMap) -> list[str]:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Outcome, Runtime
-from benchtui.sessions.importers.imported import LONGEST_LABEL, Imported, Measurement
+from benchtui.sessions.importers.imported import LONGEST_LABEL, Imported, Measurement, joint_model
 from benchtui.sessions.importers.source import Source
 from benchtui.sessions.payloads import Gpu, Host, Memory, Reported, ReportedTimes
 from benchtui.sessions.sanitize import shortened
@@ -86,8 +86,7 @@ def _results(rows: Sequence[Cells], document: Cells) -> Imported:
     packages = {name: version for name in ("transformers",) if (version := facts.get(name))}
     return Imported(
         kind=TOOL,
-        model=facts.get("model")
-        or (models[0] if len(models) == 1 else f"{len(models)} models" if models else UNKNOWN),
+        model=facts.get("model") or joint_model(models),
         task=facts.get("task") or UNKNOWN,
         dataset=facts.get("dataset") or UNKNOWN,
         measured=facts.get("created"),

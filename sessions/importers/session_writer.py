@@ -20,7 +20,7 @@ from benchtui.sessions.events import (
     SessionStarted,
     Steps,
 )
-from benchtui.sessions.importers.imported import MAX_NAMED_REPEATS, Imported, Measurement, named, percent_text
+from benchtui.sessions.importers.imported import MAX_NAMED_REPEATS, Imported, Measurement, named
 from benchtui.sessions.importers.quantities import RATES
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Energy, Failures, Model, Reported, highest_peaks
@@ -108,7 +108,8 @@ def _repeats(imported: Imported) -> Iterator[str]:
         known_ms = [center_ms for row in rows if row.reported and (center_ms := row.reported.center_ms)]
         if len(known_ms) > 1:
             name, percent = visible(config.name, LONGEST_VALUE), 100 * (max(known_ms) / min(known_ms) - 1)
-            apart.append(f"{len(known_ms)} rows of {name} with mean steps {percent_text(percent)} apart")
+            shown = f"{percent:.2g}" if percent < 99.5 else f"{percent:,.0f}"
+            apart.append(f"{len(known_ms)} rows of {name} with mean steps {shown} % apart")
     if apart:
         cases = named(apart, MAX_NAMED_REPEATS, "; ")
         yield f"repeats: {cases}: imported as rounds of one case, which estimate the noise between runs"
