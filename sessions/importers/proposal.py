@@ -43,10 +43,8 @@ _OTHER_STATISTICS = re.compile(
     r"min\b|max\b|best|worst|queue|wait\b|prefill|distribution|histogram|\bp\d+(?!\d)(?<!p50)(?<!p90)(?<!p95)(?<!p99)|speed.?up|\bratio|^duration$|\bgain|relative|vs\b|improve|warm|load|compile[ _]?time|percent(?!ile)|%|cost|loss|per[ _]user|1/|accuracy|rouge|bleu|flop|(?:/|per[ _])(?:sample|image|img|im|item|sentence|sequence|example|prompt)\b",
     re.IGNORECASE,
 )
-_OF_CASES = ("name", "batch_size", "model", "device", "precision", "sequence_length")
-"""Quantities that tell cases apart."""
-_OF_OUTER = ("batch_size", "model", "device", "precision", "sequence_length", "measured")
-"""Quantities that an object may state for all cases in its list."""
+_OF_CASES = ("batch_size", "model", "device", "precision", "sequence_length")
+"""Quantities that, like a name, tell cases apart, and that an object may state for all cases in its list."""
 _LETTER = re.compile(r"(?![eE][-+]?\d)[^\W\d_]")
 """Letter of a unit, rather than the one before an exponent."""
 _NUMBER = re.compile(r"[-+~≈$]?\.?\d")
@@ -147,7 +145,7 @@ def other_results(source: Source) -> str | None:
 def why_not(source: Source) -> str | None:
     """Return why no column of a table is the time of cases, and what to do, if some are named like one."""
     names = list(islice(source.first, MOST_COLUMNS))
-    times = [name for name in names if (_quantity(name) or "").startswith(("step", *RATES))]
+    times = [name for name in names if _is_speed(name)]
     for name in names:
         as_ms = re.sub(r"(?i)[\W_]min\b", "_ms", name)
         if as_ms != name and _quantity(as_ms) == "step_ms" and _quantity(as_ms[:-3].strip("_ ")) != "step_ms":
@@ -163,13 +161,9 @@ def why_not(source: Source) -> str | None:
             f" to compare, such as --map {example}"
         )
     if times and len(source.records) > 1:
-        steps = [name for name in times if (_quantity(name) or "").startswith("step_")]
-        example = (
-            f"; if they are steps of one case, say --map {shell_word(f'{steps[0]}=steps_ms')}" if steps else ""
-        )
-        return (
-            f"no column tells the rows with {quoted(times[0])} apart: add one with the names of cases{example}"
-        )
+        why = f"no column tells the rows with {quoted(times[0])} apart: add one with the names of cases"
+        steps = [f"{name}=steps_ms" for name in times if (_quantity(name) or "").startswith("step_")]
+        return f"{why}; if they are steps of one case, say --map {shell_word(steps[0])}" if steps else why
     return None
 
 
@@ -234,7 +228,7 @@ def _proposed(rows: Sequence[Row], *, named: bool) -> dict[str, str] | None:
         column: name
         for column in islice((name for name in (*names, *outer) if len(name) <= LONGEST_VALUE), MOST_COLUMNS)
         if (name := None if column in wide else _quantity(column))
-        and (column in names or name in (*_OF_OUTER, "option"))
+        and (column in names or name in (*_OF_CASES, "measured", "option"))
         and _fits(name, [row.get(column) for row in rows])
     }
     quantities = _without_other_times(quantities)
@@ -257,7 +251,11 @@ def _proposed(rows: Sequence[Row], *, named: bool) -> dict[str, str] | None:
     results = [name.rpartition(":")[2] for name in columns.values()]
     if not any(name.startswith(("step", "total")) or name.endswith("per_s") for name in results):
         return None
-    if len(rows) > 1 and not named and not any(of.partition(":")[0] in _OF_CASES for of in columns.values()):
+    if (
+        len(rows) > 1
+        and not named
+        and not {of.partition(":")[0] for of in columns.values()} & {"name", *_OF_CASES}
+    ):
         texts = [name for name in names if columns.get(name, "option") == "option" and _is_text(name, rows)]
         columns |= {name: "name" for name in texts[:1]}
         return columns if "name" in columns.values() or "option" in columns.values() else None
@@ -301,15 +299,11 @@ def _fits(name: str, cells: Sequence[object]) -> bool:
         return not any(map(_NUMBER.match, {*items} - {"0", "1"}))
     if of.name in _WITH_STATISTICS and of.statistic not in ("mean", "median") and not of.unit:
         return any(_NUMBER.match(item) and _LETTER.search(item) for item in items)
-    if (
-        of.name == "step"
-        and of.unit
-        and all(_is_moment(item, of.unit) for item in items if _NUMBER.match(item))
-    ):
+    numbers = [item for item in items if _NUMBER.match(item)]
+    if of.name == "step" and of.unit and all(_is_moment(item, of.unit) for item in numbers):
         return False
-    if name == "failed" and {*map(str.lower, items)} <= {"true", "false"}:
-        return True
-    return not (of.is_figure or of.name in WHOLE) or any(map(_NUMBER.match, items))
+    is_flag = name == "failed" and {*map(str.lower, items)} <= {"true", "false"}
+    return bool(numbers) or is_flag or not (of.is_figure or of.name in WHOLE)
 
 
 def _is_moment(number: str, unit: str) -> bool:
@@ -335,7 +329,7 @@ def _options(rows: Sequence[Row], names: Iterable[str], columns: dict[str, str])
     result, but rows that differ in a setting, such as ``num_beams``, aren't repeats.
     """
     of_case = [column for column, of in columns.items() if of in (*OPTIONS, "name", "option")]
-    options = {}
+    options: dict[str, str] = {}
     for name in (name for name in names if name not in columns):
         cells = [row.get(name) for row in rows]
         texts = {cell for cell in cells if isinstance(cell, str)}
@@ -343,21 +337,19 @@ def _options(rows: Sequence[Row], names: Iterable[str], columns: dict[str, str])
         if len(texts) > 1 and not any(map(_NUMBER.match, texts)):
             options[name] = "option"
         elif all(str(cell).isdecimal() for cell in cells) and len(cases) > len({case[1:] for case in cases}):
-            is_result = (
-                _COUNTER.fullmatch(name)
-                or _OTHER_STATISTICS.search(name.replace("_", " "))
-                or (_quantity(name) or "").startswith(("step", *RATES))
-            )
-            options |= {} if is_result else {name: "option"}
+            is_result = _OTHER_STATISTICS.search(name.replace("_", " ")) or _is_speed(name)
+            options |= {} if is_result or _COUNTER.fullmatch(name) else {name: "option"}
     return options
+
+
+def _is_speed(column: str) -> bool:
+    return (_quantity(column) or "").startswith(("step", *RATES))
 
 
 def _is_text(column: str, rows: Sequence[Row]) -> bool:
     """Return whether the cells of a column are texts that tell all rows apart."""
     cells = [row.get(column) for row in rows]
-    return len({str(cell) for cell in cells}) == len(cells) and not any(
-        _NUMBER.match(str(cell)) for cell in cells
-    )
+    return len({*map(str, cells)}) == len(cells) and not any(_NUMBER.match(str(cell)) for cell in cells)
 
 
 def _wide(rows: Sequence[Row], names: Iterable[str]) -> dict[str, str]:
@@ -385,11 +377,8 @@ def _require_units(source: Source, columns: dict[str, str], rows: Sequence[Row])
     """Raise BenchtuiError if a step time has no unit, neither in its column's name nor in its cells."""
     for column, name in columns.items():
         of = target(name.rpartition(":")[2], "")
-        if (
-            of.name in (*_WITH_STATISTICS, "steps", "total")
-            and not of.unit
-            and not any(map(_LETTER.search, _cells(rows, column)))
-        ):
+        is_time = of.name in (*_WITH_STATISTICS, "steps", "total")
+        if is_time and not of.unit and not any(map(_LETTER.search, _cells(rows, column))):
             example = shown(FileMap(columns={**columns, column: f"{name}_ms"}))
             raise BenchtuiError(
                 f"{source.path}: the unit of {quoted(column)} isn't stated: say it with --map, in milliseconds"
@@ -407,12 +396,9 @@ def given(text: str, source: Source) -> FileMap:
             raise BenchtuiError(f"--map: {quoted(part)} isn't COLUMN=QUANTITY, such as latency_ms=step_ms")
         columns[column] = _usual(name)
         gather |= target(columns[column].rpartition(":")[2], "--map").name == "steps"
-    shapes = [*_shapes(source), FileMap(columns={}, gather=True)]
-    shapes.sort(key=lambda shape: shape.gather and not gather)
-    missing = [
-        (_missing(rows_of(source, shape), columns, gather and not shape.gather), shape) for shape in shapes
-    ]
-    fewest, shape = min(missing, key=lambda entry: len(entry[0]))
+    shapes = sorted([*_shapes(source), FileMap(columns={}, gather=True)], key=lambda one: one.gather > gather)
+    missing = [_missing(rows_of(source, one), columns, gather > one.gather) for one in shapes]
+    fewest, shape = min(zip(missing, shapes, strict=True), key=lambda entry: len(entry[0]))
     if fewest:
         there = dict.fromkeys(column for record in source.records[:100] for column in record.value)
         known = ", ".join(visible(column, LONGEST_VALUE) for column in islice(there, 20))
@@ -447,9 +433,8 @@ def _missing(rows: Sequence[Row], columns: Iterable[str], lists: bool) -> list[s
 def shown(file_map: FileMap) -> str:
     """Format a map as the option ``--map`` takes it."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow(
-        f"{column}={name}" for column, name in file_map.columns.items()
-    )
+    pairs = (f"{column}={name}" for column, name in file_map.columns.items())
+    csv.writer(text, lineterminator="").writerow(pairs)
     return text.getvalue()
 
 
@@ -472,28 +457,22 @@ def _quantity_of(name: str) -> str | None:
     unit = canonical_unit(unit_match[1]) if unit_match else None
     bare = text[: unit_match.start()].strip(" _([") if unit_match else text
     spellings = {text, text.replace("_", " "), bare, bare.replace("_", " "), f"{bare}_{unit}"} - {""}
-    quantity = next(
-        (
-            name
-            for pattern, name in _NAMES["quantities"].items()
-            if any(re.search(pattern, spelling) for spelling in spellings)
-        ),
-        None,
-    )
-    spaced = text.replace("_", " ")
-    if quantity is None or (
-        _OTHER_STATISTICS.search(spaced) and quantity not in ("sequence_length", "peak_device", "peak_rss")
-    ):
+    quantity, spaced = _meaning("quantities", spellings), text.replace("_", " ")
+    is_size = quantity in SIZES
+    if not quantity or (_OTHER_STATISTICS.search(spaced) and not is_size and quantity != "sequence_length"):
         return None
-    if quantity in _WITH_STATISTICS:
-        statistic = next(
-            (name for pattern, name in _NAMES["statistics"].items() if re.search(pattern, spaced)), ""
-        )
-        quantity = f"{quantity}_{statistic}" if statistic else quantity
-        return f"{quantity}_{unit}" if unit in MS else quantity
-    if quantity in ("peak_device", "peak_rss"):
-        return f"{quantity}_{unit}" if unit in MB else quantity
-    return quantity
+    has_statistics = quantity in _WITH_STATISTICS
+    if has_statistics and (statistic := _meaning("statistics", [spaced])):
+        quantity = f"{quantity}_{statistic}"
+    return f"{quantity}_{unit}" if unit in (MB if is_size else MS if has_statistics else ()) else quantity
+
+
+def _meaning(table: str, texts: Iterable[str]) -> str:
+    """Return what the first pattern of a table that fits a text stands for; empty if none does."""
+    meanings = (
+        name for pattern, name in _NAMES[table].items() if any(re.search(pattern, text) for text in texts)
+    )
+    return next(meanings, "")
 
 
 def user_map(content: object, name: str) -> FileMap:
