@@ -28,8 +28,6 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Quantities that are then known."""
     columns: dict[str, str] = {}
     """Columns that are then read."""
-    options: dict[str, Text] = {}
-    """Options of the case."""
 
     def applies(self, row: "Row") -> bool:
         """Return whether the column has a value of these patterns. Numbers match however they are written."""
@@ -44,7 +42,8 @@ class FileMap(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Quantities by column: the path of a key in a row or around it, with alternatives after ``|``. With
     ``*`` in a column, its quantity is ``OPTION:QUANTITY``, and each value of the option is a case; without,
     it is ``OPTION=VALUE:QUANTITY``. ``{a,b}_ms`` are two
-    columns; ``{x,y}`` in their quantity is ``x`` for the first and ``y`` for the second; ``{}`` is the word."""
+    columns; ``{x,y}`` in their quantity, the first braces with as many words, is ``x`` for the first and ``y`` for
+    the second; ``{}`` is the word."""
     tool: str = "table"
     package: str = ""
     """Name of the measured software, if it isn't the tool's."""
@@ -107,9 +106,10 @@ def _without_braces(column: str, names: str | tuple[str, ...]) -> Iterator[tuple
     if match is None or not isinstance(names, str):
         yield column, names
         return
-    of, words_in_column = _BRACES.search(names), match[1].split(",")
-    quantities = of[1].split(",") if of and of[1] else words_in_column
-    for word, quantity in zip(words_in_column, quantities, strict=True):
+    listed = match[1].split(",")
+    fitting = (of for of in _BRACES.finditer(names) if not of[1] or of[1].count(",") == match[1].count(","))
+    of = next(fitting, None)
+    for word, quantity in zip(listed, of[1].split(",") if of and of[1] else listed, strict=True):
         inner = names.replace(of[0], quantity, 1) if of else names
         yield from _without_braces(column.replace(match[0], word), inner)
 

@@ -100,7 +100,6 @@ class Reader:
                 own += of_rule
                 for name, text in rule.set.items():
                     self._set(values, name, filled(text, row))
-                values.options.update({name: filled(text, row) for name, text in rule.options.items()})
         values.unit = str(row.get(self._unit_column) or "") or self._map.unit or None
         for column, of in (*targets, *own):
             shown = next((path for path in column.split("|") if row.get(path) is not None), column)
