@@ -183,9 +183,8 @@ class CaseValues(msgspec.Struct):
         if self.words.get("skipped", "").lower() in YES:
             return "skipped", reason or "skipped by its tool"
         stated = status or reason or ""
-        if stated.lower() not in (*SUCCESSES, "" if status else "false") and (
-            outcome := failed_outcome(stated)
-        ):
+        is_failure = stated.lower() not in (*SUCCESSES, "" if status else "false")
+        if is_failure and (outcome := failed_outcome(stated)):
             return outcome, reason or _status_text(status)
         if self.outcome and not steps and center_ms is None:
             return self.outcome, reason or self.reason
@@ -277,9 +276,8 @@ class CaseValues(msgspec.Struct):
         if not any(stated.values()):
             return None
         n = int(self.figures["completed"]) if "completed" in self.figures else None
-        return ReportedTimes(
-            n=n, std_ms=self._deviation(name, n), **{f"{key}_ms": value for key, value in stated.items()}
-        )
+        times_ms = {f"{key}_ms": value for key, value in stated.items()}
+        return ReportedTimes(n=n, std_ms=self._deviation(name, n), **times_ms)
 
     def _memory(self) -> Memory | None:
         names = (name for name in SIZES if name.startswith("peak"))
@@ -290,9 +288,8 @@ class CaseValues(msgspec.Struct):
         user, system = self.figures.get("user"), self.figures.get("system")
         if user is None or system is None:
             return None
-        return Environment(
-            worker_cpu=(user + system) / step_ms if step_ms else None, user_ms=user, system_ms=system
-        )
+        processors = (user + system) / step_ms if step_ms else None
+        return Environment(worker_cpu=processors, user_ms=user, system_ms=system)
 
     def _model(self) -> Model | None:
         name, weights = self.word("model"), self.word("weights")

@@ -41,9 +41,8 @@ class FileMap(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     columns: dict[str, str | tuple[str, ...]]
     """Quantities by column: the path of a key in a row or around it, with alternatives after ``|``. With
     ``*`` in a column, its quantity is ``OPTION:QUANTITY``, and each value of the option is a case; without,
-    it is ``OPTION=VALUE:QUANTITY``. ``{a,b}_ms`` are two
-    columns; ``{x,y}`` in their quantity, the first braces with as many words, is ``x`` for the first and ``y`` for
-    the second; ``{}`` is the word."""
+    it is ``OPTION=VALUE:QUANTITY``. ``{a,b}_ms`` are two columns; ``{x,y}`` in their quantity, the first braces
+    with as many words, is ``x`` for the first and ``y`` for the second; ``{}`` is the word."""
     tool: str = "table"
     package: str = ""
     """Name of the measured software, if it isn't the tool's."""
@@ -202,10 +201,8 @@ def _inside(row: Row, name: str, file_map: FileMap) -> Iterator[Row]:
     if optional and (not lacking(row, file_map) if key == "*" else items is None):
         yield row
         return
-    one = [(0, items)] if name.endswith("=") else ()
-    named = one or (
-        items.items() if isinstance(items, dict) else enumerate(items) if isinstance(items, list) else ()
-    )
+    items = [items] if name.endswith("=") else items
+    named = items.items() if isinstance(items, dict) else enumerate(items) if isinstance(items, list) else ()
     inner = ((place, one) for place, item in named for one in (item if isinstance(item, list) else (item,)))
     for place, item in inner:
         if isinstance(item, dict):

@@ -160,9 +160,8 @@ def _shapes(source: Source) -> Iterator[FileMap]:
     yield from (FileMap(columns={}, rows=name) for name in lists)
     for name, inner in value.items():
         nested = inner if isinstance(inner, dict) and "." not in name else {}
-        yield from (
-            FileMap(columns={}, rows=f"{name}=.{key}") for key in nested if isinstance(nested[key], list)
-        )
+        in_nested = (key for key in nested if isinstance(nested[key], list))
+        yield from (FileMap(columns={}, rows=f"{name}=.{key}") for key in in_nested)
     if len(source.records) == 1:
         return
     if sum(not _WORDS["counter"].fullmatch(name) for name in value) == 1:

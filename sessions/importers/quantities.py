@@ -193,5 +193,5 @@ def moment(cell: object) -> str | None:
 
 def failed_outcome(text: str) -> Outcome | None:
     """Return the outcome that a word in place of a figure states: oom, timeout, skipped or failed."""
-    patterns = NAMES["outcomes"].items()
+    patterns = msgspec.convert(NAMES["outcomes"], dict[Outcome, str]).items()
     return next((outcome for outcome, pattern in patterns if re.search(pattern, text, re.IGNORECASE)), None)

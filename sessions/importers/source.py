@@ -101,9 +101,8 @@ def read(path: Path) -> Source:
     if not documents:
         return _table(path, text, remarks)
     unknown: list[str] = []
-    records = [
-        record for place, document in documents for record in _objects(place, _finite(document, "", unknown))
-    ]
+    finite = ((place, _finite(document, "", unknown)) for place, document in documents)
+    records = [record for place, document in finite for record in _objects(place, document)]
     if unknown:
         fields = [visible(field, LONGEST_VALUE) for field in dict.fromkeys(unknown)]
         more.append(f"NaN or Infinity, imported as unknown: {named(fields, tables.MOST_NAMED)}")
@@ -126,9 +125,8 @@ def _table(path: Path, text: str, remarks: list[str]) -> Source:
 def require_few(path: Path, rows: int) -> None:
     """Require that a file has no more rows than a sweep may have cases. Raises BenchtuiError otherwise."""
     if rows > MOST_CASES:
-        raise BenchtuiError(
-            f"{path}: {rows:,} rows; at most {MOST_CASES:,} are imported: split or summarize them"
-        )
+        amounts = f"{rows:,} rows; at most {MOST_CASES:,} are imported"
+        raise BenchtuiError(f"{path}: {amounts}: split or summarize them")
 
 
 def _decompressed(path: Path, data: bytes) -> tuple[bytes, list[str]]:
@@ -157,11 +155,8 @@ def _decompressed(path: Path, data: bytes) -> tuple[bytes, list[str]]:
 def _only_member(data: bytes) -> str | None:
     """Return the name of the only file in a ZIP archive; None if it has several, as a spreadsheet does."""
     with suppress(zipfile.BadZipFile):
-        names = [
-            name
-            for name in zipfile.ZipFile(io.BytesIO(data)).namelist()
-            if not name.endswith("/") and not name.startswith("__MACOSX/")
-        ]
+        members = zipfile.ZipFile(io.BytesIO(data)).namelist()
+        names = [name for name in members if not (name.endswith("/") or name.startswith("__MACOSX/"))]
         return names[0] if len(names) == 1 else None
     return None
 
@@ -178,7 +173,7 @@ def _text(path: Path, data: bytes) -> tuple[str, list[str]]:
     for pattern, what in _REFUSED.items():
         if re.match(pattern, data):
             raise BenchtuiError(f"{path}: {what}")
-    encoding = json.detect_encoding(data)
+    encoding: str = json.detect_encoding(data)
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError:

@@ -200,18 +200,13 @@ def by_columns(document: dict[str, object]) -> list[Row] | None:
     data, names, columns = document.get("data"), document.get("columns"), list(document.values())
     header = names if isinstance(names, list) else []
     if isinstance(data, list) and (header or set(document) == {"schema", "data"}):
-        cells = [
-            dict(zip(map(str, header), row, strict=False)) if isinstance(row, list) else row for row in data
-        ]
+        names_of = [*map(str, header)]
+        cells = [dict(zip(names_of, row, strict=False)) if isinstance(row, list) else row for row in data]
         rows = [row for row in cells if isinstance(row, dict) and row]
         return rows if len(rows) == len(cells) else None
     if all(isinstance(column, dict) and all(map(str.isdecimal, column)) for column in columns):
-        indices = [list(column) for column in columns if isinstance(column, dict)]
-        columns = [
-            list(column.values())
-            for column in columns
-            if isinstance(column, dict) and list(column) == indices[0]
-        ]
+        by_index = [column for column in columns if isinstance(column, dict)]
+        columns = [list(column.values()) for column in by_index if list(column) == list(by_index[0])]
     lists = [column for column in columns if isinstance(column, list)]
     if len(lists) < max(2, len(document)) or len({*map(len, lists)}) > 1 or not lists[0]:
         return None
@@ -370,10 +365,8 @@ def _columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[tuple
 
 def _decimal_comma(cells: Sequence[str]) -> bool:
     """Return whether the table has decimal commas: some cells have a certain one, and none has a point."""
-    certain = any(_CERTAIN_COMMA.fullmatch(cell) for cell in cells)
-    return certain and not any(
-        _POINT.fullmatch(cell) and not _GROUPED_BY_POINT.fullmatch(cell) for cell in cells
-    )
+    points = (cell for cell in cells if _POINT.fullmatch(cell) and not _GROUPED_BY_POINT.fullmatch(cell))
+    return any(map(_CERTAIN_COMMA.fullmatch, cells)) and not any(points)
 
 
 def _plain_number(cell: str, comma: bool) -> tuple[str, str]:
