@@ -93,7 +93,7 @@ def _damage_of(path: Path, size: int, _modified_ns: int) -> str:
 
 
 def _damage_of_archive(name: str, file: IO[bytes]) -> str:
-    """Return what is wrong with a file of torch.save: a ZIP archive, whose end has its directory, or a pickle."""
+    """Return what is wrong with a file of torch.save: a ZIP archive, which ends with a list, or a pickle."""
     file.seek(0)
     magic = file.read(2)
     if magic[:1] == b"\x80" or zipfile.is_zipfile(file):
