@@ -1,12 +1,14 @@
 """Values of a case as a map read them, and the measurement that they make."""
 
+from collections.abc import Iterator
+from math import sqrt
 from typing import Any
 
 import msgspec
 
 from benchtui.sessions.events import Outcome
 from benchtui.sessions.importers.file_map import words
-from benchtui.sessions.importers.imported import LONGEST_LABEL, Measurement, sample_deviation
+from benchtui.sessions.importers.imported import LONGEST_LABEL, Measurement
 from benchtui.sessions.importers.quantities import RATES, SIZES, STATISTICS, SUCCESSES, YES, failed_outcome
 from benchtui.sessions.payloads import Energy, Environment, Failures, Memory, Model, Reported, ReportedTimes
 from benchtui.sessions.sanitize import LONGEST_VALUE, visible
@@ -17,6 +19,11 @@ from benchtui.sessions.sweep.options import BY_NAME, MOST_THREADS
 BELOW_RESOLUTION = "step times of 0 are below the resolution of the timer"
 J_IN_KWH = 3.6e6
 _OPTIONS = ("quantization", "attention", "padding", "cache", "precision", "compile", "optimizer")
+_NUMBERS = ("threads", "batch_size", "sequence_length", "new_tokens")
+_UNSTATED: dict[str, Any] = {
+    **dict.fromkeys(("device", "precision", "compile", "padding"), UNKNOWN),
+    "sequence_length": 0,
+}
 
 
 class CaseValues(msgspec.Struct):
@@ -24,6 +31,8 @@ class CaseValues(msgspec.Struct):
 
     place: str
     population: bool = False
+    unit: str | None = None
+    """Unit of times without one."""
     figures: dict[str, float] = {}
     lists: dict[str, list[object]] = {}
     words: dict[str, str] = {}
@@ -128,37 +137,39 @@ class CaseValues(msgspec.Struct):
     def _numbers(self, name: str) -> list[float]:
         return [item for item in self.lists.get(name, []) if isinstance(item, float)]
 
+    def _of_sound_runs(self, name: str) -> list[float]:
+        """Return the numbers of the runs whose exit code is 0, if there is one of each run."""
+        numbers, codes = self._numbers(name), self.lists.get("exit_codes", [])
+        if len(codes) != len(numbers):
+            return numbers
+        return [number for number, code in zip(numbers, codes, strict=True) if code in (0, "0")]
+
     def _sound_steps(self) -> tuple[list[float], Failures]:
         """Return the steps of sound runs, and how many runs or requests failed."""
         prefill, decode = self._numbers("prefill"), self._numbers("decode")
         whole = len(prefill) == len(decode) > 0
-        steps = [sum(both) for both in zip(prefill, decode, strict=True)] if whole else self._numbers("steps")
-        loops = self.figures.get("divide_steps_by", 1.0)
-        if not loops:
-            return [], Failures(failed=0, total=0, of="runs")
-        codes = self.lists.get("exit_codes", [])
-        if codes:
+        steps = self._of_sound_runs("steps")
+        if whole:
+            steps = [sum(both) for both in zip(prefill, decode, strict=True)]
+        if codes := self.lists.get("exit_codes", []):
             failed = sum(code not in (0, "0") for code in codes)
-            if len(codes) == len(steps):
-                steps = [step for step, code in zip(steps, codes, strict=True) if code in (0, "0")]
             return steps, Failures(failed=failed, total=len(codes), of="runs")
-        completed, wanted = self.figures.get("completed"), self.figures.get("requests", 0.0)
-        failed_requests = self.figures.get("failed") or max(wanted - (completed or 0), 0.0) * (
-            completed is not None
-        )
-        total = wanted if completed is None else failed_requests + completed
+        loops, wanted = self.figures.get("divide_steps_by", 1.0), self.figures.get("requests", 0.0)
+        completed = self.figures.get("completed", wanted)
+        failed_requests = self.figures.get("failed") or max(wanted - completed, 0.0)
+        total = failed_requests + completed if "completed" in self.figures else wanted
         failures = Failures(failed=int(failed_requests), total=int(total), of="requests")
-        return [step / loops for step in steps], failures
+        return [step / loops for step in steps] if loops else [], failures
 
     def _mean_ms(self, steps: list[float]) -> float | None:
         if steps:
             return sum(steps) / len(steps)
-        mean, total, n = (self.figures.get(name) for name in ("step_mean", "total", "n"))
-        if mean is None and total is not None and n:
-            return total / n
-        if mean is None and (rate := self.figures.get("steps_per_s")):
-            return 1000 / rate
-        return mean
+        mean_ms, total_ms, n, rate = (
+            self.figures.get(name) for name in ("step_mean", "total", "n", "steps_per_s")
+        )
+        if mean_ms is None and total_ms is not None and n:
+            return total_ms / n
+        return 1000 / rate if mean_ms is None and rate else mean_ms
 
     def _center_ms(self, steps: list[float]) -> float | None:
         mean_ms = self._mean_ms(steps)
@@ -172,9 +183,8 @@ class CaseValues(msgspec.Struct):
         if self.words.get("skipped", "").lower() in YES:
             return "skipped", reason or "skipped by its tool"
         stated = status or reason or ""
-        if stated.lower() not in (*SUCCESSES, "" if status else "false") and (
-            outcome := failed_outcome(stated)
-        ):
+        is_failure = stated.lower() not in (*SUCCESSES, "" if status else "false")
+        if is_failure and (outcome := failed_outcome(stated)):
             return outcome, reason or _status_text(status)
         if self.outcome and not steps and center_ms is None:
             return self.outcome, reason or self.reason
@@ -190,7 +200,7 @@ class CaseValues(msgspec.Struct):
 
     def _rate(self) -> float | None:
         rates = (self.figures.get(name) for name in ("samples_per_s", "tokens_per_s", "new_tokens_per_s"))
-        return next((rate for rate in rates if rate), None)
+        return next(filter(None, rates), None)
 
     def _all_failed(self, total: int) -> str:
         codes = self.lists.get("exit_codes", [])
@@ -214,21 +224,19 @@ class CaseValues(msgspec.Struct):
         return int(stated) if stated is not None else None if self.whole("batch_size") else 0
 
     def _reported(self, center_ms: float | None) -> Reported:
-        rates = self._rates(center_ms)
         mean_ms = self._mean_ms([])
         if not center_ms:
             mean_ms = self._step_of_rate() or self.time_of_one_ms or mean_ms
         n = int(self.figures["n"]) if "n" in self.figures else 1 if "completed" in self.figures else None
-        statistics = {f"latency_{name}_ms": self.figures.get(f"step_{name}") for name in STATISTICS}
-        times = {name: self._times(name) for name in ("first_token", "per_token", "request")}
-        stated: dict[str, Any] = {**statistics, **rates, **times}
+        stated: dict[str, Any] = {f"latency_{name}_ms": self.figures.get(f"step_{name}") for name in STATISTICS}
+        stated |= self._rates(center_ms)
+        stated |= {name: self._times(name) for name in ("first_token", "per_token", "request")}
+        stated |= {name: self.figures.get(name) for name in ("energy_j", "gpu_utilization_percent")}
         stated |= {"latency_mean_ms": mean_ms, "latency_std_ms": self._deviation("step", n, mean_ms)}
         return Reported(
             steps=n,
             **stated,
             mean_power_w=self.figures.get("power_w"),
-            energy_j=self.figures.get("energy_j"),
-            gpu_utilization_percent=self.figures.get("gpu_utilization_percent"),
             compile_call_s=self.figures.get("compile_call", 0.0) / 1000 or None,
         )
 
@@ -238,7 +246,7 @@ class CaseValues(msgspec.Struct):
         center_ms = center_ms or self._step_of_rate()
         batch, length = self._samples() or self.whole("batch_size"), self.whole("sequence_length")
         if rates["samples_per_s"] is None:
-            if rates["padded_tokens_per_s"] and self._option("padding", "") == "max" and length:
+            if rates["padded_tokens_per_s"] and self._option("padding") == "max" and length:
                 rates["samples_per_s"] = rates["padded_tokens_per_s"] / length
             elif batch and center_ms:
                 rates["samples_per_s"] = 1000 * batch / center_ms
@@ -260,7 +268,7 @@ class CaseValues(msgspec.Struct):
         percent = self.figures.get(f"{name}_std_percent", 100 * self.figures.get(f"{name}_std_share", 0.0))
         if std is None and percent and mean_ms is not None:
             std = mean_ms * percent / 100
-        return sample_deviation(std, n) if self.population else std
+        return std * sqrt(n / (n - 1)) if self.population and std is not None and n and n > 1 else std
 
     def _times(self, name: str) -> ReportedTimes | None:
         """Return the statistics of a time of requests. A mean of 0 wasn't measured."""
@@ -268,27 +276,20 @@ class CaseValues(msgspec.Struct):
         if not any(stated.values()):
             return None
         n = int(self.figures["completed"]) if "completed" in self.figures else None
-        return ReportedTimes(
-            n=n, std_ms=self._deviation(name, n), **{f"{key}_ms": value for key, value in stated.items()}
-        )
+        times_ms = {f"{key}_ms": value for key, value in stated.items()}
+        return ReportedTimes(n=n, std_ms=self._deviation(name, n), **times_ms)
 
     def _memory(self) -> Memory | None:
-        peaks = {f"{name}_mb": self._peak(name) or None for name in SIZES if name.startswith("peak")}
-        return Memory(**peaks) if any(peaks.values()) else None
-
-    def _peak(self, name: str) -> float | None:
-        values, codes = self._numbers(name), self.lists.get("exit_codes", [])
-        if len(codes) == len(values):
-            values = [value for value, code in zip(values, codes, strict=True) if code in (0, "0")]
-        return max(values, default=self.figures.get(name))
+        names = (name for name in SIZES if name.startswith("peak"))
+        peaks = {f"{name}_mb": max(self._of_sound_runs(name), default=self.figures.get(name)) for name in names}
+        return Memory(**{name: peak or None for name, peak in peaks.items()}) if any(peaks.values()) else None
 
     def _environment(self, step_ms: float | None) -> Environment | None:
         user, system = self.figures.get("user"), self.figures.get("system")
         if user is None or system is None:
             return None
-        return Environment(
-            worker_cpu=(user + system) / step_ms if step_ms else None, user_ms=user, system_ms=system
-        )
+        processors = (user + system) / step_ms if step_ms else None
+        return Environment(worker_cpu=processors, user_ms=user, system_ms=system)
 
     def _model(self) -> Model | None:
         name, weights = self.word("model"), self.word("weights")
@@ -303,66 +304,41 @@ class CaseValues(msgspec.Struct):
         )
         return None if model == Model(name=UNKNOWN) else model
 
-    def _option(self, name: str, usual: str) -> str:
-        stated = self.word(name)
-        return visible(value_named(name, stated), LONGEST_VALUE) if stated else usual
-
     def _config(self, several_models: bool) -> Config:
         """Return the options. What the file doesn't state is unknown, or left to a label."""
-        length, batch = self.whole("sequence_length"), self.whole("batch_size")
+        stated = {name: text for name in ("device", *_OPTIONS) if (text := self._option(name))}
+        numbers = {name: number for name in _NUMBERS if (number := self.whole(name))}
         model = visible(self.words.get("model", ""), LONGEST_VALUE) if several_models else ""
-        named = bool(self.name) or "name" in self.words
-        labeled = named or not length or not batch or self.word("labeled") == "yes"
-        parts = (model, self.word("prefix"), self.words.get("name"), *self._label_parts(batch, length))
-        label = self.name or " ".join(filter(None, parts))
+        label = self.name or " ".join(self._label_parts(model, stated | numbers))
         if self.name and model and model not in label:
             label = f"{model} {label}"
-        group = self.words.get("group") or self._work(length)
+        sized = "sequence_length" in numbers and "batch_size" in numbers
+        labeled = bool(self.name) or "name" in self.words or not sized or self.word("labeled") == "yes"
         options = {name: visible(value, LONGEST_VALUE) for name, value in sorted(self.options.items()) if value}
-        return Config(
-            model=model,
-            device=self.word("device") or UNKNOWN,
-            precision=self._precision(),
-            compile=self._option("compile", UNKNOWN),
-            padding=self._option("padding", UNKNOWN),
-            attention=self._option("attention", "auto"),
-            quantization=self._option("quantization", "off"),
-            optimizer=self._option("optimizer", "auto"),
-            cache=self._option("cache", "dynamic"),
-            threads=self.whole("threads") or 0,
-            new_tokens=self.whole("new_tokens") or 0,
-            batch_size=batch or 1,
-            sequence_length=length or 0,
-            label=(label or self.words.get("model") or "case")[:LONGEST_LABEL] if labeled else "",
-            group=group[:LONGEST_LABEL] if labeled else "",
-            parameters=named_values.text_of(options),
-        )
+        values = {**_UNSTATED, **stated, **numbers}
+        if labeled:
+            values["label"] = (label or self.words.get("model") or "case")[:LONGEST_LABEL]
+            values["group"] = (self.words.get("group") or self._work(numbers))[:LONGEST_LABEL]
+        return Config(**values, model=model, parameters=named_values.text_of(options))
 
-    def _precision(self) -> str:
-        mixed = self.words.get("mixed_precision", "").lower()
-        by_flag = {"": UNKNOWN, "off": UNKNOWN}.get(mixed, "amp-fp16" if mixed in YES else "fp32")
-        return self._option("precision", by_flag)
+    def _option(self, name: str) -> str | None:
+        stated = self.word(name)
+        if name == "precision" and not stated and (mixed := self.words.get("mixed_precision", "off")) != "off":
+            return "amp-fp16" if mixed.lower() in YES else "fp32"
+        return visible(value_named(name, stated), LONGEST_VALUE) if stated else None
 
-    def _work(self, length: int | None) -> str:
+    def _work(self, numbers: dict[str, int]) -> str:
         """Return the work of a labeled case: what it processes, as far as the file states it."""
-        new = self.whole("new_tokens")
-        return ", ".join(
-            part for part in (f"{length:,} tokens" if length else "", f"{new:,} new" if new else "") if part
-        )
+        words_of = {"sequence_length": "tokens", "new_tokens": "new"}
+        return ", ".join(f"{numbers[name]:,} {word}" for name, word in words_of.items() if name in numbers)
 
-    def _label_parts(self, batch: int | None, length: int | None) -> list[str]:
-        """Return the parts of a name: what the row states, without what all of its kind have."""
-        stated = {name: self._option(name, "") for name in _OPTIONS if name in self.words}
-        if "precision" not in stated and self._precision() != UNKNOWN:
-            stated["precision"] = self._precision()
-        new = self.whole("new_tokens")
-        return [
-            *(f"{BY_NAME[name].prefix}{value}" for name, value in stated.items() if value != UNKNOWN),
-            f"threads={threads}" if (threads := self.whole("threads")) else "",
-            f"bs={batch}" if batch else "",
-            f"seq={length}" if length else "",
-            f"new={new}" if new else "",
-        ]
+    def _label_parts(self, model: str, values: dict[str, Any]) -> Iterator[str]:
+        """Yield the parts of a name: what the row states, without what all of its kind have."""
+        yield from filter(None, (model, self.word("prefix"), self.words.get("name")))
+        for name, value in values.items():
+            is_own = name in self.words or name in ("precision", *_NUMBERS)
+            if is_own and name != "device" and value != UNKNOWN:
+                yield f"{BY_NAME[name].prefix}{value}"
 
 
 def _status_text(status: str) -> str:

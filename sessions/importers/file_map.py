@@ -28,8 +28,6 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Quantities that are then known."""
     columns: dict[str, str] = {}
     """Columns that are then read."""
-    options: dict[str, Text] = {}
-    """Options of the case."""
 
     def applies(self, row: "Row") -> bool:
         """Return whether the column has a value of these patterns. Numbers match however they are written."""
@@ -43,8 +41,8 @@ class FileMap(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     columns: dict[str, str | tuple[str, ...]]
     """Quantities by column: the path of a key in a row or around it, with alternatives after ``|``. With
     ``*`` in a column, its quantity is ``OPTION:QUANTITY``, and each value of the option is a case; without,
-    it is ``OPTION=VALUE:QUANTITY``. ``{a,b}_ms`` are two
-    columns; ``{x,y}`` in their quantity is ``x`` for the first and ``y`` for the second; ``{}`` is the word."""
+    it is ``OPTION=VALUE:QUANTITY``. ``{a,b}_ms`` are two columns; ``{x,y}`` in their quantity, the first braces
+    with as many words, is ``x`` for the first and ``y`` for the second; ``{}`` is the word."""
     tool: str = "table"
     package: str = ""
     """Name of the measured software, if it isn't the tool's."""
@@ -107,9 +105,10 @@ def _without_braces(column: str, names: str | tuple[str, ...]) -> Iterator[tuple
     if match is None or not isinstance(names, str):
         yield column, names
         return
-    of, words_in_column = _BRACES.search(names), match[1].split(",")
-    quantities = of[1].split(",") if of and of[1] else words_in_column
-    for word, quantity in zip(words_in_column, quantities, strict=True):
+    listed = match[1].split(",")
+    fitting = (of for of in _BRACES.finditer(names) if not of[1] or of[1].count(",") == match[1].count(","))
+    of = next(fitting, None)
+    for word, quantity in zip(listed, of[1].split(",") if of and of[1] else listed, strict=True):
         inner = names.replace(of[0], quantity, 1) if of else names
         yield from _without_braces(column.replace(match[0], word), inner)
 
@@ -169,9 +168,7 @@ def rows_of(source: Source, file_map: FileMap) -> list[Row]:
         return _transposed(source, file_map.transpose, by_column=file_map.rows == "*")
     if file_map.gather:
         names = dict.fromkeys(name for record in source.records for name in record.value)
-        return [
-            Row(str(source.path), ({name: [one.value.get(name) for one in source.records] for name in names},))
-        ]
+        return [Row("", ({name: [one.value.get(name) for one in source.records] for name in names},))]
     rows = [row for record in source.records for row in _within(record, file_map)]
     require_few(source.path, len(rows))
     return rows
@@ -181,15 +178,12 @@ def _transposed(source: Source, column: str, *, by_column: bool) -> list[Row]:
     if by_column:
         cells = [(str(record.value.get(column)), record.value) for record in source.records]
         names = [name for name in source.first if name != column]
-        return [
-            Row(f"{source.path}: {name}", ({metric: of.get(name) for metric, of in cells}, {"*": name}))
-            for name in names
-        ]
+        return [Row(name, ({metric: of.get(name) for metric, of in cells}, {"*": name})) for name in names]
     table: dict[str, object] = {}
     for record in source.records:
         rest = {name: cell for name, cell in record.value.items() if name != column}
         table.setdefault(str(record.value.get(column)), rest)
-    return [Row(str(source.path), (table,))]
+    return [Row("", (table,))]
 
 
 def _within(record: Record, file_map: FileMap) -> list[Row]:
@@ -207,15 +201,13 @@ def _inside(row: Row, name: str, file_map: FileMap) -> Iterator[Row]:
     if optional and (not lacking(row, file_map) if key == "*" else items is None):
         yield row
         return
-    one = [(0, items)] if name.endswith("=") else ()
-    named = one or (
-        items.items() if isinstance(items, dict) else enumerate(items) if isinstance(items, list) else ()
-    )
+    items = [items] if name.endswith("=") else items
+    named = items.items() if isinstance(items, dict) else enumerate(items) if isinstance(items, list) else ()
     inner = ((place, one) for place, item in named for one in (item if isinstance(item, list) else (item,)))
     for place, item in inner:
         if isinstance(item, dict):
             where, around = (str(place), ({"*": place},)) if key == "*" else (f"{key}[{place}]", ())
-            yield Row(f"{row.place}: {where}", (item, *around, *row.levels))
+            yield Row(f"{row.place}: {where}".lstrip(": "), (item, *around, *row.levels))
 
 
 def lacking(row: Row, file_map: FileMap) -> list[str]:

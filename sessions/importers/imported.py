@@ -1,7 +1,6 @@
 """Result of an importer: measurements of cases, and facts about their source."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from math import sqrt
+from collections.abc import Sequence
 
 import msgspec
 from msgspec import structs
@@ -141,25 +140,17 @@ def _are_apart(rows: list[Measurement]) -> bool:
     return len(means_ms) > 1 and max(means_ms) > ROUNDS_WITHIN * min(means_ms)
 
 
-def sample_deviation(std: float | None, n: int | None) -> float | None:
-    """Convert a population standard deviation to that of a sample (n - 1). Unchanged if n is unknown."""
-    return std * sqrt(n / (n - 1)) if std is not None and n and n > 1 else std
-
-
 def named(items: Sequence[str], most: int, separator: str = ", ") -> str:
     """List the first items, and say how many more there are."""
     more = [f"{len(items) - most:,} more"] if len(items) > most else []
     return separator.join([*items[:most], *more])
 
 
-def percent_text(percent: float) -> str:
-    """Format a percentage with two digits, or as a whole number if it is large."""
-    return f"{percent:.2g} %" if percent < 99.5 else f"{percent:,.0f} %"
+def counted(amount: int, noun: str) -> str:
+    """Format an amount with its noun, such as ``2 rows``."""
+    return f"{amount:,} {noun}" if amount == 1 else f"{amount:,} {noun}s"
 
 
-def loops_note(loops: Iterable[int]) -> Iterator[str]:
-    """Yield a note if steps are means over loops, which hide slow individual runs."""
-    counts = sorted(set(loops))
-    if counts and counts[-1] > 1:
-        span = f"{counts[-1]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
-        yield f"a step is the mean of {span} runs of the benchmarked code; percentiles are of these means"
+def joint_model(names: Sequence[str]) -> str:
+    """Return the only one of several models' names, or their number."""
+    return names[0] if len(names) == 1 else f"{len(names)} models" if names else UNKNOWN

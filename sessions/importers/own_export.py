@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Outcome, Runtime
-from benchtui.sessions.importers.imported import LONGEST_LABEL, Imported, Measurement
+from benchtui.sessions.importers.imported import LONGEST_LABEL, Imported, Measurement, joint_model
 from benchtui.sessions.importers.source import Source
 from benchtui.sessions.payloads import Gpu, Host, Memory, Reported, ReportedTimes
 from benchtui.sessions.sanitize import shortened
@@ -86,8 +86,7 @@ def _results(rows: Sequence[Cells], document: Cells) -> Imported:
     packages = {name: version for name in ("transformers",) if (version := facts.get(name))}
     return Imported(
         kind=TOOL,
-        model=facts.get("model")
-        or (models[0] if len(models) == 1 else f"{len(models)} models" if models else UNKNOWN),
+        model=facts.get("model") or joint_model(models),
         task=facts.get("task") or UNKNOWN,
         dataset=facts.get("dataset") or UNKNOWN,
         measured=facts.get("created"),
@@ -120,18 +119,14 @@ def _measurement(row: Cells) -> Measurement:
 
 
 def _reported(row: Cells) -> Reported | None:
-    latency = {f"latency_{name}_ms": cell for name, cell in _statistics(row, "latency").items()}
-    times = {
-        name: _record({f"{key}_ms": cell for key, cell in _statistics(row, column).items()}, ReportedTimes)
-        for name, column in _TIMES.items()
-    }
-    return _record(
-        {**row, **latency, **times, "steps": row.get("n"), "repeats_mean_ms": _rounds(row)}, Reported
-    )
+    latency = {f"latency_{name}": cell for name, cell in _statistics(row, "latency").items()}
+    times = {name: _record(_statistics(row, column), ReportedTimes) for name, column in _TIMES.items()}
+    rounds = {"steps": row.get("n"), "repeats_mean_ms": _rounds(row)}
+    return _record({**row, **latency, **times, **rounds}, Reported)
 
 
 def _statistics(row: Cells, column: str) -> Cells:
-    return {name: row.get(f"{column}_{ending}_ms") for name, ending in _STATISTICS.items()}
+    return {f"{name}_ms": row.get(f"{column}_{ending}_ms") for name, ending in _STATISTICS.items()}
 
 
 def _rounds(row: Cells) -> list[float]:
@@ -155,9 +150,8 @@ def _config(row: Cells) -> Config:
     name = str(row["name"])
     stated = {option: row[option] for option in Config.__struct_fields__ if row.get(option) is not None}
     again = int(str(row.get("again")).lower() == "true")
-    config = msgspec.convert(
-        {"device": UNKNOWN, "sequence_length": 0, **stated, "repeat": again}, Config, strict=False
-    )
+    options = {"device": UNKNOWN, "sequence_length": 0, **stated, "repeat": again}
+    config = msgspec.convert(options, Config, strict=False)
     shown = name.split()
     unset = (option for option in IN_NAMES if f"{BY_NAME[option].prefix}{getattr(config, option)}" not in shown)
     for same in (config, replace(config, unset=tuple(unset))):

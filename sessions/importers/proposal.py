@@ -7,18 +7,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from fnmatch import filter as filter_by
 from fnmatch import fnmatchcase
-from importlib.resources import files
 from itertools import islice
 
 import msgspec
 from msgspec import structs
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.files.bounded_toml import parse_toml
 from benchtui.sessions.importers.file_map import FileMap, Row, rows_of, scalars
 from benchtui.sessions.importers.quantities import (
     MB,
     MS,
+    NAMES,
     OPTIONS,
     RATES,
     SIZES,
@@ -36,58 +35,15 @@ from benchtui.sessions.sweep.options import BACKENDS, PRECISIONS
 
 MOST_COLUMNS = 1_000
 """Maximum number of columns to look at for a proposal."""
-_NAMES: dict[str, dict[str, str]] = parse_toml(
-    (files("benchtui.sessions.importers") / "names.toml").read_text("utf-8")
-)
-_OTHER_STATISTICS = re.compile(
-    r"min\b|max\b|best|worst|queue|wait\b|prefill|distribution|histogram|\bp\d+(?!\d)(?<!p50)(?<!p90)(?<!p95)(?<!p99)|speed.?up|\bratio|^duration$|\bgain|relative|vs\b|improve|warm|load|compile[ _]?time|percent(?!ile)|%|cost|loss|per[ _]user|1/|accuracy|rouge|bleu|flop|(?:/|per[ _])(?:sample|image|img|im|item|sentence|sequence|example|prompt)\b",
-    re.IGNORECASE,
-)
-_OF_CASES = ("name", "batch_size", "model", "device", "precision", "sequence_length")
-"""Quantities that tell cases apart."""
-_OF_OUTER = ("batch_size", "model", "device", "precision", "sequence_length", "measured")
-"""Quantities that an object may state for all cases in its list."""
+_WORDS = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in NAMES["words"].items()}
+_OF_CASES = ("batch_size", "model", "device", "precision", "sequence_length")
+"""Quantities that, like a name, tell cases apart, and that an object may state for all cases in its list."""
 _LETTER = re.compile(r"(?![eE][-+]?\d)[^\W\d_]")
 """Letter of a unit, rather than the one before an exponent."""
 _NUMBER = re.compile(r"[-+~≈$]?\.?\d")
-_COUNTER = re.compile(
-    r"(?i)steps?|consumed.*|.*global_step|iter|iteration|run|i|n|#|index|id|no|nr|row|epoch|time_?stamp|date|.*loss|lr|learning_rate|grad_norm"
-)
-"""Column that only counts the steps of one case, or is a result of training."""
-_ALTERNATIVES = frozenset(
-    (
-        *(*PRECISIONS, *ALIASES["precision"], *BACKENDS),
-        *("cpu", "gpu", "cuda", "rocm", "mps", "eager", "compiled", "quantized", "fused", "deepspeed"),
-        *("pytorch", "onnx", "ort", "tensorrt", "trt", "tensorflow", "tf", "jax", "tvm"),
-        *("vllm", "sglang", "tgi"),
-        *("baseline", "original", "optimized", "naive", "before", "after", "old", "new"),
-    )
-)
-"""Words of columns that have the same quantity of different cases."""
-_KIND = re.compile(r"[a-z]{1,8}\d+[a-z]*")
-"""Word with a number, such as ``bs8``, ``gpu0`` or ``a100``."""
-_VALUE = re.compile(r"(?i)value|result|avg|mean|average")
-"""Column of values of different quantities, or key of an object that is one."""
-_METRIC = re.compile(r"(?i)(performance )?(metrics?|measures?|quantity|statistics?|kpi)")
-"""First column of a table whose other columns are cases."""
-_STATISTIC = re.compile(r"(?i)mean|avg|average|median|std(dev|ev)?|p(50|90|95|99)")
-"""Key of an object of statistics, such as ``latency_ms``."""
-_OF_RUN = re.compile(r"(?i)total|duration|elapsed|wall|run|\bsum\b")
-"""Time of a whole run, such as that of a load generator, rather than of a request or step."""
-_SUM = re.compile(r"(?i)(?:total|sum)(?!.*latenc)")
-_MEAN = re.compile(r"(?i)\b(?:mean|avg|average)\b")
+_OPTION_VALUES = (*PRECISIONS, *ALIASES["precision"], *BACKENDS)
 _YEARS_MS = 1e11
 """Time in milliseconds that isn't one of a step, but a moment since 1970."""
-_NUMBERED = re.compile(
-    r"(?i)((?:run|round|trial|rep(?:eat|etition)?|try|attempt)[ #_-]*"
-    r"|(?:bs|b|batch|batch[ _-]?size|seq|seq[ _-]?len|sequence[ _-]?length|threads)?[ =_-]*)\d+((?:[ _(\[]\D*)?)"
-)
-"""Column that is a value of an option, or a round, such as ``bs=8`` or ``run 1 (ms)``; without a name, a batch size."""
-_PART = re.compile(
-    r"(?i)\b(fwd|forward|bwd|backward|optim\w*|grad\w*|data|load\w*|h2d|d2h|copy|transfer|comm\w*|all_?reduce|sync"
-    r"|pre.?proc\w*|post.?proc\w*|tokeni[sz]\w*|detokeni[sz]\w*|encod\w*|decod\w*|prefill|nms|sampl(?:ing|er))\b"
-)
-"""Word of a column that is a part of a step, rather than the whole one."""
 _RESULTS = ("step", "total", *RATES, "steps_per_s", "status", "reason", "skipped", "failed", "exit_codes")
 """Beginnings of the quantities of which a case has one; a record without any is something else."""
 _WITH_STATISTICS = ("step", "first_token", "per_token", "request")
@@ -140,14 +96,14 @@ def propose(source: Source) -> FileMap | None:
 
 def other_results(source: Source) -> str | None:
     """Return what a file is whose columns no quantities of cases can be read from, and what to do; None if none is known."""
-    known = ((columns.split(" + "), cause) for columns, cause in _NAMES["refused"].items())
+    known = ((columns.split(" + "), cause) for columns, cause in NAMES["refused"].items())
     return next((cause for columns, cause in known if all(column in source.first for column in columns)), None)
 
 
 def why_not(source: Source) -> str | None:
     """Return why no column of a table is the time of cases, and what to do, if some are named like one."""
     names = list(islice(source.first, MOST_COLUMNS))
-    times = [name for name in names if (_quantity(name) or "").startswith(("step", *RATES))]
+    times = [name for name in names if _is_speed(name)]
     for name in names:
         as_ms = re.sub(r"(?i)[\W_]min\b", "_ms", name)
         if as_ms != name and _quantity(as_ms) == "step_ms" and _quantity(as_ms[:-3].strip("_ ")) != "step_ms":
@@ -163,18 +119,14 @@ def why_not(source: Source) -> str | None:
             f" to compare, such as --map {example}"
         )
     if times and len(source.records) > 1:
-        steps = [name for name in times if (_quantity(name) or "").startswith("step_")]
-        example = (
-            f"; if they are steps of one case, say --map {shell_word(f'{steps[0]}=steps_ms')}" if steps else ""
-        )
-        return (
-            f"no column tells the rows with {quoted(times[0])} apart: add one with the names of cases{example}"
-        )
+        why = f"no column tells the rows with {quoted(times[0])} apart: add one with the names of cases"
+        steps = [f"{name}=steps_ms" for name in times if (_quantity(name) or "").startswith("step_")]
+        return f"{why}; if they are steps of one case, say --map {shell_word(steps[0])}" if steps else why
     return None
 
 
 def _is_part(column: str) -> bool:
-    return _PART.search(_words(column)) is not None
+    return _WORDS["part"].search(_words(column)) is not None
 
 
 def _words(column: str) -> str:
@@ -183,7 +135,9 @@ def _words(column: str) -> str:
 
 def _numbered(names: Iterable[str]) -> dict[str, tuple[str, str]]:
     """Return the option, or ``round``, and the end of columns that differ in their number, by their pattern."""
-    matches = [match for name in names if (match := _NUMBERED.fullmatch(name)) and (match[1] or not match[2])]
+    matches = [
+        match for name in names if (match := _WORDS["numbered"].fullmatch(name)) and (match[1] or not match[2])
+    ]
     patterns = [f"{match[1]}[0-9]*{match[2].replace('[', '[[]')}" for match in matches]
     return {
         pattern: (_quantity(match[1].strip(" =_#-")) or "batch_size", match[2])
@@ -206,18 +160,17 @@ def _shapes(source: Source) -> Iterator[FileMap]:
     yield from (FileMap(columns={}, rows=name) for name in lists)
     for name, inner in value.items():
         nested = inner if isinstance(inner, dict) and "." not in name else {}
-        yield from (
-            FileMap(columns={}, rows=f"{name}=.{key}") for key in nested if isinstance(nested[key], list)
-        )
+        in_nested = (key for key in nested if isinstance(nested[key], list))
+        yield from (FileMap(columns={}, rows=f"{name}=.{key}") for key in in_nested)
     if len(source.records) == 1:
         return
-    if sum(not _COUNTER.fullmatch(name) for name in value) == 1:
+    if sum(not _WORDS["counter"].fullmatch(name) for name in value) == 1:
         yield FileMap(columns={}, gather=True)
-    elif source.table and len(value) > 1 and _VALUE.fullmatch(list(value)[1]):
+    elif source.table and len(value) > 1 and _WORDS["value"].fullmatch(list(value)[1]):
         column = next(iter(value))
         if len({str(record.value.get(column)) for record in source.records}) == len(source.records):
             yield FileMap(columns={}, transpose=column)  # a name that comes again is another table's
-    elif source.table and _METRIC.fullmatch(next(iter(value), "")):
+    elif source.table and _WORDS["metric"].fullmatch(next(iter(value), "")):
         yield FileMap(columns={}, transpose=next(iter(value)), rows="*")
 
 
@@ -234,7 +187,7 @@ def _proposed(rows: Sequence[Row], *, named: bool) -> dict[str, str] | None:
         column: name
         for column in islice((name for name in (*names, *outer) if len(name) <= LONGEST_VALUE), MOST_COLUMNS)
         if (name := None if column in wide else _quantity(column))
-        and (column in names or name in (*_OF_OUTER, "option"))
+        and (column in names or name in (*_OF_CASES, "measured", "option"))
         and _fits(name, [row.get(column) for row in rows])
     }
     quantities = _without_other_times(quantities)
@@ -250,14 +203,18 @@ def _proposed(rows: Sequence[Row], *, named: bool) -> dict[str, str] | None:
     units = [name for name, texts in cells.items() if all(canonical_unit(text) in MS for text in texts)]
     columns |= {name: "unit" for name in units[:1]}
     if units and "name" in columns.values() and not any(of.startswith("step") for of in columns.values()):
-        values = (name for name in names if name not in columns and _VALUE.fullmatch(name))
+        values = (name for name in names if name not in columns and _WORDS["value"].fullmatch(name))
         columns |= {name: "step" for name in islice(values, 1)}
     columns |= _options(rows, [name for name in names if name not in wide], columns)
     columns |= patterns
     results = [name.rpartition(":")[2] for name in columns.values()]
     if not any(name.startswith(("step", "total")) or name.endswith("per_s") for name in results):
         return None
-    if len(rows) > 1 and not named and not any(of.partition(":")[0] in _OF_CASES for of in columns.values()):
+    if (
+        len(rows) > 1
+        and not named
+        and not {of.partition(":")[0] for of in columns.values()} & {"name", *_OF_CASES}
+    ):
         texts = [name for name in names if columns.get(name, "option") == "option" and _is_text(name, rows)]
         columns |= {name: "name" for name in texts[:1]}
         return columns if "name" in columns.values() or "option" in columns.values() else None
@@ -272,7 +229,7 @@ def _without_other_times(quantities: dict[str, str]) -> dict[str, str]:
     """
     serving = any(name in ("requests", "completed") or name.startswith("first") for name in quantities.values())
     named = {
-        column: name if not serving or _OF_RUN.search(column) else name.replace("step", "request", 1)
+        column: name if not serving or _WORDS["of_run"].search(column) else name.replace("step", "request", 1)
         for column, name in quantities.items()
     }
     means = [column for column, name in named.items() if target(name, "").key == "step_mean"]
@@ -281,7 +238,7 @@ def _without_other_times(quantities: dict[str, str]) -> dict[str, str]:
         means = [column for column in means if column not in parts]
         named = {name: of for name, of in named.items() if not (of.startswith("step") and _is_part(name))}
     best = min(means, key=lambda column: _rank(column, named[column]), default="")
-    if _SUM.search(best) and "n" in named.values() and not parts:
+    if _WORDS["sum"].search(best) and "n" in named.values() and not parts:
         named[best] = named[best].replace("step", "total", 1)
     others = {column for column in means if column != best and not _is_alternative(best, column)}
     return {column: name for column, name in named.items() if column not in others}
@@ -290,7 +247,11 @@ def _without_other_times(quantities: dict[str, str]) -> dict[str, str]:
 def _rank(column: str, name: str) -> tuple[bool, bool, bool]:
     """Rank a column of times by whether it is that of a run, has no unit, and isn't named a mean."""
     words = _words(column)
-    return _OF_RUN.search(words) is not None, not target(name, "").unit, not _MEAN.search(words)
+    return (
+        _WORDS["of_run"].search(words) is not None,
+        not target(name, "").unit,
+        not _WORDS["mean"].search(words),
+    )
 
 
 def _fits(name: str, cells: Sequence[object]) -> bool:
@@ -301,15 +262,11 @@ def _fits(name: str, cells: Sequence[object]) -> bool:
         return not any(map(_NUMBER.match, {*items} - {"0", "1"}))
     if of.name in _WITH_STATISTICS and of.statistic not in ("mean", "median") and not of.unit:
         return any(_NUMBER.match(item) and _LETTER.search(item) for item in items)
-    if (
-        of.name == "step"
-        and of.unit
-        and all(_is_moment(item, of.unit) for item in items if _NUMBER.match(item))
-    ):
+    numbers = [item for item in items if _NUMBER.match(item)]
+    if of.name == "step" and of.unit and all(_is_moment(item, of.unit) for item in numbers):
         return False
-    if name == "failed" and {*map(str.lower, items)} <= {"true", "false"}:
-        return True
-    return not (of.is_figure or of.name in WHOLE) or any(map(_NUMBER.match, items))
+    is_flag = name == "failed" and {*map(str.lower, items)} <= {"true", "false"}
+    return bool(numbers) or is_flag or not (of.is_figure or of.name in WHOLE)
 
 
 def _is_moment(number: str, unit: str) -> bool:
@@ -322,10 +279,9 @@ def _is_alternative(column: str, other: str) -> bool:
     """Return whether two columns have the same quantity of two options, such as ``fp16 (ms)`` and ``int8 (ms)``."""
     words, others = (re.findall(r"[^\W_]+", name.lower()) for name in (column, other))
     differing = [{word, instead} for word, instead in zip(words, others, strict=False) if word != instead]
-    is_option = len(differing) == 1 and all(
-        word in _ALTERNATIVES or _KIND.fullmatch(word) for word in differing[0]
-    )
-    return len(words) == len(others) and is_option
+    if len(words) != len(others) or len(differing) != 1:
+        return False
+    return all(word in _OPTION_VALUES or _WORDS["alternative"].fullmatch(word) for word in differing[0])
 
 
 def _options(rows: Sequence[Row], names: Iterable[str], columns: dict[str, str]) -> dict[str, str]:
@@ -335,7 +291,7 @@ def _options(rows: Sequence[Row], names: Iterable[str], columns: dict[str, str])
     result, but rows that differ in a setting, such as ``num_beams``, aren't repeats.
     """
     of_case = [column for column, of in columns.items() if of in (*OPTIONS, "name", "option")]
-    options = {}
+    options: dict[str, str] = {}
     for name in (name for name in names if name not in columns):
         cells = [row.get(name) for row in rows]
         texts = {cell for cell in cells if isinstance(cell, str)}
@@ -343,21 +299,19 @@ def _options(rows: Sequence[Row], names: Iterable[str], columns: dict[str, str])
         if len(texts) > 1 and not any(map(_NUMBER.match, texts)):
             options[name] = "option"
         elif all(str(cell).isdecimal() for cell in cells) and len(cases) > len({case[1:] for case in cases}):
-            is_result = (
-                _COUNTER.fullmatch(name)
-                or _OTHER_STATISTICS.search(name.replace("_", " "))
-                or (_quantity(name) or "").startswith(("step", *RATES))
-            )
-            options |= {} if is_result else {name: "option"}
+            is_result = _WORDS["other_statistic"].search(name.replace("_", " ")) or _is_speed(name)
+            options |= {} if is_result or _WORDS["counter"].fullmatch(name) else {name: "option"}
     return options
+
+
+def _is_speed(column: str) -> bool:
+    return (_quantity(column) or "").startswith(("step", *RATES))
 
 
 def _is_text(column: str, rows: Sequence[Row]) -> bool:
     """Return whether the cells of a column are texts that tell all rows apart."""
     cells = [row.get(column) for row in rows]
-    return len({str(cell) for cell in cells}) == len(cells) and not any(
-        _NUMBER.match(str(cell)) for cell in cells
-    )
+    return len({*map(str, cells)}) == len(cells) and not any(_NUMBER.match(str(cell)) for cell in cells)
 
 
 def _wide(rows: Sequence[Row], names: Iterable[str]) -> dict[str, str]:
@@ -385,11 +339,8 @@ def _require_units(source: Source, columns: dict[str, str], rows: Sequence[Row])
     """Raise BenchtuiError if a step time has no unit, neither in its column's name nor in its cells."""
     for column, name in columns.items():
         of = target(name.rpartition(":")[2], "")
-        if (
-            of.name in (*_WITH_STATISTICS, "steps", "total")
-            and not of.unit
-            and not any(map(_LETTER.search, _cells(rows, column)))
-        ):
+        is_time = of.name in (*_WITH_STATISTICS, "steps", "total")
+        if is_time and not of.unit and not any(map(_LETTER.search, _cells(rows, column))):
             example = shown(FileMap(columns={**columns, column: f"{name}_ms"}))
             raise BenchtuiError(
                 f"{source.path}: the unit of {quoted(column)} isn't stated: say it with --map, in milliseconds"
@@ -407,12 +358,9 @@ def given(text: str, source: Source) -> FileMap:
             raise BenchtuiError(f"--map: {quoted(part)} isn't COLUMN=QUANTITY, such as latency_ms=step_ms")
         columns[column] = _usual(name)
         gather |= target(columns[column].rpartition(":")[2], "--map").name == "steps"
-    shapes = [*_shapes(source), FileMap(columns={}, gather=True)]
-    shapes.sort(key=lambda shape: shape.gather and not gather)
-    missing = [
-        (_missing(rows_of(source, shape), columns, gather and not shape.gather), shape) for shape in shapes
-    ]
-    fewest, shape = min(missing, key=lambda entry: len(entry[0]))
+    shapes = sorted([*_shapes(source), FileMap(columns={}, gather=True)], key=lambda one: one.gather > gather)
+    missing = [_missing(rows_of(source, one), columns, gather > one.gather) for one in shapes]
+    fewest, shape = min(zip(missing, shapes, strict=True), key=lambda entry: len(entry[0]))
     if fewest:
         there = dict.fromkeys(column for record in source.records[:100] for column in record.value)
         known = ", ".join(visible(column, LONGEST_VALUE) for column in islice(there, 20))
@@ -447,18 +395,17 @@ def _missing(rows: Sequence[Row], columns: Iterable[str], lists: bool) -> list[s
 def shown(file_map: FileMap) -> str:
     """Format a map as the option ``--map`` takes it."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow(
-        f"{column}={name}" for column, name in file_map.columns.items()
-    )
+    pairs = (f"{column}={name}" for column, name in file_map.columns.items())
+    csv.writer(text, lineterminator="").writerow(pairs)
     return text.getvalue()
 
 
 def _quantity(column: str) -> str | None:
     """Return the quantity and unit that a column's name says; None if it says none."""
     head, _, last = column.rpartition(".")
-    if head and _VALUE.fullmatch(last):
+    if head and _WORDS["value"].fullmatch(last):
         return _quantity_of(head)
-    if head and _STATISTIC.fullmatch(last):
+    if head and _WORDS["statistic"].fullmatch(last):
         return _quantity_of(f"{last} {head.rpartition('.')[2]}") or _quantity_of(last)
     return _quantity_of(last) or (_quantity_of(column) if head else None)
 
@@ -472,28 +419,24 @@ def _quantity_of(name: str) -> str | None:
     unit = canonical_unit(unit_match[1]) if unit_match else None
     bare = text[: unit_match.start()].strip(" _([") if unit_match else text
     spellings = {text, text.replace("_", " "), bare, bare.replace("_", " "), f"{bare}_{unit}"} - {""}
-    quantity = next(
-        (
-            name
-            for pattern, name in _NAMES["quantities"].items()
-            if any(re.search(pattern, spelling) for spelling in spellings)
-        ),
-        None,
-    )
-    spaced = text.replace("_", " ")
-    if quantity is None or (
-        _OTHER_STATISTICS.search(spaced) and quantity not in ("sequence_length", "peak_device", "peak_rss")
+    quantity, spaced = _meaning("quantities", spellings), text.replace("_", " ")
+    is_size = quantity in SIZES
+    if not quantity or (
+        _WORDS["other_statistic"].search(spaced) and not is_size and quantity != "sequence_length"
     ):
         return None
-    if quantity in _WITH_STATISTICS:
-        statistic = next(
-            (name for pattern, name in _NAMES["statistics"].items() if re.search(pattern, spaced)), ""
-        )
-        quantity = f"{quantity}_{statistic}" if statistic else quantity
-        return f"{quantity}_{unit}" if unit in MS else quantity
-    if quantity in ("peak_device", "peak_rss"):
-        return f"{quantity}_{unit}" if unit in MB else quantity
-    return quantity
+    has_statistics = quantity in _WITH_STATISTICS
+    if has_statistics and (statistic := _meaning("statistics", [spaced])):
+        quantity = f"{quantity}_{statistic}"
+    return f"{quantity}_{unit}" if unit in (MB if is_size else MS if has_statistics else ()) else quantity
+
+
+def _meaning(table: str, texts: Iterable[str]) -> str:
+    """Return what the first pattern of a table that fits a text stands for; empty if none does."""
+    meanings = (
+        name for pattern, name in NAMES[table].items() if any(re.search(pattern, text) for text in texts)
+    )
+    return next(meanings, "")
 
 
 def user_map(content: object, name: str) -> FileMap:

@@ -3,26 +3,24 @@
 import re
 from contextlib import suppress
 from datetime import UTC, datetime
+from importlib.resources import files
 from math import isfinite
+from typing import Any
 
 import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Outcome
+from benchtui.sessions.files.bounded_toml import parse_toml
 from benchtui.sessions.sanitize import quoted
 
 MS = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3, "min": 6e4, "h": 3.6e6}
 MB = {"b": 1e-6, "kb": 1e-3, "mb": 1.0, "gb": 1e3, "kib": 2**10 / 1e6, "mib": 2**20 / 1e6, "gib": 2**30 / 1e6}
-_SPELLINGS = {
-    "ns": ("nsec", "nsecs", "nanos", "nanosec", "nanosecond", "nanoseconds"),
-    "us": ("µs", "μs", "usec", "usecs", "micros", "microsec", "microsecond", "microseconds"),
-    "ms": ("msec", "msecs", "millis", "millisec", "millisecond", "milliseconds"),
-    "s": ("sec", "secs", "second", "seconds"),
-    "min": ("mins", "minute", "minutes"),
-    "h": ("hr", "hrs", "hour", "hours"),
-    "b": ("byte", "bytes"),
-}
-_NAMES_OF_UNITS = {name: unit for unit, names in _SPELLINGS.items() for name in names}
+NAMES: dict[str, dict[str, Any]] = parse_toml(
+    (files("benchtui.sessions.importers") / "names.toml").read_text("utf-8")
+)
+"""Names of columns and units, and words in cells."""
+_NAMES_OF_UNITS = {name: unit for unit, names in NAMES["units"].items() for name in names}
 UNIT_NAMES = tuple(sorted({*MS, *MB, *_NAMES_OF_UNITS} - {"min", "h"}, key=len, reverse=True))
 """Units at the end of a column's name, where ``min`` is the minimum."""
 LARGEST = 1e15
@@ -53,26 +51,8 @@ WORDS = (
 )
 LISTS = ("steps", "warmup", "prefill", "decode", "decode_per_token", "exit_codes", "marks")
 STATISTICS = ("mean", "median", "std", "p90", "p95", "p99")
-_OUTCOMES: dict[Outcome, str] = {
-    "oom": r"\boom\b|o\.o\.m|out.?of.?mem|memory.?error|alloc_failed"
-    r"|(?:insufficient|allocate|not enough) memory",
-    "timeout": r"time.?(?:d.?)?out|time limit|\btle\b|\bh[au]ng\b|deadlock",
-    "skipped": r"skip|unsupported|not.?(?:supported|run|implemented)|disabled|^n/s$",
-    "failed": r"error\b|\b(?:err|fail|failed|failure|crash|crashed|killed|exception|dnf|dnr|abort|aborted|panic"
-    r"|segfault|segmentation fault|core dump(?:ed)?|invalid|incorrect|wrong|broken|cancell?ed|sig[a-z]{3,5})\b"
-    r"|^(?:[x✗✘❌]|false|no)$",
-}
-"""Patterns of words that state an outcome, the first of which applies."""
-YES = frozenset(("true", "1", "yes", "on"))
-SUCCESSES = (
-    *("ok", "success", "successful", "succeeded", "passed", "pass", "complete", "completed", "done"),
-    *("finished", "valid", "good", "true", "yes", "y", "1", "0", "✓", "✔", "✅"),
-)
-EMPTY = (
-    *("", "none", "null", "nan", "n/a", "na", "#n/a", "nil", "?", "-", "--", "---", "—", "–"),
-    *("inf", "+inf", "-inf", "infinity", "+infinity", "-infinity", "∞"),
-)
-"""Cells without a value, in lower case."""
+YES, SUCCESSES, EMPTY = (frozenset(NAMES["cells"][name]) for name in ("yes", "success", "empty"))
+"""Cells that say yes, success, and nothing, in lower case."""
 _UNITS = {
     **dict.fromkeys(TIMES, MS),
     **dict.fromkeys(SIZES, MB),
@@ -213,5 +193,5 @@ def moment(cell: object) -> str | None:
 
 def failed_outcome(text: str) -> Outcome | None:
     """Return the outcome that a word in place of a figure states: oom, timeout, skipped or failed."""
-    stated = (outcome for outcome, pattern in _OUTCOMES.items() if re.search(pattern, text, re.IGNORECASE))
-    return next(stated, None)
+    patterns = msgspec.convert(NAMES["outcomes"], dict[Outcome, str]).items()
+    return next((outcome for outcome, pattern in patterns if re.search(pattern, text, re.IGNORECASE)), None)

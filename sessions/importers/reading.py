@@ -29,9 +29,8 @@ _SUCCESS = re.compile(r"(?i)succe|pass|\bok\b")
 class Reader:
     """Reads the cases of rows. What it learned from all rows together is computed once."""
 
-    def __init__(self, file_map: FileMap, rows: Sequence[Row], file: str = "") -> None:
+    def __init__(self, file_map: FileMap, rows: Sequence[Row]) -> None:
         self._map = file_map
-        self._file = file
         self.remarks: list[str] = []
         self._targets = [pair for column, names in file_map.columns.items() for pair in _targets(column, names)]
         self._unit_column = next((column for column, of in self._targets if of.name == "unit"), "")
@@ -70,14 +69,14 @@ class Reader:
                 values.options["column"] = column
                 yield values
 
-    def place(self, place: str) -> str:
-        """Return a place without the name of the file."""
-        return place.removeprefix(self._file).lstrip(",: ")
-
     def reads(self, column: str) -> bool:
-        """Return whether a quantity, a name, an option or a pattern covers a column."""
-        is_mapped = column in self._used or any(fnmatchcase(column, pattern) for pattern in self._map.derived)
-        return is_mapped or column in self._options or column in self.shared_options
+        """Return whether a quantity, a name, an option or a pattern covers a column, or some of its value."""
+        patterns = (*self._map.derived, *(pattern for pattern in self._map.columns if "*" in pattern))
+        return (
+            column in {*self._options, *self.shared_options}
+            or any(f"{used}.".startswith(f"{column}.") for used in self._used)
+            or any(fnmatchcase(column, pattern) for pattern in patterns)
+        )
 
     def _wide(self, row: Row) -> dict[tuple[str, str], list[tuple[str, Target]]]:
         """Return the columns, with quantities, of each option and value that columns stand for."""
@@ -94,18 +93,17 @@ class Reader:
         return wide
 
     def _read(self, row: Row, stated: dict[str, str], targets: Sequence[tuple[str, Target]]) -> CaseValues:
-        values = CaseValues(self.place(row.place), population=self._map.population, words=dict(stated))
+        values = CaseValues(row.place, population=self._map.population, words=dict(stated))
         own: list[tuple[str, Target]] = []
         for rule, of_rule in zip(self._map.when, self._of_rules, strict=True):
             if rule.applies(row):
                 own += of_rule
                 for name, text in rule.set.items():
                     self._set(values, name, filled(text, row))
-                values.options.update({name: filled(text, row) for name, text in rule.options.items()})
-        unit = str(row.get(self._unit_column) or "") or self._map.unit or None
+        values.unit = str(row.get(self._unit_column) or "") or self._map.unit or None
         for column, of in (*targets, *own):
             shown = next((path for path in column.split("|") if row.get(path) is not None), column)
-            self._store(values, shown, of, self._cell(row, column, of), unit)
+            self._store(values, shown, of, self._cell(row, column, of))
         texts = {name: filled(text, row) for name, text in self._map.set.items()}
         values.defaults = {name: self._in_words(name, text) for name, text in texts.items() if text}
         cells = {name: cell for name, cell in row.levels[0].items() if name in self._options}
@@ -136,15 +134,15 @@ class Reader:
         instead = self._in_words(of.name, text)
         return cell if instead == text else instead
 
-    def _store(self, values: CaseValues, column: str, of: Target, cell: object, unit: str | None) -> None:
+    def _store(self, values: CaseValues, column: str, of: Target, cell: object) -> None:
         if is_empty(cell) or of.name in ("ignored", "unit"):
             return
         if of.name == "option":
             values.add_options(column.rpartition(".")[2], cell)
         elif of.name in LISTS or (isinstance(cell, list) and of.name in SIZES):
-            values.lists.setdefault(of.name, []).extend(self._list(values, column, of, cell, unit))
+            values.lists.setdefault(of.name, []).extend(self._list(values, column, of, cell))
         elif of.is_figure:
-            self._store_figure(values, column, of, cell, unit)
+            self._store_figure(values, column, of, cell)
         elif of.name == "package":
             values.packages[column.rpartition(".")[2].removesuffix("_version")] = words(cell)
         elif of.name not in values.words:
@@ -158,13 +156,11 @@ class Reader:
                 values.options[column] = values.words.pop(of.name)
                 self._remark(values, column, cell, "isn't a positive whole number")
 
-    def _store_figure(
-        self, values: CaseValues, column: str, of: Target, cell: object, unit: str | None
-    ) -> None:
+    def _store_figure(self, values: CaseValues, column: str, of: Target, cell: object) -> None:
         if of.name == "failed" and words(cell).lower() in ("true", "false"):
             values.words.setdefault("status", "failed" if words(cell).lower() == "true" else "ok")
             return
-        numbers = self._numbers(values, column, of, cell, unit)
+        numbers = self._numbers(values, column, of, cell)
         if numbers and of.key == "tokens":
             values.figures["tokens"] = values.figures.get("tokens", 0.0) + numbers[0]
         elif numbers and of.name in SIZES:
@@ -174,24 +170,17 @@ class Reader:
             if len(numbers) > 1 and of.key.endswith("_mean"):
                 values.figures.setdefault(f"{of.name}_std", numbers[1])
 
-    def _list(
-        self, values: CaseValues, column: str, of: Target, cell: object, unit: str | None
-    ) -> list[object]:
+    def _list(self, values: CaseValues, column: str, of: Target, cell: object) -> list[object]:
         separator = "; " if of.name == "marks" else r"[;,]\s*|\s+"
         items = cell if isinstance(cell, list) else re.split(separator, str(cell).strip("[]() "))
         if of.is_figure:
-            return [number for item in items for number in self._numbers(values, column, of, item, unit)[:1]]
-        return [
-            item if item is None or isinstance(item, int) else visible(str(item), LONGEST_VALUE)
-            for item in items
-        ]
+            return [number for item in items for number in self._numbers(values, column, of, item)[:1]]
+        return [item if isinstance(item, int | None) else visible(str(item), LONGEST_VALUE) for item in items]
 
-    def _numbers(
-        self, values: CaseValues, column: str, of: Target, cell: object, unit: str | None
-    ) -> list[float]:
+    def _numbers(self, values: CaseValues, column: str, of: Target, cell: object) -> list[float]:
         """Read a figure and its deviation. A word in its place may be the outcome of the case."""
         try:
-            return figure(cell, of, unit)
+            return figure(cell, of, values.unit)
         except ValueError as error:
             text = visible(str(cell), LONGEST_VALUE)
             outcome = failed_outcome(text) if isinstance(cell, str) else None
@@ -203,7 +192,7 @@ class Reader:
 
     def _remark(self, values: CaseValues, column: str, cell: object, why: str) -> None:
         values.unreadable.append(f"{column} {quoted(cell)} {why}")
-        self.remarks.append(f"{column} {quoted(cell)} {why}; imported as unknown")
+        self.remarks.append(f"{values.unreadable[-1]}; imported as unknown")
 
     def _name(self, values: CaseValues, row: Row) -> None:
         if self._map.name:

@@ -8,19 +8,10 @@ from typing import Any
 
 import msgspec
 
+from benchtui.sessions import events
 from benchtui.sessions.errors import BenchtuiError, os_error_text
-from benchtui.sessions.events import (
-    AnyEvent,
-    CaseFinished,
-    CasePrepared,
-    CaseStarted,
-    Message,
-    RoundFinished,
-    SessionFinished,
-    SessionStarted,
-    Steps,
-)
-from benchtui.sessions.importers.imported import MAX_NAMED_REPEATS, Imported, Measurement, named, percent_text
+from benchtui.sessions.events import AnyEvent, Steps
+from benchtui.sessions.importers.imported import MAX_NAMED_REPEATS, Imported, Measurement, named
 from benchtui.sessions.importers.quantities import RATES
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Energy, Failures, Model, Reported, highest_peaks
@@ -48,10 +39,10 @@ def write(imported: Imported, path: Path) -> None:
             read back.
     """
     masked = map(Secrets().masked_record, _events(imported, path))
-    events = [_validated(event, imported.kind) for event in masked]
+    validated = [_validated(event, imported.kind) for event in masked]
     journal = Journal(path, sync_cases=False)
     try:
-        for event in events:
+        for event in validated:
             journal.append(event)
     except OSError as error:
         path.unlink(missing_ok=True)
@@ -65,11 +56,7 @@ def _validated(event: AnyEvent, kind: str) -> AnyEvent:
     try:
         return _events_of_sessions.decode(msgspec.json.encode(event))
     except msgspec.ValidationError as error:
-        raise _out_of_range(kind, error) from error
-
-
-def _out_of_range(kind: str, error: msgspec.ValidationError) -> BenchtuiError:
-    return BenchtuiError(f"{kind}: value out of range for a session: {shortened(str(error))}")
+        raise BenchtuiError(f"{kind}: value out of range for a session: {shortened(str(error))}") from error
 
 
 def notes(imported: Imported) -> tuple[str, ...]:
@@ -79,7 +66,7 @@ def notes(imported: Imported) -> tuple[str, ...]:
 
 def _events(imported: Imported, path: Path) -> Iterator[AnyEvent]:
     measured = visible(imported.measured, LONGEST_VALUE) if imported.measured else None
-    yield SessionStarted(
+    yield events.SessionStarted(
         t=0.0,
         id=uuid.uuid4().hex,
         created=utc_now(),
@@ -93,12 +80,12 @@ def _events(imported: Imported, path: Path) -> Iterator[AnyEvent]:
     if imported.runtime:
         yield imported.runtime
     when = f"; measured on {measured}" if measured else "; measurement time unknown"
-    yield Message(t=0.0, level="info", text=f"imported from {imported.kind}{when}")
+    yield events.Message(t=0.0, level="info", text=f"imported from {imported.kind}{when}")
     for note in notes(imported):
-        yield Message(t=0.0, level="info", text=note)
+        yield events.Message(t=0.0, level="info", text=note)
     for case, rows in enumerate(imported.rows_by_case.values()):
         yield from _case(case, rows)
-    yield SessionFinished(t=0.0, outcome="completed")
+    yield events.SessionFinished(t=0.0, outcome="completed")
 
 
 def _repeats(imported: Imported) -> Iterator[str]:
@@ -108,7 +95,8 @@ def _repeats(imported: Imported) -> Iterator[str]:
         known_ms = [center_ms for row in rows if row.reported and (center_ms := row.reported.center_ms)]
         if len(known_ms) > 1:
             name, percent = visible(config.name, LONGEST_VALUE), 100 * (max(known_ms) / min(known_ms) - 1)
-            apart.append(f"{len(known_ms)} rows of {name} with mean steps {percent_text(percent)} apart")
+            shown = f"{percent:.2g}" if percent < 99.5 else f"{percent:,.0f}"
+            apart.append(f"{len(known_ms)} rows of {name} with mean steps {shown} % apart")
     if apart:
         cases = named(apart, MAX_NAMED_REPEATS, "; ")
         yield f"repeats: {cases}: imported as rounds of one case, which estimate the noise between runs"
@@ -131,10 +119,8 @@ def _missing_combinations(imported: Imported) -> Iterator[str]:
 
 def _sweep(imported: Imported, name: str) -> Sweep:
     if len(imported.measurements) > MOST_CASES:
-        raise BenchtuiError(
-            f"{imported.kind}: {len(imported.measurements):,} measurements; at most {MOST_CASES:,} are allowed:"
-            " split the file"
-        )
+        amounts = f"{len(imported.measurements):,} measurements; at most {MOST_CASES:,} are allowed"
+        raise BenchtuiError(f"{imported.kind}: {amounts}: split the file")
     axes = _axes(imported)
     steps = (row.reported.steps if row.reported else len(row.wall_ms) for row in imported.measurements)
     return Sweep(
@@ -154,11 +140,7 @@ def _sweep(imported: Imported, name: str) -> Sweep:
 def _axes(imported: Imported) -> Axes:
     """Return the distinct values of all axes: numbers ascending, others in the order of the file."""
     distinct = {axis: dict.fromkeys(getattr(config, axis) for config in imported.cases) for axis in AXES}
-    axes = {axis: sorted(values) if axis in NUMERIC else [*values] for axis, values in distinct.items()}
-    try:
-        return msgspec.convert(axes, Axes)
-    except msgspec.ValidationError as error:
-        raise _out_of_range(imported.kind, error) from error
+    return Axes(**{axis: (*(sorted(of) if axis in NUMERIC else of),) for axis, of in distinct.items()})
 
 
 def _baseline(imported: Imported) -> Baseline | None:
@@ -180,17 +162,14 @@ def _case(case: int, rows: Sequence[Measurement]) -> Iterator[AnyEvent]:
     sound = [row for row in rows if not row.failure]
     failures = _failures(rows, sound)
     marks = tuple(dict.fromkeys(mark for row in rows for mark in _marks(row)))
-    if not sound and rows[-1].outcome == "skipped":
-        yield CaseFinished(
-            t=0.0, case=case, outcome="skipped", reason=rows[-1].failure, exported=rows[-1].exported
-        )
-        return
     rounds = sound or list(rows)
+    last = rounds[-1]
+    outcome = "ok" if sound else last.outcome
     joules = [row.energy.energy_j for row in rounds if row.energy and row.energy.energy_j is not None]
-    for round_index, row in enumerate(rounds):
-        yield CaseStarted(t=0.0, case=case, round=round_index, config=row.config)
-        if round_index == 0:
-            yield CasePrepared(
+    for number, row in enumerate(rounds if outcome != "skipped" else ()):
+        yield events.CaseStarted(t=0.0, case=case, round=number, config=row.config)
+        if number == 0:
+            yield events.CasePrepared(
                 t=0.0,
                 case=case,
                 model=row.model or Model(name=UNKNOWN),
@@ -198,21 +177,21 @@ def _case(case: int, rows: Sequence[Measurement]) -> Iterator[AnyEvent]:
                 task=row.task,
                 new_tokens=row.new_tokens,
             )
-        yield from _steps(case, round_index, row)
-        if round_index < len(rounds) - 1:
-            yield RoundFinished(t=0.0, case=case, round=round_index, memory=row.memory, energy=row.energy)
-    yield CaseFinished(
+        yield from _steps(case, number, row)
+        if number < len(rounds) - 1:
+            yield events.RoundFinished(t=0.0, case=case, round=number, memory=row.memory, energy=row.energy)
+    yield events.CaseFinished(
         t=0.0,
         case=case,
-        outcome="ok" if sound else rounds[-1].outcome,
-        reason=None if sound else rounds[-1].failure,
-        exit_code=None if sound else rounds[-1].exit_code,
+        outcome=outcome,
+        reason=last.failure,
+        exit_code=None if sound else last.exit_code,
         memory=highest_peaks([row.memory for row in rounds if row.memory]),
         energy=Energy(energy_j=sum(joules)) if joules else None,
-        environment=rounds[-1].environment,
+        environment=last.environment,
         marks=(*marks, failures.mark) if failures else marks,
         failures=failures,
-        exported=rounds[-1].exported,
+        exported=last.exported,
         reported=_pooled([row.reported for row in rounds if row.reported]),
     )
 
@@ -239,9 +218,8 @@ def _contradicts(row: Measurement) -> bool:
         return False
     if abs(reported.samples_per_s * reported.latency_mean_ms / (1000 * samples) - 1) > AGREES_WITHIN:
         return True
-    unlimited = (
-        row.config.label or row.new_tokens or reported.new_tokens_per_s
-    )  # the length is unknown, or tokens follow it
+    # the length is unknown, or tokens follow it
+    unlimited = row.config.label or row.new_tokens or reported.new_tokens_per_s
     most = 0 if unlimited else samples * row.config.sequence_length
     per_step = (reported.padded_tokens_per_s or 0.0) * reported.latency_mean_ms / 1000
     return 0 < most * (1 + AGREES_WITHIN) < per_step

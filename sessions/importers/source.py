@@ -34,16 +34,15 @@ MOST_BROKEN = 100
 """Maximum number of lines that begin like JSON and aren't, before a text isn't read as JSON."""
 _PARQUET = b"PAR1"
 _REFUSED = {
-    b"PK\x03\x04": "a ZIP archive, or a spreadsheet's own format; extract it, or save the table as CSV",
-    b"<": "HTML or XML; copy its table into a CSV file",
-    b"\x80\x03": "a Python pickle, which could run any code; save the results as JSON or CSV",
-    b"\x80\x04": "a Python pickle, which could run any code; save the results as JSON or CSV",
-    b"\x80\x05": "a Python pickle, which could run any code; save the results as JSON or CSV",
-    b"\x93NUMPY": "a NumPy array; save it as CSV with a header",
-    b"SQLite format 3": "an SQLite database; export the table as CSV",
-    b"%PDF": "a PDF document; copy the table into a CSV file",
-    b"BZh": "compressed with bzip2; decompress it first",
-    b"\xfd7zXZ": "compressed with xz; decompress it first",
+    rb"PK\x03\x04": "a ZIP archive, or a spreadsheet's own format; extract it, or save the table as CSV",
+    rb"(?:\xef\xbb\xbf)?[ \t\r\n]*<": "HTML or XML; copy its table into a CSV file",
+    rb"\x80[\x02-\x05]": "a Python pickle, which could run any code; save the results as JSON or CSV",
+    rb"\x93NUMPY": "a NumPy array; save it as CSV with a header",
+    rb"SQLite format 3": "an SQLite database; export the table as CSV",
+    rb"%PDF": "a PDF document; copy the table into a CSV file",
+    rb"BZh": "compressed with bzip2; decompress it first",
+    rb"\xfd7zXZ": "compressed with xz; decompress it first",
+    rb"[\s\S]{257}ustar": "a tar archive; extract it first",
 }
 """Formats that aren't read by their first bytes, each with what to do."""
 _OTHER_TEXT = {
@@ -52,15 +51,6 @@ _OTHER_TEXT = {
     r"\s*[\[({]+\s*'[^'\n]*'\s*:": "Python's repr of a dict; write it with json.dump",
 }
 """Texts that aren't read by a pattern of their beginning, each with what to do."""
-_ENCODINGS = {
-    b"\xff\xfe\0\0": "utf-32",
-    b"\0\0\xfe\xff": "utf-32",
-    b"\xef\xbb\xbf": "utf-8-sig",
-    b"\xff\xfe": "utf-16",
-    b"\xfe\xff": "utf-16",
-}
-
-
 _CONTROLS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x1a\x1e]")
 """Colors of a terminal, the end of a file in DOS, and separators of JSON text sequences."""
 _ASSIGNED = re.compile(r"\A\s*(?:(?:var|let|const)\s+)?[\w.]+\s*=\s*(?=[\[{]\s)")
@@ -110,10 +100,9 @@ def read(path: Path) -> Source:
     documents, more = _documents(path, text)
     if not documents:
         return _table(path, text, remarks)
-    records: list[Record] = []
     unknown: list[str] = []
-    for place, document in documents:
-        records += list(_objects(place, _finite(document, "", unknown)))
+    finite = ((place, _finite(document, "", unknown)) for place, document in documents)
+    records = [record for place, document in finite for record in _objects(place, document)]
     if unknown:
         fields = [visible(field, LONGEST_VALUE) for field in dict.fromkeys(unknown)]
         more.append(f"NaN or Infinity, imported as unknown: {named(fields, tables.MOST_NAMED)}")
@@ -129,16 +118,15 @@ def _table(path: Path, text: str, remarks: list[str]) -> Source:
         _refuse_malformed(path, text)
         cause = "neither JSON nor a table with a header and rows of numbers with as many cells"
         raise BenchtuiError(f"{path}: {cause if text.strip() else 'the file is empty'}")
-    records = [Record(f"{path}, line {line}", row) for line, row in rows]
+    records = [Record(f"line {line}", row) for line, row in rows]
     return Source(path, tuple(records), (*remarks, *more), table=True)
 
 
 def require_few(path: Path, rows: int) -> None:
     """Require that a file has no more rows than a sweep may have cases. Raises BenchtuiError otherwise."""
     if rows > MOST_CASES:
-        raise BenchtuiError(
-            f"{path}: {rows:,} rows; at most {MOST_CASES:,} are imported: split or summarize them"
-        )
+        amounts = f"{rows:,} rows; at most {MOST_CASES:,} are imported"
+        raise BenchtuiError(f"{path}: {amounts}: split or summarize them")
 
 
 def _decompressed(path: Path, data: bytes) -> tuple[bytes, list[str]]:
@@ -167,11 +155,8 @@ def _decompressed(path: Path, data: bytes) -> tuple[bytes, list[str]]:
 def _only_member(data: bytes) -> str | None:
     """Return the name of the only file in a ZIP archive; None if it has several, as a spreadsheet does."""
     with suppress(zipfile.BadZipFile):
-        names = [
-            name
-            for name in zipfile.ZipFile(io.BytesIO(data)).namelist()
-            if not name.endswith("/") and not name.startswith("__MACOSX/")
-        ]
+        members = zipfile.ZipFile(io.BytesIO(data)).namelist()
+        names = [name for name in members if not (name.endswith("/") or name.startswith("__MACOSX/"))]
         return names[0] if len(names) == 1 else None
     return None
 
@@ -185,12 +170,10 @@ def _at_most(path: Path, stream: Any) -> bytes:  # noqa: ANN401  (of gzip, or of
 
 def _text(path: Path, data: bytes) -> tuple[str, list[str]]:
     """Decode a file's text, with line ends normalized, and remark on an encoding other than UTF-8."""
-    if data[257:262] == b"ustar":
-        raise BenchtuiError(f"{path}: a tar archive; extract it first")
-    for magic, what in _REFUSED.items():
-        if data.startswith(magic) or (magic == b"<" and data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(magic)):
+    for pattern, what in _REFUSED.items():
+        if re.match(pattern, data):
             raise BenchtuiError(f"{path}: {what}")
-    encoding = next((name for mark, name in _ENCODINGS.items() if data.startswith(mark)), _without_mark(data))
+    encoding: str = json.detect_encoding(data)
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError:
@@ -202,23 +185,15 @@ def _text(path: Path, data: bytes) -> tuple[str, list[str]]:
     return "\n".join(plain.split("\r\n")).replace("\r", "\n"), remarks
 
 
-def _without_mark(data: bytes) -> str:
-    """Guess the encoding of text without a byte order mark: in UTF-16, every other byte of ASCII is 0."""
-    head = data[:200]
-    if len(head) >= 4 and head[1::2].count(0) > 0.8 * len(head[1::2]):
-        return "utf-16-le"
-    return "utf-16-be" if len(head) >= 4 and head[::2].count(0) > 0.8 * len(head[::2]) else "utf-8"
-
-
 def _documents(path: Path, text: str) -> tuple[list[tuple[str, object]], list[str]]:
     """Return the JSON documents of a text, each with its place, and remarks on the lines between them.
 
     A document begins at the beginning of a line, so that an incomplete one isn't read in pieces.
     """
     if not re.search(r"^\s*[\[{]", text, re.MULTILINE):
-        return _logged(path, text)
-    if (whole := _without_comments(path, text)) is not None:
-        return [(str(path), whole)], ["comments and trailing commas in JSON are ignored"]
+        return _logged(text)
+    if (whole := _without_comments(text)) is not None:
+        return [("", whole)], ["comments and trailing commas in JSON are ignored"]
     decoder = json.JSONDecoder()
     documents: list[tuple[int, object]] = []
     skipped: list[int] = []
@@ -241,23 +216,19 @@ def _documents(path: Path, text: str) -> tuple[list[tuple[str, object]], list[st
         if text[at:end].strip(" \t\n,;"):
             skipped.append(line)
         at, line = end, line + 1
-    return ([], []) if broken > MOST_BROKEN else _checked(path, documents, skipped)
+    return ([], []) if broken > MOST_BROKEN else _checked(documents, skipped)
 
 
-def _logged(path: Path, text: str) -> tuple[list[tuple[str, object]], list[str]]:
+def _logged(text: str) -> tuple[list[tuple[str, object]], list[str]]:
     """Return the JSON objects at the ends of log lines, and a remark."""
-    lines = enumerate(text.split("\n"), 1)
+    matches = ((number, _LOGGED.fullmatch(line)) for number, line in enumerate(text.split("\n"), 1))
     objects: list[tuple[str, object]] = []
     with suppress(ValueError, RecursionError):
-        objects = [
-            (f"{path}, line {number}", json.loads(match[1]))
-            for number, line in lines
-            if (match := _LOGGED.fullmatch(line))
-        ]
+        objects = [(f"line {number}", json.loads(match[1])) for number, match in matches if match]
     return objects, [f"read the JSON at the end of {len(objects):,} lines"] if objects else []
 
 
-def _without_comments(path: Path, text: str) -> object:
+def _without_comments(text: str) -> object:
     """Return the value of JSON that has comments or trailing commas; None for any other text."""
     if not _COMMENT.search(text) or not re.match(r"\s*(?:[\[{]|//|/\*)", text):
         return None
@@ -271,7 +242,7 @@ def _without_comments(path: Path, text: str) -> object:
 
 
 def _checked(
-    path: Path, documents: list[tuple[int, object]], skipped: list[int]
+    documents: list[tuple[int, object]], skipped: list[int]
 ) -> tuple[list[tuple[str, object]], list[str]]:
     """Return the documents if they are the content of the text, rather than brackets in its lines."""
     objects = [(line, value) for line, value in documents if isinstance(value, dict | list) and value]
@@ -280,8 +251,8 @@ def _checked(
     what = "that isn't JSON" if len(skipped) == 1 else "that aren't JSON"
     remarks = [tables.lines_remark(skipped, what)] if skipped else []
     if len(objects) == 1:
-        return [(str(path), objects[0][1])], remarks
-    return [(f"{path}, line {line}", value) for line, value in objects], remarks
+        return [("", objects[0][1])], remarks
+    return [(f"line {line}", value) for line, value in objects], remarks
 
 
 def _refuse_malformed(path: Path, text: str) -> None:
@@ -291,13 +262,13 @@ def _refuse_malformed(path: Path, text: str) -> None:
     try:
         json.loads(text)
     except json.JSONDecodeError as error:
-        why = "unexpected end of file" if error.pos >= len(text.rstrip()) else shortened(error.msg)
-        raise BenchtuiError(
-            f"{path}: not valid JSON: line {error.lineno}, column {error.colno}: {why}"
-        ) from error
+        cause = "unexpected end of file" if error.pos >= len(text.rstrip()) else shortened(error.msg)
+        why = f"line {error.lineno}, column {error.colno}: {cause}"
     except (RecursionError, ValueError) as error:
         why = "nested too deeply" if isinstance(error, RecursionError) else shortened(str(error))
-        raise BenchtuiError(f"{path}: not valid JSON: {why}") from error
+    else:
+        return
+    raise BenchtuiError(f"{path}: not valid JSON: {why}")
 
 
 def _finite(value: object, place: str, unknown: list[str]) -> object:
@@ -326,13 +297,17 @@ def _objects(place: str, document: object) -> Iterator[Record]:
         document = {"columns": document[0], "data": document[1:]}
     if isinstance(document, list):
         for number, item in enumerate(document, 1):
-            yield from _objects(f"{place}, entry {number}", item)
+            yield from _objects(_within(place, f"entry {number}"), item)
     elif isinstance(document, dict):
         rows = tables.by_columns(document)
         if rows is None:
             yield Record(place, document)
         else:
-            yield from (Record(f"{place}, row {number}", row) for number, row in enumerate(rows, 1))
+            yield from (Record(_within(place, f"row {number}"), row) for number, row in enumerate(rows, 1))
+
+
+def _within(place: str, part: str) -> str:
+    return f"{place}, {part}" if place else part
 
 
 def _parquet(path: Path, data: bytes) -> Iterator[Record]:
@@ -350,8 +325,5 @@ def _parquet(path: Path, data: bytes) -> Iterator[Record]:
     except Exception as error:
         raise BenchtuiError(f"{path}: damaged Parquet: {shortened(str(error))}") from error
     for number, row in enumerate(rows, 1):
-        unknown: list[str] = []
-        cleaned = {
-            name: _finite(value, name, unknown) for name, value in row.items() if name not in tables.INDEX_NAMES
-        }
-        yield Record(f"{path}, row {number}", cleaned)
+        cells = {name: cell for name, cell in row.items() if name not in tables.INDEX_NAMES}
+        yield Record(f"row {number}", {name: _finite(cell, name, []) for name, cell in cells.items()})

@@ -13,7 +13,7 @@ from itertools import islice
 import msgspec
 from msgspec import structs
 
-from benchtui.sessions.importers.imported import named
+from benchtui.sessions.importers.imported import counted, named
 from benchtui.sessions.importers.quantities import EMPTY, UNIT_NAMES
 
 SEPARATORS = dict(
@@ -32,6 +32,9 @@ MOST_LINES = 50_000
 """Maximum number of lines of a table with all text around it."""
 MOST_HEADERS = 100
 """Maximum number of lines to try as the header of a table."""
+_NO_DATA = re.compile(r"\s*(?:#|//|%|\\|$)")
+"""Empty line or comment."""
+_COMMENT = re.compile(r"\s*[#%]")
 _RULE = re.compile(r"^[\s|:+\-=_━─═┏┓┗┛┡┩┠┨├┤┼╇╈┳┻┴┬╭╮╰╯┌┐└┘╞╡╪╤╧╔╗╚╝╠╣╬╦╩┿┯┷╂]+$")
 _BARS = str.maketrans({"│": "|", "┃": "|", "║": "|", "┆": "|", "╎": "|"})
 _NUMBER = re.compile(r"[-+~≈]?\d[\d.,' \u00a0\u202f_]*(?:[eE][-+]?\d+)?")
@@ -72,6 +75,8 @@ _OF_COLUMN = re.compile(
 )
 """Cell below a header that has the unit or type of the column."""
 Row = dict[str, object]
+NumberedRow = tuple[int, Row]
+Line = tuple[int, str]
 
 
 class _Block(msgspec.Struct, frozen=True):
@@ -85,37 +90,31 @@ class _Block(msgspec.Struct, frozen=True):
     """Lines inside with another number of cells."""
 
 
-def parse(text: str) -> tuple[list[tuple[int, Row]], list[str]]:
+def parse(text: str) -> tuple[list[NumberedRow], list[str]]:
     """Return the rows of all tables in a text by column, each with its line, and remarks. Empty without one."""
     if text.count("\n") > MOST_LINES:
         return [], []
     text = _TRACEBACK.sub(lambda match: "\n" * match[0].count("\n"), text)
-    lines = [
-        (number, line.removeprefix("> ")) for number, line in enumerate(text.translate(_BARS).split("\n"), 1)
-    ]
-    data = [
-        (number, line)
-        for number, line in lines
-        if line.strip() and not line.lstrip().startswith(("#", "//", "%", "\\"))
-    ]
+    lines = list(enumerate(re.sub("(?m)^> ", "", text.translate(_BARS)).split("\n"), 1))
+    data = [(number, line) for number, line in lines if not _NO_DATA.match(line)]
     if not data:  # results that somebody keeps as comments
         data = [(number, bare) for number, line in lines if (bare := line.lstrip(" \t#/%"))]
-    plain = [
-        (number, line.removesuffix("\\\\").rstrip()) for number, line in data if not _RULE.match(line.strip())
-    ]
+    plain = [(number, line.removesuffix("\\\\").rstrip()) for number, line in data if not _RULE.match(line)]
     if inserted := _inserted(text):
         return inserted, ["read as SQL"]
     pairs = _lines_of_pairs(plain)
     printed = pairs if len(pairs) * 2 >= len(plain) else _named_values(plain)
-    headed = _commented_header(lines)
     blocks = [] if printed else list(_pipe_tables(data)) or list(_best(plain))
-    blocks = blocks or (list(_best([headed, *plain])) if headed and not printed else [])
-    if not blocks and (printed := printed or pairs):
-        cases = "1 case" if len(printed) == 1 else f"{len(printed):,} cases"
-        return printed, [f"read as {cases} of lines with names and values"]
-    if blocks and blocks[0].ragged and blocks[0].separator != "|":
+    comments = [(number, line.lstrip("#%/ \t")) for number, line in lines if _COMMENT.match(line)]
+    if comments and not (blocks or printed):  # the last one is a header, as gnuplot and NumPy write it
+        blocks = list(_best([comments[-1], *plain]))
+    if not blocks:
+        printed = printed or pairs
+        return printed, [f"read as {counted(len(printed), 'case')} of lines with names and values"]
+    is_marked = blocks[0].separator == "|"
+    if blocks[0].ragged and not is_marked:
         blocks = _with_second(blocks[0], plain)
-    rows: list[tuple[int, Row]] = []
+    rows: list[NumberedRow] = []
     remarks: list[str] = []
     headings = [(number, line.strip("# ")) for number, line in lines if line.startswith("#")]
     for block in blocks:
@@ -124,19 +123,20 @@ def parse(text: str) -> tuple[list[tuple[int, Row]], list[str]]:
         heading = {"table": before[-1]} if len(blocks) > 1 and before else {}
         rows += [(number, heading | row) for number, row in cells]
         remarks += said
-    if blocks and blocks[0].separator != "|":
-        remarks += _skipped(data, blocks)
+    skipped = [number for number, _ in data if number < min(block.rows[0][0] for block in blocks)][:-1]
+    if skipped and not is_marked:
+        remarks.append(lines_remark(skipped, "before the table"))
     return rows, list(dict.fromkeys(remarks))
 
 
-def _with_second(block: _Block, lines: Sequence[tuple[int, str]]) -> list[_Block]:
+def _with_second(block: _Block, lines: Sequence[Line]) -> list[_Block]:
     """Return a block, and the table that its lines with another number of cells make, if they do."""
     second = list(_blocks([line for line in lines if line[0] in block.ragged], block.separator))
     begin = second[0].rows[0][0] - 1 if second else len(lines) + 1
     return [structs.replace(block, ragged=tuple(line for line in block.ragged if line < begin)), *second]
 
 
-def _named_values(lines: Sequence[tuple[int, str]]) -> list[tuple[int, Row]]:
+def _named_values(lines: Sequence[Line]) -> list[NumberedRow]:
     """Return the rows that lines such as ``Latency (ms): 5.5`` make, as tools print their results.
 
     A name that comes again begins the next row, of another run; all rows must have the same names.
@@ -145,19 +145,18 @@ def _named_values(lines: Sequence[tuple[int, str]]) -> list[tuple[int, Row]]:
     numbers = [match for _, match in pairs if _NUMBER.match(match[2])]
     if len(numbers) < 2 or len(pairs) * 2 < len(lines):
         return []
-    rows: list[tuple[int, Row]] = []
+    rows: list[NumberedRow] = []
     for number, match in pairs:
         name = _OF_BENCHMARK.sub(r"\1", match[1].strip())
-        cell = _plain_number(match[2], False)[0]
         if not rows or name in rows[-1][1]:
             rows.append((number, {}))
-        rows[-1][1][name] = None if cell.lower() in EMPTY else cell
+        rows[-1][1][name] = _stated(_plain_number(match[2], False)[0])
     names = [set(row) for _, row in rows]
     several = len(names[0]) >= FEWEST_NAMES and all(of_row == names[0] for of_row in names)
     return rows if len(rows) == 1 or several else []
 
 
-def _lines_of_pairs(lines: Sequence[tuple[int, str]]) -> list[tuple[int, Row]]:
+def _lines_of_pairs(lines: Sequence[Line]) -> list[NumberedRow]:
     """Return the rows of lines such as ``batch=1 latency=5.2ms``, as scripts print them."""
     rows = [(number, row) for number, line in lines if len(row := _pairs(line)) > 1]
     amounts = Counter(frozenset(row) for _, row in rows)
@@ -176,20 +175,22 @@ def _pairs(line: str) -> Row:
         parts = re.split(r"[,;|]\s+|\t|\s\|", bare)
         named = [match for part in parts if (match := _NAMED_VALUE.fullmatch(part.strip()))]
         pairs = [match.groups() for match in named] if len(named) * 2 > len(parts) else []
-    return {name: None if (cell := value.strip('"')).lower() in EMPTY else cell for name, value in pairs}
+    return {name: _stated(value.strip('"')) for name, value in pairs}
 
 
-def _inserted(text: str) -> list[tuple[int, Row]]:
+def _stated(cell: str) -> str | None:
+    return None if cell.lower() in EMPTY else cell
+
+
+def _inserted(text: str) -> list[NumberedRow]:
     """Return the rows that SQL inserts, as llama-bench and dumps of databases write it."""
-    rows: list[tuple[int, Row]] = []
+    rows: list[NumberedRow] = []
     names: list[str] = []
     for statement in _INSERT.finditer(text):
         names = [name.strip(' "`[]') for name in statement[1].split(",")] if statement[1] else names
         for values in _TUPLE.finditer(statement[2]):
             cells = next(csv.reader([values[1]], quotechar="'", skipinitialspace=True))
-            row: Row = {
-                name: None if cell.lower() in EMPTY else cell for name, cell in zip(names, cells, strict=False)
-            }
+            row: Row = dict(zip(names, map(_stated, cells), strict=False))
             rows.append((text.count("\n", 0, statement.start()) + 1, row))
     return rows
 
@@ -199,18 +200,13 @@ def by_columns(document: dict[str, object]) -> list[Row] | None:
     data, names, columns = document.get("data"), document.get("columns"), list(document.values())
     header = names if isinstance(names, list) else []
     if isinstance(data, list) and (header or set(document) == {"schema", "data"}):
-        cells = [
-            dict(zip(map(str, header), row, strict=False)) if isinstance(row, list) else row for row in data
-        ]
+        names_of = [*map(str, header)]
+        cells = [dict(zip(names_of, row, strict=False)) if isinstance(row, list) else row for row in data]
         rows = [row for row in cells if isinstance(row, dict) and row]
         return rows if len(rows) == len(cells) else None
     if all(isinstance(column, dict) and all(map(str.isdecimal, column)) for column in columns):
-        indices = [list(column) for column in columns if isinstance(column, dict)]
-        columns = [
-            list(column.values())
-            for column in columns
-            if isinstance(column, dict) and list(column) == indices[0]
-        ]
+        by_index = [column for column in columns if isinstance(column, dict)]
+        columns = [list(column.values()) for column in by_index if list(column) == list(by_index[0])]
     lists = [column for column in columns if isinstance(column, list)]
     if len(lists) < max(2, len(document)) or len({*map(len, lists)}) > 1 or not lists[0]:
         return None
@@ -219,17 +215,16 @@ def by_columns(document: dict[str, object]) -> list[Row] | None:
     return [dict(zip(document, row, strict=True)) for row in zip(*lists, strict=True)]
 
 
-def _pipe_tables(lines: Sequence[tuple[int, str]]) -> Iterator[_Block]:
+def _pipe_tables(lines: Sequence[Line]) -> Iterator[_Block]:
     """Yield the tables whose lines begin with a bar: Markdown, and those drawn on a terminal."""
-    tables: list[list[tuple[int, tuple[str, ...]]]] = []
+    tables: list[list[tuple[int, tuple[str, ...]]]] = [[]]
     last = 0
     for number, line in lines:
         stripped = line.strip()
         is_rule = _RULE.match(stripped) is not None
-        in_table = number == last + 1 and tables and tables[-1]
-        if is_rule or stripped.startswith("|") or (stripped.count("|") > 1 and in_table):
-            if not tables or number > last + 1:
-                tables.append([])
+        is_next = number == last + 1
+        if is_rule or stripped.startswith("|") or (stripped.count("|") > 1 and is_next and tables[-1]):
+            tables += [] if is_next else [[]]
             if not is_rule:
                 cells = re.split(r"(?<!\\)\|", stripped.strip("|"))
                 tables[-1].append((number, tuple(map(_unmarked, cells))))
@@ -247,15 +242,7 @@ def _unmarked(cell: str) -> str:
     return match[1].strip() if match else text
 
 
-def _commented_header(lines: Sequence[tuple[int, str]]) -> tuple[int, str] | None:
-    """Return the last comment before the data as a header, as gnuplot and NumPy write it."""
-    comments = [
-        (number, line.lstrip("#%/ \t")) for number, line in lines if line.lstrip().startswith(("#", "%"))
-    ]
-    return comments[-1] if comments else None
-
-
-def _best(lines: Sequence[tuple[int, str]]) -> Iterator[_Block]:
+def _best(lines: Sequence[Line]) -> Iterator[_Block]:
     blocks = [block for separator in SEPARATORS if separator != " " for block in _blocks(lines, separator)]
     if not any(len(block.header) > 1 for block in blocks):
         blocks = list(_blocks(lines, " ")) or blocks
@@ -263,7 +250,7 @@ def _best(lines: Sequence[tuple[int, str]]) -> Iterator[_Block]:
         yield max(blocks, key=lambda block: len(block.rows) * len(block.header))
 
 
-def _blocks(lines: Sequence[tuple[int, str]], separator: str) -> Iterator[_Block]:
+def _blocks(lines: Sequence[Line], separator: str) -> Iterator[_Block]:
     """Yield a block for each line that can be its header: words, followed by rows that have numbers."""
     split = list(_split(lines, separator))
     headers = (place for place, (_, cells) in enumerate(split) if _is_header(_without_empty_end(cells)))
@@ -287,7 +274,7 @@ def _blocks(lines: Sequence[tuple[int, str]], separator: str) -> Iterator[_Block
             return
 
 
-def _split(lines: Sequence[tuple[int, str]], separator: str) -> Iterator[tuple[int, tuple[str, ...]]]:
+def _split(lines: Sequence[Line], separator: str) -> Iterator[tuple[int, tuple[str, ...]]]:
     if separator.isspace() and separator != "\t":
         pattern = r"\s+" if separator == " " else r"\s{2,}|\t"
         yield from ((number, tuple(re.split(pattern, line.strip()))) for number, line in lines)
@@ -333,7 +320,7 @@ def _fitted(cells: tuple[str, ...], header: tuple[str, ...]) -> tuple[str, ...] 
     return cells + ("",) * missing if is_row or not missing else None
 
 
-def _plain(block: _Block) -> tuple[list[tuple[int, Row]], list[str]]:
+def _plain(block: _Block) -> tuple[list[NumberedRow], list[str]]:
     rows = [(number, cells) for number, cells in block.rows if cells != block.header]
     if rows and all(map(_OF_COLUMN.fullmatch, rows[0][1])):
         units = zip(block.header, rows.pop(0)[1], strict=True)
@@ -343,7 +330,7 @@ def _plain(block: _Block) -> tuple[list[tuple[int, Row]], list[str]]:
     comma = _decimal_comma([cell for _, cells in rows for cell in cells])
     converted = Counter[str]()
     above = ""
-    records: list[tuple[int, Row]] = []
+    records: list[NumberedRow] = []
     for number, cells in rows:
         if not any(cells):
             continue
@@ -354,7 +341,7 @@ def _plain(block: _Block) -> tuple[list[tuple[int, Row]], list[str]]:
                 text, how = above, "names from the row above"
             above = text if place == 0 else above
             converted[how] += how != ""
-            record[name] = None if text.lower() in EMPTY else text
+            record[name] = _stated(text)
         records.append((number, record))
     return records, list(_remarks(block, len(block.rows) - len(rows), converted, columns))
 
@@ -378,10 +365,8 @@ def _columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[tuple
 
 def _decimal_comma(cells: Sequence[str]) -> bool:
     """Return whether the table has decimal commas: some cells have a certain one, and none has a point."""
-    certain = any(_CERTAIN_COMMA.fullmatch(cell) for cell in cells)
-    return certain and not any(
-        _POINT.fullmatch(cell) and not _GROUPED_BY_POINT.fullmatch(cell) for cell in cells
-    )
+    points = (cell for cell in cells if _POINT.fullmatch(cell) and not _GROUPED_BY_POINT.fullmatch(cell))
+    return any(map(_CERTAIN_COMMA.fullmatch, cells)) and not any(points)
 
 
 def _plain_number(cell: str, comma: bool) -> tuple[str, str]:
@@ -396,33 +381,19 @@ def _plain_number(cell: str, comma: bool) -> tuple[str, str]:
     return cell, ""
 
 
-def _remarks(
-    block: _Block, headers: int, converted: Counter[str], columns: Sequence[tuple[int, str]]
-) -> Iterator[str]:
+def _remarks(block: _Block, headers: int, converted: Counter[str], columns: Sequence[Line]) -> Iterator[str]:
     if block.separator not in (",", "|"):
         yield f"columns are separated by {SEPARATORS[block.separator]}"
-    yield from (
-        f"{how} in {amount:,} {'cell' if amount == 1 else 'cells'}"
-        for how, amount in converted.items()
-        if how and amount
-    )
+    yield from (f"{how} in {counted(amount, 'cell')}" for how, amount in converted.items() if how and amount)
     if headers:
-        yield f"skipped {headers:,} repeated {'header' if headers == 1 else 'headers'}"
+        yield f"skipped {counted(headers, 'repeated header')}"
     if len(columns) < len([name for name in block.header if name or any(row[1][0] for row in block.rows)]):
         yield "skipped an index column"
     if block.ragged:
         yield lines_remark(block.ragged, f"without {len(block.header)} cells")
 
 
-def _skipped(lines: Sequence[tuple[int, str]], blocks: Sequence[_Block]) -> Iterator[str]:
-    """Yield a remark on lines before the header."""
-    first = min(number for block in blocks for number, _ in block.rows)
-    before = [number for number, _ in lines if number < first][:-1]
-    if before:
-        yield lines_remark(before, "before the table")
-
-
 def lines_remark(lines: Sequence[int], what: str) -> str:
     """Return a remark that names the first of these skipped lines."""
     numbers = named([f"{line:,}" for line in lines], MOST_NAMED)
-    return f"skipped {len(lines):,} {'line' if len(lines) == 1 else 'lines'} {what}: {numbers}"
+    return f"skipped {counted(len(lines), 'line')} {what}: {numbers}"

@@ -2,11 +2,12 @@
 
 import json
 import os
+import zipfile
 from collections.abc import Mapping
 from functools import lru_cache
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from benchtui.sessions.files.input_file import open_plain, read_at_most, read_text
 
@@ -78,6 +79,8 @@ def _damage_of(path: Path, size: int, _modified_ns: int) -> str:
     with open_plain(path) as file:
         if file.read(len(_POINTER)) == _POINTER:
             return f"{path.name} is a pointer of Git LFS, not the weights; run git lfs pull"
+        if path.suffix == ".bin":
+            return _damage_of_archive(path.name, file)
     if path.suffix != _SAFETENSORS:
         return ""
     try:
@@ -87,6 +90,17 @@ def _damage_of(path: Path, size: int, _modified_ns: int) -> str:
     if size >= stated:
         return ""
     return f"{path.name} is truncated: {size:,} of {stated:,} bytes; download it again"
+
+
+def _damage_of_archive(name: str, file: IO[bytes]) -> str:
+    """Return what is wrong with a file of torch.save: a ZIP archive, which ends with a list, or a pickle."""
+    file.seek(0)
+    magic = file.read(2)
+    if magic[:1] == b"\x80" or zipfile.is_zipfile(file):
+        return ""
+    if magic == b"PK":
+        return f"{name} is truncated: its end is missing; download it again"
+    return f"{name} isn't a file of torch.save; download it again"
 
 
 def _stated_bytes(path: Path) -> int:

@@ -1,9 +1,10 @@
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
 
-from benchtui.sessions.stored_models.stored_weights import stored_parameters
+from benchtui.sessions.stored_models.stored_weights import damaged_weights, stored_parameters
 
 
 def write(path: Path, header: object) -> None:
@@ -48,3 +49,17 @@ def test_unreadable_files_count_as_unknown(tmp_path: Path, content: bytes) -> No
 def test_folder_without_weights_is_unknown(tmp_path: Path) -> None:
     assert stored_parameters(tmp_path) is None
     assert stored_parameters(tmp_path / "missing") is None
+
+
+def test_damaged_file_of_torch_names_itself_and_the_remedy(tmp_path: Path) -> None:
+    weights = tmp_path / "pytorch_model.bin"
+    with zipfile.ZipFile(weights, "w") as archive:
+        archive.writestr("archive/data.pkl", bytes(2_000))
+    whole = weights.read_bytes()
+    assert damaged_weights(tmp_path) == ""
+    weights.write_bytes(whole[:1_500])
+    assert damaged_weights(tmp_path) == "pytorch_model.bin is truncated: its end is missing; download it again"
+    weights.write_bytes(b"<html>" + bytes(2_000))
+    assert damaged_weights(tmp_path) == "pytorch_model.bin isn't a file of torch.save; download it again"
+    weights.write_bytes(b"\x80\x02" + bytes(2_000))  # of old versions of torch
+    assert damaged_weights(tmp_path) == ""
