@@ -62,7 +62,7 @@ def sweep_over(session: Session, wanted: Collection[Config], suffix: str, remedi
 def further_rounds(session: Session, sweep: Sweep) -> Sweep:
     """Return a deciding sweep with only the rounds that the session's cases lack to its number of rounds."""
     configs = {replace(config, repeat=0) for config in included_configs(sweep)}
-    done = [len(case.ends) for case in session.cases if case.state == "ok" and case.config in configs]
+    done = [len(case.ends) * (case.state == "ok") for case in session.cases if case.config in configs]
     rounds = max(1, sweep.measure.rounds - min(done, default=0))
     return replace(sweep, measure=replace(sweep.measure, rounds=rounds))
 
