@@ -29,6 +29,7 @@ from benchtui.sessions.library.paths import require_changeable
 from benchtui.sessions.payloads import AnswerComparison, CaseRound, Turns
 from benchtui.sessions.state.case import CaseState, rounds_energy_j
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.disturbance import merge_round_marks
 from benchtui.sessions.stats.ended_rounds import as_round, end_of_case
 from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.sweep import Config, Sweep
@@ -240,15 +241,15 @@ class _Join:
         if isinstance(event, Answered):
             return replace(event, comparisons=tuple(self._comparisons(event)))
         if isinstance(event, CaseFinished) and number < len(self._base.cases):
-            return self._end(event)
+            return self._end(event, self._rounds(number) + len(self._added.cases[index].ends))
         return event
 
-    def _end(self, end: CaseFinished) -> CaseFinished:
+    def _end(self, end: CaseFinished, rounds: int) -> CaseFinished:
         """Return the end of a case with the peaks, the energy and the marks of both sessions."""
         before = self._base.cases[end.case].finished
         if before is None or before.outcome != "ok":
             return end
-        marks = tuple(dict.fromkeys((*before.marks, *end.marks)))
+        marks = merge_round_marks((before.marks, end.marks), rounds)
         alone = [replace(each, turns=None) for each in (before, end)]  # energies are without rounds by turns
         return replace(end_of_case(alone), marks=marks, turns=end.turns)
 

@@ -54,6 +54,19 @@ def test_rounds_of_a_case_are_measured_together(bench: Any, first: Path, tmp_pat
     assert (session.cut_off, session.running, len(session.cases)) == (False, [], 2)
 
 
+def test_disturbance_of_both_sessions_is_one_mark_with_its_rounds(bench: Any, tmp_path: Path) -> None:
+    used = "disturbed: other processes used {}% CPU: {} (root)"
+    path = write(
+        tmp_path / "first.json",
+        bench.events(bench.case(1, 10.0, end={"marks": ("sample text", used.format(59, "a"))}), sweep=SWEEP),
+    )
+    for marks in ((used.format(80, "b"),), ("sample text",)):
+        made = bench.case(1, 11.0, end={"marks": marks})
+        join_into(path, follow_up(bench, tmp_path / f"{len(marks[0])}.json", made))
+    expected = ("sample text", f"{used.format(80, 'b')}, in 2 of 3 rounds")
+    assert Session.load(path).cases[0].marks == expected
+
+
 def test_case_that_is_new_is_added(bench: Any, first: Path, tmp_path: Path) -> None:
     other = follow_up(bench, tmp_path / "b.json", bench.case(8, 40.0), bench.case(1, 10.0))
     session = load_joined([first, other])
