@@ -42,8 +42,8 @@ def sweep_over(session: Session, wanted: Collection[Config], suffix: str, remedi
     """
     if session.start.source:
         raise BenchtuiError(f"the cases were imported from {session.start.source}; benchtui can't run them")
-    sweep = session.start.sweep
-    axes = _axes(sweep.axes, wanted)
+    sweep = spanning(session.start.sweep, wanted)
+    axes = sweep.axes
     models = axes.model
     if len(models) == 1:
         axes = replace(axes, model=Axes().model)
@@ -55,8 +55,13 @@ def sweep_over(session: Session, wanted: Collection[Config], suffix: str, remedi
         find=None,
         run=replace(sweep.run, budget_s=None),
         measure=_rules(sweep.measure, remedies, axes),
-        exclude=tuple(_exclusions(axes, wanted)),
     )
+
+
+def spanning(sweep: Sweep, wanted: Collection[Config]) -> Sweep:
+    """Return a sweep with other cases: axes that span these, and exclusions that leave only them."""
+    axes = _axes(sweep.axes, wanted)
+    return replace(sweep, axes=axes, exclude=tuple(_exclusions(axes, wanted)))
 
 
 def further_rounds(session: Session, sweep: Sweep) -> Sweep:

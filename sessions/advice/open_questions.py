@@ -56,9 +56,7 @@ About = Literal[
 """Subject of a question: a verdict against the baseline, the best case for an objective, a case's place on the
 Pareto front, the effect of an option, the noise of the machine, an interval wider than the sweep requests, a
 case that timed out, or cases that were never measured."""
-Obstacle = Literal[
-    "close", "many rounds", "steps", "totals", "no interval", "files", "long", "resume"
-]
+Obstacle = Literal["close", "many rounds", "steps", "totals", "no interval", "files", "long", "resume"]
 """Reason that no new sweep decides a question: no number of rounds would; it needs too many rounds; typical and
 fast steps disagree; typical steps and the total time disagree; the source has no steps; files
 changed during the session; measuring takes over an hour; the session itself must be resumed."""

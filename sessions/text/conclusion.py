@@ -6,7 +6,6 @@ from math import ceil
 from operator import attrgetter
 
 import msgspec
-from msgspec.structs import replace
 
 from benchtui.sessions.advice.conclusion import Conclusion, Conclusions, Remaining
 from benchtui.sessions.advice.objectives import Need

@@ -5,14 +5,22 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from benchtui.sessions.compare.joined import join_follow_up, join_into, joined_copy, joined_events, load_joined
+from benchtui.sessions.compare.joined import (
+    join_follow_up,
+    join_into,
+    joined_copy,
+    joined_events,
+    load_joined,
+    with_baselines,
+)
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import AnyEvent
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Energy, Host, Memory
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
-from benchtui.sessions.sweep import Measure, Sweep
+from benchtui.sessions.sweep import Axes, Baseline, Measure, Sweep
+from benchtui.sessions.sweep.plan import included_configs
 
 SWEEP = Sweep(name="first", model="tiny")
 
@@ -73,6 +81,20 @@ def test_case_that_is_new_is_added(bench: Any, first: Path, tmp_path: Path) -> N
     assert [case.config.batch_size for case in session.cases] == [1, 2, 8]
     assert session.cases[2].added is not None
     assert [len(case.ends) for case in session.cases] == [2, 1, 1]
+    assert {config.batch_size for config in included_configs(session.start.sweep)} == {1, 8}
+
+
+def test_new_cases_are_measured_with_the_baseline_of_their_answers(bench: Any, first: Path) -> None:
+    session, named = Session.load(first), replace(SWEEP.measure, baseline=Baseline(batch_size=1))
+    sweep = replace(SWEEP, measure=named, axes=Axes(precision=("bf16",), batch_size=(1, 4)))
+    planned = [(each.precision, each.batch_size) for each in included_configs(with_baselines(session, sweep))]
+    assert planned == [("fp32", 1), ("bf16", 1), ("bf16", 4)]
+    for alone in (
+        replace(sweep, axes=Axes(batch_size=(1, 4))),
+        replace(sweep, axes=Axes(batch_size=(2,))),
+        replace(sweep, measure=replace(named, answers=False)),
+    ):
+        assert with_baselines(session, alone) == alone
 
 
 def test_case_that_failed_again_keeps_what_was_measured(bench: Any, first: Path, tmp_path: Path) -> None:
