@@ -15,7 +15,7 @@ from benchtui.sessions.sweep.library_names import entry_hint
 from benchtui.tui.drawing.format import clean, duration
 from benchtui.tui.editor.case_grid import GridCase
 from benchtui.tui.editor.draft import DEFAULT_PRESET, Draft, State, without_repeats
-from benchtui.tui.editor.form import ENTRIES, Cursor, Form, FormRow, toggled
+from benchtui.tui.editor.form import ENTRIES, Cursor, Form, FormRow, recognized, toggled
 from benchtui.tui.shell.keymap import key
 from benchtui.tui.table.case_names import config_name
 from benchtui.tui.widgets.keys import Keys
@@ -168,7 +168,8 @@ class EditorState:
         entry = self.cursor.entry.key
         text, repeated = without_repeats(entry, text)
         try:
-            self.draft.apply(self.draft.with_entry(entry, text))
+            named = recognized(self.cursor.entry, text.strip(), self.draft.with_entry(entry, text).sweep)
+            self.draft.apply(self.draft.with_entry(entry, named))
         except BenchtuiError as error:
             self.refuse(str(error))
             return False
