@@ -39,8 +39,8 @@ OPEN_SECTIONS = ("Decision", "Caveats", "Results")
 """Sections that a page doesn't collapse: the first screen and the results."""
 FASTEST = "The case for throughput, with transformers; versions and variables are in the first lines."
 MORE = (
-    "More with --full: every case with all its quantities, pairs of options, applied options, all facts, and every"
-    " entry of the sweep."
+    "More with --full: every case with all its quantities, pairs of options, applied options, all facts, and"
+    " every entry of the sweep."
 )
 
 
