@@ -137,7 +137,7 @@ async def shown(
         hostname=hostname,
         watch=PlayedMachine(GPUS).watch,
         device_support=lambda: DeviceSupport(device="cuda:0", processors=96),
-        missing_device=lambda: "",
+        missing_device=lambda: lambda config: "",
         preferences=Preferences(Settings(quiet="off")),  # a loaded machine would lower the rate
     )
     with chdir(folder):
