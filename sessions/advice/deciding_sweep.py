@@ -42,8 +42,8 @@ def sweep_over(session: Session, wanted: Collection[Config], suffix: str, remedi
     """
     if session.start.source:
         raise BenchtuiError(f"the cases were imported from {session.start.source}; benchtui can't run them")
-    sweep = session.start.sweep
-    axes = _axes(sweep.axes, wanted)
+    sweep = spanning(session.start.sweep, wanted)
+    axes = sweep.axes
     models = axes.model
     if len(models) == 1:
         axes = replace(axes, model=Axes().model)
@@ -55,14 +55,19 @@ def sweep_over(session: Session, wanted: Collection[Config], suffix: str, remedi
         find=None,
         run=replace(sweep.run, budget_s=None),
         measure=_rules(sweep.measure, remedies, axes),
-        exclude=tuple(_exclusions(axes, wanted)),
     )
+
+
+def spanning(sweep: Sweep, wanted: Collection[Config]) -> Sweep:
+    """Return a sweep with other cases: axes that span these, and exclusions that leave only them."""
+    axes = _axes(sweep.axes, wanted)
+    return replace(sweep, axes=axes, exclude=tuple(_exclusions(axes, wanted)))
 
 
 def further_rounds(session: Session, sweep: Sweep) -> Sweep:
     """Return a deciding sweep with only the rounds that the session's cases lack to its number of rounds."""
     configs = {replace(config, repeat=0) for config in included_configs(sweep)}
-    done = [len(case.ends) for case in session.cases if case.state == "ok" and case.config in configs]
+    done = [len(case.ends) * (case.state == "ok") for case in session.cases if case.config in configs]
     rounds = max(1, sweep.measure.rounds - min(done, default=0))
     return replace(sweep, measure=replace(sweep.measure, rounds=rounds))
 

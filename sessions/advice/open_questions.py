@@ -56,13 +56,10 @@ About = Literal[
 """Subject of a question: a verdict against the baseline, the best case for an objective, a case's place on the
 Pareto front, the effect of an option, the noise of the machine, an interval wider than the sweep requests, a
 case that timed out, or cases that were never measured."""
-Obstacle = Literal[
-    "close", "many rounds", "steps", "totals", "no interval", "files", "long", "resume", "budget"
-]
+Obstacle = Literal["close", "many rounds", "steps", "totals", "no interval", "files", "long", "resume"]
 """Reason that no new sweep decides a question: no number of rounds would; it needs too many rounds; typical and
 fast steps disagree; typical steps and the total time disagree; the source has no steps; files
-changed during the session; measuring takes over an hour; the session itself must be resumed; the time of a
-search was over before the cases were measured."""
+changed during the session; measuring takes over an hour; the session itself must be resumed."""
 OUT_OF_BUDGET = "the budget is spent"
 """Why measuring ends, or a case isn't measured."""
 _CONTESTED: dict[Doubt, Obstacle] = {Doubt.STEPS: "steps", Doubt.TOTALS: "totals"}
@@ -100,6 +97,11 @@ class OpenQuestion(msgspec.Struct, frozen=True, kw_only=True):
     rounds: int | None = None
     """Rounds of each case of a pair that would decide it without more steps per round; None if no number would,
     or too many."""
+
+    @property
+    def late(self) -> bool:
+        """Whether no time was left for its cases."""
+        return "not measured" in self.about and self.obstacle is None
 
 
 Known = tuple[Sequence[Result], Sequence[Decision]]
@@ -354,10 +356,10 @@ def _timeouts(session: Session) -> Iterator[OpenQuestion]:
 
 
 def _never_measured(session: Session) -> Iterator[OpenQuestion]:
-    """Yield the cases that a resume would run."""
+    """Yield the cases that a resume would run, and those for which no time was left."""
     if session.left:
         unfinished = tuple(case for case in session.cases if case.state in UNFINISHED_STATES)
         yield OpenQuestion(about=("not measured",), cases=unfinished, obstacle="resume")
     late = [case for case in session.cases if case.finished and case.finished.reason == OUT_OF_BUDGET]
     if late:
-        yield OpenQuestion(about=("not measured",), cases=tuple(late), obstacle="budget")
+        yield OpenQuestion(about=("not measured",), cases=tuple(late), remedy=Remedy())

@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 
 from msgspec.structs import replace
 
+from benchtui.sessions.advice.deciding_sweep import spanning
 from benchtui.sessions.compare.environment_diff import changes
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import (
@@ -29,9 +30,13 @@ from benchtui.sessions.library.paths import require_changeable
 from benchtui.sessions.payloads import AnswerComparison, CaseRound, Turns
 from benchtui.sessions.state.case import CaseState, rounds_energy_j
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.baseline import answer_baseline
+from benchtui.sessions.stats.disturbance import merge_round_marks
 from benchtui.sessions.stats.ended_rounds import as_round, end_of_case
 from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.sweep import Config, Sweep
+from benchtui.sessions.sweep.options import AXES
+from benchtui.sessions.sweep.plan import included_configs
 
 _SAME = ("weights", "task", "dataset", "train", "generate", "env")
 """Entries of the sweep that joined sessions share, besides ``measure.mode`` and a model."""
@@ -117,6 +122,25 @@ def require_joinable(path: Path, session: Session, sweep: Sweep) -> None:
         raise BenchtuiError(f"{path}: the sweep can't join this session: {reason}")
 
 
+def with_baselines(session: Session, sweep: Sweep) -> Sweep:
+    """Return a sweep that also runs the baselines of cases that are new to a session.
+
+    Answers are compared only if both are computed in the same session.
+    """
+    planned = list(included_configs(sweep))
+    measured = [case for case in session.cases if case.state == "ok" and not case.config.repeat]
+    new = {*planned}.difference(case.config for case in measured)
+    found = (answer_baseline(config, measured, sweep.measure.baseline, sweep.task) for config in new)
+    bases = {base.config for base in found if base}
+    if bases.issubset(planned) or not sweep.measure.answers:
+        return sweep
+    first = {  # a baseline is the first case that matches
+        axis: tuple(dict.fromkeys([*(getattr(base, axis) for base in bases), *getattr(sweep.axes, axis)]))
+        for axis in AXES
+    }
+    return spanning(replace(sweep, axes=replace(sweep.axes, **first)), {*planned, *bases})
+
+
 def unlike(session: Session, sweep: Sweep) -> str | None:
     """Return why the cases of a sweep can't join a session's; None if they do the same work."""
     own = session.start.sweep
@@ -175,7 +199,7 @@ class _Join:
             match event:
                 case SessionStarted():
                     rules = replace(event.sweep.measure, rounds_auto=True)
-                    yield replace(event, sweep=replace(event.sweep, measure=rules))
+                    yield replace(event, sweep=replace(self._sweep(event.sweep), measure=rules))
                 case SessionFinished():
                     pass
                 case CaseFinished(outcome="ok") if event.case in self._again:
@@ -215,6 +239,12 @@ class _Join:
                 why = f"joined from session {event.id}"
                 yield CaseAdded(t=self._base.now_s, case=number, config=self._config(case.config), why=why)
 
+    def _sweep(self, sweep: Sweep) -> Sweep:
+        """Return the sweep of the first session with the new cases, so that it plans all of the record."""
+        new = (case for case in self._added.cases if self._numbers.get(case.index, -1) >= len(self._base.cases))
+        configs = {replace(self._config(case.config), repeat=0) for case in new}
+        return spanning(sweep, {*included_configs(sweep), *configs}) if configs else sweep
+
     def _config(self, config: Config) -> Config:
         """Return a configuration of the other session in the form of the first: with its model if several."""
         several = len(self._base.start.sweep.axes.model) > 1
@@ -240,15 +270,15 @@ class _Join:
         if isinstance(event, Answered):
             return replace(event, comparisons=tuple(self._comparisons(event)))
         if isinstance(event, CaseFinished) and number < len(self._base.cases):
-            return self._end(event)
+            return self._end(event, self._rounds(number) + len(self._added.cases[index].ends))
         return event
 
-    def _end(self, end: CaseFinished) -> CaseFinished:
+    def _end(self, end: CaseFinished, rounds: int) -> CaseFinished:
         """Return the end of a case with the peaks, the energy and the marks of both sessions."""
         before = self._base.cases[end.case].finished
         if before is None or before.outcome != "ok":
             return end
-        marks = tuple(dict.fromkeys((*before.marks, *end.marks)))
+        marks = merge_round_marks((before.marks, end.marks), rounds)
         alone = [replace(each, turns=None) for each in (before, end)]  # energies are without rounds by turns
         return replace(end_of_case(alone), marks=marks, turns=end.turns)
 

@@ -6,7 +6,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sanitize import quoted, shell_word
 from benchtui.sessions.state.file_names import is_model_name
 from benchtui.sessions.stored_models.hub_cache import has_token, hub_answers, snapshot, stored_folder
-from benchtui.sessions.stored_models.measurable import DEFAULT_TASK
+from benchtui.sessions.stored_models.measurable import task_of
 from benchtui.sessions.stored_models.stored_model import missing_reason
 from benchtui.sessions.stored_models.stored_weights import damaged_weights, missing_shards
 from benchtui.sessions.sweep import SAMPLE, SYNTHETIC, Sweep, custom_task
@@ -82,7 +82,8 @@ def download_remark(sweep: Sweep) -> str:
     missing = to_download(sweep)
     which = f"{', '.join(missing)}: " if sweep.axes.model[1:] else ""
     login = "" if has_token() else "; a gated model needs `hf auth login` first"
-    task = f"; its task is {DEFAULT_TASK} unless you set another" if sweep.task == DEFAULT_TASK else ""
+    assumed = bool(missing) and sweep.task == task_of(missing[0], None)
+    task = f"; until its files are here, its task is taken to be {sweep.task}" if assumed else ""
     return f"{which}not in the cache of the hub: will be downloaded{login}{task}" if missing else ""
 
 

@@ -349,7 +349,10 @@ def _require_units(source: Source, columns: dict[str, str], rows: Sequence[Row])
 
 
 def given(text: str, source: Source) -> FileMap:
-    """Parse a map such as ``latency_ms=step_ms,batch=batch_size``. Raises BenchtuiError for an unknown name."""
+    """Parse a map such as ``latency_ms=step_ms,batch=batch_size``. Raises BenchtuiError for an unknown name.
+
+    Columns with the name of an option that it doesn't mention still tell cases apart.
+    """
     columns: dict[str, str] = {}
     gather = False
     for part in next(csv.reader([text], skipinitialspace=True)):
@@ -365,9 +368,14 @@ def given(text: str, source: Source) -> FileMap:
         there = dict.fromkeys(column for record in source.records[:100] for column in record.value)
         known = ", ".join(visible(column, LONGEST_VALUE) for column in islice(there, 20))
         raise BenchtuiError(f"--map: {source.path} has no column {quoted(fewest[0])}; it has {known}")
+    rows = rows_of(source.beginning, shape)[:100]
     if "unit" not in columns.values():
-        _require_units(source, columns, rows_of(source.beginning, shape)[:100])
-    return structs.replace(shape, columns=columns)
+        _require_units(source, columns, rows)
+    paths = dict.fromkeys(path for row in rows for path in scalars(row.levels[0], ""))
+    unnamed = {path: option for path in paths if path not in columns and (option := _quantity(path)) in OPTIONS}
+    said = {name.partition(":")[0] for name in columns.values()}
+    options = {path: option for path, option in unnamed.items() if option and option not in said}
+    return structs.replace(shape, columns={**options, **columns} if not gather else columns)
 
 
 def _usual(name: str) -> str:

@@ -38,7 +38,10 @@ from benchtui.sessions.sweep import UNKNOWN, Config, Sweep, custom_task
 OPEN_SECTIONS = ("Decision", "Caveats", "Results")
 """Sections that a page doesn't collapse: the first screen and the results."""
 FASTEST = "The case for throughput, with transformers; versions and variables are in the first lines."
-MORE = "More with --full: every case with all its quantities, pairs of options, applied options, and all facts."
+MORE = (
+    "More with --full: every case with all its quantities, pairs of options, applied options, all facts, and"
+    " every entry of the sweep."
+)
 
 
 def markdown(session: Session, per_hour: float | None = None, *, full: bool = False) -> str:

@@ -319,22 +319,29 @@ def mark_kind(mark: str) -> str:
     return next((name for name in (*KINDS, *_COUNTED) if mark.startswith(name)), mark)
 
 
-def merge_round_marks(rounds: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """Merge the marks of several rounds: each disturbance at its worst, with its number of rounds."""
-    marks = [mark for round_marks in rounds for mark in round_marks]
-    by_kind: dict[str, list[str]] = {}
-    for mark in marks:
-        by_kind.setdefault(_without_figures(mark), []).append(mark)
-    worst = ((max(same, key=_figure), len(same)) for same in by_kind.values())
+def merge_round_marks(rounds: Sequence[Sequence[str]], total: int | None = None) -> tuple[str, ...]:
+    """Merge the marks of rounds: each disturbance at its worst, with its number of rounds.
+
+    ``total`` is the number of rounds if the marks of several were merged before.
+    """
+    by_kind: dict[str, list[tuple[str, int]]] = {}
+    for mark in (mark for round_marks in rounds for mark in round_marks):
+        merged = _IN_ROUNDS.search(mark)
+        text, amount = (mark[: merged.start()], int(merged[1])) if merged else (mark, 1)
+        by_kind.setdefault(_without_figures(text), []).append((text, amount))
     return tuple(
-        mark if mark_kind(mark) == mark else f"{mark}, in {amount} of {len(rounds)} rounds"
-        for mark, amount in worst
+        worst if mark_kind(worst) == worst else f"{worst}, in {amount} of {total or len(rounds)} rounds"
+        for same in by_kind.values()
+        for worst, amount in [(max((text for text, _ in same), key=_figure), sum(each for _, each in same))]
     )
+
+
+_IN_ROUNDS = re.compile(r", in (\d+) of (\d+) rounds$")
 
 
 def in_some_rounds(mark: str) -> bool:
     """Return whether a merged mark applies to some rounds of its case only."""
-    match = re.search(r", in (\d+) of (\d+) rounds$", mark)
+    match = _IN_ROUNDS.search(mark)
     return match is not None and match[1] != match[2]
 
 

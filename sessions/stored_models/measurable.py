@@ -1,6 +1,7 @@
 """Tasks of a model: the one that its files state, and which built-in tasks can measure it, by a table."""
 
 import json
+import re
 from collections.abc import Mapping
 from fnmatch import fnmatch
 from functools import cache, lru_cache
@@ -184,6 +185,14 @@ _TASKS_BY_ARCHITECTURE = {
     "Model": "embed",
 }
 """Task by the end of a model's class."""
+_TASKS_BY_NAME = {
+    "classify": r"rerank|cross-encoder|finetuned|sentiment|mnli",
+    "embed": r"sentence-transformers|minilm|embed|mpnet|\b(bge|e5|gte)-",
+    "image": r"\b(vit|deit|swin|resnet|convnext)",
+    "speech": r"whisper|wav2vec|hubert",
+    "generate": r"llama|mistral|mixtral|qwen|gemma|gpt|falcon|bloom|deepseek|olmo|smollm|pythia|\b(phi|opt)-",
+}
+"""Task by patterns of names, the first that matches, for models of the hub whose files aren't here."""
 _SENTENCE_MODELS = ("modules.json", "1_Pooling")
 """Files of the library sentence-transformers, whose models embed."""
 
@@ -208,7 +217,10 @@ def stated_task(folder: Path) -> StatedTask | None:
     return StatedTask(task, f"config.json: {architecture}") if task else None
 
 
-def task_of_folder(folder: Path | None) -> str:
-    """Return the task of a model by its files; ``classify`` if they don't say."""
-    stated = stated_task(folder) if folder else None
-    return stated.task if stated else DEFAULT_TASK
+def task_of(model: str, folder: Path | None) -> str:
+    """Return the task of a model by its files, or by its name until they are here; else ``classify``."""
+    if folder:
+        stated = stated_task(folder)
+        return stated.task if stated else DEFAULT_TASK
+    named = (task for task, names in _TASKS_BY_NAME.items() if re.search(names, model.lower()))
+    return next(named, DEFAULT_TASK)

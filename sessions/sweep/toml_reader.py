@@ -12,7 +12,7 @@ from benchtui.sessions.files.bounded_toml import MOST_LEVELS, line_of, parse_tom
 from benchtui.sessions.files.input_file import read_text
 from benchtui.sessions.sanitize import LONGEST_VALUE, quoted, visible
 from benchtui.sessions.stored_models.hub_cache import stored_folder
-from benchtui.sessions.stored_models.measurable import task_of_folder
+from benchtui.sessions.stored_models.measurable import task_of
 from benchtui.sessions.sweep import options, ranges
 from benchtui.sessions.sweep.entries import BASELINE, ENTRIES, ONE_CASE, TABLES, Table, parse_entries
 from benchtui.sessions.sweep.library_names import entry_hint, entry_named
@@ -231,7 +231,7 @@ def _with_task(sweep: Sweep, where: str) -> Sweep:
     if sweep.task != ranges.AUTO:
         return sweep
     models = sweep.axes.model if sweep.axes.model[1:] else (sweep.model,)
-    by_task = {task_of_folder(stored_folder(model, "random")): model for model in models}
+    by_task = {task_of(model, stored_folder(model, "random")): model for model in models}
     if len(by_task) > 1:
         tasks = ", ".join(f"{task} ({model})" for task, model in by_task.items())
         raise BenchtuiError(f"{where}: task: auto: the models have different tasks: {tasks}; set one")

@@ -11,6 +11,7 @@ from benchtui.sessions.sanitize import escape_unprintable, quoted
 from benchtui.sessions.secrets import MASK, masked, masked_variable
 from benchtui.sessions.sweep import named_values, ranges, toml_reader
 from benchtui.sessions.sweep.entries import FIELDS, Table
+from benchtui.sessions.sweep.library_names import entry_named
 from benchtui.sessions.sweep.model import MEASURE_DEFAULTS, WAIT_FOR_QUIET_S, Run, Sweep, custom_task
 from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, Axes, Exclusion, Record
 from benchtui.sessions.sweep.ranges import AT_MOST, AUTO
@@ -95,9 +96,14 @@ def texts_of(table: Table) -> dict[str, str]:
     for entry in toml_reader.entries():
         home, _, name = entry.rpartition(".")
         holder = table.get(home, {}) if home else table
-        if name in holder:
-            texts[entry] = text_of(holder[name])
+        if (key := _key(holder, name)) in holder:
+            texts[entry] = text_of(holder[key])
     return texts
+
+
+def _key(holder: Mapping[str, object], name: str) -> str:
+    """Return the key that has an entry in a table, which may be the name that another library has for it."""
+    return name if name in holder else next((key for key in holder if entry_named(key, (name,)) == name), name)
 
 
 def table_of(sweep: Sweep) -> Table:
@@ -178,6 +184,7 @@ def _write(document: MutableMapping[str, Any], entry: str, text: str | None) -> 
     if home and home not in document:
         document[home] = tomlkit.table()
     holder = document[home] if home else document
+    name = _key(holder, name)
     if text is None:
         holder.pop(name, None)
         return

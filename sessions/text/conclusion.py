@@ -6,7 +6,6 @@ from math import ceil
 from operator import attrgetter
 
 import msgspec
-from msgspec.structs import replace
 
 from benchtui.sessions.advice.conclusion import Conclusion, Conclusions, Remaining
 from benchtui.sessions.advice.objectives import Need
@@ -158,19 +157,18 @@ def _named(result: Result, choice: Decision, name: NameOf) -> str:
 
 def open_text(conclusions: Conclusions) -> str:
     """Say how many questions are open, and what it would cost to decide them."""
-    late = [case for question in conclusions.open if question.obstacle == "budget" for case in question.cases]
-    if late:
-        unmeasured = f"{count(len(late), 'case')} not measured for lack of time"
-        others = [question for question in conclusions.open if question.obstacle != "budget"]
-        return f"{open_text(replace(conclusions, open=tuple(others)))}; {unmeasured}" if others else unmeasured
+    late = sum(len(question.cases) for question in conclusions.open if question.late)
     amount = len(conclusions.open)
     if not amount:
         return "nothing: every verdict is decided"
     every, remaining = "it" if amount == 1 else "them", conclusions.remaining
+    questions = count(amount, "question")
+    if late:
+        questions += f" ({count(late, 'case')} not measured for lack of time)"
     if remaining is None:
-        return f"{count(amount, 'question')}; more measurements don't decide {every}"
+        return f"{questions}; more measurements don't decide {every}"
     these = every if remaining.questions == amount else f"{remaining.questions:,} of them"
-    return f"{count(amount, 'question')}; {cost_text(remaining)} would decide {these}"
+    return f"{questions}; {cost_text(remaining)} would decide {these}"
 
 
 def cost_text(remaining: Remaining) -> str:

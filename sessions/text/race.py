@@ -32,7 +32,6 @@ _OBSTACLES: dict[Obstacle, str] = {
     "files": "files of the step, the model or the dataset changed between them: run the sweep again",
     "long": f"measuring it would take more than {MOST_MEASURING_S / 60:.0f} minutes per round",
     "resume": "resume the session: benchtui run --resume SESSION",
-    "budget": "search again with more time: a larger --within",
 }
 
 
@@ -49,7 +48,7 @@ def asked(question: OpenQuestion) -> str:
         case "not measured":
             begun = sum(bool(case.rounds) for case in question.cases)
             further = " further" if begun == len(names) else f", {begun:,} of them further" if begun else ""
-            late = ", for which no time was left" if question.obstacle == "budget" else ""
+            late = ", for which no time was left" if question.late else ""
             return f"{count(len(names), 'case')} left to measure{further}{late}"
         case _:
             shown = f": {ratio_cell(question.ratio)}" if question.ratio else ""
@@ -74,6 +73,7 @@ def decided_by(question: OpenQuestion) -> str:
         "an A/A pair (the baseline twice)" if remedy.aa else None,
         f"max_time = {remedy.max_time_s:g} s" if remedy.max_time_s else None,
         f"timeout = {remedy.timeout_s:g} s" if remedy.timeout_s else None,
+        "measuring them" if question.late else None,
     ]
     return f"decided by {listed([part for part in parts if part])}"
 

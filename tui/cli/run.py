@@ -15,7 +15,7 @@ from benchtui.engine import client
 from benchtui.engine.client import Engine, StopCause
 from benchtui.sessions.advice.find_sweep import within
 from benchtui.sessions.compare.align import compare_sessions, load_sessions
-from benchtui.sessions.compare.joined import join_follow_up, require_joinable
+from benchtui.sessions.compare.joined import join_follow_up, require_joinable, with_baselines
 from benchtui.sessions.compare.reproduction import REPRODUCED_WITHIN, lines, reproduction
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.estimates import history
@@ -28,6 +28,8 @@ from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.sweep import Sweep
+from benchtui.sessions.sweep.plan import included_configs
+from benchtui.sessions.text.formatting import count
 from benchtui.tui.cli.advice.optimal import BestCaseOptions, budget_option, objective_option, requested_sweep
 from benchtui.tui.cli.consent import trust_option
 from benchtui.tui.cli.engine import resumed_engine
@@ -107,8 +109,11 @@ def run(
         return
     if session_path or options["resumed"]:
         raise click.UsageError("--into names the session to write; it can't be combined with -o or --resume")
-    wanted = _requested(sweep, overrides, options)
-    target = target_of(paths.resolve(into), wanted)
+    requested, target = _requested(sweep, overrides, options), paths.resolve(into)
+    wanted = with_baselines(Session.load(target), requested)
+    target = target_of(target, wanted)
+    if more := sum(1 for _ in included_configs(wanted)) - sum(1 for _ in included_configs(requested)):
+        click.echo(f"also measured, to compare answers: {count(more, 'baseline')} of {target.stem}", err=True)
     run_to_end(
         lambda: start_engine(wanted, None, overrides, trust=options["trust"], wait=options["wait"]),
         as_json,

@@ -37,7 +37,8 @@ _json_option = json_option("Print name and path of the session as JSON.")
 def sessions(context: click.Context, as_json: bool) -> None:
     """List recorded and running sessions; rename, annotate, delete or add one.
 
-    On a narrow terminal, columns are left out: the host first, then the model, the best case and the date.
+    The best rate is that of the case to run, with ≈ while that is undecided. On a narrow terminal, columns are
+    left out: the host first, then the model, the best case and the date.
     """
     if context.invoked_subcommand is None:
         _list(as_json)

@@ -41,6 +41,7 @@ class Origin(msgspec.Struct, frozen=True):
     """Name of the sweep if the file doesn't set one."""
     path: Path | None = None
     """File to write back to; None for presets and recorded sessions."""
+    preset: bool = False
 
 
 class State(msgspec.Struct, frozen=True):
@@ -200,7 +201,8 @@ def load_state(source: str | Path | Sweep) -> State:
         return _state(Origin(toml_writer.toml_of(sweep), f"sweep of {path.stem}", sweep.name))
     text, where = read_source(str(source))
     saved_in_place = path.is_file() and path.suffix not in YAML
-    return _state(Origin(text, where, path.stem, path if saved_in_place else None))
+    preset = where != str(source)
+    return _state(Origin(text, where, path.stem, path if saved_in_place else None, preset))
 
 
 def without_repeats(entry: str, text: str) -> tuple[str, list[str]]:

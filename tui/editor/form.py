@@ -21,12 +21,12 @@ from benchtui.sessions.sweep import (
     custom_task,
     task_named,
 )
-from benchtui.sessions.sweep.library_names import entry_named
+from benchtui.sessions.sweep.library_names import entry_named, value_named
 from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, Option
 from benchtui.sessions.sweep.ranges import AUTO
 from benchtui.sessions.sweep.tasks import BUILT_IN
 from benchtui.sessions.sweep.toml_reader import entries
-from benchtui.sessions.sweep.toml_writer import masked_text
+from benchtui.sessions.sweep.toml_writer import masked_text, table_of, texts_of
 from benchtui.sessions.text.formatting import count
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.editor.draft import State, default_texts
@@ -209,6 +209,16 @@ def chosen(entry: FormField, text: str) -> tuple[str, ...]:
     return tuple(part.strip(" []\"'") for part in text.split(",") if part.strip(" []\"'"))
 
 
+def recognized(entry: FormField, text: str, sweep: Sweep) -> str:
+    """Return an entry's text, with the sweep's names for values that have several, such as ``bfloat16``."""
+    parts = chosen(entry, text)
+    if not entry.values or set(parts) <= set(entry.values):
+        return text
+    if entry.key.startswith("axes.") and BY_NAME[entry.label].values:
+        return ", ".join(value_named(entry.label, part) for part in parts)
+    return texts_of(table_of(sweep)).get(entry.key, text)
+
+
 def toggled(entry: FormField, text: str, value: str) -> str:
     """Return an entry's text with a value toggled; for a single-value entry, the value itself."""
     if not entry.several:
@@ -373,7 +383,7 @@ class Cursor:
 
     def _row(self, entry: FormField, why: str | None, state: State) -> FormRow:
         texts, is_loaded = state.texts, entry.key == kind_of_work(state.sweep)
-        text = shown(entry, texts, self._defaults)
+        text = recognized(entry, shown(entry, texts, self._defaults), state.sweep)
         now = chosen(entry, text)
         values = tuple((value, value in now) for value in values_of(entry, text))
         changed = entry.key in texts and texts[entry.key] != self._defaults.get(entry.key)

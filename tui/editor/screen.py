@@ -1,7 +1,7 @@
 """Sweep view: edit a sweep, preview its cases, and start it."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -15,7 +15,7 @@ from textual.widgets import Input
 from benchtui.sessions.estimates.sweep_models import kind_of_work, missing_model
 from benchtui.sessions.library.paths import DEMO, demo_path
 from benchtui.sessions.stored_models.hub_cache import snapshot
-from benchtui.sessions.sweep import Sweep
+from benchtui.sessions.sweep import Config, Sweep
 from benchtui.sessions.text.formatting import count
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean
@@ -100,8 +100,8 @@ class Editor(ViewScreen):
         self._app_context = app_context
         self.state = EditorState(source)
         self._typing: Typing = ""
-        self._looked = False
-        """Whether this machine has been checked for devices."""
+        self._missing: Callable[[Config], str] | None = None
+        """Returns why a case's device isn't on this machine, once that has been checked."""
 
     def compose(self) -> ComposeResult:
         """Lay out the view, and the input as an overlay."""
@@ -299,6 +299,8 @@ class Editor(ViewScreen):
         """Open another sweep, unless ``source`` is None."""
         if source is not None:
             self.state.open(source)
+            if self._missing is not None:
+                self.state.leave_out(self._missing)
         self.draw()
 
     def _open_choice(self, source: str | None) -> None:
@@ -401,9 +403,11 @@ class Editor(ViewScreen):
     @work(exclusive=True, group="devices")
     async def _look_for_devices(self) -> None:
         """Mark the cases that can't run here, after checking the machine in a thread."""
-        if not self._looked:
-            self._looked = True
-            self._cases.show_missing_devices(await asyncio.to_thread(self._app_context.missing_device))
+        if self._missing is None:
+            self._missing = await asyncio.to_thread(self._app_context.missing_device)
+            self._cases.show_missing_devices(self._missing)
+            self.state.leave_out(self._missing)
+            self.draw()
 
     def _start(self) -> None:
         """Request an engine. Entries typed here are allowed; for those of a file, the app asks."""

@@ -10,12 +10,12 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.estimates.proposal import proposal_of
 from benchtui.sessions.stored_models.hub_cache import stored_folder
 from benchtui.sessions.stored_models.stored_model import missing_reason, read_model
-from benchtui.sessions.sweep import Exclusion, Sweep, custom_task
+from benchtui.sessions.sweep import Config, Exclusion, Sweep, custom_task
 from benchtui.sessions.sweep.library_names import entry_hint
 from benchtui.tui.drawing.format import clean, duration
 from benchtui.tui.editor.case_grid import GridCase
 from benchtui.tui.editor.draft import DEFAULT_PRESET, Draft, State, without_repeats
-from benchtui.tui.editor.form import ENTRIES, Cursor, Form, FormRow, toggled
+from benchtui.tui.editor.form import ENTRIES, Cursor, Form, FormRow, recognized, toggled
 from benchtui.tui.shell.keymap import key
 from benchtui.tui.table.case_names import config_name
 from benchtui.tui.widgets.keys import Keys
@@ -76,6 +76,18 @@ class EditorState:
         """Open another sweep. This can be undone."""
         if self._try(lambda: self.draft.open(source)):
             self.show_message(f"opened {self.draft.state.origin.title}; {key('sweep.undo')} undoes this")
+
+    def leave_out(self, missing: Callable[[Config], str]) -> None:
+        """Leave out the devices of a preset that this machine lacks, as ``run`` does. This can be undone."""
+        devices = {device: missing(Config(device=device)) for device in self.draft.sweep.axes.device}
+        lacking = {device: reason for device, reason in devices.items() if reason}
+        if self.draft.changed or not self.draft.state.origin.preset or len(lacking) in (0, len(devices)):
+            return
+        here = ", ".join(device for device in devices if device not in lacking)
+        self.draft.apply(self.draft.with_entry("axes.device", here))
+        self.draft.mark_saved(self.draft.sweep)
+        reason = next(iter(lacking.values()))
+        self.show_message(f"{', '.join(lacking)} left out: {reason}; {key('sweep.undo')} undoes this")
 
     def search(self, support: "DeviceSupport") -> None:
         """Turn the sweep into a search for the best case of its model. This can be undone."""
@@ -168,7 +180,8 @@ class EditorState:
         entry = self.cursor.entry.key
         text, repeated = without_repeats(entry, text)
         try:
-            self.draft.apply(self.draft.with_entry(entry, text))
+            named = recognized(self.cursor.entry, text.strip(), self.draft.with_entry(entry, text).sweep)
+            self.draft.apply(self.draft.with_entry(entry, named))
         except BenchtuiError as error:
             self.refuse(str(error))
             return False

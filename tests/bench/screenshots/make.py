@@ -100,6 +100,8 @@ def with_profiles(folder: Path) -> tuple[Path, None]:
 
 
 PAGES = (
+    Picture("home", open=lambda folder: (None, None), hostname="gpu-box"),
+    Picture("end"),
     Picture("monitor", open=running),
     Picture("charts", ("3", "right", "right", "right")),
     Picture("case", ("enter",)),
@@ -107,8 +109,6 @@ PAGES = (
     Picture("editor", keys=("1",), open=lambda folder: (None, None)),
 )
 PICTURES = (
-    Picture("home", open=lambda folder: (None, None), hostname="gpu-box"),
-    Picture("end"),
     *PAGES,
     *(dataclasses.replace(page, name=f"{page.name}-narrow", size=NARROW) for page in PAGES),
     Picture("why-80", ("g", "W"), with_profiles, size=(80, 24)),
@@ -137,7 +137,7 @@ async def shown(
         hostname=hostname,
         watch=PlayedMachine(GPUS).watch,
         device_support=lambda: DeviceSupport(device="cuda:0", processors=96),
-        missing_device=lambda: "",
+        missing_device=lambda: lambda config: "",
         preferences=Preferences(Settings(quiet="off")),  # a loaded machine would lower the rate
     )
     with chdir(folder):

@@ -7,12 +7,13 @@ import pytest
 
 from benchtui.sessions.advice.conclusion import conclude, questions_of
 from benchtui.sessions.advice.deciding_sweep import deciding_sweep
-from benchtui.sessions.advice.open_questions import OUT_OF_BUDGET, open_questions
+from benchtui.sessions.advice.open_questions import OUT_OF_BUDGET, Remedy, open_questions
 from benchtui.sessions.advice.race import cost, plan_rounds, seconds_left
 from benchtui.sessions.events import Answered, CaseFinished, CaseStarted, RoundFinished, SessionStarted, Steps
 from benchtui.sessions.payloads import AnswerComparison, Host, ProcessSpread
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Axes, Config, Find, Run, Sweep
+from benchtui.sessions.sweep.plan import included_configs
 from benchtui.sessions.text.conclusion import open_text
 from benchtui.sessions.text.race import settled_reason
 
@@ -363,6 +364,11 @@ def test_search_names_the_cases_for_which_no_time_was_left() -> None:
     session = session_of((10.0,) * 3, (20.0,) * 3, (), find=Find())
     session.apply(CaseFinished(t=session.now_s, case=2, outcome="skipped", reason=OUT_OF_BUDGET))
     (question,) = questions_of(session)
-    assert (question.about, question.obstacle) == (("not measured",), "budget")
+    assert (question.about, question.remedy) == (("not measured",), Remedy())
     assert question.cases == (session.cases[2],)
-    assert open_text(conclude(session)) == "1 case not measured for lack of time"
+    said = open_text(conclude(session))
+    assert said.startswith("1 question (1 case not measured for lack of time); further rounds of 2 cases")
+    wanted = deciding_sweep(session, [question])
+    assert wanted and {config.precision for config in included_configs(wanted)} == {
+        session.cases[index].config.precision for index in (0, 2)
+    }

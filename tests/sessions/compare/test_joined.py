@@ -5,14 +5,22 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from benchtui.sessions.compare.joined import join_follow_up, join_into, joined_copy, joined_events, load_joined
+from benchtui.sessions.compare.joined import (
+    join_follow_up,
+    join_into,
+    joined_copy,
+    joined_events,
+    load_joined,
+    with_baselines,
+)
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import AnyEvent
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Energy, Host, Memory
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
-from benchtui.sessions.sweep import Measure, Sweep
+from benchtui.sessions.sweep import Axes, Baseline, Measure, Sweep
+from benchtui.sessions.sweep.plan import included_configs
 
 SWEEP = Sweep(name="first", model="tiny")
 
@@ -54,12 +62,39 @@ def test_rounds_of_a_case_are_measured_together(bench: Any, first: Path, tmp_pat
     assert (session.cut_off, session.running, len(session.cases)) == (False, [], 2)
 
 
+def test_disturbance_of_both_sessions_is_one_mark_with_its_rounds(bench: Any, tmp_path: Path) -> None:
+    used = "disturbed: other processes used {}% CPU: {} (root)"
+    path = write(
+        tmp_path / "first.json",
+        bench.events(bench.case(1, 10.0, end={"marks": ("sample text", used.format(59, "a"))}), sweep=SWEEP),
+    )
+    for marks in ((used.format(80, "b"),), ("sample text",)):
+        made = bench.case(1, 11.0, end={"marks": marks})
+        join_into(path, follow_up(bench, tmp_path / f"{len(marks[0])}.json", made))
+    expected = ("sample text", f"{used.format(80, 'b')}, in 2 of 3 rounds")
+    assert Session.load(path).cases[0].marks == expected
+
+
 def test_case_that_is_new_is_added(bench: Any, first: Path, tmp_path: Path) -> None:
     other = follow_up(bench, tmp_path / "b.json", bench.case(8, 40.0), bench.case(1, 10.0))
     session = load_joined([first, other])
     assert [case.config.batch_size for case in session.cases] == [1, 2, 8]
     assert session.cases[2].added is not None
     assert [len(case.ends) for case in session.cases] == [2, 1, 1]
+    assert {config.batch_size for config in included_configs(session.start.sweep)} == {1, 8}
+
+
+def test_new_cases_are_measured_with_the_baseline_of_their_answers(bench: Any, first: Path) -> None:
+    session, named = Session.load(first), replace(SWEEP.measure, baseline=Baseline(batch_size=1))
+    sweep = replace(SWEEP, measure=named, axes=Axes(precision=("bf16",), batch_size=(1, 4)))
+    planned = [(each.precision, each.batch_size) for each in included_configs(with_baselines(session, sweep))]
+    assert planned == [("fp32", 1), ("bf16", 1), ("bf16", 4)]
+    for alone in (
+        replace(sweep, axes=Axes(batch_size=(1, 4))),
+        replace(sweep, axes=Axes(batch_size=(2,))),
+        replace(sweep, measure=replace(named, answers=False)),
+    ):
+        assert with_baselines(session, alone) == alone
 
 
 def test_case_that_failed_again_keeps_what_was_measured(bench: Any, first: Path, tmp_path: Path) -> None:

@@ -384,3 +384,13 @@ def test_export_for_a_github_action_comes_back(imported: Any, extra: str) -> Non
 def test_other_rates_are_no_options(imported: Any) -> None:
     session = imported("batch_size,Throughput (T/s),Throughput (T/s/GPU)\n1,100,50\n1,102,51\n2,180,90\n")
     assert [row.name for row in measured(session)] == ["bs=1", "bs=2"]
+
+
+def test_partial_map_keeps_the_options_of_other_columns(tmp_path: Path) -> None:
+    source = tmp_path / "runs.csv"
+    source.write_text("dtype,batch,ms,note\nfp32,1,10,a\nbf16,1,6,b\nfp32,8,40,c\nbf16,8,22,d\n")
+    imported = registry.read(source, map_text="ms=step_ms")
+    cases = {(each.config.precision, each.config.batch_size) for each in imported.measurements}
+    assert cases == {("fp32", 1), ("bf16", 1), ("fp32", 8), ("bf16", 8)}
+    renamed = registry.read(source, map_text="ms=step_ms,dtype=name")
+    assert {each.config.precision for each in renamed.measurements} == {"unknown"}

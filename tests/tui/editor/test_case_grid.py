@@ -1,3 +1,5 @@
+import pytest
+
 from benchtui.sessions.estimates.history import HistoryEstimator
 from benchtui.sessions.sweep import Axes, Config, Exclusion, Measure, Run, Sweep, exclusion_matcher
 from benchtui.themes.symbols import ASCII, UNICODE
@@ -66,8 +68,8 @@ def test_hidden_cases_are_counted() -> None:
 def test_plan_is_printed_in_lines() -> None:
     lines = list(plan_lines(sweep(exclude=(Exclusion(batch_size=4),)), HistoryEstimator()))
     assert lines[1].endswith(
-        "will be downloaded; a gated model needs `hf auth login` first; its task is classify unless you set"
-        " another"
+        "will be downloaded; a gated model needs `hf auth login` first; until its files are here, its task is"
+        " taken to be classify"
     )
     assert len(lines) == 2 + 1 + 6 + 2 + 2
     assert lines[-4] == "4 cases off, such as 3 cpu fp32 compile=off bs=4 seq=128"
@@ -94,3 +96,8 @@ def test_plan_names_the_cases_whose_device_is_missing() -> None:
     assert [case.status for case in known.cases] == ["on"] * 3 + ["skipped"] * 3 + ["missing"] * 6
     assert known.cases[-1].reason == "no CUDA here: no driver" and known.cases[-1].seconds is None
     assert known.to_measure == 3
+
+
+@pytest.mark.parametrize(("measure", "rounds"), [(Measure(rounds=3), 3), (Measure(rounds_auto=True), None)])
+def test_plan_has_no_number_of_rounds_that_are_planned_later(measure: Measure, rounds: int | None) -> None:
+    assert planned(sweep(measure=measure), HistoryEstimator()).rounds == rounds

@@ -554,6 +554,10 @@ async def test_value_that_is_listed_twice_is_kept_once(opened: Any) -> None:
 async def test_cases_without_their_device_are_not_counted(app_context: AppContext, opened: Any) -> None:
     none = CudaPresence(0, "no NVIDIA driver")
     async with opened(app_context=replace(app_context, missing_device=lambda: none.missing_reason)) as seen:
+        await seen.until(lambda: "8 of 8 cases" in seen.panel("totals")[0])
+        assert hint(seen) == "cuda:0 left out: no CUDA here: no NVIDIA driver; u undoes this"
+        assert "not saved" not in seen.panel("title")[0]
+        await seen.press("u")
         await seen.until(lambda: "8 of 16 cases can run" in seen.panel("totals")[0])
         assert "no CUDA here: no NVIDIA driver" in seen.panel("totals")[1]
         row = next(row for row in seen.panel("matrix") if "cuda:0" in row)
@@ -563,6 +567,8 @@ async def test_cases_without_their_device_are_not_counted(app_context: AppContex
         await seen.until(lambda: "0 of 8 cases can run" in seen.panel("totals")[0])
         await seen.press("r")
         assert hint(seen) == "nothing to measure: no CUDA here: no NVIDIA driver"
+        await seen.press("o", *"quick", "enter")
+        await seen.until(lambda: "8 of 8 cases" in seen.panel("totals")[0])
 
 
 async def test_first_screen_names_the_demo_and_o_replays_it(opened: Any) -> None:

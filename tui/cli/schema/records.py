@@ -160,7 +160,8 @@ class PlanJson(Document, frozen=True, kw_only=True):
     task: str
     weights: str
     dataset: str
-    rounds: int
+    rounds: int | None
+    """Rounds of each case. Null with ``rounds = "auto"``, which plans them while it runs."""
     cases: tuple[PlannedCaseJson, ...]
     to_measure: int
     """Number of cases to be measured, without the second case of an A/A pair."""

@@ -43,7 +43,7 @@ class NextJson(Document, frozen=True, kw_only=True):
     cases: int
     """Cases of the sweep; 0 if there is none."""
     rounds: int | None
-    """Rounds of the sweep."""
+    """Rounds of the sweep. Null if there is none, or with ``rounds = "auto"``."""
     sweep: str | None
     """Sweep that decides what can be decided, as TOML. Null if nothing can be."""
 
@@ -54,7 +54,7 @@ def document(session: Session, questions: Sequence[OpenQuestion], sweep: Sweep |
         simulated=simulation_note(session.start),
         questions=tuple(map(question_json, questions)),
         cases=_case_count(sweep) if sweep else 0,
-        rounds=sweep.measure.rounds if sweep else None,
+        rounds=sweep.measure.rounds if sweep and not sweep.measure.rounds_auto else None,
         sweep=toml_writer.toml_of(sweep) if sweep else None,
     )
 

@@ -73,7 +73,7 @@ def planned(
         task=sweep.task,
         weights=sweep.weights,
         dataset=sweep.dataset,
-        rounds=sweep.measure.rounds,
+        rounds=None if sweep.measure.rounds_auto else sweep.measure.rounds,
         cases=tuple(_planned_case(matrix.cell(index), index + 1) for index in range(matrix.count)),
         to_measure=totals.on,
         seconds=None if totals.on and totals.unknown == totals.on else min(totals.seconds, sweep.ends_s),
