@@ -22,6 +22,7 @@ from benchtui.sessions.metrics.quantity import (
 )
 from benchtui.sessions.payloads import CLOCK_LIMITS, FIELD_NAMES, GPU_ACTIVITY, HOST_ACTIVITY
 from benchtui.sessions.stats.disturbance import names_of
+from benchtui.sessions.stats.noise import gpu_busy_share
 
 
 def _lowest_peak(data: CaseData) -> float | None:
@@ -205,6 +206,12 @@ def _slowing(data: CaseData) -> tuple[str, ...] | None:
     return tuple(reason.replace("_", " ") for reason in reasons if reason not in CLOCK_LIMITS) or None
 
 
+def _gpu_busy(data: CaseData) -> float | None:
+    rounds = data.metrics.rounds if data.metrics else ()
+    share = gpu_busy_share(data.case, (each.median.ms for each in rounds))
+    return None if share is None else 100 * share
+
+
 def _neighbors(data: CaseData) -> str | None:
     around = data.case.finished.environment if data.case.finished else None
     return names_of(around.neighbors) or None if around else None
@@ -276,6 +283,12 @@ MACHINE = (
         "CPU use of other processes in the worst round; 100 is one processor.",
         of_case("case_finished.environment.others_cpu_percent", "others_cpu_percent"),
         format="whole",
+    ),
+    figure(
+        "gpu_busy_percent",
+        "GPU busy",
+        "Share of a typical step, in the round with the longest one, in which the GPU was busy.",
+        Reading("case_finished.work.busy_ms", _gpu_busy),
     ),
     _condition("sm_clock_mhz", "SM clock", "Mean clock of the GPU's SMs."),
     _condition("sm_clock_least_mhz", "Lowest SM clock", "Lowest clock of the GPU's SMs.", exported=False),

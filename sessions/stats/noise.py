@@ -214,15 +214,19 @@ def noise_by_kind(
 
 def kind_of(case: CaseState, medians: Iterable[Statistic]) -> str:
     """Return the kind of a case by which noise is grouped, given the median step of each round."""
-    return GPU_BOUND if _is_gpu_bound(case, medians) else case.config.device.partition(":")[0]
+    share = gpu_busy_share(case, (median.ms for median in medians))
+    return GPU_BOUND if share and share >= GPU_BOUND_SHARE else case.config.device.partition(":")[0]
 
 
-def _is_gpu_bound(case: CaseState, medians: Iterable[Statistic]) -> bool:
-    """Return whether the GPU was busy for nearly all of each round's typical step."""
+def gpu_busy_share(case: CaseState, medians_ms: Iterable[float]) -> float | None:
+    """Return the share of the longest of these steps in which the GPU was busy; None if unknown."""
+    exported = case.finished.exported.get("gpu_busy_percent") if case.finished else None
+    if isinstance(exported, float | str) and exported:
+        return float(exported) / 100
     costs = (end.work for end in case.ends if end.work and end.work.is_typical)
     busy_ms = next((work.busy_ms for work in costs if work.busy_ms is not None), None)
-    longest_ms = max((median.ms for median in medians), default=0.0)
-    return busy_ms is not None and longest_ms > 0 and busy_ms >= GPU_BOUND_SHARE * longest_ms
+    longest_ms = max(medians_ms, default=0.0)
+    return min(busy_ms / longest_ms, 1.0) if busy_ms is not None and longest_ms > 0 else None
 
 
 def kind_of_result(result: "Measured") -> str:

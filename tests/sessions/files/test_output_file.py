@@ -191,7 +191,7 @@ def test_every_user_file_is_read_through_input_file() -> None:
     found = {str(path.relative_to(ROOT)) for path in paths if READS.search(path.read_text())}
     assert found == {
         "sessions/files/input_file.py",
-        "sessions/importers/proposal.py",  # names of columns, a file of the package
+        "sessions/importers/quantities.py",  # names of columns, a file of the package
         "sessions/importers/registry.py",  # maps of the package
         "sessions/report/html.py",  # files of the package
         "sessions/export/json_document.py",  # texts of exported fields, a file of the package

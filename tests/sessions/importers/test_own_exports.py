@@ -25,7 +25,7 @@ IMPORTED = [
     *("optimum-benchmark-generate.json", "nvbench.json", "pyperf.json", "public/gateway.json"),
 ]
 JUDGED_AGAIN = [name for name in CaseRow.__struct_fields__ if name.startswith(("speedup_", "verdict"))]
-"""What judges a case against its baseline; it needs the single steps, which results lack."""
+"""What judges a case against its baseline. Like a ratio by turns, it needs steps, which results lack."""
 UNDECIDED = ("REPORTED", "UNSURE")
 
 
@@ -68,11 +68,15 @@ def differing(before: Session, after: Session) -> dict[str, tuple[object, object
     """Return the columns that came back differently, with both values of the first case."""
     pairs = list(zip((row for row, _ in rows(before)), (row for row, _ in rows(after)), strict=True))
     assert all(new.verdict in (*UNDECIDED, old.verdict) for old, new in pairs), "no other verdict than before"
+    judged_again = {
+        *JUDGED_AGAIN,
+        *(["speedup"] if any(end.turns for case in before.cases for end in case.ends) else []),
+    }
     return {
         name: (old, new)
         for one, other in pairs
         for name in CaseRow.__struct_fields__
-        if name not in JUDGED_AGAIN and not same(old := getattr(one, name), new := getattr(other, name))
+        if name not in judged_again and not same(old := getattr(one, name), new := getattr(other, name))
     }
 
 
