@@ -326,7 +326,7 @@ async def test_click_on_a_cell_reads_its_case_out_and_a_double_click_opens_it(
         assert "fp16 bs 4" in seen.panel("heading")[1]
         await seen.double_click("#map", (lines[row].index("★"), row))
         assert isinstance(seen.app.screen, CaseScreen)
-        assert "cuda:0 fp16 bs 4 seq 128" in seen.text
+        await seen.until(lambda: "cuda:0 fp16 bs 4 seq 128" in seen.text)
 
 
 async def test_click_on_a_point_or_a_row_selects_its_case(story: Any, engine: Any, opened: Any) -> None:
