@@ -160,7 +160,7 @@ RIGHT: dict[str, Any] = {"energy_j": 4000.0, "words": ("sw_power_cap",)}
     [
         ({}, []),
         ({"power_w": 360.0}, ["power_w"]),
-        ({"power_w": 340.0}, ["power_w", "power in its most different second"]),
+        ({"power_w": 310.0}, ["power_w", "power in its most different second"]),
         ({"sm_clock_mhz": 1980.0}, ["sm_clock_mhz"]),
         ({"memory_clock_mhz": 1593.0}, ["memory_clock_mhz"]),
         ({"temperature_c": 70.0}, ["temperature_c"]),

@@ -137,7 +137,7 @@ def test_the_readme_names_the_pinned_wheels_and_every_part(runner: ModuleType) -
     )
     wheels = dict(re.findall(r"([\w-]+)==([\d.]+)", text))
     listed = {name: version for name, version in re.findall(r"^\| ([\w-]+) ([\d.]+)", text, re.MULTILINE)}
-    assert len(wheels) == 8 and wheels == {name: found for name, found in listed.items() if name in wheels}
+    assert len(wheels) == 7 and wheels == {name: found for name, found in listed.items() if name in wheels}
     assert {name: pins.get(name, version) for name, version in wheels.items()} == wheels
 
 
