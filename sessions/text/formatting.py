@@ -78,12 +78,14 @@ def memory(value_mb: float | None, like_mb: float | None = None) -> str | None:
     if value_mb is None:
         return None
     size, unit = memory_unit(value_mb if like_mb is None else like_mb)
-    return f"{number(value_mb * MB / size)} {unit}"
+    amount = value_mb * MB / size
+    below_one = unit == "GiB" and like_mb is None and abs(amount) < 1
+    return f"{number(amount, 2 if below_one else None)} {unit}"
 
 
 def memory_unit(value_mb: float) -> tuple[int, str]:
-    """Return the unit for memory of a size, in bytes, and its name: MiB, or GiB from 1,024 MiB on."""
-    return (GIB, "GiB") if abs(_significant(value_mb * MB / GIB)[0]) >= 1 else (MIB, "MiB")
+    """Return the unit for memory of a size, in bytes, and its name: GiB where MiB would have four digits."""
+    return (GIB, "GiB") if abs(_significant(value_mb * MB / MIB)[0]) >= 1000 else (MIB, "MiB")
 
 
 def percent(share: float | None, digits: int | None = None) -> str | None:
