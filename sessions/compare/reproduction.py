@@ -120,6 +120,7 @@ def _applied(case: CaseState | None) -> dict[str, object]:
         return {}
     fields = (name for name in Effective.__struct_fields__ if name not in _OUTCOMES)
     values = {name: getattr(case.effective, name) for name in fields} | case.effective.others
+    values["random_weights"] = case.prepared and case.prepared.model.random_weights
     return {name.replace("_", " "): value for name, value in values.items() if value is not None}
 
 

@@ -112,7 +112,7 @@ def with_checked_repeats(imported: Imported) -> Imported:
     distinct = {msgspec.msgpack.encode(row): row for row in imported.measurements}
     copies = len(imported.measurements) - len(distinct)
     imported = structs.replace(imported, measurements=tuple(distinct.values()))
-    apart = {config for config, rows in imported.rows_by_case.items() if _are_apart(rows)}
+    apart = dict.fromkeys(config for config, rows in imported.rows_by_case.items() if _are_apart(rows))
     numbers: dict[Config, int] = {}
     checked = []
     for row in imported.measurements:

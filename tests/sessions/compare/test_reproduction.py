@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from benchtui.sessions.compare.align import ComparedSession, compare_sessions
 from benchtui.sessions.compare.reproduction import Reproduction, lines, reproduction
 from benchtui.sessions.events import Runtime
-from benchtui.sessions.payloads import Environment, Gpu, Host
+from benchtui.sessions.payloads import Environment, Gpu, Host, Model
 from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.stats.verdicts import Doubt
 
@@ -119,6 +119,7 @@ PLANTED: dict[str, tuple[str, dict[str, Any]]] = {
     "kernel of attention": ("actual attention: sdpa-flash → sdpa-math in 1 case", {"attention": "sdpa-math"}),
     "threads of a case": ("actual threads: 8 → 4 in 1 case", {"threads": 4}),
     "weights": ("weights of tiny: 01234567 → 89abcdef", {"files": {"weights": "89abcdef01234567"}}),
+    "random weights": ("actual random weights: aa11 → bb22 in 1 case", {"random_weights": "bb22"}),
     "step rule": ("until percent: none → 2.0", {"measure": {"until_percent": 2.0}}),
 }
 """Differences with the line that names each."""
@@ -134,6 +135,7 @@ def planted(bench: Any, time_ms: float, change: dict[str, Any]) -> Any:
         time_ms,
         effective=effective,
         end={"environment": environment},
+        model=Model(name="tiny", random_weights=change.get("random_weights", "aa11")),
         prepared={"files": change.get("files", {"weights": "0123456789abcdef"})},
     )
     session = bench.session(case, host=change.get("host", HOST))
