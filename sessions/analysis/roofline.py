@@ -20,6 +20,7 @@ from benchtui.sessions.events import Peaks
 from benchtui.sessions.payloads import Effective, StepCost
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.evidence import computed_metrics
+from benchtui.sessions.stats.noise import gpu_busy_share
 from benchtui.sessions.stats.quantiles import per_second
 from benchtui.sessions.sweep import Config
 
@@ -169,7 +170,7 @@ def limit(case: CaseState, peaks: Iterable[Peaks]) -> Limit | None:
         arithmetic=_share(flops_per_s, flops_peak),
         memory=_share(bytes_per_s, bytes_peak),
         weights=_share(weights_per_s, bytes_peak),
-        busy=min(work.busy_ms / step_ms, 1.0) if typical and work.busy_ms is not None else None,
+        busy=gpu_busy_share(case, step_ms),
     )
     bound = "host" if _launch_bound(case, work, step_ms) else _bound(shares)
     reason = None if bound else _reason(shares, work, own_peaks)

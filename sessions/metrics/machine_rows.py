@@ -207,8 +207,8 @@ def _slowing(data: CaseData) -> tuple[str, ...] | None:
 
 
 def _gpu_busy(data: CaseData) -> float | None:
-    rounds = data.metrics.rounds if data.metrics else ()
-    share = gpu_busy_share(data.case, (each.median.ms for each in rounds))
+    times = data.metrics and (data.metrics.device_ms or data.metrics.latency_ms)
+    share = gpu_busy_share(data.case, times.median if times else None)
     return None if share is None else 100 * share
 
 
@@ -287,7 +287,7 @@ MACHINE = (
     figure(
         "gpu_busy_percent",
         "GPU busy",
-        "Share of a typical step, in the round with the longest one, in which the GPU was busy.",
+        "Share of the median step, by the GPU's clock, in which the GPU was busy.",
         Reading("case_finished.work.busy_ms", _gpu_busy),
     ),
     _condition("sm_clock_mhz", "SM clock", "Mean clock of the GPU's SMs."),

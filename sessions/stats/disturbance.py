@@ -212,8 +212,8 @@ def _waited_share(environment: Environment, span_s: float) -> float:
 
     Threads also wait for each other and for the engine, and while a CPU quota stops them. Others took the time
     that they used the processors beyond their use while idle, in the part of the span in which a worker wanted
-    to run that takes turns or mostly waits for its GPU. While other processors are idle, the kernel moves a
-    thread that waits, so that there no more of the wait is theirs than their part of what ran.
+    to run that takes turns or mostly waits for its GPU. While processors are idle, the kernel moves a waiting
+    thread to one of them; then the wait is divided in proportion to the CPU time that each side used.
     """
     waited_s, others = environment.run_delay_s, environment.others_cpu_percent
     if waited_s is None or others is None or environment.beside:

@@ -214,19 +214,17 @@ def noise_by_kind(
 
 def kind_of(case: CaseState, medians: Iterable[Statistic]) -> str:
     """Return the kind of a case by which noise is grouped, given the median step of each round."""
-    share = gpu_busy_share(case, (median.ms for median in medians))
+    share = gpu_busy_share(case, max((median.ms for median in medians), default=None))
+    if share is None and case.finished and (exported := case.finished.exported.get("gpu_busy_percent")):
+        share = float(str(exported)) / 100
     return GPU_BOUND if share and share >= GPU_BOUND_SHARE else case.config.device.partition(":")[0]
 
 
-def gpu_busy_share(case: CaseState, medians_ms: Iterable[float]) -> float | None:
-    """Return the share of the longest of these steps in which the GPU was busy; None if unknown."""
-    exported = case.finished.exported.get("gpu_busy_percent") if case.finished else None
-    if isinstance(exported, float | str) and exported:
-        return float(exported) / 100
-    costs = (end.work for end in case.ends if end.work and end.work.is_typical)
+def gpu_busy_share(case: CaseState, step_ms: float | None) -> float | None:
+    """Return the share of a step of this length in which the GPU was busy; None if unknown."""
+    costs = (end.work for end in reversed(case.ends) if end.work and end.work.is_typical)
     busy_ms = next((work.busy_ms for work in costs if work.busy_ms is not None), None)
-    longest_ms = max(medians_ms, default=0.0)
-    return min(busy_ms / longest_ms, 1.0) if busy_ms is not None and longest_ms > 0 else None
+    return min(busy_ms / step_ms, 1.0) if busy_ms is not None and step_ms else None
 
 
 def kind_of_result(result: "Measured") -> str:

@@ -277,6 +277,12 @@ def _without_effect(config: Config, sweep: Sweep) -> str | None:
     return None
 
 
+def lacking_devices(sweep: Sweep, missing: Callable[[Config], str]) -> dict[str, str]:
+    """Return the devices of a sweep that a machine lacks, with the reasons; none if it lacks all of them."""
+    reasons = {device: missing(Config(device=device)) for device in sweep.axes.device}
+    return {device: reason for device, reason in reasons.items() if reason} if not all(reasons.values()) else {}
+
+
 def _no_effect_reason(option: Option, sweep: Sweep) -> str | None:
     if option.tasks and sweep.task not in option.tasks:
         noun = "tasks" if len(option.tasks) > 1 else "task"

@@ -200,22 +200,21 @@ def _exit_out_of_memory(error: BaseException) -> NoReturn:
     os._exit(USAGE)
 
 
-_OPTION_HABITS = {
-    "Write benchtui plan, which starts nothing.": "dry-run",
-    "Write -o FILE.": "out output-file output-dir save",
-    "Write --format.": "csv html md markdown pdf parquet f to",
-    "Write --objective.": "metric sort sort-by by target",
-}
-"""What to write for options that no command has, by their names."""
+_OPTION_HABITS = (
+    ("dry-run", None, "Write benchtui plan, which starts nothing."),
+    ("out output-file output-dir save", "-o", "Write -o FILE."),
+    ("csv html md markdown pdf parquet f to", "--format", "Write --format."),
+    ("metric sort sort-by by target", "--objective", "Write --objective."),
+)
+"""Options that no command has, by name; the option that a command needs for the hint; and the hint."""
 
 
 def _option_hint(name: str, context: click.Context | None) -> str:
     """Return what to write instead of an option that the command lacks; empty if unknown."""
     options = {word for parameter in context.command.params for word in parameter.opts} if context else set()
     bare = name.lstrip("-")
-    for hint, habits in _OPTION_HABITS.items():
-        word = hint.split()[1].rstrip(".")
-        if bare in habits.split() and (word in options or not word.startswith("-")):
+    for habits, option, hint in _OPTION_HABITS:
+        if bare in habits.split() and option in {None, *options}:
             return hint
     if "--set" not in options:
         return ""

@@ -24,7 +24,8 @@ from benchtui.sessions.sanitize import LONGEST_MESSAGE, shell_word, visible
 from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import summarize
-from benchtui.sessions.sweep import Config, Sweep
+from benchtui.sessions.sweep import Sweep
+from benchtui.sessions.sweep.plan import lacking_devices
 from benchtui.sessions.sweep.ranges import nearest
 from benchtui.tui.cli import COMMANDS
 from benchtui.tui.cli.consent import trust_option, typed_consent, waits_for_others, with_consent
@@ -316,9 +317,9 @@ def _on_devices_here(preset: Sweep, overrides: tuple[str, ...]) -> Sweep:
     """Leave out a preset's devices that this machine lacks, unless it lacks all or the user has named some."""
     if any(override.partition("=")[0].strip() in ("device", "axes.device") for override in overrides):
         return preset
-    missing = client.find_cuda().missing_reason
-    here = tuple(device for device in preset.axes.device if not missing(Config(device=device)))
-    return replace(preset, axes=replace(preset.axes, device=here)) if here else preset
+    lacking = lacking_devices(preset, client.find_cuda().missing_reason)
+    here = tuple(device for device in preset.axes.device if device not in lacking)
+    return replace(preset, axes=replace(preset.axes, device=here))
 
 
 MODELS = "a model is a folder with its config.json, or a hub id such as org/name"

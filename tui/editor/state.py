@@ -12,6 +12,7 @@ from benchtui.sessions.stored_models.hub_cache import stored_folder
 from benchtui.sessions.stored_models.stored_model import missing_reason, read_model
 from benchtui.sessions.sweep import Config, Exclusion, Sweep, custom_task
 from benchtui.sessions.sweep.library_names import entry_hint
+from benchtui.sessions.sweep.plan import lacking_devices
 from benchtui.tui.drawing.format import clean, duration
 from benchtui.tui.editor.case_grid import GridCase
 from benchtui.tui.editor.draft import DEFAULT_PRESET, Draft, State, without_repeats
@@ -79,11 +80,10 @@ class EditorState:
 
     def leave_out(self, missing: Callable[[Config], str]) -> None:
         """Leave out the devices of a preset that this machine lacks, as ``run`` does. This can be undone."""
-        devices = {device: missing(Config(device=device)) for device in self.draft.sweep.axes.device}
-        lacking = {device: reason for device, reason in devices.items() if reason}
-        if self.draft.changed or not self.draft.state.origin.preset or len(lacking) in (0, len(devices)):
+        lacking = lacking_devices(self.draft.sweep, missing)
+        if self.draft.changed or not self.draft.state.origin.preset or not lacking:
             return
-        here = ", ".join(device for device in devices if device not in lacking)
+        here = ", ".join(device for device in self.draft.sweep.axes.device if device not in lacking)
         self.draft.apply(self.draft.with_entry("axes.device", here))
         self.draft.mark_saved(self.draft.sweep)
         reason = next(iter(lacking.values()))
