@@ -60,8 +60,6 @@ Obstacle = Literal["close", "many rounds", "steps", "totals", "no interval", "fi
 """Reason that no new sweep decides a question: no number of rounds would; it needs too many rounds; typical and
 fast steps disagree; typical steps and the total time disagree; the source has no steps; files
 changed during the session; measuring takes over an hour; the session itself must be resumed."""
-OUT_OF_BUDGET = "the budget is spent"
-"""Why measuring ends, or a case isn't measured."""
 _CONTESTED: dict[Doubt, Obstacle] = {Doubt.STEPS: "steps", Doubt.TOTALS: "totals"}
 
 
@@ -360,6 +358,5 @@ def _never_measured(session: Session) -> Iterator[OpenQuestion]:
     if session.left:
         unfinished = tuple(case for case in session.cases if case.state in UNFINISHED_STATES)
         yield OpenQuestion(about=("not measured",), cases=unfinished, obstacle="resume")
-    late = [case for case in session.cases if case.finished and case.finished.reason == OUT_OF_BUDGET]
-    if late:
-        yield OpenQuestion(about=("not measured",), cases=tuple(late), remedy=Remedy())
+    if late := tuple(case for case in session.cases if case.late):
+        yield OpenQuestion(about=("not measured",), cases=late, remedy=Remedy())

@@ -11,7 +11,7 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from benchtui.sessions.advice.constraints import Relaxation, nearest_relaxations, violations
-from benchtui.sessions.advice.expected_costs import UNPREDICTED, Expected, expected_costs
+from benchtui.sessions.advice.expected_costs import UNPREDICTED, Expected, expected_costs, likely_loss
 from benchtui.sessions.advice.objectives import (
     NEAR,
     PEAK_MEMORY,
@@ -44,6 +44,8 @@ TAIL = 1.1
 """Factor by which the best case's tail may exceed the next one's while the lead is still clear."""
 ROUNDING = 0.01
 """Relative error of an answer (40 dB) up to which it makes no difference: that of computing in bf16."""
+FEW = 60
+"""Cases by which a choice other than a search's is estimated, which takes 30 ms."""
 MOST_TRIES = 20
 """Maximum number of chosen cases to compare with all others before choosing the one with the best metric."""
 
@@ -90,6 +92,9 @@ class Decision(msgspec.Struct, frozen=True):
     ratio is that of the best case to it, above 1."""
     within: float | None = None
     """Share by which another fitting case may be better at most: 0.12 is 12%. None if nothing bounds that."""
+    likely_within: float | None = None
+    """Share by which no other case is likely to be better, measured or not, by the effects of options. Only for
+    a choice about speed that isn't recommended, of cases that nothing from outside slowed down."""
     tail: Tail | None = None
     """Percentile at which the best case's slow steps are longer than the runner-up's; None if there is none."""
     changing: tuple[Rival, ...] = ()
@@ -169,8 +174,32 @@ def decide(session: Session, objective: Objective, results: Sequence[Result] | N
     fit = kept if kept and objective.keeps_answers else able
     metrics = cost_metrics(objective, fit)
     choice = _choose(fit, objective, metrics, _expected(session, rows, metrics) if objective.search else {})
-    changing = _changing(able, fit, choice, metrics)
-    return replace(choice, rejected=(*rejected, *_with_other_answers(able, fit)), changing=changing)
+    return replace(
+        choice,
+        rejected=(*rejected, *_with_other_answers(able, fit)),
+        changing=_changing(able, fit, choice, metrics),
+        likely_within=_likely_within(session, choice, metrics),
+    )
+
+
+def _likely_within(session: Session, choice: Decision, metrics: Sequence[CostMetric]) -> float | None:
+    best, need = choice.best, choice.objective.need
+    if best is None or choice.recommended or need not in SPEED_NEEDS:
+        return None
+    ratios = [*(ahead_by(row, best, metrics) for row in choice.ties), *(rival.ratio for rival in choice.unsure)]
+    if any(ratio.bounds is None or ratio.outside or ratio.unlike_files for ratio in ratios):
+        return None
+    expected = choice.expected or _expected(session, choice.fit, metrics, FEW)
+    rivals = [*choice.ties, *(rival.result for rival in choice.unsure)]
+    others = [*(row.case for row in rivals), *_without_a_round(session, best.config.work)]
+    known = [expected[case.index] for case in others if case.index in expected]
+    return likely_loss(expected[best.case.index], known) if best.case.index in expected else None
+
+
+def _without_a_round(session: Session, work: Work) -> Iterator[CaseState]:
+    """Yield the cases of a work that may still be measured, or would have been with more time."""
+    late = (case for case in session.cases if case.late)
+    return (case for case in (*session.unmeasured, *late) if case.config.work == work)
 
 
 def _changing(
@@ -195,11 +224,13 @@ def _with_other_answers(able: Iterable[Result], fit: Iterable[Result]) -> Iterat
             yield RejectedCase(row.case, f"answer {verdict}; --answer any includes it")
 
 
-def _expected(session: Session, rows: Sequence[Result], metrics: Sequence[CostMetric]) -> dict[int, Expected]:
-    """Return the expected costs of cases, from those of all of them that have one."""
+def _expected(
+    session: Session, rows: Sequence[Result], metrics: Sequence[CostMetric], most: int | None = None
+) -> dict[int, Expected]:
+    """Return the expected costs of cases, from those of the best of them that have one."""
+    costs = [each for each in _by_cost(rows, metrics) if each[0] > 0][:most]
     works = {row.config.work for row in rows}
-    unmeasured = [case for case in session.unmeasured if case.config.work in works]
-    return expected_costs([each for each in _by_cost(rows, metrics) if each[0] > 0], unmeasured)
+    return expected_costs(costs, [case for work in works for case in _without_a_round(session, work)])
 
 
 def _by_cost(rows: Iterable[Result], metrics: Sequence[CostMetric]) -> list[tuple[float, Result]]:

@@ -27,7 +27,6 @@ from benchtui.sessions.advice.elimination import (
 from benchtui.sessions.advice.objectives import find_objective
 from benchtui.sessions.advice.open_questions import (
     ABOUT_NEED,
-    OUT_OF_BUDGET,
     ROUNDS_WORTH,
     About,
     OpenQuestion,
@@ -39,6 +38,7 @@ from benchtui.sessions.advice.open_questions import (
 )
 from benchtui.sessions.advice.optimal import Decision
 from benchtui.sessions.advice.turns import Turns
+from benchtui.sessions.state.case import OUT_OF_BUDGET
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baselines
 from benchtui.sessions.stats.noise import LEAST_KNOWN, kind_of_result

@@ -31,6 +31,8 @@ RESTARTING_STATES = ("running", "interrupted")
 """States of cases that restart when a session is resumed."""
 UNFINISHED_STATES = ("queued", *RESTARTING_STATES)
 """States of cases that a resume has left to run."""
+OUT_OF_BUDGET = "the budget is spent"
+"""Why measuring ends, or a case isn't measured."""
 
 STATE_WORDS = {"oom": "out of memory", "running": "unfinished", "queued": "not started"}
 """States whose wording differs from their name."""
@@ -225,6 +227,11 @@ class CaseState(msgspec.Struct):
         if self.finished:
             return self.finished.outcome
         return "running" if self.started and not self.between_rounds else "queued"
+
+    @property
+    def late(self) -> bool:
+        """Whether no time was left for it."""
+        return self.finished is not None and self.finished.reason == OUT_OF_BUDGET
 
     @property
     def measured_in_part(self) -> bool:

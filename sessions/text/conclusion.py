@@ -9,13 +9,13 @@ import msgspec
 
 from benchtui.sessions.advice.conclusion import Conclusion, Conclusions, Remaining
 from benchtui.sessions.advice.objectives import Need
-from benchtui.sessions.advice.optimal import Decision
+from benchtui.sessions.advice.optimal import NEAR_ENOUGH, Decision
 from benchtui.sessions.state.case import STATE_WORDS
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import SIMULATED
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.sweep import Config
-from benchtui.sessions.text.formatting import count, memory, time_ms
+from benchtui.sessions.text.formatting import count, memory, number, time_ms
 from benchtui.sessions.text.quantities import with_unit
 from benchtui.sessions.text.wording import (
     Phrase,
@@ -89,13 +89,15 @@ def nothing_measured(session: Session) -> str:
 
 
 def advice(conclusion: Conclusion) -> Phrase | None:
-    """Return whether to run the best case, or to run it for now; None if not even its gain is certain.
+    """Return whether to run the best case, or to run it for now; None if too little is known.
 
-    A case that is surely better than its baseline is worth running, even if another one may be the best.
+    A case that is surely better than its baseline is worth running, and so is one that is likely near the best.
     """
     if conclusion.decided:
         return Phrase.RUN
-    return Phrase.RUN_FOR_NOW if conclusion.better_than_baseline else None
+    loss = conclusion.choice.likely_within
+    near = loss is not None and loss <= NEAR_ENOUGH
+    return Phrase.RUN_FOR_NOW if conclusion.better_than_baseline or near else None
 
 
 def headline(conclusion: Conclusion, where: str = "") -> str:
@@ -117,8 +119,15 @@ def certainty_so_far(conclusion: Conclusion) -> str:
     if conclusion.decided:
         return confidence(conclusion.choice)
     doubt = f"{count(len(conclusion.rivals), 'other')} {Phrase.MAY_BE_BETTER}"
+    if conclusion.choice.likely_within is not None:
+        return f"{likely_text(conclusion.choice.likely_within)}; {doubt}"
     bound = bound_text(conclusion.choice)
     return f"{doubt}, by {bound} at most" if bound else doubt
+
+
+def likely_text(loss: float) -> str:
+    """Say how near to the best a case is likely to be."""
+    return f"{Phrase.LIKELY_WITHIN} {number(100 * loss, 0)} % of the best" if loss else Phrase.LIKELY
 
 
 def costs_per_step(result: Result) -> list[str]:

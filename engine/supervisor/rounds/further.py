@@ -4,9 +4,10 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from benchtui.engine.supervisor.session_writer import SessionLog
-from benchtui.sessions.advice.open_questions import OUT_OF_BUDGET, OpenQuestion
+from benchtui.sessions.advice.open_questions import OpenQuestion
 from benchtui.sessions.advice.race import RacePlan, Settled, cost, plan_rounds
 from benchtui.sessions.events import RoundsPlanned, SettledCase
+from benchtui.sessions.state.case import OUT_OF_BUDGET
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.sweep import Case

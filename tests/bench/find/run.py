@@ -2,7 +2,7 @@
 
 ``python tests/bench/find/run.py`` plays each drawn grid in five ways: with ``find``, also in half of the time
 that the first rounds of all cases take, with ``rounds = "auto"`` in its default budget and in half of the time
-of five rounds, and with five rounds of every case. It prints how
+of five rounds, and with five rounds or one of every case. It prints how
 often the choice is within 3% of the true best, the share of the time of five rounds, false verdicts, and
 sessions that exceeded their budget by more than a case. ``tests/sessions/advice/test_simulated_races.py`` runs
 a short part of it.
@@ -32,7 +32,7 @@ from benchtui.sessions.stats.results import measured
 from benchtui.sessions.stats.verdicts import MIN_EFFECT, Verdict
 from benchtui.sessions.sweep import Find, Run
 
-KINDS = ("find", "find, half", "auto", "auto, half", "five rounds")
+KINDS = ("find", "find, half", "auto", "auto, half", "five rounds", "one round")
 LOOKS = 10
 """Plans in which a search drops cases before each of them has a round. The engine makes one per round."""
 NEAR = 0.03
@@ -74,6 +74,8 @@ class Outcome:
     """Whether the choice was called clear."""
     within: float | None
     """Stated bound on the loss; None if there is none."""
+    likely: float | None
+    """Stated likely loss of a choice that isn't recommended."""
     share: float
     """Time over that of the whole grid at five rounds."""
     over: float
@@ -104,7 +106,7 @@ def race(truth: Truth, seed: int) -> Outcome:
     return outcome_of(play, plan.ended or "")
 
 
-def sweep(truth: Truth, seed: int, rounds: int = 5) -> Outcome:
+def sweep(truth: Truth, seed: int, rounds: int) -> Outcome:
     """Play a sweep with a fixed number of rounds."""
     play = Play(truth, np.random.default_rng(seed))
     for index in every_case(play, rounds):
@@ -126,6 +128,7 @@ def outcome_of(play: Play, ended: str) -> Outcome:
         loss=_loss(truth, choice),
         sure=choice.clear,
         within=choice.within,
+        likely=choice.likely_within,
         share=session.now_s / truth.full_s,
         over=-seconds_left(session) / longest,
         ended=ended,
@@ -186,13 +189,17 @@ class Table:
         bounds = [each.within for each in found if each.within is not None]
         middle = 100 * median(bounds or [0])
         yield f"  bound on the loss: {len(bounds)}, median {middle:.0f}%, exceeded: {self.exceeded}"
+        likely = [(each.likely, each.loss) for each in found if each.likely is not None]
+        exceeded = sum(loss > stated + MIN_EFFECT for stated, loss in likely)
+        middle = 100 * median([stated for stated, _ in likely] or [0])
+        yield f"  likely loss: {len(likely)}, median {middle:.0f}%, exceeded: {exceeded}"
         yield (
             f"  verdicts on the baseline: {verdicts.pairs}, {decided:.0f}% decided, {verdicts.false} false;"
             f" {decided_steady:.0f}% decided with one pace"
         )
         for text in sorted({each.ended for each in found} - {""}):
             yield f"  ended {sum(each.ended == text for each in found):4}: {text}"
-        if self.title != "five rounds":
+        if "round" not in self.title:
             yield f"  over the budget by more than a case: {sum(each.over > 1 for each in found)}"
 
     @property
@@ -235,7 +242,8 @@ def play_all(numbers: Iterable[int], kinds: Sequence[str], most: int) -> dict[st
                 truth.sweep = replace(truth.sweep, run=Run(budget_s=truth.first_s / 2))
             if kind == "auto, half":
                 truth.sweep = replace(truth.sweep, run=Run(budget_s=truth.full_s / 2 - truth.first_s))
-            played = sweep(truth, number) if kind == "five rounds" else race(truth, number)
+            rounds = {"five rounds": 5, "one round": 1}.get(kind)
+            played = sweep(truth, number, rounds) if rounds else race(truth, number)
             table.outcomes.append(played)
     return tables
 

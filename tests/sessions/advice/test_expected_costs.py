@@ -1,20 +1,23 @@
 """What the effects of options say about the cost of a case."""
 
+from math import exp
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from benchtui.sessions.advice.conclusion import conclude
-from benchtui.sessions.advice.expected_costs import MOST, expected_costs
+from benchtui.sessions.advice.expected_costs import MOST, Expected, expected_costs, likely_loss
 from benchtui.sessions.advice.objectives import Objective
 from benchtui.sessions.advice.open_questions import speed_decisions
 from benchtui.sessions.advice.optimal import decide
+from benchtui.sessions.payloads import Environment
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.report.overview.decision import choices
-from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.case import OUT_OF_BUDGET, CaseState
 from benchtui.sessions.stats.results import Result, measured
 from benchtui.sessions.sweep import Config, Find
+from benchtui.sessions.text.conclusion import advice, certainty_so_far
 
 PRECISIONS, SIZES = {"fp32": 1.0, "bf16": 0.5}, {1: 1.0, 2: 0.9, 4: 0.8, 8: 0.75}
 
@@ -108,3 +111,53 @@ def test_report_and_commands_name_the_choice_of_the_search(bench: Any) -> None:
     assert made.choice == answer.works[0].choice
     assert next(iter(speed_decisions(session, measured(session)))).best == made.best
     assert "**Run**: cpu bf16 compile=off bs=8 seq=128" in markdown(session)
+
+
+def test_likely_loss_holds_for_all_rivals_together() -> None:
+    """95% of a normal distribution lie below 1.645 standard deviations; of both of two below 1.955."""
+    best, other = Expected(1.0, 0.1), Expected(1.0, 0.1)
+    assert likely_loss(best, [other]) == pytest.approx(exp(1.645 * 0.1 * 2**0.5) - 1, abs=0.01)
+    assert likely_loss(best, [other] * 2) == pytest.approx(exp(1.955 * 0.1 * 2**0.5) - 1, abs=0.01)
+    assert likely_loss(best, [Expected(1.0, 2.0)]) is None
+    assert likely_loss(best, [Expected(2.0, 0.1)]) == likely_loss(best, []) == 0.0
+
+
+def unknown_machine(session: Any) -> Any:
+    """The session on a machine whose spread between processes isn't recorded."""
+    session.started = replace(session.started, process_spread={})
+    return session
+
+
+def test_undecided_case_that_is_likely_near_the_best_is_the_one_to_run_for_now(bench: Any) -> None:
+    (work,) = conclude(unknown_machine(grid(bench))).works
+    loss = work.choice.likely_within
+    assert not work.decided and loss is not None and 0.02 < loss < work.choice.within
+    assert advice(work) == "Run for now"
+    assert certainty_so_far(work).startswith(f"likely within {100 * loss:.0f} % of the best; ")
+
+
+def test_case_without_a_round_may_be_better(bench: Any) -> None:
+    """Only a case for which no time was left counts, not one that was skipped for its options."""
+
+    def loss(reason: str) -> float:
+        cases = [
+            bench.case(
+                size, rounds=[[20 * size * PRECISIONS[precision] * SIZES[size]] * 6], precision=precision
+            )
+            for precision, size in (("fp32", 1), ("fp32", 4), ("fp32", 8), ("bf16", 1), ("bf16", 4))
+        ]
+        late = bench.case(8, precision="bf16", outcome="skipped", end={"reason": reason})
+        found = decide(unknown_machine(bench.session(*cases, late)), Objective()).likely_within
+        assert found is not None
+        return found
+
+    assert loss("its options make it worse") < loss(OUT_OF_BUDGET)
+
+
+def test_nothing_is_likely_next_to_a_neighbor(bench: Any) -> None:
+    busy = {"environment": Environment(others_cpu_percent=63.0)}
+    cases = (
+        bench.case(1, rounds=[[ms] * 6], precision=name, end=busy) for name, ms in (("fp32", 10), ("bf16", 9))
+    )
+    choice = decide(bench.session(*cases), Objective())
+    assert not choice.recommended and choice.likely_within is None

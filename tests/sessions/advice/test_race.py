@@ -7,10 +7,11 @@ import pytest
 
 from benchtui.sessions.advice.conclusion import conclude, questions_of
 from benchtui.sessions.advice.deciding_sweep import deciding_sweep
-from benchtui.sessions.advice.open_questions import OUT_OF_BUDGET, Remedy, open_questions
+from benchtui.sessions.advice.open_questions import Remedy, open_questions
 from benchtui.sessions.advice.race import cost, plan_rounds, seconds_left
 from benchtui.sessions.events import Answered, CaseFinished, CaseStarted, RoundFinished, SessionStarted, Steps
 from benchtui.sessions.payloads import AnswerComparison, Host, ProcessSpread
+from benchtui.sessions.state.case import OUT_OF_BUDGET
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Axes, Config, Find, Run, Sweep
 from benchtui.sessions.sweep.plan import included_configs

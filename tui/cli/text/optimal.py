@@ -158,6 +158,9 @@ class DecisionJson(msgspec.Struct, frozen=True, kw_only=True):
     """Further cases that aren't surely worse, nearest first."""
     within: float | None
     """Share by which another case may be better at most: 0.12 is 12%. Null if nothing bounds that."""
+    likely_within: float | None
+    """Share by which none of the others is likely to be better. Null if the choice is recommended, or if that
+    can't be estimated."""
     changing: tuple[ChangingJson, ...]
     """Better cases with other answers, best first."""
     confidence: str | None
@@ -220,6 +223,7 @@ def document(session: Session, decision: Decision) -> DecisionJson:
             for rival in decision.unsure
         ),
         within=decision.within,
+        likely_within=decision.likely_within,
         changing=tuple(
             ChangingJson(
                 **named(rival.result.case),

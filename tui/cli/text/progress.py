@@ -8,7 +8,6 @@ from pathlib import Path
 import msgspec
 
 from benchtui.engine.client import Engine
-from benchtui.sessions.advice.open_questions import OUT_OF_BUDGET
 from benchtui.sessions.analysis.roofline import limit
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.estimates.memory import MemoryForecast
@@ -35,7 +34,7 @@ from benchtui.sessions.payloads import Host
 from benchtui.sessions.replay.markers import Markers, TimelineEvent, marker_text
 from benchtui.sessions.replay.timeline import Timeline
 from benchtui.sessions.sanitize import shell_word
-from benchtui.sessions.state.case import CaseState
+from benchtui.sessions.state.case import OUT_OF_BUDGET, CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import labeled
 from benchtui.sessions.stats.case_metrics import Metrics, metrics

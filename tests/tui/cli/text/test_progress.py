@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions.advice.open_questions import OUT_OF_BUDGET
+from benchtui.sessions.state.case import OUT_OF_BUDGET
 from benchtui.sessions.events import (
     AnyEvent,
     CaseAdded,
