@@ -88,8 +88,8 @@ def likely_loss(best: Expected, others: Iterable[Expected]) -> float | None:
     """Return the share by which none of the other cases is likely to be better; None if it is too large.
 
     Its probability is at least ``LIKELY``: the cases count as independent, but share the error of the best one
-    (Slepian's inequality). Of 314 simulated choices that weren't recommended (``tests/bench/find/run.py``, seeds
-    from 1000 on), 5 had a larger loss; where options interact three times as much, 3 of 90.
+    (Slepian's inequality). Of 314 simulated choices that weren't recommended, 5 had a larger loss
+    (``tests/bench/find/run.py``, seeds from 1000 on); where options interact three times as much, 3 of 90.
     """
     rivals = [(log(best.cost / other.cost), best.error_beside(other)) for other in others]
 

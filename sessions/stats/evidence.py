@@ -248,8 +248,10 @@ def by_alternating(base: Sampled, new: Sampled, figures: Sequence[Sequence[Stati
     ]
     center, _, _ = log_mean_of_rounds(differences)
     own, pool = Spread.of(differences), base.noise.pool
-    if pool.freedom >= own.freedom and not pool.has_paces:
-        own = own.shared_with(Spread(2 * pool.variance, pool.freedom))
+    others, _ = others_of_pair(base, new)
+    noisier = others.variance > 0 and is_noisier(own, others.of_difference())
+    if pool.freedom >= own.freedom and not pool.has_paces and not noisier:
+        own = own.shared_with(pool.of_difference())
     return Estimate(center, (own.of_mean(len(differences)),))
 
 

@@ -108,6 +108,10 @@ class Spread(msgspec.Struct, frozen=True, gc=False):
         variance = SHARE * pool.variance + (1 - SHARE) * self.variance
         return Spread(variance, min(self.freedom / (1 - SHARE), pool.freedom))
 
+    def of_difference(self) -> "Spread":
+        """Return the spread of the difference of two independent cases."""
+        return Spread(2 * self.variance, self.freedom)
+
     @property
     def known(self) -> bool:
         """Whether there were enough repeats to rely on it."""

@@ -64,6 +64,8 @@ class Cell:
     """Whether earlier sessions of the machine recorded its spread."""
     common: float | None = None
     """Share of the variance that two cases in turns have in common; None for a sweep."""
+    others: int = 0
+    """Other cases, of three rounds each, in a session whose close cases alternate."""
     by_turns: bool | None = None
     """Whether cases take turns on a machine that changes its pace, or two alternate on it; None for others."""
     steps: int = 40
@@ -76,6 +78,7 @@ class Cell:
     def name(self) -> str:
         """Name of the row."""
         kind = f"{self.cases:2} cases" if self.common is None else f"turns, {100 * self.common:.0f}% common"
+        kind += f", {self.others} others" if self.others else ""
         if self.by_turns is not None:
             kind = f"{self.cases} cases by turns" if self.by_turns else "two cases alternating"
         kind += f", jitter {100 * self.jitter:.0f}%" if self.jitter != JITTER else ""
@@ -138,7 +141,8 @@ def judge(cell: Cell, sessions: int, seed: int = 1, former: bool = True) -> tupl
     ours, theirs = Tally(), Tally()
     for _ in range(sessions):
         cases = _drawn(cell, dice)
-        pool = spread_between([[each.median for each in rounds] for rounds in cases])
+        others = draw_session(cell.world, dice, cell.others, 3, cell.steps, cell.spread, missing=0.0)
+        pool = spread_between([[each.median for each in rounds] for rounds in (*cases, *others)])
         earlier = recorded_spread(cell.world, dice, cell.steps, cell.spread) if cell.recorded else Spread()
         noise = Noise(pool if pool.known else pool.plus(earlier))
         _add_ours(ours, cell, cases, noise)
@@ -155,7 +159,7 @@ def _drawn(cell: Cell, dice: np.random.Generator) -> list[tuple[Sample, ...]]:
             )
         return draw_alone(dice, cell.rounds, cell.steps, cell.spread)
     if cell.common is not None:
-        return draw_turns(dice, cell.rounds, cell.steps, cell.spread, cell.common)
+        return draw_turns(cell.world, dice, cell.rounds, cell.steps, cell.spread, cell.common)
     return draw_session(cell.world, dice, cell.cases, cell.rounds, cell.steps, cell.spread, cell.missing)
 
 
@@ -225,6 +229,8 @@ def every_cell() -> Iterator[Cell]:
     yield Cell(WORLDS[0], 0.02, 5, 16)
     for common, recorded in product((0.14, 0.43, 0.66), (False, True)):
         yield Cell(WORLDS[0], 0.02, 6, 2, recorded, common)
+    for world, common in product((WORLDS[0], *WORLDS[-2:]), (0.0, 0.14, 0.43)):
+        yield Cell(world, 0.02, 6, 2, common=common, others=6)
     yield from cells_by_turns()
 
 

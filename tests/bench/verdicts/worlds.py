@@ -120,13 +120,16 @@ def draw_session(
     ]
 
 
-def draw_turns(dice: Random, rounds: int, n: int, spread: float, common: float) -> list[tuple[Sample, ...]]:
+def draw_turns(
+    world: World, dice: Random, rounds: int, n: int, spread: float, common: float
+) -> list[tuple[Sample, ...]]:
     """Draw two equal cases that ran in turns and share a part of the variance between their processes."""
     found: list[tuple[Sample, ...]] = []
     together = np.sqrt(common) * spread * dice.standard_normal(rounds)
-    for _ in range(2):
+    for factor in world.unlike(dice, 2):
         alone = np.sqrt(1 - common) * spread * dice.standard_normal(rounds)
-        times = (TYPICAL_MS * np.exp(offset + _lognormal(dice, n)) for offset in together + alone)
+        offsets = factor * (together + alone)
+        times = (TYPICAL_MS * np.exp(offset + world.steps(dice, n)) for offset in offsets)
         found.append(tuple(each for one in times if (each := sample(one.tolist()))))
     return found
 

@@ -1311,3 +1311,12 @@ def test_separate_steps_of_several_rounds_share_the_spread_of_processes(bench: A
     assert (other.rounds, other.between) == (2, pytest.approx(0.02 * sqrt(0.75)))
     unknown = replace(fast, noise=Noise())
     assert not found.assumed and latency(slow, unknown).assumed and latency(unknown, slow).assumed
+
+
+def test_noisy_pair_that_alternates_is_judged_by_its_own_spread() -> None:
+    """The other cases vary by 0.5%, each of the pair by 6%."""
+    noisy = [(10.0 * exp(0.06 * (-1) ** turn), 10.0 * exp(-0.06 * (-1) ** turn)) for turn in range(6)]
+    pair = Spread(0.06**2 * 6 / 5, 10.0)
+    session = Noise(Spread(0.005**2, 24.0).plus(pair))
+    assert not session.pool.has_paces
+    assert latency(*in_turns(*noisy, noise=session)).bounds == latency(*in_turns(*noisy)).bounds
