@@ -12,7 +12,7 @@ compared pair by pair, and rounds whose processes took turns are compared turn b
 assumed variance is added, and bounds are widened by any change in the measured peaks.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import ceil, comb, inf, log, sqrt
 from operator import attrgetter
 from statistics import fmean, geometric_mean
@@ -139,29 +139,21 @@ def _per_sample(ratio: Ratio | None, base: Sampled, new: Sampled) -> Ratio | Non
     return per_sample.times(reported / per_sample.value) if reported and per_sample.value else per_sample
 
 
-def energy_ratio(base: Result, new: Result) -> Ratio | None:
-    """Return the ratio of samples per joule, new over base, with bounds from three rounds on.
+def ratio_over_rounds(
+    base: Result,
+    new: Result,
+    cost: Callable[[Result], float | None],
+    costs_of: Callable[[Result], Iterable[float]],
+) -> Ratio | None:
+    """Return the ratio of a cost, base over new, with bounds over its values in the rounds, from three on.
 
-    What disturbed the steps of a case may have changed its energy as much.
+    What disturbed the steps of a case may have changed the cost as much.
     """
-    costs = base.metrics.energy_per_sample_j, new.metrics.energy_per_sample_j
+    costs = cost(base), cost(new)
     if not costs[0] or not costs[1]:
         return None
-    rounds = [[Statistic(joules) for joules in result.metrics.rounds_energy_j] for result in (base, new)]
+    rounds = [[Statistic(value) for value in costs_of(result)] for result in (base, new)]
     return _among_others(_over_rounds(costs[0] / costs[1], rounds, base), base, new)
-
-
-def steadiness_ratio(base: Result, new: Result) -> Ratio | None:
-    """Return the ratio of steadiness, base over new, with bounds from three rounds on.
-
-    It compares by how much p90 exceeds p50. A standard deviation is decided by a few outliers, of which longer
-    series have more.
-    """
-    tails = base.metrics.latency_ms.tail_percent, new.metrics.latency_ms.tail_percent
-    if not tails[0] or not tails[1]:
-        return None
-    rounds = [[Statistic(round_.tail) for round_ in result.rounds if round_.tail] for result in (base, new)]
-    return _among_others(_over_rounds(tails[0] / tails[1], rounds, base), base, new)
 
 
 def memory_ratio(base: Result, new: Result) -> Ratio | None:
