@@ -112,7 +112,7 @@ def rounds_of(case: CaseState) -> tuple[Sample, ...]:
         return computed.rounds
     if len(case.measured):
         return tuple(_samples(counted(case)))
-    reported = case.finished.reported if case.finished else None
+    reported = case.reported
     return repeats(reported) if reported else ()
 
 

@@ -252,12 +252,11 @@ def _machine(data: CaseData, reached: Limit | None, symbols: Symbols) -> dict[st
     if finished is None:
         return {}
     unseen = case.config.uses_cuda_graphs and finished.memory and finished.memory.peak_allocated_mb is None
-    around = finished.environment or Environment()
     compiling = finished.compiling
     own = {
         "tensors": ("allocated", "not measurable with CUDA graphs" if unseen else None),
-        "quota": ("stopped by the CPU quota", _stopped(around)),
-        "clock": ("clock", _clock(around)),
+        "quota": ("stopped by the CPU quota", _stopped(case.environment)),
+        "clock": ("clock", _clock(case.environment)),
         "recorded": ("CUDA graphs", _cuda_graphs(compiling) if compiling else None),
         "unsteady": ("unsteady steps", ", ".join(map(str, compiling.unsteady)) if compiling else None),
     }

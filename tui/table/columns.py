@@ -40,7 +40,7 @@ Format = Callable[[float | None, Symbols], str]
 
 def p50_ms(case: CaseState, stats: Distribution | None) -> float | None:
     """Return the median measured step time; for a source without steps, the mean or median it reports."""
-    reported = case.finished.reported if case.finished and not stats else None
+    reported = None if stats else case.reported
     return reported.center_ms if reported else stats.median if stats else None
 
 
