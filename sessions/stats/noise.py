@@ -20,7 +20,6 @@ median steps. Fresh processes still differ, so several pairs are needed, and the
 from collections.abc import Iterable, Sequence
 from math import cbrt, exp, log, pi, sqrt
 from statistics import median, stdev
-from typing import Protocol
 
 import msgspec
 
@@ -163,16 +162,12 @@ class Noise(msgspec.Struct, frozen=True):
         return max(self.same_within, min(2 * (self.floor or 0.0), MAX_NOISE_MARGIN))
 
 
-class Measured(Protocol):
+class Measured(msgspec.Struct, frozen=True):
     """A case with its summarized rounds."""
 
-    @property
-    def case(self) -> CaseState:
-        """The case."""
-
-    @property
-    def rounds(self) -> Sequence[Sample]:
-        """Summary of each round's steps."""
+    case: CaseState
+    rounds: tuple[Sample, ...]
+    """Summary of each round's steps, or of each repeat of a source that kept none."""
 
 
 def noise_of(
@@ -227,7 +222,7 @@ def gpu_busy_share(case: CaseState, step_ms: float | None) -> float | None:
     return min(busy_ms / step_ms, 1.0) if busy_ms is not None and step_ms else None
 
 
-def kind_of_result(result: "Measured") -> str:
+def kind_of_result(result: Measured) -> str:
     """Return the kind of a summarized case."""
     return kind_of(result.case, [round_.median for round_ in result.rounds])
 
