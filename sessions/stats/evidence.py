@@ -28,7 +28,7 @@ from benchtui.sessions.stats.noise import (
     is_noisier,
     kind_of_result,
     moderated,
-    noise_of,
+    noise_by_kind,
     spread_by_turns,
 )
 from benchtui.sessions.stats.sampling import Bounds, Sample, Statistic, log_mean_of_rounds
@@ -139,11 +139,9 @@ def with_noise(evidence: Iterable[E], session: Session) -> list[E]:
     """Return the evidence of a session's cases, each with the noise estimated from all of them."""
     every = list(evidence)
     start, margin = session.start, session.same_within
-    noise_by_kind = with_turns(noise_of(every, aa_pair(every), start.process_spread, margin), every)
-    return [
-        replace(case_evidence, noise=noise_by_kind[kind_of_result(case_evidence)], session=session)
-        for case_evidence in every
-    ]
+    medians = ((each.case, [round_.median for round_ in each.rounds]) for each in every)
+    noise = with_turns(noise_by_kind(medians, aa_pair(every), start.process_spread, margin), every)
+    return [replace(each, noise=noise[kind_of_result(each)], session=session) for each in every]
 
 
 def with_turns(noise_by_kind: dict[str, Noise], results: Iterable[Measured]) -> dict[str, Noise]:
@@ -331,7 +329,8 @@ def typical_of_rounds(case: CaseState, medians: Sequence[float]) -> float | None
 
 def rate_bounds(metrics: Metrics, evidence: Evidence) -> tuple[float, float] | None:
     """Return the 95% interval of samples per second, which holds fresh processes; None if nothing bounds it."""
-    bounds, rate = mean_bounds_ms(evidence), metrics.samples_per_s
+    bounds = _bounds_of([each.mean for each in counted_rounds(evidence)], evidence)
+    rate = metrics.samples_per_s
     if bounds is None or not rate or not evidence.case.steps_measured or not bounds.low > 0:
         return None
     samples = 1000 * metrics.samples_per_step
@@ -341,11 +340,6 @@ def rate_bounds(metrics: Metrics, evidence: Evidence) -> tuple[float, float] | N
 def bounds_ms(result: Evidence) -> Bounds | None:
     """Return the bounds of a case's typical step, including process-to-process variation; None if unknown."""
     return _bounds_of([each.median for each in counted_rounds(result)], result)
-
-
-def mean_bounds_ms(result: Evidence) -> Bounds | None:
-    """Return the same bounds of a case's mean step, on which throughput depends."""
-    return _bounds_of([each.mean for each in counted_rounds(result)], result)
 
 
 def _bounds_of(figures: Sequence[Statistic], result: Evidence) -> Bounds | None:

@@ -170,30 +170,16 @@ class Measured(msgspec.Struct, frozen=True):
     """Summary of each round's steps, or of each repeat of a source that kept none."""
 
 
-def noise_of(
-    results: Iterable[Measured],
-    aa: tuple[Measured, Measured] | None,
-    earlier: dict[str, ProcessSpread],
-    same_within: float = SAME_WITHIN,
-) -> dict[str, Noise]:
-    """Estimate the noise of a session per kind of device.
-
-    It comes from the cases, the A/A pair and earlier sessions. Only cases with several rounds contribute;
-    others may be left out of ``results``.
-    """
-    medians = ((result.case, [round_.median for round_ in result.rounds]) for result in results)
-    return noise_by_kind(medians, aa, earlier, same_within)
-
-
 def noise_by_kind(
     cases: Iterable[tuple[CaseState, Sequence[Statistic]]],
     aa: tuple[Measured, Measured] | None,
     earlier: dict[str, ProcessSpread],
     same_within: float = SAME_WITHIN,
 ) -> dict[str, Noise]:
-    """Estimate the noise as ``noise_of`` does, from the medians of each case's rounds.
+    """Estimate the noise of a session per kind of device, from the medians of each case's rounds.
 
-    Disturbed rounds are left out: a disturbance isn't process-to-process variation.
+    It comes from the cases, the A/A pair and earlier sessions. Only cases with several rounds contribute;
+    others may be left out. So are disturbed rounds: a disturbance isn't process-to-process variation.
     """
     repeats: dict[str, list[Sequence[Statistic]]] = {kind: [] for kind in KINDS}
     for case, medians in cases:
