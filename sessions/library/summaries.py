@@ -21,8 +21,9 @@ from benchtui.sessions.journal.session_file import SessionFile
 from benchtui.sessions.payloads import ProcessSpread
 from benchtui.sessions.state.case import UNFINISHED_STATES, CaseState
 from benchtui.sessions.state.session import Session, Summarize
+from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.stats.disturbance import mark_kind, undisturbed
-from benchtui.sessions.stats.evidence import medians_of, summarize
+from benchtui.sessions.stats.evidence import medians_of
 from benchtui.sessions.stats.noise import KINDS, kind_of, spread_between
 from benchtui.sessions.stats.sampling import Statistic
 from benchtui.sessions.sweep import Config, Record
@@ -201,7 +202,7 @@ class SummarizedSession(Session):
     """Session without readings that replaces the steps of an ended case by its metrics."""
 
     def __init__(self, summarize_case: Summarize | None = None) -> None:
-        super().__init__(summarize_case or summarize)
+        super().__init__(summarize_case or metrics)
         self.repeats: dict[str, list[Sequence[Statistic]]] = {}
         """Medians of the rounds of each case with several, by device kind."""
 

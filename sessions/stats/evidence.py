@@ -69,13 +69,6 @@ def counted(case: CaseState) -> CaseState:
     return others if len(others.measured) else case
 
 
-def summarize(case: CaseState) -> Metrics | None:
-    """Return the metrics of a case: the function that sessions without steps are loaded with."""
-    from benchtui.sessions.stats.case_metrics import metrics  # imports this module
-
-    return metrics(case)
-
-
 def computed_metrics(case: CaseState) -> Metrics | None:
     """Return the metrics of a case if they have been computed and kept."""
     return cast("Metrics | None", case.metrics)

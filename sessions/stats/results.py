@@ -9,9 +9,9 @@ from msgspec import structs
 from benchtui.sessions.state.case import peak_mb
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats import evidence
-from benchtui.sessions.stats.case_metrics import Metrics
+from benchtui.sessions.stats.case_metrics import Metrics, metrics
 from benchtui.sessions.stats.ended_rounds import with_result
-from benchtui.sessions.stats.evidence import Evidence, bounds_ms, rate_bounds, summarize, typical_ms, with_noise
+from benchtui.sessions.stats.evidence import Evidence, bounds_ms, rate_bounds, typical_ms, with_noise
 from benchtui.sessions.stats.sampling import Bounds
 from benchtui.sessions.sweep import Config, Task, Work, distinct_works, task_named
 from benchtui.sessions.sweep.options import AXES
@@ -125,7 +125,7 @@ def aa_pair(session: Session) -> tuple[Result, Result] | None:
 def _all(session: Session) -> list[Result]:
     """Return every measured case with the noise of the session."""
     cases = (with_result(case, session.start.sweep.measure.planned_rounds) for case in session.cases)
-    figures = ((case, metrics) for case in cases if case and (metrics := summarize(case)))
+    figures = ((case, found) for case in cases if case and (found := metrics(case)))
     results = with_noise((Result(case, found.rounds, metrics=found) for case, found in figures), session)
     return [structs.replace(result, metrics=_with_rate_bounds(result.metrics, result)) for result in results]
 
