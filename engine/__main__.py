@@ -24,7 +24,7 @@ from benchtui.engine.control import (
     refusal,
 )
 from benchtui.engine.executor import Executor
-from benchtui.engine.executors.local import LocalExecutor
+from benchtui.engine.node.runner import NodeRunner
 from benchtui.engine.process_tree import adopt_orphans
 from benchtui.engine.supervisor.supervisor import Supervisor, require_custom_code
 from benchtui.engine.versions import require_packages
@@ -95,7 +95,6 @@ def _log_exception(kind: type[BaseException], error: BaseException, trace: Trace
 
 def _serve_node() -> int:
     from benchtui.engine.node.agent import serve  # imported only in a node agent
-    from benchtui.engine.node.runner import NodeRunner
 
     return serve(NodeRunner())
 
@@ -106,7 +105,7 @@ def _explain(path: Path) -> int:
 
     options = msgspec.json.decode(sys.stdin.buffer.read(), type=ExplainOptions)
     try:
-        executor = LocalExecutor()
+        executor = NodeRunner()
         try:
             explanations = RecordedExplanations(path, options, executor, _print_line)
         except BenchtuiError:
@@ -149,7 +148,7 @@ def _executor(sweep: Sweep) -> Executor:
     run = sweep.run
     if run.executor == "local":
         require_packages(sweep)
-        return LocalExecutor()
+        return NodeRunner()
     try:
         from benchtui.engine.executors.ray import join  # an optional extra
     except ModuleNotFoundError as error:

@@ -86,6 +86,12 @@ class Host(Record, frozen=True, kw_only=True):
     absent: dict[str, str] = {}
     """Readings that aren't available on this machine, with the reason: ``{"gpu": "no NVIDIA driver: …"}``."""
 
+    @property
+    def usable_memory_mb(self) -> float | None:
+        """Memory that processes may use, also in a control group; None if unknown."""
+        limits = (self.memory_mb, self.container_memory_mb)
+        return min((limit for limit in limits if limit is not None), default=None)
+
 
 class ProcessSpread(Record, frozen=True, kw_only=True):
     """Process-to-process variation of a case in earlier sessions on a machine."""

@@ -83,7 +83,7 @@ def test_engine_loads_ray_only_for_a_sweep_on_ray() -> None:
         "from benchtui.sessions.sweep import Sweep\n"
         "if __name__ == '__main__': _executor(Sweep(name='a', model='gpt2'))"
     )
-    assert "benchtui.engine.executors.local" in names
+    assert "benchtui.engine.node.runner" in names
     assert not names & {"ray", "benchtui.engine.executors.cluster"}
 
 

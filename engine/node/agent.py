@@ -15,7 +15,7 @@ from time import monotonic
 import msgspec
 
 from benchtui.engine.event_loop import EventLoop
-from benchtui.engine.executor import Execution, PreflightTask
+from benchtui.engine.executor import Execution, ExecutorContext, PreflightTask, RunnerEvent
 from benchtui.engine.line_protocol import Lines, send
 from benchtui.engine.node.protocol import (
     End,
@@ -110,11 +110,11 @@ class NodeAgent:
             case OpenNode():
                 if Path(command.folder).is_dir():
                     os.chdir(command.folder)
-                self._runner.open(command, self._send)
+                self._runner.open(ExecutorContext(command, self._loop, self._send))
             case Prepare():
                 self._task = self._runner.prepare()
             case Measure():
-                self._task = self._runner.measure_peaks(command.peaks)
+                self._task = self._runner.measure_peaks({None: command.peaks})
             case Start():
                 self._start(command)
             case End() if command.case in self._runs:
@@ -142,6 +142,6 @@ class NodeAgent:
                 self._task = None
                 self._send(TaskDone())
 
-    def _send(self, event: NodeEvent) -> None:
+    def _send(self, event: NodeEvent | RunnerEvent) -> None:
         with suppress(OSError), self._send_lock:  # if the reader has closed the pipe, the input has ended too
             send(self._outgoing, msgspec.json.encode(event))

@@ -2,12 +2,12 @@
 
 import os
 import select
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import monotonic
 
 from msgspec.structs import replace
 
-from benchtui.engine.executor import Execution
+from benchtui.engine.executor import Execution, ExecutorContext, Node
 from benchtui.engine.job import Job, PeaksReport, WorkerEvent
 from benchtui.engine.node.case_execution import CaseRun
 from benchtui.engine.node.energy import idle_power_w
@@ -17,6 +17,7 @@ from benchtui.engine.node.protocol import OpenNode
 from benchtui.engine.node.scratch_dir import Scratch
 from benchtui.engine.node.telemetry_window import TelemetryWindow
 from benchtui.engine.node.worker_processes import WorkerProcesses
+from benchtui.engine.telemetry.gpu.cuda_presence import visible_devices_setting
 from benchtui.engine.telemetry.gpu.open import open_gpus
 from benchtui.engine.telemetry.gpu.reader import GpusUnavailable
 from benchtui.engine.telemetry.host import HostReader
@@ -33,12 +34,16 @@ from benchtui.sessions.sweep import named_values
 
 
 class NodeRunner:
-    """One machine with its sampler and running cases. Each case gets the telemetry of its measured span."""
+    """Executor with this machine as its only node. Each case gets the telemetry of its measured span."""
+
+    warnings = ()
 
     def __init__(self, processes: WorkerProcesses | None = None) -> None:
         """Describe the host. Sampling and processes start only with ``open``."""
         gpus = open_gpus()
         self.host = describe_host(gpus)
+        """The engine's machine."""
+        self.nodes = (Node(None, self.host, visible=visible_devices_setting()),)
         self._gpu_reader = None if isinstance(gpus, GpusUnavailable) else gpus
         self._processes = processes or WorkerProcesses()
         self._telemetry = TelemetryWindow(self._flush)
@@ -51,11 +56,12 @@ class NodeRunner:
         self._sampler: Sampler | None = None
         self._scratch: Scratch | None = None
 
-    def open(self, settings: OpenNode, emit: Callable[[Telemetry], None]) -> None:
-        """Start sampling the machine. ``emit`` is called from another thread and must not raise."""
+    def open(self, context: ExecutorContext) -> None:
+        """Start sampling the machine. Its events are emitted from another thread."""
+        settings = context.settings
         os.environ.update(settings.env)  # for the fork server: libraries read them on import
         self._processes.preload_for(settings.dataset)
-        self._settings, self._emit = settings, emit
+        self._settings, self._emit = settings, context.emit
         self._scratch = Scratch()
         batch = max(BATCH, round(settings.report_s / PERIOD_S))
         self._sampler = Sampler(
@@ -90,12 +96,12 @@ class NodeRunner:
         )
         return NodeTask(work)
 
-    def measure_peaks(self, wanted: Iterable[PeakKey]) -> NodeTask:
+    def measure_peaks(self, wanted: Mapping[str | None, Sequence[PeakKey]]) -> NodeTask:
         """Measure device peaks. No case may be running."""
         completed = None if self._gpu_reader is None else self.completed
-        return NodeTask(peaks(self._processes, wanted, self._settings.node, completed))
+        return NodeTask(peaks(self._processes, wanted.get(None, ()), self._settings.node, completed))
 
-    def start(self, job: Job) -> Execution:
+    def start(self, job: Job, node: str | None = None) -> Execution:
         """Start a case, once its fork server is ready. Raises BenchtuiError if its worker can't be started.
 
         Cases that take turns are started right after each other, in the order of their turns. If one of them

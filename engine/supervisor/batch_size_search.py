@@ -350,14 +350,8 @@ class BatchSizeSearches:
         if case.config.device != "cpu":
             gpus = (gpu for host in self._hosts for gpu in host.gpus)
             return next((gpu.memory_mb for gpu in gpus if gpu.uuid and gpu.uuid == case.gpu_uuid), None)
-        capacities = [_memory_mb(host) for host in self._hosts]
+        capacities = [host.usable_memory_mb for host in self._hosts]
         return None if None in capacities else max((mb for mb in capacities if mb is not None), default=None)
-
-
-def _memory_mb(host: Host) -> float | None:
-    """Return the memory in MB that processes on a machine may use."""
-    limits_mb = (host.memory_mb, host.container_memory_mb)
-    return min((mb for mb in limits_mb if mb is not None), default=None)
 
 
 def _is_about(message: Message, family: str) -> bool:

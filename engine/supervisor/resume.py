@@ -21,7 +21,7 @@ from benchtui.sessions.permissions import approved
 from benchtui.sessions.permissions.needed import Consent, needed_permissions
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.evidence import summarize
+from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.timestamps import utc_now
 from benchtui.sessions.version import VERSION
 
@@ -140,7 +140,7 @@ def read_for(purpose: Literal["resume", "explain"], path: Path) -> Session:
     """
     require_changeable(path, purpose)
     try:
-        return Session.by_line(path, summarize)
+        return Session.by_line(path, metrics)
     except BenchtuiError as error:
         reason = str(error).removeprefix(f"{path}").lstrip(",: ")
         raise BenchtuiError(f"{path}: can't {purpose}: {reason}") from error

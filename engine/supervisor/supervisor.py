@@ -52,7 +52,7 @@ from benchtui.sessions.permissions import approved
 from benchtui.sessions.permissions.needed import keys, needed_permissions
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.evidence import summarize
+from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.sweep import Config, Sweep, custom_task, expand_gpus, expand_node_kinds
 from benchtui.sessions.sweep_secrets import Secrets
 from benchtui.sessions.text.formatting import listed
@@ -213,7 +213,7 @@ class Supervisor:
             return
         from benchtui.sessions.explain.selection import selected  # imports statistics, unneeded elsewhere
 
-        session = Session.load(self._log.path, summarize)
+        session = Session.load(self._log.path, metrics)
         indices = dict.fromkeys((*selected(session, named), *self._to_explain))
         self._to_explain.clear()
         self._explanations.add(session.cases[index] for index in indices)
@@ -384,7 +384,7 @@ class Supervisor:
         self._scheduler.require_not_stopping()
         from benchtui.sessions.explain.selection import require_explainable  # as above
 
-        session = Session.load(self._log.path, summarize)
+        session = Session.load(self._log.path, metrics)
         self._to_explain += [require_explainable(session, index).index for index in cases]
 
     def _on_event(self, event: RunnerEvent) -> None:

@@ -7,7 +7,6 @@ from transformers import AutoModelForImageClassification, AutoModelForSequenceCl
 
 from benchtui.engine.devices.base import Lap
 from benchtui.engine.models.network import Architecture
-from benchtui.engine.workloads.base import Output
 from benchtui.engine.workloads.inputs.signals import SignalBatches, image_batches
 from benchtui.engine.workloads.transformer_task import NetworkTask, StepOutput
 from benchtui.sessions.sweep import Sweep, task_named
@@ -38,14 +37,6 @@ class Classify(NetworkTask):
             stated.pad_token_id = network.config.pad_token_id = ending or 0
             self.marks = (*self.marks, "no padding token configured: the end-of-text token pads")
         return network
-
-    def answer(self, step_s: float) -> Output:
-        """Return the logits of the first rows, with shape (rows, classes)."""
-        logits = []
-        for batch in self._probe(step_s):
-            with torch.inference_mode(), self._autocast():
-                logits.append(self._forward(**batch.inputs).logits[: batch.rows].float().cpu())
-        return Output("logits", torch.cat(logits), self._shortened)
 
 
 class Image(Classify):

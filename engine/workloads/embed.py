@@ -11,8 +11,7 @@ from benchtui.engine.devices.base import Device, Lap
 from benchtui.engine.exception_text import first_line
 from benchtui.engine.models.loading import ModelLocation, optional_file
 from benchtui.engine.models.network import Architecture
-from benchtui.engine.workloads.base import Output
-from benchtui.engine.workloads.transformer_task import NetworkTask, StepOutput
+from benchtui.engine.workloads.transformer_task import NetworkTask, ProbeBatch, StepOutput
 from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
 from benchtui.sessions.sweep import Config, Sweep
 from benchtui.sessions.text.formatting import listed
@@ -36,6 +35,7 @@ class Embed(NetworkTask):
     auto = AutoModel
     probe_rows = 16
     output = "last_hidden_state"
+    answer_kind = "embeddings"
     _pooling = "mean"
 
     def __init__(self, sweep: Sweep, config: Config, device: Device) -> None:
@@ -56,15 +56,10 @@ class Embed(NetworkTask):
         lap("result")
         return StepOutput((mask,))
 
-    def answer(self, step_s: float) -> Output:
+    def _answer(self, batch: ProbeBatch) -> torch.Tensor:
         """Return the vectors of the first texts, with shape (texts, dimensions)."""
-        vectors = []
-        for batch in self._probe(step_s):
-            with torch.inference_mode(), self._autocast():
-                hidden = self._hidden_states(batch.inputs)
-                pooled = pool(hidden, batch.inputs.get("attention_mask"), self._pooling)
-            vectors.append(pooled[: batch.rows].float().cpu())
-        return Output("embeddings", torch.cat(vectors), self._shortened)
+        hidden = self._hidden_states(batch.inputs)
+        return pool(hidden, batch.inputs.get("attention_mask"), self._pooling)[: batch.rows].float()
 
     def _hidden_states(self, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
         output = self._forward(**inputs, **self._options)

@@ -11,9 +11,8 @@ from transformers import AutoModelForCausalLM, StaticCache
 
 from benchtui.engine.devices.base import Device, Lap, no_lap
 from benchtui.engine.models import drafts
-from benchtui.engine.workloads.base import Output
 from benchtui.engine.workloads.inputs.batches import Side
-from benchtui.engine.workloads.transformer_task import LONGEST_ANSWER_S, NetworkTask, StepOutput
+from benchtui.engine.workloads.transformer_task import LONGEST_ANSWER_S, NetworkTask, ProbeBatch, StepOutput
 from benchtui.sessions.errors import CaseSkippedError
 from benchtui.sessions.payloads import Effective
 from benchtui.sessions.sweep import Config, Sweep
@@ -36,6 +35,7 @@ class Generate(NetworkTask):
     auto = AutoModelForCausalLM
     padding_side: Side = "left"
     generates = True
+    answer_kind = "tokens"
     _cache_type: str | None = None
     _drafting: drafts.Drafting | None = None
     _generated_tokens = 0
@@ -68,18 +68,12 @@ class Generate(NetworkTask):
         self._note_cache(mask.shape, cache)
         return StepOutput((mask,))
 
-    def answer(self, step_s: float) -> Output:
+    def _answer(self, batch: ProbeBatch) -> torch.Tensor:
         """Return the tokens for the first rows, with shape (rows, new tokens), using the draft if any."""
-        tokens = []
-        for batch in self._probe(step_s):
-            ids, mask = batch.inputs["input_ids"], batch.inputs.get("attention_mask")
-            with torch.inference_mode(), self._autocast():
-                if self._drafting:
-                    generated = self._drafting.generate(ids, mask, self._probe_tokens)
-                else:
-                    generated, _ = self._generate(ids, mask, no_lap, self._probe_tokens)
-            tokens.append(generated[: batch.rows].cpu())
-        return Output("tokens", torch.cat(tokens), self._shortened)
+        ids, mask = batch.inputs["input_ids"], batch.inputs.get("attention_mask")
+        if self._drafting:
+            return self._drafting.generate(ids, mask, self._probe_tokens)[: batch.rows]
+        return self._generate(ids, mask, no_lap, self._probe_tokens)[0][: batch.rows]
 
     def _begin_probe(self, step_s: float) -> int:
         """Generate fewer tokens if all tokens of the smallest part of a batch would take too long."""

@@ -4,8 +4,8 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from benchtui.engine.devices.base import Lap
-from benchtui.engine.workloads.base import MOST_VALUES, Output
-from benchtui.engine.workloads.transformer_task import NetworkTask, StepOutput
+from benchtui.engine.workloads.base import MOST_VALUES
+from benchtui.engine.workloads.transformer_task import NetworkTask, ProbeBatch, StepOutput
 
 POSITIONS = 128
 """Positions of the probe whose logits are compared, over all rows. At least 100, for a 99th percentile; fewer
@@ -25,16 +25,11 @@ class LmForward(NetworkTask):
         lap("forward")
         return StepOutput((mask,))
 
-    def answer(self, step_s: float) -> Output:
+    def _answer(self, batch: ProbeBatch) -> torch.Tensor:
         """Return logits of evenly spaced positions of the first rows, with shape (positions, vocabulary)."""
-        logits = []
-        for batch in self._probe(step_s):
-            with torch.inference_mode(), self._autocast():
-                whole = self._forward(**batch.inputs, use_cache=False).logits
-            per_row = max(1, min(POSITIONS, MOST_VALUES // whole.shape[-1]) // self.probe_rows)
-            for row, mask in batch.samples:
-                logits.append(whole[row, spaced(mask, per_row)].float().cpu())
-        return Output("logits", torch.cat(logits), self._shortened)
+        whole = self._forward(**batch.inputs, use_cache=False).logits
+        per_row = max(1, min(POSITIONS, MOST_VALUES // whole.shape[-1]) // self.probe_rows)
+        return torch.cat([whole[row, spaced(mask, per_row)].float() for row, mask in batch.samples])
 
 
 def spaced(mask: torch.Tensor, count: int) -> list[int]:

@@ -8,10 +8,10 @@ from transformers.modeling_outputs import BaseModelOutput
 
 from benchtui.engine.devices.base import Device, Lap, no_lap
 from benchtui.engine.models.network import Architecture
-from benchtui.engine.workloads.base import Output, StepCounts
+from benchtui.engine.workloads.base import StepCounts
 from benchtui.engine.workloads.inputs.signals import SignalBatches, audio_batches
 from benchtui.engine.workloads.lm_forward import POSITIONS, spaced
-from benchtui.engine.workloads.transformer_task import NetworkTask, StepOutput
+from benchtui.engine.workloads.transformer_task import NetworkTask, ProbeBatch, StepOutput
 from benchtui.sessions.errors import CaseSkippedError
 from benchtui.sessions.sweep import Config, Sweep
 
@@ -56,18 +56,13 @@ class Speech(NetworkTask):
         """Count the generated tokens, if any. The clips themselves have none."""
         return StepCounts(tokens=self._config.batch_size * self._config.new_tokens if self._decodes else None)
 
-    def answer(self, step_s: float) -> Output:
+    def _answer(self, batch: ProbeBatch) -> torch.Tensor:
         """Return the tokens of the first clips, or the logits of evenly spaced frames (frames, vocabulary)."""
-        answers = []
-        for batch in self._probe(step_s):
-            with torch.inference_mode(), self._autocast():
-                if self._decodes:
-                    answers.append(self._generate(batch.inputs, no_lap)[: batch.rows].cpu())
-                else:
-                    logits = self._forward(**batch.inputs).logits[: batch.rows]
-                    frames = spaced(torch.ones(logits.shape[1]), POSITIONS // self.probe_rows)
-                    answers.append(logits[:, frames].flatten(0, 1).float().cpu())
-        return Output("tokens" if self._decodes else "logits", torch.cat(answers), self._shortened)
+        if self._decodes:
+            return self._generate(batch.inputs, no_lap)[: batch.rows]
+        logits: torch.Tensor = self._forward(**batch.inputs).logits[: batch.rows]
+        frames = spaced(torch.ones(logits.shape[1]), POSITIONS // self.probe_rows)
+        return logits[:, frames].flatten(0, 1).float()
 
     def _generate(self, inputs: Inputs, lap: Lap) -> torch.Tensor:
         """Return the likeliest tokens of each clip, with shape (batch, new_tokens)."""
@@ -109,6 +104,7 @@ class Speech(NetworkTask):
         self._decodes = bool(getattr(architecture.config, "is_encoder_decoder", False))
         if not self._decodes:
             return
+        self.answer_kind = "tokens"
         most, new = getattr(architecture.config, "max_target_positions", None), self._config.new_tokens
         if most and new > most:
             raise CaseSkippedError(f"{new} new tokens: {architecture.location.name} supports at most {most}")

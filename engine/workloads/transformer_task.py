@@ -15,10 +15,10 @@ from benchtui.engine.job import THROUGHPUT_BLOCK
 from benchtui.engine.models import attention, compilation, loading, precision, quantization
 from benchtui.engine.models.backends.opening import Opened, open_backend
 from benchtui.engine.models.network import Architecture, load_network
-from benchtui.engine.workloads.base import StepCounts, Workload
+from benchtui.engine.workloads.base import Output, StepCounts, Workload
 from benchtui.engine.workloads.inputs.batches import Batches, Side, SyntheticBatches, TextBatches, find_step
 from benchtui.sessions.errors import BenchtuiError, CaseSkippedError
-from benchtui.sessions.payloads import Effective
+from benchtui.sessions.payloads import AnswerKind, Effective
 from benchtui.sessions.sweep import SYNTHETIC, Config, Sweep, task_named
 from benchtui.sessions.sweep.options import BY_NAME
 
@@ -67,6 +67,7 @@ class NetworkTask(Workload):
     """Number of rows at the start of the data set that form the probe."""
     output = "logits"
     """Name of the network's output that the task reads."""
+    answer_kind: AnswerKind = "logits"
     _shortened: str | None = None
     """What the probe consists of if there isn't time for all of it."""
     _splits = False
@@ -166,6 +167,19 @@ class NetworkTask(Workload):
         repeated = cycle(batches)
         self._draw = lambda lap: next(repeated)
         return copies * step + self._generated
+
+    def answer(self, step_s: float) -> Output:
+        """Return the answers of the batches with the first rows, one below the other."""
+        answers = []
+        for batch in self._probe(step_s):
+            with torch.inference_mode(), self._autocast():
+                answers.append(self._answer(batch).cpu())
+        return Output(self.answer_kind, torch.cat(answers), self._shortened)
+
+    def _answer(self, batch: ProbeBatch) -> torch.Tensor:
+        """Return the answer of a batch, with a row for each row of the probe unless the task says otherwise."""
+        logits: torch.Tensor = self._forward(**batch.inputs).logits
+        return logits[: batch.rows].float()
 
     def _probe(self, step_s: float) -> Iterator[ProbeBatch]:
         """Yield batches with the first rows of the data set. Raises BenchtuiError if one takes too long."""

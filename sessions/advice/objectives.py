@@ -1,6 +1,7 @@
 """Objectives of a recommendation, as costs to minimize."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import get_args
 
 import msgspec
@@ -9,15 +10,10 @@ from msgspec.structs import replace
 from benchtui.sessions.advice.constraints import NONE, Constraints
 from benchtui.sessions.metrics.catalogue import quantity
 from benchtui.sessions.metrics.quantity import CaseData
+from benchtui.sessions.metrics.views import COMPARED_BY
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import bounds_ms
-from benchtui.sessions.stats.ratios import (
-    energy_ratio,
-    latency_ratio,
-    memory_ratio,
-    steadiness_ratio,
-    throughput_ratio,
-)
+from benchtui.sessions.stats.ratios import latency_ratio, memory_ratio, ratio_over_rounds, throughput_ratio
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.sampling import Bounds
 from benchtui.sessions.stats.verdicts import Ratio
@@ -186,13 +182,26 @@ def _job_bounds(result: Result, step: Bounds, steps: int) -> Bounds:
     return Bounds(*(cold_ms + steps * end for end in ends))
 
 
+_ENERGY, _TAIL = (_cost(COMPARED_BY[need]) for need in ("energy", "steadiness"))
 SAMPLE_TIME = CostMetric(_cost("time_per_sample_ms"), throughput_ratio, "throughput not measured")
 TYPICAL_SAMPLE_TIME = CostMetric(
     lambda row: row.typical_ms / row.metrics.samples_per_step if row.metrics.samples_per_step else None,
     throughput_ratio,
     "throughput not measured",
 )
-STEP_TIME = CostMetric(_cost("latency_typical_ms"), latency_ratio, "step time not measured")
-PEAK_MEMORY = CostMetric(_cost("peak_memory_mb"), memory_ratio, "peak memory not measured")
-ENERGY = CostMetric(_cost("energy_per_sample_j"), energy_ratio, "energy not measured")
-SLOW_STEPS = CostMetric(_cost("p90_over_p50_percent"), steadiness_ratio, "no p90: it needs 20 steps")
+STEP_TIME = CostMetric(_cost(COMPARED_BY["latency"]), latency_ratio, "step time not measured")
+PEAK_MEMORY = CostMetric(_cost(COMPARED_BY["memory"]), memory_ratio, "peak memory not measured")
+ENERGY = CostMetric(
+    _ENERGY,
+    partial(ratio_over_rounds, cost=_ENERGY, costs_of=lambda row: row.metrics.rounds_energy_j),
+    "energy not measured",
+)
+SLOW_STEPS = CostMetric(
+    _TAIL,
+    partial(
+        ratio_over_rounds, cost=_TAIL, costs_of=lambda row: filter(None, (round_.tail for round_ in row.rounds))
+    ),
+    "no p90: it needs 20 steps",
+)
+"""By how much p90 exceeds p50. A standard deviation is decided by a few outliers, of which longer series have
+more."""

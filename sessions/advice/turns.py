@@ -120,8 +120,7 @@ class Turns:
     def _memory_mb(self, case: CaseState) -> float | None:
         host = self._session.host_of(case)
         if case.config.device == "cpu":
-            limits = (host.memory_mb, host.container_memory_mb)
-            return min((limit for limit in limits if limit is not None), default=None)
+            return host.usable_memory_mb
         index = self._session.gpu_of(case)
         return next((gpu.memory_mb for gpu in host.gpus if gpu.index == index), None)
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from benchtui.sessions.analysis.chart_series import BY_QUANTITY, SAMPLES, MetricsLookup, PlotMetric, Value
-from benchtui.sessions.metrics.views import COSTS_OF_THROUGHPUT
+from benchtui.sessions.metrics.views import COMPARED_BY
 from benchtui.sessions.payloads import AnswerComparison
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.case_metrics import Metrics
@@ -70,7 +70,7 @@ def answer_distance(cases: Iterable[CaseState], baselines: Collection[int]) -> P
     return PlotMetric(chosen.name, chosen.unit, of)
 
 
-COSTS: tuple[PlotMetric, ...] = tuple(BY_QUANTITY[key] for key in COSTS_OF_THROUGHPUT)
+COSTS = tuple(BY_QUANTITY[COMPARED_BY[need]] for need in ("latency", "energy", "memory"))
 """Metrics that throughput is traded off against in every session."""
 
 

@@ -1,6 +1,6 @@
 """Session comparison: corresponding cases, the speedup of each, and the regression gate."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import inf, log
 from pathlib import Path
 
@@ -179,12 +179,10 @@ def by_change(rows: Iterable[AlignedCase]) -> list[AlignedCase]:
 
 
 def load_sessions(
-    paths: Sequence[Path],
-    judging: VerdictSettings = SWEEP_DEFAULTS,
-    load: Callable[[Path], Session] = Session.load,
+    paths: Sequence[Path], judging: VerdictSettings = SWEEP_DEFAULTS
 ) -> tuple[ComparedSession, ...]:
     """Load sessions, named after their files. Raises BenchtuiError if a file can't be read."""
-    loaded = [load(path) for path in paths]
+    loaded = [Session.load(path) for path in paths]
     for session in loaded:
         session.judge_by(judging)
     return tuple(

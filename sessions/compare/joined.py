@@ -31,9 +31,9 @@ from benchtui.sessions.payloads import AnswerComparison, CaseRound, Turns
 from benchtui.sessions.state.case import CaseState, rounds_energy_j
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import answer_baseline
+from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.stats.disturbance import merge_round_marks
 from benchtui.sessions.stats.ended_rounds import as_round, end_of_case
-from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.sweep import Config, Sweep
 from benchtui.sessions.sweep.options import AXES
 from benchtui.sessions.sweep.plan import included_configs
@@ -46,7 +46,7 @@ def load_joined(paths: Sequence[Path]) -> Session:
     """Load sessions of the same work as one. Raises BenchtuiError that says why some can't be joined."""
     if len(paths) == 1:
         return Session.load(paths[0])
-    session = Session(summarize)
+    session = Session(metrics)
     session.apply_all(joined_events(paths))
     return session
 

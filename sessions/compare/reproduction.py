@@ -89,13 +89,9 @@ def _differences(comparison: SessionComparison, *, work: bool) -> Iterator[str]:
 
 
 def _clock_differences(rows: Iterable[AlignedCase]) -> Iterator[str]:
-    ends = [
-        (row.base.finished.environment, row.new.finished.environment)
-        for row in rows
-        if row.base and row.new and row.base.finished and row.new.finished
-    ]
+    ends = [(row.base.environment, row.new.environment) for row in rows if row.base and row.new]
     for field, name in _CLOCKS.items():
-        pairs = [(getattr(before, field, None), getattr(after, field, None)) for before, after in ends]
+        pairs = [(getattr(before, field), getattr(after, field)) for before, after in ends]
         clocks = [pair for pair in pairs if None not in pair]
         if clocks:
             before, after = map(fmean, zip(*clocks, strict=True))

@@ -58,11 +58,8 @@ def machine_facts(host: Host, runtime: Runtime | None) -> tuple[Fact, ...]:
 
 def affinity_facts(cases: Iterable[CaseState]) -> tuple[Fact, ...]:
     """Return the CPUs that the workers of these cases could use. Empty if no case recorded them."""
-    around = (case.finished.environment for case in cases if case.finished)
-    affinities = dict.fromkeys(
-        environment.affinity for environment in around if environment and environment.affinity
-    )
-    return facts(("CPU affinity", " or ".join(affinities) or None))
+    affinities = dict.fromkeys(case.environment.affinity or "" for case in cases)
+    return facts(("CPU affinity", " or ".join(filter(None, affinities)) or None))
 
 
 def _model(model: Model) -> tuple[Fact, ...]:

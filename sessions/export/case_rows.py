@@ -29,7 +29,7 @@ def case_row(case: CaseState, result: Result | None = None, base: Result | None 
     its speedup; without one, the row has none.
     """
     if result is None and case.state == "ok" and (computed := metrics(case)):
-        result = Result(case, computed)
+        result = Result(case, computed.rounds, metrics=computed)
     return _row(case, result, base)[0]
 
 

@@ -27,7 +27,7 @@ from benchtui.sessions.journal.reader import AnyRecord
 from benchtui.sessions.payloads import GpuReadings, HostReadings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import SIMULATED, labeled, simulation_note
-from benchtui.sessions.stats.evidence import summarize
+from benchtui.sessions.stats.case_metrics import metrics
 
 GPU_COUNTERS = {
     "power_w": "power (W)",
@@ -60,9 +60,9 @@ def write_trace(path: Path, out: IO[bytes]) -> None:
 def _load(path: Path) -> tuple[Session, Iterable[AnyRecord]]:
     """Return the session and its events, read once more while they are used if the file's layout allows it."""
     try:
-        session = Session.by_line(path, summarize)
+        session = Session.by_line(path, metrics)
     except BenchtuiError:  # broken, or reformatted by another program: read it as a whole
-        session, events = Session(summarize), reader.read(path).events
+        session, events = Session(metrics), reader.read(path).events
         session.apply_all(events)
         return session, events
     return session, chain.from_iterable(events for events, _ in reader.slices(path))

@@ -21,27 +21,19 @@ from benchtui.sessions.journal.session_file import SessionFile
 from benchtui.sessions.payloads import ProcessSpread
 from benchtui.sessions.state.case import UNFINISHED_STATES, CaseState
 from benchtui.sessions.state.session import Session, Summarize
+from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.stats.disturbance import mark_kind, undisturbed
-from benchtui.sessions.stats.evidence import medians_of, summarize
+from benchtui.sessions.stats.evidence import medians_of
 from benchtui.sessions.stats.noise import KINDS, kind_of, spread_between
 from benchtui.sessions.stats.sampling import Statistic
 from benchtui.sessions.sweep import Config, Record
 
 VERSION = 6
-# 6  2026-11: the best case of those without a rate.
-# 5  2026-11: the rate of the best case that describes its task.
-# 4  2026-11: the best case is the one that the session recommends.
-# 3  2026-11: configuration of the best case.
-# 2  2026-11: process-to-process variation.
-# 1  2026-11: initial version. A file of another version is discarded and rebuilt.
-
-
+"""Version of the cache file. A file of another one is discarded and rebuilt."""
 NEWEST = 12
 """Number of earlier sessions used to estimate process-to-process variation."""
 MOST_BYTES = 16_000_000
 """Maximum size of a session that is read for that estimate before a sweep starts, if it isn't cached."""
-
-
 MOST_CACHE_BYTES = 16_000_000
 """Maximum size of the cache file, enough for 20,000 sessions."""
 
@@ -210,7 +202,7 @@ class SummarizedSession(Session):
     """Session without readings that replaces the steps of an ended case by its metrics."""
 
     def __init__(self, summarize_case: Summarize | None = None) -> None:
-        super().__init__(summarize_case or summarize)
+        super().__init__(summarize_case or metrics)
         self.repeats: dict[str, list[Sequence[Statistic]]] = {}
         """Medians of the rounds of each case with several, by device kind."""
 

@@ -50,7 +50,7 @@ def _applied(option: Option) -> Quantity:
 
 
 def _steps(data: CaseData) -> int | None:
-    reported = data.case.finished.reported if data.case.finished else None
+    reported = data.case.reported
     return data.case.steps_measured or (reported.steps if reported else None)
 
 

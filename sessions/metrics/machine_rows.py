@@ -43,14 +43,12 @@ def _memory_per_sample(data: CaseData) -> float | None:
 
 
 def _limits(data: CaseData) -> tuple[str, ...]:
-    around = data.case.finished.environment if data.case.finished else None
-    reasons = around.throttle if around else ()
+    reasons = data.case.environment.throttle
     return tuple(reason.replace("_", " ") for reason in reasons if reason in CLOCK_LIMITS)
 
 
 def _states(data: CaseData) -> tuple[str, ...]:
-    around = data.case.finished.environment if data.case.finished else None
-    return tuple(f"P{state}" for state in around.performance_states) if around else ()
+    return tuple(f"P{state}" for state in data.case.environment.performance_states)
 
 
 def _peak(field: str, title: str, short: str, meaning: str) -> Quantity:
@@ -201,8 +199,7 @@ def _condition(field: str, title: str, meaning: str, *, exported: bool = True) -
 
 
 def _slowing(data: CaseData) -> tuple[str, ...] | None:
-    around = data.case.finished.environment if data.case.finished else None
-    reasons = around.throttle if around else ()
+    reasons = data.case.environment.throttle
     return tuple(reason.replace("_", " ") for reason in reasons if reason not in CLOCK_LIMITS) or None
 
 
@@ -213,8 +210,7 @@ def _gpu_busy(data: CaseData) -> float | None:
 
 
 def _neighbors(data: CaseData) -> str | None:
-    around = data.case.finished.environment if data.case.finished else None
-    return names_of(around.neighbors) or None if around else None
+    return names_of(data.case.environment.neighbors) or None
 
 
 def _process(key: str, title: str, meaning: str, row: Callable[..., Quantity]) -> Quantity:

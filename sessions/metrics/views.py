@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from benchtui.sessions.metrics.catalogue import BY_KEY, CATALOGUE
 from benchtui.sessions.metrics.quantity import NO_UNIT, CaseData, Quantity, Reading, measured
+from benchtui.sessions.sweep import Need
 
 REST = "*"
 """Place in a layout for the quantities that join a view by their subject."""
@@ -242,13 +243,56 @@ ANSWERS = View(
     subjects=("answer",),
     without=(
         "answer",
-        "answer_baseline",
-        "answer_shared_with",
-        "answer_shortened",
-        "answer_digest",
-        "answer_absent",
+        *(f"answer_{key}" for key in ("baseline", "shared_with", "shortened", "digest", "absent")),
     ),
 )
+ON_CASE_PAGE = {
+    "Memory, peaks while measured": View(
+        ("tensors", REST),
+        subjects=("memory",),
+        without=(
+            "peak_memory_low_mb",
+            "peak_memory_mb",
+            "device_memory_mb",
+            "memory_per_sample_mb",
+            "samples_per_gib",
+            "tokens_per_gib",
+        ),
+    ),
+    "Energy": View(
+        (
+            "mean_power_w",
+            shown("energy_j", short="Energy"),
+            shown("energy_per_sample_j", short="Per sample"),
+            shown("energy_source", short="Source"),
+            REST,
+            shown("energy_absent", short="Not measured"),
+        ),
+        subjects=("energy",),
+        without=(
+            "energy_per_sample_low_j",
+            "energy_per_sample_high_j",
+            "samples_per_j",
+            "energy_per_1000_tokens_j",
+        ),
+    ),
+    "Environment": View(
+        (
+            "worker_cpu_percent",
+            shown("user_ms", short="User time of a step"),
+            shown("system_ms", short="System time of a step"),
+            "quota",
+            "clock",
+            REST,
+        ),
+        subjects=("process", "machine", "counters"),
+        without=("sm_clock_mhz", "sm_clock_least_mhz", "repeated"),
+    ),
+    "Compiler": View(
+        (REST, "recorded", "unsteady"), subjects=("compiler",), without=("cuda_graphs", "cuda_graph_skips")
+    ),
+}
+"""Conditions on the page of a case, by their headings."""
 COMPARED_SHORT = View(
     ("names", shown("latency_typical_ms", title="ms"), "ratio", *short("samples_per_s"), "answer", "notes")
 )
@@ -371,5 +415,13 @@ TASKS = {
     ),
 }
 """Table of each task that has one."""
-COSTS_OF_THROUGHPUT = ("latency_typical_ms", "energy_per_sample_j", "peak_memory_mb")
-"""Quantities that throughput is traded off against."""
+COMPARED_BY: dict[Need, str] = {
+    "throughput": "samples_per_s",
+    "latency": "latency_typical_ms",
+    "energy": "energy_per_sample_j",
+    "memory": "peak_memory_mb",
+    "steadiness": "p90_over_p50_percent",
+}
+"""Quantity that a need is about."""
+IN_CASE_TABLE = (*COMPARED_BY.values(), "latency_p99_ms", "tokens_per_s")
+"""Quantities whose columns of the case table change while a case is measured."""

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from benchtui.sessions.metrics.catalogue import quantity
 from benchtui.sessions.metrics.quantity import Better, CaseData, Quantity
-from benchtui.sessions.metrics.views import shown
+from benchtui.sessions.metrics.views import COMPARED_BY, shown
 from benchtui.sessions.plots import style
 from benchtui.sessions.plots.spec import Plan, PlotData, SkippedPlot, Value, step_counts, value_text
 from benchtui.sessions.stats.quantiles import LEAST_FOR_P95
@@ -81,7 +81,9 @@ def throughput(data: PlotData) -> Plan | SkippedPlot:
 def throughput_of(results: Sequence[Result]) -> tuple[ToPoint, Curve]:
     """Return the throughput to plot, in the unit of the first case."""
     unit = results[0].headline_rate[1] if results else task_of(results).unit
-    return partial(_throughput, unit=unit), replace(_THROUGHPUT, row=shown("samples_per_s", unit=unit))
+    return partial(_throughput, unit=unit), replace(
+        _THROUGHPUT, row=shown(COMPARED_BY["throughput"], unit=unit)
+    )
 
 
 def latency(data: PlotData) -> Plan | SkippedPlot:
@@ -332,7 +334,7 @@ def _ticks(sizes: Sequence[int]) -> list[int]:
 _THROUGHPUT = Curve(
     "throughput",
     "Throughput",
-    quantity("samples_per_s"),
+    quantity(COMPARED_BY["throughput"]),
     "",
     "no case has a throughput",
     bars="Bars: 95% interval, over the rounds if there are at least three, else within one process.",
@@ -340,7 +342,7 @@ _THROUGHPUT = Curve(
 _LATENCY = Curve(
     "latency",
     "Latency",
-    quantity("latency_typical_ms"),
+    quantity(COMPARED_BY["latency"]),
     "Typical step.",
     "no case was measured",
     bars=f"Bars: from the fastest step to p95, or to the slowest with fewer than {LEAST_FOR_P95} steps.",
@@ -348,7 +350,7 @@ _LATENCY = Curve(
 _MEMORY = Curve(
     "memory",
     "Peak memory",
-    quantity("peak_memory_mb"),
+    quantity(COMPARED_BY["memory"]),
     "GPU: memory allocated by the framework (with CUDA graphs: reserved), else used on the device. CPU:"
     " resident memory of the worker. 1 MB is 1,000,000 bytes.",
     "no case has a peak memory",
@@ -356,7 +358,7 @@ _MEMORY = Curve(
 _ENERGY = Curve(
     "energy",
     "Energy per sample",
-    quantity("energy_per_sample_j"),
+    quantity(COMPARED_BY["energy"]),
     "Over all measured steps.",
     "no case has an energy reading",
     bars="Bars: 95% interval over the rounds, if there are at least three.",

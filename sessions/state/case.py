@@ -21,7 +21,7 @@ from benchtui.sessions.events import (
     Phase,
     RoundFinished,
 )
-from benchtui.sessions.payloads import AnswerComparison, Effective, Energy, Memory
+from benchtui.sessions.payloads import AnswerComparison, Effective, Energy, Environment, Memory, Reported
 from benchtui.sessions.state.columns import Columns
 from benchtui.sessions.state.file_names import change_marks
 from benchtui.sessions.state.simulation import SIMULATED
@@ -109,6 +109,16 @@ class CaseState(msgspec.Struct):
         around = (end.environment for end in self.ends if end.environment)
         readings = (environment.others_cpu_percent for environment in around)
         return max((used for used in readings if used is not None), default=None)
+
+    @property
+    def environment(self) -> Environment:
+        """Conditions while it was measured; empty if none are known."""
+        return (self.finished and self.finished.environment) or Environment()
+
+    @property
+    def reported(self) -> Reported | None:
+        """Figures of a source that kept no steps."""
+        return self.finished.reported if self.finished else None
 
     @property
     def warmup(self) -> Columns:

@@ -16,7 +16,6 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Steps
 from benchtui.sessions.payloads import (
     GPU_ACTIVITY,
-    HOST_ACTIVITY,
     GpuReadings,
     HostReadings,
     RequestTimes,
@@ -32,18 +31,9 @@ GPU_COLUMNS = (
     "energy_j",
     *GPU_ACTIVITY,
 )
-HOST_COLUMNS = (
-    "cpu_percent",
-    "memory_used_mb",
-    "worker_cpu_percent",
-    "worker_rss_mb",
-    "engine_cpu_percent",
-    "others_cpu_percent",
-    "package_energy_j",
-    *HOST_ACTIVITY,
+HOST_COLUMNS = tuple(
+    name for name in HostReadings.__struct_fields__ if name not in ("processor_mhz", "dram_energy_j")
 )
-
-
 _STEP_COLUMNS = ("wall_ms", "device_ms", "host_ms", "tokens", "padded_tokens", "loss", "requests")
 """Columns with an entry per step, besides those of the parts."""
 

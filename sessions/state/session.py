@@ -47,13 +47,11 @@ from benchtui.sessions.sweep import MOST_CASES, Baseline
 from benchtui.sessions.sweep.case_order import Order
 from benchtui.sessions.sweep.model import SEARCH_SHARE
 
-MachineEvent = Runtime | Idle | Telemetry | Peaks | NodeJoined | NodeLost
 CaseEvent = CaseStarted | CasePrepared | RoundFinished | Waiting | CaseRepeated | CaseFinished
 Summarize = Callable[[CaseState], Summary | None]
 """Function that computes the metrics of an ended case, to replace its steps."""
 Wanted = Callable[[], bool]
 """Function that returns whether the result of a read is still wanted."""
-QueueEvent = CaseAdded | OrderChanged | RoundsPlanned | Paused | Continued
 
 MMAP_THRESHOLD_BYTES = 2**25 - 2**13
 """Just below the maximum of glibc's dynamic mmap threshold (M_MMAP_THRESHOLD in mallopt(3))."""
@@ -310,7 +308,7 @@ class Session:
         for event in events:
             self.apply(event)
 
-    def apply(self, event: reader.AnyRecord) -> None:
+    def apply(self, event: reader.AnyRecord) -> None:  # noqa: C901  (a branch for each kind of event)
         """Apply one event; an event of another version only advances the time."""
         later_s = max(0.0, event.t - self.now_s)
         self.busy_s += later_s if self.running else 0.0
@@ -318,14 +316,29 @@ class Session:
         match event:
             case Steps():
                 self._steps(event)
-            case Telemetry() | Runtime() | Idle() | Peaks() | NodeJoined() | NodeLost():
-                self._machine_event(event)
+            case Telemetry() | Runtime() | Idle():
+                machine = self.machine if event.node is None else self._node(event.node)
+                machine.apply(event, resumed=bool(self.resumed))
+            case Peaks():
+                self.peaks.append(event)
+            case NodeJoined():
+                self._node_joined(event)
+            case NodeLost():
+                self._node_lost(event)
             case CaseStarted() | CasePrepared() | RoundFinished() | Waiting() | CaseRepeated() | CaseFinished():
                 self._case_event(event)
-            case Answered() | Explained():
-                self._late_event(event)
-            case CaseAdded() | OrderChanged() | RoundsPlanned() | Paused() | Continued():
-                self._queue_event(event)
+            case Answered():
+                self._answered(event)
+            case Explained():
+                self._changeable(event.case).explained = event
+            case CaseAdded():
+                self._case_added(event)
+            case OrderChanged():
+                self._order.rearrange([self._case(index).index for index in event.cases], self._rounds_done)
+            case RoundsPlanned():
+                self._plan_rounds(event)
+            case Paused() | Continued():
+                self.paused = isinstance(event, Paused)
             case SessionStarted():
                 self._session_started(event)
             case Message():
@@ -352,49 +365,23 @@ class Session:
             self.cases[index] = case.reset_for_resume()
         self.finished, self.running, self.waiting, self.paused = None, [], (), False
 
-    def _machine_event(self, event: MachineEvent) -> None:
-        match event:
-            case Peaks():
-                self.peaks.append(event)
-            case NodeJoined() | NodeLost():
-                self._node_event(event)
-            case _:
-                (self.machine if event.node is None else self._node(event.node)).apply(
-                    event, resumed=bool(self.resumed)
-                )
-
     def _node(self, name: str) -> NodeState:
         if name not in self.nodes:
             raise BenchtuiError(f"event for node {quoted(name)}, which hasn't joined the session")
         return self.nodes[name]
 
-    def _node_event(self, event: NodeJoined | NodeLost) -> None:
-        if isinstance(event, NodeLost):
-            self._node(event.node).lost = event
-            for case in [running_case for running_case in self.running if running_case.node == event.node]:
-                self._requeue(self._case(case.index))
-        elif event.node in self.nodes:
-            node = self.nodes[event.node]
+    def _node_joined(self, event: NodeJoined) -> None:
+        if node := self.nodes.get(event.node):
             node.joined, node.lost = event, None
         else:
             self.nodes[event.node] = NodeState(joined=event)
 
-    def _requeue(self, case: CaseState) -> None:
-        case.lost = case.between_rounds = True
-        self._remove_running(case)
-
-    def _queue_event(self, event: QueueEvent) -> None:
-        match event:
-            case CaseAdded():
-                self._case_added(event)
-            case OrderChanged():
-                self._order.rearrange([self._case(index).index for index in event.cases], self._rounds_done)
-            case RoundsPlanned():
-                self._plan_rounds(event)
-            case Paused():
-                self.paused = True
-            case Continued():
-                self.paused = False
+    def _node_lost(self, event: NodeLost) -> None:
+        self._node(event.node).lost = event
+        for index in [case.index for case in self.running if case.node == event.node]:
+            case = self._case(index)
+            case.lost = case.between_rounds = True
+            self._remove_running(case)
 
     def _plan_rounds(self, event: RoundsPlanned) -> None:
         self.rounds_planned, self.waiting = event, ()
@@ -464,13 +451,6 @@ class Session:
         case.between_rounds = case.lost = False
         if all(other is not case for other in self.running):
             self.running.append(case)
-
-    def _late_event(self, event: Answered | Explained) -> None:
-        """Apply an event that may change ended cases."""
-        if isinstance(event, Answered):
-            self._answered(event)
-        else:
-            self._changeable(event.case).explained = event
 
     def _answered(self, event: Answered) -> None:
         case = self._case(event.case)

@@ -296,7 +296,7 @@ def _per_output_token(steps: Columns, new_tokens: int | None) -> Distribution | 
 
 
 def _reported(case: CaseState) -> Metrics | None:
-    reported = case.finished.reported if case.finished else None
+    reported = case.reported
     if reported is None:
         return None
     statistics = ("mean", "median", "std", "p90", "p95", "p99")

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from math import inf, log, sqrt
 from statistics import fmean, geometric_mean
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import msgspec
 from msgspec import structs
@@ -28,7 +28,7 @@ from benchtui.sessions.stats.noise import (
     is_noisier,
     kind_of_result,
     moderated,
-    noise_of,
+    noise_by_kind,
     spread_by_turns,
 )
 from benchtui.sessions.stats.sampling import Bounds, Sample, Statistic, log_mean_of_rounds
@@ -45,25 +45,13 @@ LEAST_ALTERNATING = 6
 """Minimum number of alternating rounds to compare pair by pair. Fewer don't measure their spread well."""
 
 
-class Sampled(Measured, Protocol):
-    """A case with the data that comparisons use."""
-
-    @property
-    def noise(self) -> Noise:
-        """Noise of the session on the case's kind of device."""
-
-    @property
-    def session(self) -> Session | None:
-        """Session that measured the case."""
-
-
-class Evidence(msgspec.Struct, frozen=True):
+class Evidence(Measured, frozen=True):
     """A successful case with the data that comparisons use."""
 
-    case: CaseState
-    rounds: tuple[Sample, ...]
-    noise: Noise = msgspec.field(default_factory=Noise)
+    noise: Noise = Noise()
+    """Noise of the session on the case's kind of device."""
     session: Session | None = None
+    """Session that measured the case."""
 
     @property
     def config(self) -> Config:
@@ -71,18 +59,14 @@ class Evidence(msgspec.Struct, frozen=True):
         return self.case.config
 
 
+E = TypeVar("E", bound=Evidence)
+
+
 def counted(case: CaseState) -> CaseState:
     """Return a case without the rounds that don't count: those next to a neighbor, if it has others."""
     left_out = frozenset() if case.metrics else left_out_rounds(case)
     others = case.without_rounds(left_out) if left_out else case
     return others if len(others.measured) else case
-
-
-def summarize(case: CaseState) -> Metrics | None:
-    """Return the metrics of a case: the function that sessions without steps are loaded with."""
-    from benchtui.sessions.stats.case_metrics import metrics  # imports this module
-
-    return metrics(case)
 
 
 def computed_metrics(case: CaseState) -> Metrics | None:
@@ -112,7 +96,7 @@ def rounds_of(case: CaseState) -> tuple[Sample, ...]:
         return computed.rounds
     if len(case.measured):
         return tuple(_samples(counted(case)))
-    reported = case.finished.reported if case.finished else None
+    reported = case.reported
     return repeats(reported) if reported else ()
 
 
@@ -144,15 +128,13 @@ def repeats(reported: Reported) -> tuple[Sample, ...]:
     return tuple(Sample(n=reported.steps or 0, median=figure, low=None, mean=figure) for figure in figures)
 
 
-def with_noise(evidence: Iterable[Evidence], session: Session) -> list[Evidence]:
+def with_noise(evidence: Iterable[E], session: Session) -> list[E]:
     """Return the evidence of a session's cases, each with the noise estimated from all of them."""
     every = list(evidence)
     start, margin = session.start, session.same_within
-    noise_by_kind = with_turns(noise_of(every, aa_pair(every), start.process_spread, margin), every)
-    return [
-        replace(case_evidence, noise=noise_by_kind[kind_of_result(case_evidence)], session=session)
-        for case_evidence in every
-    ]
+    medians = ((each.case, [round_.median for round_ in each.rounds]) for each in every)
+    noise = with_turns(noise_by_kind(medians, aa_pair(every), start.process_spread, margin), every)
+    return [replace(each, noise=noise[kind_of_result(each)], session=session) for each in every]
 
 
 def with_turns(noise_by_kind: dict[str, Noise], results: Iterable[Measured]) -> dict[str, Noise]:
@@ -164,7 +146,7 @@ def with_turns(noise_by_kind: dict[str, Noise], results: Iterable[Measured]) -> 
     }
 
 
-def aa_pair(evidence: Sequence[Evidence]) -> tuple[Evidence, Evidence] | None:
+def aa_pair(evidence: Sequence[E]) -> tuple[E, E] | None:
     """Return the two cases of an A/A pair, or None unless both succeeded."""
     again = next((case_evidence for case_evidence in evidence if case_evidence.config.repeat), None)
     wanted = structs.replace(again.config, repeat=0) if again else None
@@ -197,13 +179,13 @@ class Estimate(msgspec.Struct, frozen=True, gc=False):
         return self.shared.variance + sum(each.variance for each in self.own)
 
 
-def counted_rounds(result: Sampled) -> Sequence[Sample]:
+def counted_rounds(result: Evidence) -> Sequence[Sample]:
     """Return the rounds that count: those that nothing disturbed, or all of them if each was disturbed."""
     rounds = result.rounds
     return rounds if len(rounds) < 2 else undisturbed(result.case, rounds) or rounds
 
 
-def alternating_rounds(base: Sampled, new: Sampled) -> tuple[list[Sample], list[Sample]] | None:
+def alternating_rounds(base: Evidence, new: Evidence) -> tuple[list[Sample], list[Sample]] | None:
     """Return the undisturbed rounds of two cases if they alternated; None if they didn't, or are too few."""
     amounts = [len(each.case.ends) for each in (base, new)]
     spans = [[end.measured_s for end in each.case.ends][-min(amounts) :] for each in (base, new)]
@@ -222,7 +204,7 @@ def alternating_rounds(base: Sampled, new: Sampled) -> tuple[list[Sample], list[
     return [by_number[number] for number in both], [new_by_number[number] for number in both]
 
 
-def _undisturbed_rounds(result: Sampled) -> dict[int, Sample]:
+def _undisturbed_rounds(result: Evidence) -> dict[int, Sample]:
     """Return the rounds that nothing disturbed by their number; empty if some of the others are missing."""
     numbers: Sequence[int] = range(len(result.case.ends))
     if len(numbers) != len(result.rounds):  # those next to a neighbor have been left out
@@ -239,7 +221,7 @@ def _gap_s(one: tuple[float, float], other: tuple[float, float]) -> float:
     return max(one[0], other[0]) - min(one[1], other[1])
 
 
-def by_alternating(base: Sampled, new: Sampled, figures: Sequence[Sequence[Statistic]]) -> Estimate | None:
+def by_alternating(base: Evidence, new: Evidence, figures: Sequence[Sequence[Statistic]]) -> Estimate | None:
     """Return the estimated logarithm of a ratio from the differences of alternating rounds."""
     if not all(map(all_positive, figures)):
         return None
@@ -260,7 +242,7 @@ def _joint_error(one: Statistic, other: Statistic) -> float:
 
 
 def difference(
-    base: Sampled, new: Sampled, figures: Sequence[Sequence[Statistic]], others: tuple[Spread, Spread]
+    base: Evidence, new: Evidence, figures: Sequence[Sequence[Statistic]], others: tuple[Spread, Spread]
 ) -> Estimate | None:
     """Return the estimated logarithm of a ratio, base over new; None if a case has no variance.
 
@@ -284,14 +266,14 @@ def all_positive(figures: Sequence[Statistic]) -> bool:
     return bool(figures) and all(each.ms > 0 for each in figures)
 
 
-def others_of_pair(base: Sampled, new: Sampled) -> tuple[Spread, Spread]:
+def others_of_pair(base: Evidence, new: Evidence) -> tuple[Spread, Spread]:
     """Return the spread of each case's session without that of the two cases."""
     of_base = others_of(base, base, new)
     alike = base.session is new.session and base.noise == new.noise
     return of_base, of_base if alike else others_of(new, base, new)
 
 
-def others_of(result: Sampled, *compared: Sampled) -> Spread:
+def others_of(result: Evidence, *compared: Evidence) -> Spread:
     """Return the spread of a case's session without that of the compared cases."""
     pool = result.noise.pool
     for each in compared:
@@ -301,7 +283,7 @@ def others_of(result: Sampled, *compared: Sampled) -> Spread:
     return pool
 
 
-def estimate_of(figures: Sequence[Statistic], result: Sampled, others: Spread) -> Estimate | None:
+def estimate_of(figures: Sequence[Statistic], result: Evidence, others: Spread) -> Estimate | None:
     """Return a case's mean logarithm and its variances.
 
     They come from its rounds, or from its steps and the spread between processes known from elsewhere.
@@ -340,25 +322,21 @@ def typical_of_rounds(case: CaseState, medians: Sequence[float]) -> float | None
     return geometric_mean(undisturbed(case, medians) or medians)
 
 
-def rate_bounds(metrics: Metrics, evidence: Sampled) -> tuple[float, float] | None:
+def rate_bounds(metrics: Metrics, evidence: Evidence) -> tuple[float, float] | None:
     """Return the 95% interval of samples per second, which holds fresh processes; None if nothing bounds it."""
-    bounds, rate = mean_bounds_ms(evidence), metrics.samples_per_s
+    bounds = _bounds_of([each.mean for each in counted_rounds(evidence)], evidence)
+    rate = metrics.samples_per_s
     if bounds is None or not rate or not evidence.case.steps_measured or not bounds.low > 0:
         return None
     samples = 1000 * metrics.samples_per_step
     return min(rate, samples / bounds.high), max(rate, samples / bounds.low)
 
 
-def bounds_ms(result: Sampled) -> Bounds | None:
+def bounds_ms(result: Evidence) -> Bounds | None:
     """Return the bounds of a case's typical step, including process-to-process variation; None if unknown."""
     return _bounds_of([each.median for each in counted_rounds(result)], result)
 
 
-def mean_bounds_ms(result: Sampled) -> Bounds | None:
-    """Return the same bounds of a case's mean step, on which throughput depends."""
-    return _bounds_of([each.mean for each in counted_rounds(result)], result)
-
-
-def _bounds_of(figures: Sequence[Statistic], result: Sampled) -> Bounds | None:
+def _bounds_of(figures: Sequence[Statistic], result: Evidence) -> Bounds | None:
     found = estimate_of(figures, result, others_of(result, result)) if all_positive(figures) else None
     return found.bounds() if found else None

@@ -20,7 +20,6 @@ median steps. Fresh processes still differ, so several pairs are needed, and the
 from collections.abc import Iterable, Sequence
 from math import cbrt, exp, log, pi, sqrt
 from statistics import median, stdev
-from typing import Protocol
 
 import msgspec
 
@@ -167,31 +166,12 @@ class Noise(msgspec.Struct, frozen=True):
         return max(self.same_within, min(2 * (self.floor or 0.0), MAX_NOISE_MARGIN))
 
 
-class Measured(Protocol):
+class Measured(msgspec.Struct, frozen=True):
     """A case with its summarized rounds."""
 
-    @property
-    def case(self) -> CaseState:
-        """The case."""
-
-    @property
-    def rounds(self) -> Sequence[Sample]:
-        """Summary of each round's steps."""
-
-
-def noise_of(
-    results: Iterable[Measured],
-    aa: tuple[Measured, Measured] | None,
-    earlier: dict[str, ProcessSpread],
-    same_within: float = SAME_WITHIN,
-) -> dict[str, Noise]:
-    """Estimate the noise of a session per kind of device.
-
-    It comes from the cases, the A/A pair and earlier sessions. Only cases with several rounds contribute;
-    others may be left out of ``results``.
-    """
-    medians = ((result.case, [round_.median for round_ in result.rounds]) for result in results)
-    return noise_by_kind(medians, aa, earlier, same_within)
+    case: CaseState
+    rounds: tuple[Sample, ...]
+    """Summary of each round's steps, or of each repeat of a source that kept none."""
 
 
 def noise_by_kind(
@@ -200,9 +180,10 @@ def noise_by_kind(
     earlier: dict[str, ProcessSpread],
     same_within: float = SAME_WITHIN,
 ) -> dict[str, Noise]:
-    """Estimate the noise as ``noise_of`` does, from the medians of each case's rounds.
+    """Estimate the noise of a session per kind of device, from the medians of each case's rounds.
 
-    Disturbed rounds are left out: a disturbance isn't process-to-process variation.
+    It comes from the cases, the A/A pair and earlier sessions. Only cases with several rounds contribute;
+    others may be left out. So are disturbed rounds: a disturbance isn't process-to-process variation.
     """
     repeats: dict[str, list[Sequence[Statistic]]] = {kind: [] for kind in KINDS}
     for case, medians in cases:
@@ -231,7 +212,7 @@ def gpu_busy_share(case: CaseState, step_ms: float | None) -> float | None:
     return min(busy_ms / step_ms, 1.0) if busy_ms is not None and step_ms else None
 
 
-def kind_of_result(result: "Measured") -> str:
+def kind_of_result(result: Measured) -> str:
     """Return the kind of a summarized case."""
     return kind_of(result.case, [round_.median for round_ in result.rounds])
 

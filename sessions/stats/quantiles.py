@@ -1,9 +1,9 @@
 """Quantiles of samples and of Student's t, and rates: one definition."""
 
+from collections.abc import Sequence
 from functools import cache
 from math import ceil, cos, exp, floor, inf, log, pi, sin, sqrt
 from statistics import NormalDist
-from typing import Protocol
 
 LEAST_FOR_INTERVAL = 6
 LEAST_FOR_P90 = 20
@@ -14,17 +14,7 @@ LEAST_FOR_P99 = 100
 values, and is left out."""
 
 
-class SortedValues(Protocol):
-    """Values in ascending order, accessed by index."""
-
-    def __getitem__(self, place: int, /) -> float:
-        """Return the value at an index, counted from 0."""
-
-    def __len__(self) -> int:
-        """Return the number of values."""
-
-
-def percentile(ordered: SortedValues, percent: float, least: int = 1) -> float | None:
+def percentile(ordered: Sequence[float], percent: float, least: int = 1) -> float | None:
     """Return a percentile by linear interpolation between ranks, or None for fewer than ``least`` values.
 
     Equal to ``numpy.percentile``, which would sort another copy of the values.
@@ -32,7 +22,7 @@ def percentile(ordered: SortedValues, percent: float, least: int = 1) -> float |
     return value_at(ordered, (len(ordered) - 1) * percent / 100) if len(ordered) >= least else None
 
 
-def value_at(ordered: SortedValues, rank: float) -> float:
+def value_at(ordered: Sequence[float], rank: float) -> float:
     """Interpolate linearly between the values at the two ranks (from 0) next to this one."""
     below, above = ordered[floor(rank)], ordered[ceil(rank)]
     return float(below + (above - below) * (rank - floor(rank)))

@@ -12,7 +12,7 @@ compared pair by pair, and rounds whose processes took turns are compared turn b
 assumed variance is added, and bounds are widened by any change in the measured peaks.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import ceil, comb, inf, log, sqrt
 from operator import attrgetter
 from statistics import fmean, geometric_mean
@@ -24,7 +24,7 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.disturbance import Slowdown, estimate_slowdown, in_some_rounds, undisturbed
 from benchtui.sessions.stats.evidence import (
     Estimate,
-    Sampled,
+    Evidence,
     alternating_rounds,
     by_alternating,
     counted_rounds,
@@ -102,7 +102,7 @@ def widened_for_pace(ratio: Ratio, pace: tuple[float, float]) -> Ratio:
     return ratio.widened(max(pace), 1 / min(pace), MACHINE_SPEED)
 
 
-def latency_ratio(base: Sampled, new: Sampled) -> Ratio | None:
+def latency_ratio(base: Evidence, new: Evidence) -> Ratio | None:
     """Return the ratio of typical steps, base over new. None if a time is missing or not positive."""
     if not _timed(base) or not _timed(new):
         return None
@@ -110,7 +110,7 @@ def latency_ratio(base: Sampled, new: Sampled) -> Ratio | None:
     return replace(ratio, unlike_files=True) if unlike_files(base, new) else ratio
 
 
-def unlike_files(base: Sampled, new: Sampled) -> bool:
+def unlike_files(base: Evidence, new: Evidence) -> bool:
     """Return whether two cases of one session used different versions of files.
 
     Two sessions may differ in them on purpose; a comparison lists what differs.
@@ -121,7 +121,7 @@ def unlike_files(base: Sampled, new: Sampled) -> bool:
     return set(one) != set(other) or any(in_some_rounds(mark) for mark in one)
 
 
-def throughput_ratio(base: Sampled, new: Sampled) -> Ratio | None:
+def throughput_ratio(base: Evidence, new: Evidence) -> Ratio | None:
     """Return the ratio of samples per second at the typical step, new over base.
 
     The reported rates are used if a source kept no steps.
@@ -129,7 +129,7 @@ def throughput_ratio(base: Sampled, new: Sampled) -> Ratio | None:
     return _per_sample(latency_ratio(base, new), base, new)
 
 
-def _per_sample(ratio: Ratio | None, base: Sampled, new: Sampled) -> Ratio | None:
+def _per_sample(ratio: Ratio | None, base: Evidence, new: Evidence) -> Ratio | None:
     """Convert a ratio of steps to a ratio of samples."""
     samples = _quotient(new.case.samples_per_step, base.case.samples_per_step)
     if ratio is None or samples is None:
@@ -139,29 +139,21 @@ def _per_sample(ratio: Ratio | None, base: Sampled, new: Sampled) -> Ratio | Non
     return per_sample.times(reported / per_sample.value) if reported and per_sample.value else per_sample
 
 
-def energy_ratio(base: Result, new: Result) -> Ratio | None:
-    """Return the ratio of samples per joule, new over base, with bounds from three rounds on.
+def ratio_over_rounds(
+    base: Result,
+    new: Result,
+    cost: Callable[[Result], float | None],
+    costs_of: Callable[[Result], Iterable[float]],
+) -> Ratio | None:
+    """Return the ratio of a cost, base over new, with bounds over its values in the rounds, from three on.
 
-    What disturbed the steps of a case may have changed its energy as much.
+    What disturbed the steps of a case may have changed the cost as much.
     """
-    costs = base.metrics.energy_per_sample_j, new.metrics.energy_per_sample_j
+    costs = cost(base), cost(new)
     if not costs[0] or not costs[1]:
         return None
-    rounds = [[Statistic(joules) for joules in result.metrics.rounds_energy_j] for result in (base, new)]
+    rounds = [[Statistic(value) for value in costs_of(result)] for result in (base, new)]
     return _among_others(_over_rounds(costs[0] / costs[1], rounds, base), base, new)
-
-
-def steadiness_ratio(base: Result, new: Result) -> Ratio | None:
-    """Return the ratio of steadiness, base over new, with bounds from three rounds on.
-
-    It compares by how much p90 exceeds p50. A standard deviation is decided by a few outliers, of which longer
-    series have more.
-    """
-    tails = base.metrics.latency_ms.tail_percent, new.metrics.latency_ms.tail_percent
-    if not tails[0] or not tails[1]:
-        return None
-    rounds = [[Statistic(round_.tail) for round_ in result.rounds if round_.tail] for result in (base, new)]
-    return _among_others(_over_rounds(tails[0] / tails[1], rounds, base), base, new)
 
 
 def memory_ratio(base: Result, new: Result) -> Ratio | None:
@@ -202,12 +194,12 @@ GPU_CLOCKS = {"graphics_clock_mhz": "clock", "memory_clock_mhz": "memory clock"}
 """Recorded mean clocks that may explain a ratio, by field of the environment."""
 
 
-def _timed(result: Sampled) -> bool:
+def _timed(result: Evidence) -> bool:
     """Return whether the case has rounds, each with a positive median."""
     return bool(result.rounds) and all(round_.median.ms > 0 for round_ in result.rounds)
 
 
-def _typical_ms(result: Sampled) -> float:
+def _typical_ms(result: Evidence) -> float:
     """Return the geometric mean of the rounds' medians, which must be positive."""
     return geometric_mean(round_.median.ms for round_ in counted_rounds(result))
 
@@ -234,7 +226,7 @@ def mean_clock_mhz(case: CaseState, name: str) -> float | None:
     return fmean(recorded) if recorded and len(recorded) == len(case.ends) else None
 
 
-def _ratio_by_turns(base: Sampled, new: Sampled) -> Ratio | None:
+def _ratio_by_turns(base: Evidence, new: Evidence) -> Ratio | None:
     """Return the ratio of two cases by the rounds in which they took turns; None if those are too few.
 
     The machine's pace cancels out, so neither the spread between single processes nor the noise floor of an A/A
@@ -276,7 +268,7 @@ def estimate_by_turns(ratios: Sequence[Statistic], pool: Spread, rest: Spread) -
     return Estimate(fmean(log(each.ms) for each in ratios), (Spread(variance, spread.freedom),))
 
 
-def _ratio(base: Sampled, new: Sampled) -> Ratio:
+def _ratio(base: Evidence, new: Evidence) -> Ratio:
     """Build a ratio of steps with all of its bounds."""
     if by_turns_ratio := _ratio_by_turns(base, new):
         return by_turns_ratio
@@ -313,7 +305,7 @@ def _ratio(base: Sampled, new: Sampled) -> Ratio:
     )
 
 
-def _if_all_steps_differ(base: Sampled, new: Sampled) -> Ratio | None:
+def _if_all_steps_differ(base: Evidence, new: Evidence) -> Ratio | None:
     """Return the ratio of two cases with too few steps if each step of one is longer than all of the other.
 
     That happens to at most 1 of 100 equal pairs (the exact rank-sum test). The bounds span all pairs of steps,
@@ -354,12 +346,12 @@ def statistics_of(rounds: Sequence[Sample]) -> tuple[list[Statistic], list[Stati
     return [round_.median for round_ in rounds], lows, [round_.mean for round_ in rounds]
 
 
-def _floor(base: Sampled, new: Sampled) -> float:
+def _floor(base: Evidence, new: Evidence) -> float:
     """Return the larger noise floor of the two sessions."""
     return max(base.noise.floor or 0.0, new.noise.floor or 0.0)
 
 
-def _apart(base: Sampled, new: Sampled) -> float:
+def _apart(base: Evidence, new: Evidence) -> float:
     """Return the variance between the sessions of two cases; 0 within one session."""
     return 0.0 if base.session is new.session else 2 * BETWEEN_SESSIONS**2
 
@@ -374,7 +366,7 @@ def _over_rounds(value: float, rounds: Sequence[Sequence[Statistic]], base: Resu
     return Ratio(bounds.value, bounds, same_within=base.noise.margin, rounds=few)
 
 
-def _among_others(ratio: Ratio, base: Sampled, new: Sampled) -> Ratio:
+def _among_others(ratio: Ratio, base: Evidence, new: Evidence) -> Ratio:
     """Widen a ratio for disturbances and clock differences around the two cases."""
     few = ratio.rounds < LEAST_ROUNDS
     one, other = (_slowdown(result, few) for result in (base, new))
@@ -390,7 +382,7 @@ def _among_others(ratio: Ratio, base: Sampled, new: Sampled) -> Ratio:
     return ratio
 
 
-def _slowdown(result: Sampled, few: bool) -> Slowdown:
+def _slowdown(result: Evidence, few: bool) -> Slowdown:
     """Return how much the rounds that count may have been slowed down."""
     clean = len(result.rounds) > 1 and undisturbed(result.case, result.rounds)
     return Slowdown() if clean else estimate_slowdown(result.case, throughout=not few)

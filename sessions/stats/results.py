@@ -6,14 +6,13 @@ from operator import attrgetter
 import msgspec
 from msgspec import structs
 
-from benchtui.sessions.state.case import CaseState, peak_mb
+from benchtui.sessions.state.case import peak_mb
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats import evidence
-from benchtui.sessions.stats.case_metrics import Metrics
+from benchtui.sessions.stats.case_metrics import Metrics, metrics
 from benchtui.sessions.stats.ended_rounds import with_result
-from benchtui.sessions.stats.evidence import Evidence, bounds_ms, rate_bounds, summarize, typical_ms, with_noise
-from benchtui.sessions.stats.noise import Noise
-from benchtui.sessions.stats.sampling import Bounds, Sample
+from benchtui.sessions.stats.evidence import Evidence, bounds_ms, rate_bounds, typical_ms, with_noise
+from benchtui.sessions.stats.sampling import Bounds
 from benchtui.sessions.sweep import Config, Task, Work, distinct_works, task_named
 from benchtui.sessions.sweep.options import AXES
 
@@ -24,20 +23,10 @@ SERIES_OPTIONS = (*(name for name in AXES if name != "batch_size"), "label")
 _series_options = attrgetter(*SERIES_OPTIONS)
 
 
-class Result(msgspec.Struct, frozen=True):
+class Result(Evidence, frozen=True, kw_only=True):
     """A measured case with its metrics."""
 
-    case: CaseState
     metrics: Metrics
-    noise: Noise = Noise()
-    """Noise of the session that measured it."""
-    session: Session | None = None
-    """Session that measured the case."""
-
-    @property
-    def config(self) -> Config:
-        """Options of the case."""
-        return self.case.config
 
     @property
     def name(self) -> str:
@@ -97,11 +86,6 @@ class Result(msgspec.Struct, frozen=True):
         return rate / memory_mb * GIB_MB if rate is not None and memory_mb else None
 
     @property
-    def rounds(self) -> tuple[Sample, ...]:
-        """Summary of each round's steps."""
-        return self.metrics.rounds
-
-    @property
     def memory_range_mb(self) -> tuple[float, float] | None:
         """Lowest and highest known peak memory of a round."""
         peak = self.case.peak_memory_mb
@@ -135,25 +119,15 @@ def aa_pair(session: Session) -> tuple[Result, Result] | None:
     """Return the two cases of the session's A/A pair, or None unless both were measured."""
     if not any(case.config.repeat for case in session.cases):
         return None
-    every = {result.case.index: result for result in _all(session)}
-    pair = evidence.aa_pair([Evidence(result.case, result.rounds) for result in every.values()])
-    return (every[pair[0].case.index], every[pair[1].case.index]) if pair else None
+    return evidence.aa_pair(_all(session))
 
 
 def _all(session: Session) -> list[Result]:
     """Return every measured case with the noise of the session."""
     cases = (with_result(case, session.start.sweep.measure.planned_rounds) for case in session.cases)
-    figures = {case.index: (case, metrics) for case in cases if case and (metrics := summarize(case))}
-    plain = (Evidence(case, metrics.rounds) for case, metrics in figures.values())
-    return [
-        Result(
-            case_evidence.case,
-            _with_rate_bounds(figures[case_evidence.case.index][1], case_evidence),
-            case_evidence.noise,
-            session,
-        )
-        for case_evidence in with_noise(plain, session)
-    ]
+    figures = ((case, found) for case in cases if case and (found := metrics(case)))
+    results = with_noise((Result(case, found.rounds, metrics=found) for case, found in figures), session)
+    return [structs.replace(result, metrics=_with_rate_bounds(result.metrics, result)) for result in results]
 
 
 def _with_rate_bounds(found: Metrics, evidence: Evidence) -> Metrics:

@@ -62,14 +62,14 @@ FIELDS = {
     "budget": "budget_s",
 }
 """Fields by the names of entries without a unit."""
-_NAMES = {field: name for name, field in FIELDS.items()}
+NAMES = {field: name for name, field in FIELDS.items()}
 _AUTOMATIC = {
     "warmup": "warmup_auto",
     "iterations": "iterations_auto",
     "until_percent": "until_auto",
     "rounds": "rounds_auto",
 }
-_COUNTS = {"min_warmup_s": "warmup", "min_time_s": "iterations"}
+COUNTS = {"min_warmup_s": "warmup", "min_time_s": "iterations"}
 """Count of steps that belongs to each minimum time."""
 
 Text = Annotated[str, Meta(min_length=1)]
@@ -134,7 +134,7 @@ def fields_of(record: type[msgspec.Struct], own: Entries, *first: str) -> dict[s
 
     Fields that follow from another entry, such as ``warmup_auto``, have none.
     """
-    kinds = {_NAMES.get(field.name, field.name): field.type for field in msgspec.structs.fields(record)}
+    kinds = {NAMES.get(field.name, field.name): field.type for field in msgspec.structs.fields(record)}
     names = (name for name in dict.fromkeys((*first, *kinds)) if name not in _AUTOMATIC.values())
     return {name: own.get(name) or typed_entry(kinds[name]) for name in names}
 
@@ -358,10 +358,10 @@ def _measure(**entries: Any) -> Measure:  # noqa: ANN401  (each entry was valida
     If the sweep states a count, that number of steps runs: the minimum time defaults to 0. Otherwise, rules
     decide when warm-up and measuring end.
     """
-    entries = dict.fromkeys(_COUNTS.values(), AUTO) | entries
+    entries = dict.fromkeys(COUNTS.values(), AUTO) | entries
     automatic = {field: flag for field, flag in _AUTOMATIC.items() if entries.get(field) == AUTO}
     said = {field: value for field, value in entries.items() if field not in automatic}
-    minimum = {field: 0.0 if count in said else None for field, count in _COUNTS.items()}
+    minimum = {field: 0.0 if count in said else None for field, count in COUNTS.items()}
     return Measure(**minimum | said | dict.fromkeys(automatic.values(), True))
 
 

@@ -10,7 +10,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sanitize import escape_unprintable, quoted
 from benchtui.sessions.secrets import MASK, masked, masked_variable
 from benchtui.sessions.sweep import named_values, ranges, toml_reader
-from benchtui.sessions.sweep.entries import FIELDS, Table
+from benchtui.sessions.sweep.entries import COUNTS, NAMES, Table
 from benchtui.sessions.sweep.library_names import entry_named
 from benchtui.sessions.sweep.model import MEASURE_DEFAULTS, WAIT_FOR_QUIET_S, Run, Sweep, custom_task
 from benchtui.sessions.sweep.options import BY_NAME, OPTIONS, Axes, Exclusion, Record
@@ -242,9 +242,7 @@ def _tables(exclude: Iterable[Exclusion]) -> list[Table]:
     return [dict(exclusion.named) for exclusion in exclude]
 
 
-_NAMES = {field: name for name, field in FIELDS.items()}
-"""Names of entries by their field, for fields whose names end in a unit."""
-_IMPLIED = {"min_warmup": "warmup", "min_time": "iterations"}
+_IMPLIED = {NAMES[field]: count for field, count in COUNTS.items()}
 """Minimum times, each with the count that makes it 0 if the sweep states it."""
 
 
@@ -258,7 +256,7 @@ def _entries(record: Record) -> Table:
     table: Table = {}
     for field in record.__struct_fields__:
         value = getattr(record, field)
-        name = _NAMES.get(field, field)
+        name = NAMES.get(field, field)
         if field.endswith("_auto"):
             most = getattr(record, field.replace("_auto", "_most"), None)
             limit = "" if most is None else f"{AT_MOST}{most}"

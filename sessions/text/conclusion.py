@@ -10,6 +10,7 @@ import msgspec
 from benchtui.sessions.advice.conclusion import Conclusion, Conclusions, Remaining
 from benchtui.sessions.advice.objectives import Need
 from benchtui.sessions.advice.optimal import NEAR_ENOUGH, Decision
+from benchtui.sessions.metrics.views import COMPARED_BY
 from benchtui.sessions.state.case import STATE_WORDS
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import SIMULATED
@@ -133,7 +134,7 @@ def likely_text(loss: float) -> str:
 def costs_per_step(result: Result) -> list[str]:
     """Format step time, peak memory and energy of a case, as far as they are known."""
     step = f"{time_ms(result.typical_ms)} ms per step"
-    parts = (step, memory(result.case.peak_memory_mb), with_unit("energy_per_sample_j", result))
+    parts = (step, memory(result.case.peak_memory_mb), with_unit(COMPARED_BY["energy"], result))
     return list(filter(None, parts))
 
 

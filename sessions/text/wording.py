@@ -9,6 +9,7 @@ from typing import NamedTuple
 from benchtui.sessions.advice.objectives import Need
 from benchtui.sessions.advice.optimal import Decision, Rival
 from benchtui.sessions.analysis.applied_options import was_applied
+from benchtui.sessions.metrics.views import COMPARED_BY
 from benchtui.sessions.stats.evidence import bounds_ms
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.sampling import CONFIDENCE, VERDICT_CONFIDENCE
@@ -115,7 +116,7 @@ def figure(result: Result, need: Need) -> str:
             rate, unit = result.per_gib
             return f"{number(rate)} {unit}"
         case "energy":
-            return str(with_unit("energy_per_sample_j", result))
+            return str(with_unit(COMPARED_BY[need], result))
         case "steadiness":
             return f"p90 {percentage(result.metrics.latency_ms.tail_percent)} % above p50"
         case "balanced":
@@ -137,7 +138,7 @@ def figure_interval(result: Result, need: Need) -> str | None:
             bounds = bounds_ms(result)
             return span(time_ms(bounds.low), time_ms(bounds.high)) if bounds else None
         case "energy":
-            return interval_text("energy_per_sample_j", result)
+            return interval_text(COMPARED_BY[need], result)
         case _:
             return None
 

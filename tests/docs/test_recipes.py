@@ -15,7 +15,7 @@ from docs_pages import ROOT, blocks
 from benchtui.sessions.export.case_export import as_json
 from benchtui.sessions.library.paths import CPU_DEMO, demo_path
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.evidence import summarize
+from benchtui.sessions.stats.case_metrics import metrics as summarize
 
 RECIPES = {block.title: block.text for block in blocks(ROOT / "docs/tracking.md") if block.language == "python"}
 CASES = 8

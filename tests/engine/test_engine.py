@@ -286,7 +286,7 @@ import sys
 from pathlib import Path
 import msgspec
 from msgspec.structs import replace
-from benchtui.engine.executors.local import LocalExecutor
+from benchtui.engine.node.runner import NodeRunner
 from benchtui.engine.node.worker_processes import WorkerProcesses
 from benchtui.engine.supervisor.supervisor import Supervisor
 from benchtui.sessions.sweep import Sweep
@@ -307,7 +307,7 @@ class OnCpu(WorkerProcesses):
 
 if __name__ == "__main__":
     sweep = msgspec.json.decode(sys.stdin.buffer.read(), type=Sweep)
-    Supervisor("side-by-side", sweep, Path(sys.argv[1]), LocalExecutor(OnCpu())).run()
+    Supervisor("side-by-side", sweep, Path(sys.argv[1]), NodeRunner(OnCpu())).run()
 """
 
 

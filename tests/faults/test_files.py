@@ -21,7 +21,7 @@ from benchtui.engine.control import Answer, ResumeOptions, runtime_folder
 from benchtui.sessions.events import CaseFinished
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.evidence import summarize
+from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.tui.cli.text import progress
 
 Begin = Callable[..., Watched]
@@ -215,7 +215,7 @@ def test_damaged_session_file_is_kept_and_continued_in_a_rescue_file(
 @pytest.mark.parametrize("text", [b"", b"something else\n"])
 def test_following_a_damaged_file_shows_the_whole_sweep(begin: Begin, text: bytes) -> None:
     watched = begin(light.sweep(cases=4, steps=200))
-    session = Session(summarize)
+    session = Session(metrics)
     seen = []
     for event in progress.follow(watched.engine, session):
         seen.append(event)

@@ -10,7 +10,7 @@ from typing import Any
 
 from forked import Forked
 
-from benchtui.engine.executors.local import LocalExecutor
+from benchtui.engine.node.runner import NodeRunner
 from benchtui.sessions.events import (
     CaseAdded,
     CaseFinished,
@@ -139,7 +139,7 @@ async def test_no_command_and_no_page_obeys_a_forged_session(
     home: Path, command: str, forked: Forked, monkeypatch: Any
 ) -> None:
     monkeypatch.chdir(home)
-    executor = LocalExecutor()
+    executor = NodeRunner()
     path = forged(home, executor.host)
     executor.close()
     assert set(USES) | WITHOUT_SESSION == {*COMMANDS, "open"}

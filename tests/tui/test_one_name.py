@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 from benchtui.sessions.library import paths
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.evidence import summarize
+from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.stats.verdicts import VerdictName
 from benchtui.tui.cli import app
 
@@ -58,7 +58,7 @@ def objects(document: Any) -> Iterator[dict[str, Any]]:
 
 
 def names_of(path: Path) -> dict[int, str]:
-    return {case.index + 1: case.name for case in Session.load(path, summarize).cases}
+    return {case.index + 1: case.name for case in Session.load(path, metrics).cases}
 
 
 def test_documents_name_and_number_cases_alike(path: Path, tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def tables(report: str) -> Iterator[list[dict[str, str]]]:
 
 def test_report_names_cases_as_other_outputs_do(path: Path) -> None:
     names = names_of(path)
-    shown = list(tables(markdown(Session.load(path, summarize), full=True)))
+    shown = list(tables(markdown(Session.load(path, metrics), full=True)))
     numbered = [row for table in shown for row in table if {"No.", "Case"} <= {*row}]
     assert {(int(row["No."]), row["Case"]) for row in numbered} == names.items()
     labels = {row[title] for table in shown for row in table for title in ("Case", "Run") if title in row}
@@ -111,7 +111,7 @@ def test_report_names_cases_as_other_outputs_do(path: Path) -> None:
 
 
 def test_commands_accept_the_number_of_a_case(path: Path) -> None:
-    session = Session.load(path, summarize)
+    session = Session.load(path, metrics)
     measured = [case for case in session.cases if case.state == "ok" and not case.config.repeat]
     number = measured[-1].index + 1
     decisions = printed("optimal", path, "--baseline", number)["decisions"]

@@ -42,7 +42,6 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
-from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.stats.ratios import latency_ratio, throughput_ratio
 from benchtui.sessions.stats.results import measured
 from benchtui.sessions.stats.verdicts import Verdict
@@ -160,7 +159,7 @@ def _verdict_word(text: str, role: str) -> str | None:
 
 
 def test_explained_baseline_is_still_the_baseline() -> None:
-    session = Session.load(demo_path(CPU_DEMO), summarize)
+    session = Session.load(demo_path(CPU_DEMO), metrics)
     judge = CaseVerdicts(session, SWEEP_DEFAULTS)
     for case in session.cases:
         judge.add_ended(case)
@@ -290,7 +289,7 @@ def test_summarizing_cases_changes_no_verdict_or_interval(path: Path) -> None:
     case_rows.refresh(())
     after.refresh(session.cases)
     assert _cells(session, case_rows) == _cells(session, after) == before
-    assert exported.as_csv(Session.load(path, summarize)) == exported.as_csv(Session.load(path))
+    assert exported.as_csv(Session.load(path, metrics)) == exported.as_csv(Session.load(path))
 
 
 def _cells(session: Session, case_rows: CaseRows) -> list[tuple[str, str]]:
@@ -301,7 +300,7 @@ def _cells(session: Session, case_rows: CaseRows) -> list[tuple[str, str]]:
 def test_a_very_long_case_counts_toward_noise_once_summarized(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two rounds each; the first case has too many steps to summarize between two frames."""
+    """Two rounds each; the first case has too many steps to metrics between two frames."""
     session, case_rows = Session(), None
     plan = tuple(Config(device="cpu", batch_size=size) for size in (1, 2, 4))
     sweep = Sweep(name="long", model="tiny", measure=Measure(rounds=2))

@@ -82,16 +82,16 @@ def _finish(engine: Engine, *, progress: bool) -> Session:
     """Wait for the end of a sweep, and return its session. An interrupt stops the sweep first."""
     from benchtui.sessions.journal.backup import current_path  # as above
     from benchtui.sessions.state.session import Session as SessionState
-    from benchtui.sessions.stats.evidence import summarize
+    from benchtui.sessions.stats.case_metrics import metrics
     from benchtui.tui.cli.text.progress import follow, summary_line
 
-    state = SessionState(summarize)
+    state = SessionState(metrics)
     try:
         _follow(engine, state, progress=progress)
     except KeyboardInterrupt:
         with suppress(BenchtuiError):  # an engine that no longer exists has already stopped
             engine.stop()
-        for _ in follow(engine, SessionState(summarize)):
+        for _ in follow(engine, SessionState(metrics)):
             pass
         raise
     if state.finished is None:

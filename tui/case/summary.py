@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from benchtui.sessions.metrics.quantity import CaseData, Quantity
-from benchtui.sessions.metrics.views import REST, View, shown
+from benchtui.sessions.metrics.views import ON_CASE_PAGE, View
 from benchtui.sessions.payloads import Compiling, Environment
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import UNKNOWN
 from benchtui.sessions.text.answers import answer_facts
 from benchtui.sessions.text.formatting import in_sentence, loss, memory, number
 from benchtui.sessions.text.marks import remedies
-from benchtui.sessions.text.quantities import NO_COLUMNS, cell
+from benchtui.sessions.text.quantities import cell
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.case.actual_options import actual_options
 from benchtui.tui.case.distribution import percentiles
@@ -252,78 +252,22 @@ def _machine(data: CaseData, reached: Limit | None, symbols: Symbols) -> dict[st
     if finished is None:
         return {}
     unseen = case.config.uses_cuda_graphs and finished.memory and finished.memory.peak_allocated_mb is None
-    around = finished.environment or Environment()
     compiling = finished.compiling
+    own = {
+        "tensors": ("allocated", "not measurable with CUDA graphs" if unseen else None),
+        "quota": ("stopped by the CPU quota", _stopped(case.environment)),
+        "clock": ("clock", _clock(case.environment)),
+        "recorded": ("CUDA graphs", _cuda_graphs(compiling) if compiling else None),
+        "unsteady": ("unsteady steps", ", ".join(map(str, compiling.unsteady)) if compiling else None),
+    }
     return {
         "Limits": _limits(reached, symbols),
         "Answer": [(label, format.clean(value)) for label, value in answer_facts(case)],
-        "Memory, peaks while measured": _facts(
-            _MEMORY, data, {"tensors": ("allocated", "not measurable with CUDA graphs" if unseen else None)}
-        ),
-        "Energy": _facts(_ENERGY, data),
-        "Environment": _facts(
-            _ENVIRONMENT,
-            data,
-            {"quota": ("stopped by the CPU quota", _stopped(around)), "clock": ("clock", _clock(around))},
-        ),
-        "Compiler": _facts(
-            _COMPILER,
-            data,
-            {
-                "recorded": ("CUDA graphs", _cuda_graphs(compiling) if compiling else None),
-                "unsteady": ("unsteady steps", ", ".join(map(str, compiling.unsteady)) if compiling else None),
-            },
-        ),
+        **{title: _facts(view, data, own) for title, view in ON_CASE_PAGE.items()},
     }
 
 
-_MEMORY = View(
-    ("tensors", REST),
-    subjects=("memory",),
-    without=(
-        "peak_memory_low_mb",
-        "peak_memory_mb",
-        "device_memory_mb",
-        "memory_per_sample_mb",
-        "samples_per_gib",
-        "tokens_per_gib",
-    ),
-)
-_ENERGY = View(
-    (
-        "mean_power_w",
-        shown("energy_j", short="Energy"),
-        shown("energy_per_sample_j", short="Per sample"),
-        shown("energy_source", short="Source"),
-        REST,
-        shown("energy_absent", short="Not measured"),
-    ),
-    subjects=("energy",),
-    without=(
-        "energy_per_sample_low_j",
-        "energy_per_sample_high_j",
-        "samples_per_j",
-        "energy_per_1000_tokens_j",
-    ),
-)
-_ENVIRONMENT = View(
-    (
-        "worker_cpu_percent",
-        shown("user_ms", short="User time of a step"),
-        shown("system_ms", short="System time of a step"),
-        "quota",
-        "clock",
-        REST,
-    ),
-    subjects=("process", "machine", "counters"),
-    without=("sm_clock_mhz", "sm_clock_least_mhz", "repeated"),
-)
-_COMPILER = View(
-    (REST, "recorded", "unsteady"), subjects=("compiler",), without=("cuda_graphs", "cuda_graph_skips")
-)
-
-
-def _facts(view: View, data: CaseData, own: Mapping[str, tuple[str, str | None]] = NO_COLUMNS) -> Facts:
+def _facts(view: View, data: CaseData, own: Mapping[str, tuple[str, str | None]]) -> Facts:
     """Return the label and the value of each known quantity of a view, and the view's own facts."""
     rows = (
         own[row] if isinstance(row, str) else (in_sentence(row.short or row.title), _value(row, data))

@@ -18,7 +18,7 @@ from benchtui.sessions.files.output_file import check_output, output_file
 from benchtui.sessions.library.paths import resolve
 from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.evidence import summarize
+from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.tui.cli.compare import baseline_first, comparison_document, show_comparison
 from benchtui.tui.cli.options import (
     JudgingOptions,
@@ -122,7 +122,7 @@ def _export_trace(path: Path, wanted: ExportOptions) -> None:
 
 
 def _export_results(path: Path, wanted: ExportOptions) -> None:
-    session = Session.load(path, summarize)
+    session = Session.load(path, metrics)
     session.judge_by(wanted.judging)
     wants_plots = wanted.figures or wanted.form == "html"
     plots, skipped = _plots(session, path, wanted) if wants_plots else ([], [])

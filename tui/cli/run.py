@@ -26,7 +26,7 @@ from benchtui.sessions.library import artifacts, file_kinds, paths
 from benchtui.sessions.sanitize import shell_word
 from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.evidence import summarize
+from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.sweep import Sweep
 from benchtui.sessions.sweep.plan import included_configs
 from benchtui.sessions.text.formatting import count
@@ -144,7 +144,7 @@ def run_to_end(
     engine, session = ended
     path = progress.recorded_path(session, engine.path)
     if into and join_follow_up(into, path, session):
-        _print_answer(Session.load(into, summarize), into, as_json)
+        _print_answer(Session.load(into, metrics), into, as_json)
         click.echo(printable(f"{progress.measured_text(session)} joined session {into}"), err=True)
     else:
         _print_answer(session, path, as_json)
@@ -179,7 +179,7 @@ def _follow(engine: "Engine", as_json: bool) -> Session:
     """Print the progress of a sweep until it ends; on a terminal, with a bar and the time left."""
     from benchtui.tui.cli.text.run_progress import RunProgress  # imports rich
 
-    session, last_lines = Session(summarize), list[str]()
+    session, last_lines = Session(metrics), list[str]()
     with RunProgress(session) as bar:
         for event in progress.follow(engine, session):
             if line := progress.progress_line(session, event):

@@ -23,7 +23,7 @@ from benchtui.sessions.library import file_kinds, paths
 from benchtui.sessions.sanitize import LONGEST_MESSAGE, shell_word, visible
 from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.evidence import summarize
+from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.sweep import Sweep
 from benchtui.sessions.sweep.plan import lacking_devices
 from benchtui.sessions.sweep.ranges import nearest
@@ -165,7 +165,7 @@ def print_session(
     from benchtui.tui.cli.schema.records import EventLine  # imports what only documents need
     from benchtui.tui.cli.text import conclusion, progress  # which no screen needs
 
-    session, begin_s = Session(summarize), progress.session_time_of(path, position)
+    session, begin_s = Session(metrics), progress.session_time_of(path, position)
     if as_json:
         every = EventLine()
         for event in progress.events(path, engine, session, begin_s, speed):

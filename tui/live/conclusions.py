@@ -7,7 +7,7 @@ from copy import copy
 from typing import TYPE_CHECKING
 
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.evidence import summarize
+from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.tui.live.step_statistics import loaded
 
 if TYPE_CHECKING:
@@ -92,5 +92,5 @@ def _conclude(session: Session, judging: VerdictSettings) -> Conclusions:
     session.judge_by(judging)
     for case in session.cases:
         if case.state == "ok" and len(case.measured) and case.metrics is None:
-            case.metrics = summarize(case)  # once for all questions; of others, not every step counts
+            case.metrics = metrics(case)  # once for all questions; of others, not every step counts
     return conclude_anyway(session)

@@ -16,7 +16,7 @@ from benchtui.sessions.events import Explained
 from benchtui.sessions.library import paths
 from benchtui.sessions.permissions.needed import NO_CONSENT, Permission, PermissionNeededError, keys, summary
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.evidence import summarize
+from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.sweep import Sweep
 
 if TYPE_CHECKING:  # takes memory, and only the page Why needs it
@@ -128,7 +128,7 @@ class RemedyTrials:
         tried = Session.load(engine.path)
         if not join_follow_up(self._path, engine.path, tried):
             raise BenchtuiError(f"no case was measured to its end; see {engine.path}")
-        self.joined = Session.load(self._path, summarize)
+        self.joined = Session.load(self._path, metrics)
 
 
 class Explainer:

@@ -18,7 +18,7 @@ from benchtui.sessions.journal.reader import FilePosition
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.machine import MachineState
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.evidence import summarize
+from benchtui.sessions.stats.case_metrics import metrics as summarize
 from benchtui.tui.live.step_statistics import THREAD_STEPS
 
 if TYPE_CHECKING:

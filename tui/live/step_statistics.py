@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from benchtui.sessions.events import Phase
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import Columns
-from benchtui.sessions.stats.evidence import summarize
+from benchtui.sessions.stats.case_metrics import metrics as summarize
 
 if TYPE_CHECKING:
     from benchtui.sessions.stats.case_metrics import Metrics

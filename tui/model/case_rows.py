@@ -282,7 +282,7 @@ class CaseRows:
     def rate(self, case: CaseState) -> float | None:
         """Return a case's rate in ``unit``, computed without sorting its steps."""
         steps_ms, unit = case.measured.wall_ms, self.unit
-        reported = case.finished.reported if case.finished and not len(steps_ms) else None
+        reported = None if len(steps_ms) else case.reported
         if known := computed_metrics(case) or reported:
             value: float | None = getattr(known, TOKEN_RATES.get(unit, "samples_per_s"))
             return value
@@ -416,7 +416,7 @@ class CaseRows:
 
 
 def _reported(case: CaseState, rate: float | None, unit: str) -> PanelMetrics | None:
-    reported = case.finished.reported if case.finished else None
+    reported = case.reported
     if reported is None:
         return None
     return PanelMetrics(reported.steps or 0, reported.latency_mean_ms, None, None, rate, unit)

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from benchtui.sessions.metrics.catalogue import CATALOGUE, quantity
 from benchtui.sessions.metrics.quantity import CaseData, Quantity
+from benchtui.sessions.metrics.views import IN_CASE_TABLE
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.distribution import Distribution
 from benchtui.sessions.stats.evidence import computed_metrics
@@ -39,7 +40,7 @@ Format = Callable[[float | None, Symbols], str]
 
 def p50_ms(case: CaseState, stats: Distribution | None) -> float | None:
     """Return the median measured step time; for a source without steps, the mean or median it reports."""
-    reported = case.finished.reported if case.finished and not stats else None
+    reported = None if stats else case.reported
     return reported.center_ms if reported else stats.median if stats else None
 
 
@@ -87,18 +88,7 @@ def _ended(row: Quantity) -> Value:
 
 
 ACCEPTED = quantity("draft_acceptance_percent")
-_LIVE = frozenset(
-    (
-        "latency_typical_ms",
-        "latency_p99_ms",
-        "samples_per_s",
-        "tokens_per_s",
-        "peak_memory_mb",
-        "energy_per_sample_j",
-    )
-)
-"""Quantities with a column of their own, whose value changes while a case is measured."""
-CATALOGUED = {row.key: row for row in CATALOGUE if row.charted and row.key not in _LIVE}
+CATALOGUED = {row.key: row for row in CATALOGUE if row.charted and row.key not in IN_CASE_TABLE}
 """Further columns: the other quantities that charts offer."""
 VALUES: dict[str, Value] = {
     "p50": p50_ms,

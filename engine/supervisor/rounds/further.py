@@ -9,7 +9,7 @@ from benchtui.sessions.advice.race import RacePlan, Settled, cost, plan_rounds
 from benchtui.sessions.events import RoundsPlanned, SettledCase
 from benchtui.sessions.state.case import OUT_OF_BUDGET
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.evidence import summarize
+from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.sweep import Case
 from benchtui.sessions.text.formatting import count
 from benchtui.sessions.text.race import asked, conclusions, decided_by, settled_reason
@@ -46,7 +46,7 @@ class FurtherRounds:
 
     def begin(self) -> None:
         """Follow the session, from what its file contains so far."""
-        self._session = self._log.follower = Session.by_line(self._log.path, summarize)
+        self._session = self._log.follower = Session.by_line(self._log.path, metrics)
         for machine in self._session.machines:
             machine.drop_before(self._session.now_s)  # readings don't matter here
 

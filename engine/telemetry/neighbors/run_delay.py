@@ -34,14 +34,16 @@ def thread_times(threads: Path = THREADS) -> ThreadTimes:
     nanoseconds.
     """
     try:
-        texts = {thread.name: kernel_text(thread / "schedstat").split() for thread in threads.iterdir()}
+        read = {thread.name: thread_time(kernel_text(thread / "schedstat")) for thread in threads.iterdir()}
     except OSError:
         return {}
-    return {
-        name: ThreadTime(int(words[0]) / 1e9, int(words[1]) / 1e9)
-        for name, words in texts.items()
-        if len(words) == 3
-    }
+    return {name: totals for name, totals in read.items() if totals}
+
+
+def thread_time(schedstat: str) -> ThreadTime | None:
+    """Return the totals of a thread from its ``schedstat``; None if the kernel doesn't count them."""
+    words = schedstat.split()
+    return ThreadTime(int(words[0]) / 1e9, int(words[1]) / 1e9) if len(words) == 3 else None
 
 
 def since(begin: ThreadTimes, end: ThreadTimes) -> ThreadTime | None:

@@ -15,6 +15,7 @@ import psutil
 
 from benchtui.engine.telemetry.host import none_on_error
 from benchtui.engine.telemetry.kernel_files import kernel_lines, kernel_text
+from benchtui.engine.telemetry.neighbors.run_delay import thread_time
 from benchtui.engine.telemetry.processors import THREADS, busy_s, usable_processors
 from benchtui.sessions.profiles import HostUse, ThreadUse
 
@@ -260,9 +261,9 @@ def _thread_numbers() -> list[int]:
 
 
 def _delay_s(thread: int) -> float | None:
-    """Return how long a thread has waited for a processor: the second number of its ``schedstat``."""
-    words = kernel_text(THREADS / str(thread) / "schedstat").split()
-    return int(words[1]) / 1e9 if len(words) == 3 else None
+    """Return how long a thread has waited for a processor."""
+    totals = thread_time(kernel_text(THREADS / str(thread) / "schedstat"))
+    return totals.waited_s if totals else None
 
 
 def _cpu_s(number: int, kind: int) -> float | None:

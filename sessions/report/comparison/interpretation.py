@@ -7,6 +7,9 @@ import msgspec
 from msgspec.structs import replace
 
 from benchtui.sessions.compare.align import LETTERS, AlignedCase, PairwiseComparison, SessionComparison
+from benchtui.sessions.metrics.catalogue import quantity
+from benchtui.sessions.metrics.quantity import CaseData
+from benchtui.sessions.metrics.views import COMPARED_BY
 from benchtui.sessions.report.comparison.naming import place
 from benchtui.sessions.stats.ratios import Comparison
 from benchtui.sessions.stats.results import Result
@@ -157,8 +160,9 @@ def _power(against: PairwiseComparison, pairs: Pairs) -> QuantityRow:
 
 def _watts(results: Sequence[Result]) -> str | None:
     watts = [power for result in results if (power := result.metrics.mean_power_w)]
-    energy = [joules for result in results if (joules := result.metrics.energy_per_sample_j)]
-    per_sample = f" ({_range(energy, number)} J/sample)" if energy else ""
+    row = quantity(COMPARED_BY["energy"])
+    energy = [joules for result in results if (joules := row.figure(CaseData.of(result)))]
+    per_sample = f" ({_range(energy, number)} {row.unit})" if energy else ""
     return f"{number(fmean(watts))} W{per_sample}" if watts else None
 
 

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from benchtui.sessions.analysis.scaling import Step, scaling
+from benchtui.sessions.metrics.catalogue import quantity
 from benchtui.sessions.metrics.quantity import CaseData
-from benchtui.sessions.metrics.views import ENERGY, EVERY_CASE, MEMORY, PERFORMANCE, RANKED
+from benchtui.sessions.metrics.views import COMPARED_BY, ENERGY, EVERY_CASE, MEMORY, PERFORMANCE, RANKED
 from benchtui.sessions.report.content import Section, section
 from benchtui.sessions.state.case import CaseState, outcome
 from benchtui.sessions.state.session import Session
@@ -227,7 +228,8 @@ def frontier_table(rows: Sequence[Frontier]) -> Table | None:
 
 def energy(results: Sequence[Result]) -> Table | None:
     """Return the energy of each case. None if no energy or power was read."""
-    rows = [row for row in results if row.metrics.mean_power_w is not None or row.metrics.energy_per_sample_j]
+    known = (quantity("mean_power_w"), quantity(COMPARED_BY["energy"]))
+    rows = [row for row in results if any(figure.figure(CaseData.of(row)) is not None for figure in known)]
     return table(in_unit(columns(ENERGY, CaseData.of), task_of(results)), rows)
 
 

@@ -20,6 +20,7 @@ import numpy as np
 from timed_step import CASES
 
 from benchtui.engine.event_loop import EventLoop
+from benchtui.engine.executor import ExecutorContext
 from benchtui.engine.job import Job, TurnOrder
 from benchtui.engine.node.protocol import OpenNode
 from benchtui.engine.node.runner import NodeRunner
@@ -80,7 +81,7 @@ def measure(seconds: float, output: Path) -> None:
     task = f"{Path(__file__).with_name('timed_step.py')}:make_step"
     sweep = Sweep(name="pairs", model="none", task=task, axes=Axes(), measure=Measure(warmup=5, peaks=False))
     node, begin_s = NodeRunner(), monotonic()
-    node.open(OpenNode(zero_s=begin_s), lambda event: None)
+    node.open(ExecutorContext(OpenNode(zero_s=begin_s), EventLoop(), lambda event: None))
     rows: list[tuple[int, float, float, float]] = []
     try:
         for slower in cycle(PLAN):

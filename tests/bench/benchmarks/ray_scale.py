@@ -22,7 +22,7 @@ from benchtui.engine.client import Engine
 from benchtui.engine.control import StartOptions
 from benchtui.sessions.permissions.needed import keys, needed_permissions
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.evidence import summarize
+from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.sweep import Axes, Measure, Run, Sweep
 from benchtui.sessions.sweep_secrets import to_send
 
@@ -53,7 +53,7 @@ def main_row(what: str, nodes: int, pace: int, ideal_s: float, engine: Engine) -
     usage.wait_until_ended()
     watched, path = screen.usage(), engine.path
     wall_s = measured_s(path)
-    session = Session.load(path, summarize)
+    session = Session.load(path, metrics)
     bad = [case for case in session.cases if case.state != "ok"]
     if bad:
         raise click.ClickException(f"case {bad[0].index}: {bad[0].finished}")
@@ -108,7 +108,7 @@ def played(folder: Path, nodes: int, pace: int, rounds: int, seconds: float) -> 
 
 def measured_s(path: Path) -> float:
     """From the start of the first case to the end of the last."""
-    cases = Session.load(path, summarize).cases
+    cases = Session.load(path, metrics).cases
     begun = min(case.started.t for case in cases if case.started)
     return max(case.finished.t for case in cases if case.finished) - begun
 

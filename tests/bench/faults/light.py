@@ -30,12 +30,10 @@ from benchtui.engine.control import ResumeOptions, StartOptions
 from benchtui.engine.executor import Node
 from benchtui.engine.executors import remote_node
 from benchtui.engine.executors.cluster import ClusterExecutor
-from benchtui.engine.executors.local import LocalExecutor
 from benchtui.engine.executors.stdio_relay import AgentProcess, PullTransport
 from benchtui.engine.job import Job
 from benchtui.engine.line_protocol import send
 from benchtui.engine.node import worker_processes
-from benchtui.engine.node.agent import serve
 from benchtui.engine.node.runner import NodeRunner
 from benchtui.engine.worker import isolation
 from benchtui.engine.worker.turns import Pipes
@@ -230,8 +228,7 @@ def cluster(sweep: Sweep) -> ClusterExecutor:
 def main() -> int:
     """Run the engine's own main with light cases."""
     worker_processes._run_worker, worker_processes._run_torch_query = run_worker, run_probe
-    engine_main.LocalExecutor = lambda: LocalExecutor(LightProcesses())  # type: ignore[assignment, misc]
-    engine_main._serve_node = lambda: serve(NodeRunner(LightProcesses()))
+    engine_main.NodeRunner = lambda: NodeRunner(LightProcesses())  # type: ignore[assignment, misc]
     remote_node.SILENCE_LIMIT_S = float(os.environ.get(SILENT, remote_node.SILENCE_LIMIT_S))
     if os.environ.get(KINDS):
         engine_main._executor = cluster  # type: ignore[assignment]

@@ -31,7 +31,6 @@ from benchtui.sessions.report.document import markdown, report
 from benchtui.sessions.report.html import report_page
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
-from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.stored_models.stored_weights import stored_parameters
 from benchtui.sessions.sweep import MOST_CASES, cases, toml_writer
 from benchtui.sessions.sweep.toml_reader import load_sweep, parse_sweep, validate_config
@@ -119,7 +118,7 @@ def _texts(value: object) -> Iterable[str]:
 
 
 def _report(path: Path, dice: random.Random) -> None:
-    session = Session.load(path, summarize=None if dice.random() < 0.5 else summarize)
+    session = Session.load(path, summarize=None if dice.random() < 0.5 else metrics)
     price = dice.choice((None, 2.5))
     full = dice.random() < 0.5
     text = markdown(session, price, full=full)
@@ -136,14 +135,14 @@ def _report(path: Path, dice: random.Random) -> None:
 
 
 def _results(path: Path, dice: random.Random) -> None:
-    session = Session.load(path, summarize=None if dice.random() < 0.5 else summarize)
+    session = Session.load(path, summarize=None if dice.random() < 0.5 else metrics)
     _cells(case_export.as_csv(session))
     case_export.as_json(session).encode()
 
 
 def load_libraries() -> None:
     """Write a report and draw a plot, which import jinja2, matplotlib and its fonts."""
-    demo = Session.load(paths.demo_path(), summarize)
+    demo = Session.load(paths.demo_path(), metrics)
     markdown(demo)
     known = plot_data(demo)
     with style.drawing():
@@ -152,7 +151,7 @@ def load_libraries() -> None:
 
 def _figures(path: Path, dice: random.Random) -> None:
     """What all figures would show; one in twenty is drawn too, which takes longer than all else."""
-    known = plot_data(Session.load(path, summarize))
+    known = plot_data(Session.load(path, metrics))
     plans = [plan for make in PLOTS if isinstance(plan := make(known), Plan)]
     if plans and dice.random() < 0.05:
         with style.drawing():
@@ -171,7 +170,7 @@ def _steps(path: Path, _dice: random.Random) -> None:
 
 def _comparison(path: Path, dice: random.Random) -> None:
     session = Session.load(path)
-    other = ComparedSession.of("other", Session.load(paths.demo_path(), summarize))
+    other = ComparedSession.of("other", Session.load(paths.demo_path(), metrics))
     sides = [ComparedSession.of("a|b", session), dice.choice((other, ComparedSession.of("itself", session)))]
     dice.shuffle(sides)
     found = compare_sessions(sides)

@@ -28,7 +28,7 @@ from benchtui.sessions.advice.conclusion import conclude
 from benchtui.sessions.estimates.stop_limits import LEAST_STEPS
 from benchtui.sessions.permissions.needed import keys, needed_permissions
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.evidence import summarize
+from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.sweep import Config, named_values
 from benchtui.sessions.sweep.toml_reader import parse_sweep
 
@@ -102,7 +102,7 @@ def search(grid: Grid, path: Path, within_s: float) -> tuple[Session, float]:
     engine = client.start(sweep, path, keys(needed_permissions(sweep)))
     while engine.alive():
         time.sleep(0.1)
-    return Session.load(engine.path, summarize), time.monotonic() - begin_s
+    return Session.load(engine.path, metrics), time.monotonic() - begin_s
 
 
 def report(grid: Grid, session: Session, seconds: float) -> float | None:

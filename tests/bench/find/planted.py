@@ -25,7 +25,7 @@ from benchtui.sessions.events import (
 )
 from benchtui.sessions.payloads import AnswerComparison, Environment, Host, Memory, Model, ProcessSpread
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.evidence import summarize
+from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.sweep import Axes, Baseline, Config, Find, Measure, Run, Sweep, cases
 
 SPREADS = (0.003, 0.01, 0.03)
@@ -188,7 +188,7 @@ class Play:
             session.apply(CaseFinished(t=start_s + START_S, case=index, outcome=outcome, reason="planted"))
             return
         self._apply_steps(index, number, end_s)
-        session.cases[index].metrics = summarize(session.cases[index])
+        session.cases[index].metrics = metrics(session.cases[index])
 
     def skip(self, dropped: Iterable[int]) -> None:
         """End cases that needn't be measured."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from benchtui.sessions.anonymize import Anonymizer
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.evidence import summarize
+from benchtui.sessions.stats.case_metrics import metrics
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "recorded" / "gpu"
 MOST_BYTES = 300_000
@@ -59,7 +59,7 @@ def unfit(path: Path) -> str | None:
     """Return why a session can't be kept; None if it can."""
     text = path.read_text("utf-8")
     try:
-        session = Session.load(path, summarize)
+        session = Session.load(path, metrics)
     except BenchtuiError as error:
         return str(error)
     if session.started is None or session.finished is None:

@@ -10,7 +10,7 @@ import pytest
 from benchtui.engine import client, doctor
 from benchtui.engine.__main__ import _executor
 from benchtui.engine.doctor import Check
-from benchtui.engine.executors.local import LocalExecutor
+from benchtui.engine.node.runner import NodeRunner
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.files import extras
 from benchtui.sessions.sweep import Run, Sweep
@@ -18,7 +18,7 @@ from benchtui.sessions.sweep import Run, Sweep
 
 def test_sweep_runs_on_this_machine_by_default() -> None:
     executor = _executor(Sweep(name="a", model="gpt2"))
-    assert isinstance(executor, LocalExecutor)
+    assert isinstance(executor, NodeRunner)
     assert [node.name for node in executor.nodes] == [None] and executor.warnings == ()
 
 

@@ -8,7 +8,7 @@ from time import monotonic
 import pytest
 
 from benchtui.engine.event_loop import EventLoop
-from benchtui.engine.executor import Execution
+from benchtui.engine.executor import Execution, ExecutorContext
 from benchtui.engine.job import Job, TurnOrder
 from benchtui.engine.node.protocol import OpenNode
 from benchtui.engine.node.runner import NodeRunner
@@ -32,7 +32,7 @@ return Step(step)"""
 @pytest.fixture
 def node() -> Iterator[NodeRunner]:
     runner = NodeRunner()
-    runner.open(OpenNode(zero_s=monotonic()), lambda event: None)
+    runner.open(ExecutorContext(OpenNode(zero_s=monotonic()), EventLoop(), lambda event: None))
     yield runner
     runner.close()
 

@@ -13,7 +13,7 @@ from benchtui.sessions.explain.sentences import misfit_sentence, no_finding_sent
 from benchtui.sessions.payloads import Effective, Environment, Model
 from benchtui.sessions.profiles import GraphBreak, HostUse, KernelTime, MemoryKinds, Place, Recompile, ThreadUse
 from benchtui.sessions.state.case import CaseState
-from benchtui.sessions.stats.evidence import summarize
+from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.sweep import Config
 
 Explain = Callable[..., ExplainedCase]
@@ -299,7 +299,7 @@ def test_step_without_the_waits_of_the_measured_ones_is_the_same_step(explain: E
     case = replace(explain({"matmul": 2.0, "copy": 5.6}, plain_ms=7.6, measured_ms=18.0), case=measured)
     assert findings(case) == ()
     measured.finished = replace(measured.finished, environment=Environment(run_delay_s=0.504))
-    measured.metrics = summarize(measured)
+    measured.metrics = metrics(measured)
     measured.drop_steps()
     assert [finding.rule for finding in findings(case)] == ["copies"]
 
@@ -321,7 +321,7 @@ def test_few_steps_describe_a_step_within_the_interval_of_their_median(
 ) -> None:
     times_ms = [100.0 if place % 3 == 0 and place // 3 < slow else 10.0 for place in range(11)]
     (one,) = bench.session(bench.case(1, times_ms)).cases
-    one.metrics = summarize(one)
+    one.metrics = metrics(one)
     case = replace(explain({"matmul": 20.0, "wait": 80.0}, measured_ms=10.0), case=one)
     assert bool(findings(case)) is described
 

@@ -22,8 +22,8 @@ from benchtui.sessions.events import (
 )
 from benchtui.sessions.payloads import Effective, Energy, Environment, Host, Memory, Model, Reported, StepCost
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.stats.disturbance import disturbances, merge_round_marks
-from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.sweep import Baseline, Config, Measure, Sweep
 
 DTYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16", "int8": "qint8"}
@@ -68,7 +68,7 @@ class Drawn:
         return self.random.random() < share
 
     def session(self) -> Session:
-        session = Session(summarize)
+        session = Session(metrics)
         session.apply_all(self.events())
         return session
 

@@ -12,7 +12,7 @@ from benchtui.sessions.plots.render import render_comparison
 from benchtui.sessions.report.compare import markdown, report, row_markdown
 from benchtui.sessions.report.html import page
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.evidence import summarize
+from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.sweep import Sweep
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -84,7 +84,7 @@ def test_sum_that_cannot_tell_does_not_hide_cases_that_are_the_same(bench: Any, 
 
 
 def test_disturbed_cases_are_to_be_measured_on_an_idle_machine(read: Any) -> None:
-    session = Session.load(FIXTURES / "recorded/classify.json", summarize)
+    session = Session.load(FIXTURES / "recorded/classify.json", metrics)
     said = read(markdown(compared(session, session)))["Decision"].paragraphs[1]
     names = [f"cpu fp32 compile=off threads=1 bs={size} seq=32" for size in (1, 4)]
     assert f"load or clock may explain it ({' and '.join(names)})" in said
@@ -121,7 +121,7 @@ def test_nothing_is_decided_over_unknown_work(tmp_path: Path, read: Any) -> None
     sides = []
     for name in ("hyperfine.json", "optimum-benchmark.json", "batch-sweep-runner.jsonl"):
         session_writer.write(registry.read(FIXTURES / name), tmp_path / name)
-        sides.append(ComparedSession.of(name, Session.load(tmp_path / name, summarize)))
+        sides.append(ComparedSession.of(name, Session.load(tmp_path / name, metrics)))
     document = read(markdown(compare_sessions(sides)))
     assert all("can't be compared" in said for said in document["Decision"].paragraphs)
     assert "Best session for each need" not in document.titles

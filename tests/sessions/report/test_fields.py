@@ -22,8 +22,8 @@ from benchtui.sessions.report.overview import option_effects
 from benchtui.sessions.report.sections import per_case
 from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.stats.disturbance import undisturbed
-from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.stats.verdicts import Verdict
 from benchtui.sessions.sweep import Axes, Baseline, Sweep
 from benchtui.sessions.text import conclusion, quantities
@@ -103,7 +103,7 @@ RECORDED = (
 
 @pytest.mark.parametrize("path", RECORDED)
 def test_recorded_report_agrees_with_its_results(path: str) -> None:
-    session = Session.load(ROOT / path, summarize)
+    session = Session.load(ROOT / path, metrics)
     assert objections_to(session, recording=recording_of(ROOT / path)) == []
 
 
@@ -112,7 +112,7 @@ def test_recorded_report_agrees_with_its_results(path: str) -> None:
 )
 def test_imported_report_agrees_with_its_results(tmp_path: Path, name: str) -> None:
     session_writer.write(registry.read(ROOT / "tests" / "fixtures" / name), tmp_path / "session.json")
-    assert objections_to(Session.load(tmp_path / "session.json", summarize)) == []
+    assert objections_to(Session.load(tmp_path / "session.json", metrics)) == []
 
 
 # --- planted faults
@@ -239,7 +239,7 @@ def cells(report: str) -> list[tuple[int, int]]:
 @pytest.mark.parametrize("task", TASKS)
 def test_checker_notices_any_changed_cell(task: str) -> None:
     path = ROOT / f"tests/fixtures/recorded/{task}.json"
-    session = Session.load(path, summarize)
+    session = Session.load(path, metrics)
     report, results, recording = markdown(session, full=True), results_of(session), recording_of(path)
     others = results_for_each_baseline(session, results)
     known, numbers = set(objections(results, report, others, recording=recording)), cells(report)
@@ -308,7 +308,7 @@ def test_checker_rejects_a_table_or_column_that_it_does_not_know(bench: Any) -> 
 
 def test_checker_rejects_results_that_do_not_follow_from_the_steps() -> None:
     path = ROOT / "tests/fixtures/recorded/lm-train.json"
-    session = Session.load(path, summarize)
+    session = Session.load(path, metrics)
     report, results, recording = markdown(session), results_of(session), recording_of(path)
     for name in ("latency_p50_ms", "samples_per_s", "tokens_per_s", "loss"):
         changed = {**results, "cases": [{**results["cases"][0], name: 1.5}, *results["cases"][1:]]}

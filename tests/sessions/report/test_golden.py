@@ -19,7 +19,7 @@ from benchtui.sessions.library import paths
 from benchtui.sessions.payloads import Data, Memory, RequestTimes
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.evidence import summarize
+from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.sweep import Axes, Baseline, Measure, Sweep, Task, task_named
 
 from .test_fields import TASKS, objections_to
@@ -53,7 +53,7 @@ def batch_sizes(tmp_path: Path) -> Session:
 def imported(tmp_path: Path, name: str | Path) -> Session:
     """Import a file of another tool, on a fixed day."""
     session_writer.write(registry.read(FIXTURES / name), tmp_path / "session.json")
-    session = Session.load(tmp_path / "session.json", summarize)
+    session = Session.load(tmp_path / "session.json", metrics)
     session.started = msgspec.structs.replace(session.start, created="2026-11-22T10:00:00Z", id="imported")
     return session
 
@@ -236,7 +236,7 @@ def without_texts(task: str) -> Sweep:
 
 
 def recorded(path: Path) -> Callable[[Any, Path], Session]:
-    return lambda bench, tmp_path: Session.load(path, summarize)
+    return lambda bench, tmp_path: Session.load(path, metrics)
 
 
 REPORTS: dict[str, Callable[[Any, Path], Session]] = {

@@ -23,7 +23,7 @@ from benchtui.sessions.plots.render import render_comparison
 from benchtui.sessions.report.compare import markdown, report
 from benchtui.sessions.report.html import page
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.evidence import summarize
+from benchtui.sessions.stats.case_metrics import metrics as summarize
 
 from .test_golden import FIXTURES, assert_recorded
 from .test_lint import MOST_LINES, problems

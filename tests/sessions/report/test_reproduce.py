@@ -13,7 +13,7 @@ from benchtui.sessions.report.document import markdown, report
 from benchtui.sessions.report.html import report_page
 from benchtui.sessions.report.reproduce import compact, ids_in_report, recipe
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.evidence import summarize
+from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.sweep import Sweep
 from benchtui.sessions.sweep.toml_reader import load_sweep, parse_sweep, preset_names
 from benchtui.sessions.sweep.toml_writer import toml_of
@@ -87,7 +87,7 @@ def test_imported_session_has_no_recipe(bench: Any) -> None:
 def test_imported_session_names_its_file_and_how_to_get_its_figures(tmp_path: Path, read: Any) -> None:
     for name, kept in (("gpt2-training-results.csv", "every figure"), ("hyperfine.json", "every step")):
         session_writer.write(registry.read(FIXTURES / name), tmp_path / f"{name}.session.json")
-        session = Session.load(tmp_path / f"{name}.session.json", summarize)
+        session = Session.load(tmp_path / f"{name}.session.json", metrics)
         assert session.start.source_file == name
         export = {"every figure": "--format csv", "every step": "--steps"}[kept]
         (text,) = read(markdown(session))["How to reproduce"].paragraphs

@@ -32,7 +32,6 @@ from benchtui.sessions.replay.markers import Markers
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session, Summarize
 from benchtui.sessions.stats.case_metrics import metrics
-from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.sweep import Config
 
 CONFIGS = tuple(Config(device="cpu", batch_size=size) for size in (1, 2, 3, 4))
@@ -93,8 +92,8 @@ def whole(request: Any, bench: Any) -> list[AnyEvent]:
     return [*(event for event in made if event not in first), *before, resumed(6.0, *again), *REST]
 
 
-def applied(events: list[AnyEvent], summarize: Summarize | None = None) -> Session:
-    session = Session(summarize)
+def applied(events: list[AnyEvent], metrics: Summarize | None = None) -> Session:
+    session = Session(metrics)
     session.apply_all(events)
     return session
 
@@ -122,7 +121,7 @@ def test_cut_off_case_is_queued_again_without_its_steps(whole: list[AnyEvent]) -
 
 
 def test_resumed_session_ends_like_an_uninterrupted_one(whole: list[AnyEvent]) -> None:
-    for session in (applied(whole), applied(whole, summarize)):
+    for session in (applied(whole), applied(whole, metrics)):
         assert [case.state for case in session.cases] == ["ok", "ok", "ok", "skipped"]
         assert (session.done, session.left) == (4, 0)
         assert session.finished is not None and session.finished.outcome == "completed"

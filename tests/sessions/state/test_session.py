@@ -44,7 +44,6 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import Columns, Trace
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
-from benchtui.sessions.stats.evidence import summarize
 from benchtui.sessions.sweep import Config, Sweep
 
 
@@ -450,7 +449,7 @@ FIXTURES = Path(__file__).parents[2] / "fixtures"
 @pytest.mark.parametrize("name", ["comprehensive-report.json", "quick-cpu.json"])
 def test_metrics_and_report_are_the_same_without_the_steps(name: str) -> None:
     """Replacing steps by their metrics loses nothing in the report."""
-    whole, summed = Session.load(FIXTURES / name), Session.load(FIXTURES / name, summarize)
+    whole, summed = Session.load(FIXTURES / name), Session.load(FIXTURES / name, metrics)
     assert [metrics(case) for case in summed.cases] == [metrics(case) for case in whole.cases]
     assert markdown(summed) == markdown(whole)
     assert as_json(summed) == as_json(whole)

@@ -1,3 +1,4 @@
+from collections.abc import Iterable
 from math import exp, log
 from typing import Any
 
@@ -19,7 +20,7 @@ from benchtui.sessions.stats.noise import (
     kind_of,
     kind_of_result,
     moderated,
-    noise_of,
+    noise_by_kind,
     spread_between,
 )
 from benchtui.sessions.stats.sampling import Sample, Statistic
@@ -39,6 +40,16 @@ def case(
     state.finished = CaseFinished(t=0.0, case=0, outcome="ok", environment=last)
     figures = (Statistic(ms, error) for ms in rounds_ms)
     return Evidence(state, tuple(Sample(20, figure, figure, figure) for figure in figures))
+
+
+def noise_of(
+    cases: Iterable[Evidence],
+    aa: tuple[Evidence, Evidence] | None,
+    earlier: dict[str, ProcessSpread],
+    **more: Any,
+) -> dict[str, Noise]:
+    medians = ((each.case, [round_.median for round_ in each.rounds]) for each in cases)
+    return noise_by_kind(medians, aa, earlier, **more)
 
 
 def cpu(*cases: Evidence, aa: tuple[Evidence, Evidence] | None = None, **more: Any) -> Noise:

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from benchtui.sessions.advice.objectives import ENERGY, SLOW_STEPS
 from benchtui.sessions.events import CaseFinished, RoundFinished
 from benchtui.sessions.library.paths import CPU_DEMO, demo_path
 from benchtui.sessions.payloads import Energy, Environment, Memory, Neighbor, ProcessSpread, Reported
@@ -20,11 +21,9 @@ from benchtui.sessions.stats.quantiles import student_t_quantile
 from benchtui.sessions.stats.ratios import (
     break_even_steps,
     comparison,
-    energy_ratio,
     latency_ratio,
     matched,
     memory_ratio,
-    steadiness_ratio,
     throughput_ratio,
     widened_for_machine_speed,
 )
@@ -872,7 +871,7 @@ def with_energy(bench: Any, *joules: Sequence[float], ms: float = 10.0) -> tuple
 
 def test_energy_is_bounded_by_three_rounds(bench: Any) -> None:
     base, new = with_energy(bench, [6.0, 12.0, 18.0], [6.0, 6.0, 12.0])
-    found = energy_ratio(base, new)
+    found = ENERGY.ratio(base, new)
     assert found is not None
     logs = [log(1), log(2), log(3)], [log(0.5), log(0.5), log(1)]
     centers = [sum(each) / 3 for each in logs]
@@ -885,7 +884,7 @@ def test_energy_is_bounded_by_three_rounds(bench: Any) -> None:
         0.02,
     )
     assert found.value == pytest.approx(exp(centers[0] - centers[1]))
-    more = energy_ratio(*with_energy(bench, [6.0, 12.0, 18.0], [6.0, 6.0, 12.0, 6.0]))
+    more = ENERGY.ratio(*with_energy(bench, [6.0, 12.0, 18.0], [6.0, 6.0, 12.0, 6.0]))
     assert more is not None and (more.rounds, more.bounds is None) == (3, False)
 
 
@@ -895,14 +894,14 @@ def test_energy_of_fewer_rounds_is_a_ratio_without_bounds(bench: Any) -> None:
         with_energy(bench, [6.0, 6.0], [3.0, 9.0]),
         with_energy(bench, [6.0, 6.0], [3.0, 3.0, 6.0]),
     ):
-        found = energy_ratio(base, new)
+        found = ENERGY.ratio(base, new)
         assert found is not None
         assert found.value == pytest.approx(base.metrics.energy_per_sample_j / new.metrics.energy_per_sample_j)
         assert (found.bounds, found.verdict, found.same_within) == (None, UNSURE, 0.02)
 
 
 def test_round_without_energy_leaves_no_bounds(bench: Any) -> None:
-    found = energy_ratio(*with_energy(bench, [0.0, 6.0, 12.0], [6.0, 6.0, 6.0]))
+    found = ENERGY.ratio(*with_energy(bench, [0.0, 6.0, 12.0], [6.0, 6.0, 6.0]))
     assert found is not None and found.bounds is None
 
 
@@ -910,23 +909,23 @@ def test_energy_that_was_not_read_has_no_ratio(bench: Any) -> None:
     known, unknown = bench.results(
         bench.case(1, 10.0, end={"energy": Energy(energy_j=9.0)}), bench.case(2, 10.0)
     )
-    assert energy_ratio(known, unknown) is energy_ratio(unknown, known) is None
+    assert ENERGY.ratio(known, unknown) is ENERGY.ratio(unknown, known) is None
 
 
 def test_steadiness_is_the_ratio_of_jitters(bench: Any) -> None:
     base, new = bench.results(bench.case(1, [9.0, 11.0] * 10), bench.case(2, [9.5, 10.5] * 10))
-    found = steadiness_ratio(base, new)
+    found = SLOW_STEPS.ratio(base, new)
     assert found is not None
     assert (found.value, found.bounds) == (pytest.approx(2.0), None)
     by_round = [[[10 - by, 10 + by] * 10 for by in each] for each in ((1, 2, 4), (0.5, 0.5, 0.5))]
     base, new, still = bench.results(
         *(bench.case(size, rounds=each) for size, each in enumerate((*by_round, [[10.0] * 6] * 3), 1))
     )
-    found = steadiness_ratio(base, new)
+    found = SLOW_STEPS.ratio(base, new)
     assert found is not None and found.bounds is not None
     assert (found.value, found.rounds) == (pytest.approx(4.0), 3)
     assert found.bounds.low < 1 < found.bounds.high
-    assert steadiness_ratio(base, still) is steadiness_ratio(still, base) is None
+    assert SLOW_STEPS.ratio(base, still) is SLOW_STEPS.ratio(still, base) is None
 
 
 def test_rounds_that_stood_still_are_no_evidence_of_steadiness(bench: Any) -> None:
@@ -934,7 +933,7 @@ def test_rounds_that_stood_still_are_no_evidence_of_steadiness(bench: Any) -> No
         bench.case(1, rounds=[[9.0, 11.0] * 10, [10.0] * 20, [9.0, 11.0] * 10]),
         bench.case(2, rounds=[[9.0, 11.0] * 10] * 3),
     )
-    found = steadiness_ratio(base, new)
+    found = SLOW_STEPS.ratio(base, new)
     assert found is not None and found.bounds is None
 
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.evidence import summarize
+from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.tui.cli import COMMANDS, app, watch
 from benchtui.tui.cli.exit_status import exit_status_of
 from benchtui.tui.cli.options import complete_entry, complete_theme
@@ -75,7 +75,7 @@ def test_case_skipped_by_hand_is_no_missing_device(make_story: Any, tmp_path: Pa
 def test_progress_bar_counts_cases_and_time_left(make_story: Any, tmp_path: Path) -> None:
     story = make_story(tmp_path / "s.json").begin(batch_sizes=(1, 2, 4, 8)).case(0)
     story.start(1).finish(1, "skipped", reason="by hand").start(2).close()
-    session, screen = Session(summarize), io.StringIO()
+    session, screen = Session(metrics), io.StringIO()
     bar = RunProgress(session, Console(file=screen, force_terminal=True, width=100))
     with bar:
         for event in apply_events(story.path, None, session):

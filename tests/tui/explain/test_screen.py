@@ -13,7 +13,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseAdded, CaseFinished
 from benchtui.sessions.permissions.needed import NO_CONSENT, Consent, Permission, PermissionNeededError, keys
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.evidence import summarize
+from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.sweep.plan import included_configs
 from benchtui.tui.explain.lines import _COLORS
 from benchtui.tui.explain.screen import WhyScreen
@@ -174,7 +174,7 @@ async def test_remedies_are_tried_and_join_the_session(
     monkeypatch.setattr(client, "start", fake)
     monkeypatch.setattr(client, "find", lambda path: None)
     joined: list[Any] = []
-    whole = Session.load(story.path, summarize)
+    whole = Session.load(story.path, metrics)
     base = whole.cases[0]
     faster = replace(base.config, threads=2)
     tried = CaseAdded(t=story.t, case=3, config=faster, why="joined", of=None)

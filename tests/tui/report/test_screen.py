@@ -99,12 +99,12 @@ async def test_report_of_a_session_fits_any_terminal(
     from benchtui.sessions.report import document
     from benchtui.sessions.report.speedup_block import with_speedups
     from benchtui.sessions.state.session import Session
-    from benchtui.sessions.stats.evidence import summarize
+    from benchtui.sessions.stats.case_metrics import metrics
 
     story.begin(batch_sizes=(1, 2, 4)).case(0, 10.0).case(1, 15.0).case(2, 20.0).end()
 
     def report(path: Any, judging: Any) -> Section:
-        session = Session.load(path, summarize)
+        session = Session.load(path, metrics)
         return with_speedups(document.report(session), session)
 
     monkeypatch.setattr(dialogs, "report_content", report)

@@ -19,7 +19,7 @@ from benchtui.sessions.library.paths import resolve
 from benchtui.sessions.permissions.needed import Consent
 from benchtui.sessions.sanitize import shell_word
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.evidence import summarize
+from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.tui.cli.consent import trust_option, with_consent
 from benchtui.tui.cli.exit_status import FAILED, INTERRUPTED
 from benchtui.tui.cli.explain.text import case_lines, difference_lines
@@ -72,7 +72,7 @@ def explain(
     if rules and not try_remedies:
         raise click.UsageError("--rule needs --try")
     path = resolve(session)
-    loaded = Session.load(path, summarize)
+    loaded = Session.load(path, metrics)
     wanted = _wanted(loaded, cases)
     if trace:
         if len(wanted) != 1:
@@ -92,10 +92,10 @@ def explain(
             _profile(loaded, process, len(new))
 
         with_consent(profile, trust)
-        loaded = Session.load(path, summarize)
+        loaded = Session.load(path, metrics)
     if try_remedies:
         _try(loaded, path, wanted, rules, trust=trust)
-        loaded = Session.load(path, summarize)
+        loaded = Session.load(path, metrics)
     _print(loaded, wanted, as_json=as_json)
 
 

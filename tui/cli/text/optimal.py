@@ -15,6 +15,7 @@ from benchtui.sessions.export.case_rows import case_row
 from benchtui.sessions.export.case_schema import CaseRow
 from benchtui.sessions.export.json_document import Document, document_id
 from benchtui.sessions.files import visible_json
+from benchtui.sessions.metrics.views import COMPARED_BY
 from benchtui.sessions.report.compare_json import RatioJson, ratio_json, verdict_name
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
@@ -71,12 +72,12 @@ def metrics_text(result: Result, decision: Decision) -> str:
     metrics = result.metrics
     kind = "mean" if metrics.latency_ms.median is None else "typical"
     parts = [
-        with_unit("samples_per_s", result),
+        with_unit(COMPARED_BY["throughput"], result),
         _with(*result.token_rate),
         f"{kind} step {time_ms(result.typical_ms)} ms",
         memory(result.case.peak_memory_mb),
         _with(*result.per_gib) if decision.objective.need == "memory" else None,
-        with_unit("energy_per_sample_j", result),
+        with_unit(COMPARED_BY["energy"], result),
         _job_text(result, decision.objective.steps),
         f"n {metrics.latency_ms.n:,}" if metrics.latency_ms.n else None,
     ]
