@@ -2,11 +2,10 @@
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import BindingType
 
 from benchtui.sessions.analysis.roofline import Limit, limit, sound_peaks
 from benchtui.sessions.events import Peaks
@@ -57,7 +56,7 @@ class CaseScreen(ViewScreen):
     CaseScreen #word { height: 1; margin: 0 1; }
     """
     HELP = "case"
-    BINDINGS: ClassVar[list[BindingType]] = keymap.table(
+    BINDINGS = keymap.table(
         "case",
         ("tab,l", "section", "Next section", "", "section(1)"),
         ("shift+tab,h", "section_before", "Previous section", "", "section(-1)"),

@@ -4,11 +4,9 @@ import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
 
 from textual import events, on, work
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Vertical
 
 from benchtui.engine import client
@@ -89,7 +87,7 @@ class Compare(PlaceScreen[CompareEntry]):
     """
     PLACE = "compare"
     HELP = "compare"
-    BINDINGS: ClassVar[list[BindingType]] = KEYS
+    BINDINGS = KEYS
 
     def __init__(self, paths: tuple[Path, ...], app_context: AppContext, symbols: Symbols) -> None:
         selection = Selection[CompareEntry](

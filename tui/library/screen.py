@@ -5,11 +5,9 @@ import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
 
 from textual import events, on, work
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Container
 
 from benchtui.sessions.errors import AbandonedError
@@ -102,7 +100,7 @@ class Library(PlaceScreen[Item]):
     """
     PLACE = "library"
     HELP = "library"
-    BINDINGS: ClassVar[list[BindingType]] = KEYS
+    BINDINGS = KEYS
 
     def __init__(self, app_context: AppContext, symbols: Symbols) -> None:
         super().__init__(app_context, symbols, LibrarySelection())

@@ -3,11 +3,9 @@
 import asyncio
 import gc
 from collections.abc import Callable
-from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.timer import Timer
 
@@ -53,7 +51,7 @@ WHILE_ASKED = (("back", ()), ("open", ("help",)), ("ask_quit", ()))
 class Monitor(PanelScreen[None]):
     """Reads a session, applies its events, and redraws changes, on one timer."""
 
-    BINDINGS: ClassVar[list[BindingType]] = KEYS
+    BINDINGS = KEYS
 
     def __init__(
         self,

@@ -1,10 +1,7 @@
 """Replay screen: the Monitor on a recorded session, with a transport line."""
 
-from typing import ClassVar
-
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import BindingType
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.replay.markers import TimelineEvent, marker_text
@@ -54,7 +51,7 @@ def _seek_key(tenth: int) -> tuple[str, ...]:
 class ReplayMonitor(Monitor):
     """Shows any moment of a recording as the Monitor showed it."""
 
-    BINDINGS: ClassVar[list[BindingType]] = keymap.table(
+    BINDINGS = keymap.table(
         "replay",
         ("space", "play", "Play or pause", "at the end, play again"),
         ("right_square_bracket", "step", "Next recorded moment", "hold to accelerate", "step(1)"),
