@@ -23,10 +23,10 @@ from benchtui.tui.cli.compare import baseline_first, comparison_document, show_c
 from benchtui.tui.cli.options import (
     JudgingOptions,
     complete_session,
+    echo,
     json_option,
     judging_options,
     output_option,
-    printable,
     verdict_settings,
 )
 from benchtui.tui.cli.schema.records import AnonymizedJson
@@ -156,7 +156,7 @@ def _plots(
         render.write(render.render_plots(session, png)[0] if on_page else plots, wanted.figures, (path,))
     if skipped:
         reasons = "; ".join(f"{plot.name} ({plot.reason})" for plot in skipped)
-        click.echo(printable(f"figures skipped: {reasons}"), err=True)
+        echo(f"figures skipped: {reasons}", err=True)
     return plots, skipped
 
 
@@ -327,4 +327,4 @@ def anonymize(session: str, output: Path, as_json: bool) -> None:
     if as_json:
         print_json(AnonymizedJson(session=str(output)))
     else:
-        click.echo(printable(f"anonymized session {output}; names that you chose stay: check them"), err=True)
+        echo(f"anonymized session {output}; names that you chose stay: check them", err=True)

@@ -30,6 +30,12 @@ def printable(text: str) -> str:
     return replace_unprintable(text, space=REPLACEMENT)
 
 
+def echo(*lines: str, err: bool = False) -> None:
+    """Print lines, without characters that could control a terminal."""
+    for line in lines:
+        click.echo(printable(line), err=err)
+
+
 def _completions(word: str, names: Iterable[str], kind: str = "") -> list[Any]:
     """Return the names that begin with a word, and that files or folders may as well if ``kind`` says so."""
     from click.shell_completion import CompletionItem  # needed only for completion

@@ -31,6 +31,7 @@ from benchtui.sessions.text.formatting import listed
 from benchtui.tui.cli.exit_status import FAILED
 from benchtui.tui.cli.options import (
     complete_session,
+    echo,
     json_option,
     judging_options,
     printable,
@@ -201,8 +202,7 @@ def optimal(
         click.echo(output.json_text(loaded, decisions), err=aside, nl=False)
     else:
         for decision in decisions:
-            for line in output.lines(loaded, decision):
-                click.echo(printable(line), err=aside)
+            echo(*output.lines(loaded, decision), err=aside)
     if code is not None:
         write_document(code, None)
     if text is not None and toml_path is not None:
