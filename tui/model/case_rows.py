@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Sequence
 from functools import partial
 from math import isfinite
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -15,6 +15,8 @@ from benchtui.sessions.estimates.memory import MemoryForecast, Prediction
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.case_metrics import Metrics
+from benchtui.sessions.stats.distribution import Distribution
 from benchtui.sessions.stats.evidence import computed_metrics, counted
 from benchtui.sessions.stats.quantiles import per_second
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
@@ -44,12 +46,6 @@ from benchtui.tui.table.case_names import CaseNames, case_name
 from benchtui.tui.table.columns import BY_KEY, FORMATS, HAS_VALUE, VALUES, columns_with_value, p50_ms
 from benchtui.tui.table.layout import Cells, TableRow
 from benchtui.tui.table.mark_words import mark_word
-
-if TYPE_CHECKING:
-    from array import array
-
-    from benchtui.sessions.stats.case_metrics import Metrics
-    from benchtui.sessions.stats.distribution import Distribution
 
 ROLES = {
     "queued": "muted",
