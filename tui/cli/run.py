@@ -27,10 +27,10 @@ from benchtui.sessions.sanitize import shell_word
 from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import summarize
-from benchtui.sessions.sweep import Sweep
+from benchtui.sessions.sweep import Need, Sweep
 from benchtui.sessions.sweep.plan import included_configs
 from benchtui.sessions.text.formatting import count
-from benchtui.tui.cli.advice.optimal import BestCaseOptions, budget_option, objective_option, requested_sweep
+from benchtui.tui.cli.advice.optimal import budget_option, objective_option, requested_sweep
 from benchtui.tui.cli.consent import trust_option
 from benchtui.tui.cli.engine import resumed_engine
 from benchtui.tui.cli.exit_status import DONE, FAILED, INTERRUPTED, exit_status_of
@@ -53,9 +53,11 @@ from benchtui.tui.cli.text.plan import plan_lines, planned
 from benchtui.tui.cli.watch import load_named, start_engine
 
 
-class RunOptions(BestCaseOptions, ResumeOptions):
+class RunOptions(ResumeOptions):
     """Values that ``run`` accepts in addition to a sweep file."""
 
+    optimal_from: str | None
+    need: Need | None
     budget_s: float | None
     trust: bool
     wait: bool
@@ -218,7 +220,7 @@ def _start_or_resume(
 
 
 def _requested(sweep: str | None, overrides: tuple[str, ...], options: RunOptions) -> Sweep:
-    named = requested_sweep(sweep, overrides, optimal_from=options["optimal_from"], need=options["need"])
+    named = requested_sweep(sweep, overrides, options["optimal_from"], options["need"])
     return within(named, options["budget_s"])
 
 
