@@ -52,6 +52,7 @@ class Monitor(PanelScreen[None]):
     """Reads a session, applies its events, and redraws changes, on one timer."""
 
     BINDINGS = KEYS
+    STATUS_LINE = StatusLine
 
     def __init__(
         self,
@@ -60,17 +61,16 @@ class Monitor(PanelScreen[None]):
         symbols: Symbols,
         link: TerminalHandle,
         clock: Clock,
-        *,
-        preferences: Preferences | None = None,
+        preferences: Preferences,
     ) -> None:
         super().__init__()
         self.feed = feed
         self.symbols = symbols
-        self.status_line = StatusLine(feed, symbols, clock, name)
+        self.status_line = self.STATUS_LINE(feed, symbols, clock, name)
         self.panel_layout = MonitorLayout(symbols)
         self.view: View | None = None
         """None until the first event of the session has been read."""
-        self.preferences = preferences or Preferences()
+        self.preferences = preferences
         self.session_name = name
         self._requests = EngineRequests(feed, clock)
         self._link = link
@@ -384,7 +384,7 @@ class Monitor(PanelScreen[None]):
             if loaded is not cache.loaded:
                 self.draw()
         if self.view is not None:
-            self.view.case_rows.refresh(())
+            self.view.case_rows.refresh()
         self.draw()
 
     async def _conclude(self) -> None:
