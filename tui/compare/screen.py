@@ -107,7 +107,7 @@ class Compare(PlaceScreen[CompareEntry]):
     def content(self) -> ComposeResult:
         """Lay out the waiting message, the panels, the case list, and the action bar."""
         signs = self._symbols
-        yield Panel(self._waiting_lines, signs, id="waiting")
+        yield Panel(lambda *room: hint_lines([self._waiting]), signs, id="waiting")
         with Vertical(id="loaded"):
             sides = Panel(side_lines, signs, id="sides")
             differences = Panel(difference_lines, signs, id="differences")
@@ -315,9 +315,6 @@ class Compare(PlaceScreen[CompareEntry]):
         cells = compare_rows.row(entry, self._symbols, self._widest)
         arrangement = compare_rows.arrangement(width, self._names, letter, self._unit)
         return arrangement.line(cells, width, self._symbols, mark)
-
-    def _waiting_lines(self, width: int, height: int, symbols: Symbols) -> list[Line]:
-        return hint_lines([self._waiting])
 
     def _explainer(self, side: ComparedSession) -> Explainer:
         if side.file not in self._explainers:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+from msgspec.structs import replace
 from textual import events, on, work
 from textual.app import ComposeResult
 from textual.containers import Container
@@ -285,7 +286,10 @@ class Library(PlaceScreen[Item]):
                 summary = await asyncio.to_thread(summaries.read, item.path, lambda: not self._abandoned)
             except AbandonedError:
                 return
-            self._selection.update(rows.with_summary(self._selection.all, item.path, summary))
+            listed = self._selection.all
+            self._selection.update(
+                replace(one, summary=summary) if one.path == item.path else one for one in listed
+            )
             if time.monotonic() - drawn_s > DRAW_S or item is unread[-1]:
                 self.draw()
                 drawn_s = time.monotonic()
