@@ -3,14 +3,13 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from msgspec.structs import replace
 from rich.cells import cell_len
 
 from benchtui.sessions.report.content import Speedup
 from benchtui.sessions.text.formatting import count
 from benchtui.sessions.text.labels import without_shared_words
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.bars import LEAST_WIDEST, RatioRange, ratio_bar
+from benchtui.tui.drawing.bars import LEAST_WIDEST, ratio_bar, ratio_bounds
 from benchtui.tui.drawing.format import fit
 from benchtui.tui.drawing.styled_text import Line, Span, line, wrap_spans
 from benchtui.tui.report.table_lines import verdict_spans
@@ -33,12 +32,12 @@ def bar_lines(rows: Sequence[Speedup], width: int, symbols: Symbols, most: int =
     figure = max(map(len, texts), default=0)
     room = width - figure - verdict - 6
     size = max(LEAST_BAR, min(MOST_BAR, room - longest))
-    ranges = [RatioRange.of(row.value, row.low, row.high) for row in shown]
-    widest = max((LEAST_WIDEST, *(max(end, 1 / end) for bar in ranges for end in (bar.low, bar.high))))
+    ranges = [ratio_bounds(row.value, row.low, row.high) for row in shown]
+    widest = max((LEAST_WIDEST, *(max(end, 1 / end) for bounds in ranges for end in bounds)))
     for row, bounds, name, text in zip(shown, ranges, names, texts, strict=True):
         spans: list[Span] = [(f"{fit(name, min(longest, max(8, room - size)), symbols)}  ", "plain")]
         role = next(role for word, role in verdict_spans(row.verdict) if word)
-        bar = ratio_bar(replace(bounds, most=widest), size, symbols, role)
+        bar = ratio_bar(bounds, widest, size, symbols, role)
         yield line(*spans, *bar, (f"  {text:<{figure}}  ", "bright"), *verdict_spans(row.verdict))
     yield from _notes(len(rows) - len(shown), shared, width)
 
