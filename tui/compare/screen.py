@@ -162,7 +162,7 @@ class Compare(PlaceScreen[CompareEntry]):
         if compared is None:
             return
         if entry is None or entry.row.base is None or entry.row.new is None:
-            self._action_bar.show_message("the case has no other side to compare with")
+            self._show_message("the case has no other side to compare with")
             return
         sides = [
             Side(partial(_session, side), self._explainer(side), case.index, clean(side.file))
@@ -176,7 +176,7 @@ class Compare(PlaceScreen[CompareEntry]):
         if self._require_comparison() is not None and entry is not None and entry.row.pair is not None:
             self._copy(partial(_row_text, entry), "copied the case as Markdown")
         else:
-            self._action_bar.show_message("no measured pair is selected")
+            self._show_message("no measured pair is selected")
 
     def action_copy(self) -> None:
         """Copy the whole comparison to the terminal's clipboard."""
@@ -256,7 +256,7 @@ class Compare(PlaceScreen[CompareEntry]):
         """Return the comparison. If there is none yet, show a message."""
         if self._compared is None:
             library = keymap.key("app.library")
-            self._action_bar.show_message(f"no sessions to compare yet: mark two in the Library ({library})")
+            self._show_message(f"no sessions to compare yet: mark two in the Library ({library})")
         return self._compared
 
     def _copy(self, make: Callable[[], str], word: str) -> None:

@@ -356,9 +356,6 @@ class Home(PlaceScreen[ModelEntry]):
             self._show_message(f"no model selected; {keymap.key('home.find')} takes a path or a hub id")
         return self._selection.chosen
 
-    def _show_message(self, text: str = "", role: str = "warning") -> None:
-        self._action_bar.show_message(text, role)
-
 
 def _merged(entry: ModelEntry, before: ModelEntry | None) -> ModelEntry:
     """Return a listed model with what was read earlier."""

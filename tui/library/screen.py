@@ -377,6 +377,3 @@ class Library(PlaceScreen[Item]):
         if self._selection.chosen is None:
             self._show_message("no session selected")
         return self._selection.chosen
-
-    def _show_message(self, word: str = "") -> None:
-        self._action_bar.show_message(word)
