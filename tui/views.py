@@ -1,5 +1,6 @@
 """The six views: their screens, created for what is open, each imported on first use."""
 
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -91,17 +92,14 @@ class Views:
     def _monitor(self) -> Screen[None]:
         if self.feed is None:
             return self._empty("monitor")
-        name = self._context.name_of(self.feed.path)
-        preferences = self._context.preferences
+        name, preferences = self._context.name_of(self.feed.path), self._context.preferences
         if self.feed.replayed:
             from benchtui.tui.replay.feed import Replay  # needed only for replays
             from benchtui.tui.replay.screen import ReplayMonitor
 
             if isinstance(self.feed, Replay):
-                return ReplayMonitor(
-                    self.feed, name, self._symbols, self._link, self._clock, preferences=preferences
-                )
-        return Monitor(self.feed, name, self._symbols, self._link, self._clock, preferences=preferences)
+                return ReplayMonitor(self.feed, name, self._symbols, self._link, self._clock, preferences)
+        return Monitor(self.feed, name, self._symbols, self._link, self._clock, preferences)
 
     def _charts(self) -> Screen[None]:
         if self.feed is None:
@@ -135,38 +133,31 @@ def with_size_classes(screen: Screen[None], size: Size) -> Screen[None]:
     return screen
 
 
+KEY_OWNERS = (
+    "app.BenchtuiApp",
+    "case.screen.CaseScreen",
+    "charts.screen.Charts",
+    "monitor.dialogs.ColumnsPage",
+    "compare.screen.Compare",
+    "editor.screen.Editor",
+    "pages.empty.EmptyScreen",
+    "home.screen.Home",
+    "library.import_dialog.ImportDialog",
+    "library.screen.Library",
+    "monitor.screen.Monitor",
+    "editor.open_dialog.OpenDialog",
+    "pages.questions.OtherSweepScreen",
+    "pages.page.Page",
+    "pages.questions.PermissionScreen",
+    "report.screen.ReportScreen",
+    "explain.screen.WhyScreen",
+    "pages.palette.Palette",
+    "replay.screen.ReplayMonitor",
+)
+"""The app and all screens that define key bindings. Most aren't needed for the first screen."""
+
+
 def key_owners() -> list[type]:
     """Import and return the app and all screens that define key bindings."""
-    # imported here because the first screen doesn't need them
-    from benchtui.tui.app import BenchtuiApp
-    from benchtui.tui.case.screen import CaseScreen
-    from benchtui.tui.charts.screen import Charts
-    from benchtui.tui.compare.screen import Compare
-    from benchtui.tui.editor.open_dialog import OpenDialog
-    from benchtui.tui.editor.screen import Editor
-    from benchtui.tui.explain.screen import WhyScreen
-    from benchtui.tui.home.screen import Home
-    from benchtui.tui.library.import_dialog import ImportDialog
-    from benchtui.tui.library.screen import Library
-    from benchtui.tui.monitor.dialogs import ColumnsPage
-    from benchtui.tui.pages.empty import EmptyScreen
-    from benchtui.tui.pages.page import Page
-    from benchtui.tui.pages.palette import Palette
-    from benchtui.tui.pages.questions import OtherSweepScreen, PermissionScreen
-    from benchtui.tui.replay.screen import ReplayMonitor
-    from benchtui.tui.report.screen import ReportScreen
-
-    pages = [
-        CaseScreen,
-        Charts,
-        ColumnsPage,
-        Compare,
-        Editor,
-        EmptyScreen,
-        Home,
-        ImportDialog,
-        Library,
-        Monitor,
-    ]
-    pages += [OpenDialog, OtherSweepScreen, Page, PermissionScreen, ReportScreen, WhyScreen]
-    return [BenchtuiApp, *pages, Palette, ReplayMonitor]
+    names = (owner.rpartition(".") for owner in KEY_OWNERS)
+    return [getattr(import_module(f"benchtui.tui.{module}"), name) for module, _, name in names]

@@ -118,7 +118,7 @@ def test_sweep_from_a_table_without_a_dataset_is_rejected_unwritten(benchtui: Ru
         assert ran.stderr.strip().count("\n") == 0
         assert said in ran.stderr
     assert not (home / "best.toml").exists()
-    sweep = requested_sweep(None, ("dataset=sample",), optimal_from=str(home / "gpt2.json"), need="throughput")
+    sweep = requested_sweep(None, ("dataset=sample",), str(home / "gpt2.json"), "throughput")
     assert (sweep.dataset, sweep.axes.precision) == ("sample", ("amp-fp16",))
     assert sweep.measure == MEASURE_DEFAULTS  # not the steps of the script
 

@@ -1,15 +1,13 @@
 """Step time distribution of a case: histogram and percentiles. Independent of Textual."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import pairwise
 from math import cbrt, ceil, floor, log10
-from typing import TYPE_CHECKING
 
 import msgspec
 
+from benchtui.sessions.stats.case_metrics import Metrics
 from benchtui.sessions.stats.distribution import Distribution, in_order
 from benchtui.sessions.stats.quantiles import LEAST_FOR_OUTLIERS
 from benchtui.themes.symbols import Symbols
@@ -18,9 +16,6 @@ from benchtui.tui.drawing.bars import partial_cells
 from benchtui.tui.drawing.format import half_width, percent, significant
 from benchtui.tui.drawing.styled_text import BLANK, Line, Span, line, wrap_facts
 from benchtui.tui.shell.keymap import key
-
-if TYPE_CHECKING:
-    from benchtui.sessions.stats.case_metrics import Metrics
 
 MOST_BINS = 24
 LEAST_STEPS = 6

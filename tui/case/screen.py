@@ -2,18 +2,18 @@
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import BindingType
 
 from benchtui.sessions.analysis.roofline import Limit, limit, sound_peaks
 from benchtui.sessions.events import Peaks
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.machine import MachineState
 from benchtui.sessions.state.simulation import labeled
+from benchtui.sessions.stats.case_metrics import Metrics
 from benchtui.sessions.stats.evidence import computed_metrics
+from benchtui.sessions.stats.sampling import Bounds
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.case.distribution import bin_step_times, distribution_lines
 from benchtui.tui.case.steps import StepTable
@@ -36,10 +36,6 @@ from benchtui.tui.widgets.frame import Frame
 from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.panel import Panel, given_lines
 
-if TYPE_CHECKING:
-    from benchtui.sessions.stats.case_metrics import Metrics
-    from benchtui.sessions.stats.sampling import Bounds
-
 RENEW_S = 1.0
 RELOAD_POLL_S = 0.1
 """Seconds between checks for reloaded data."""
@@ -57,7 +53,7 @@ class CaseScreen(ViewScreen):
     CaseScreen #word { height: 1; margin: 0 1; }
     """
     HELP = "case"
-    BINDINGS: ClassVar[list[BindingType]] = keymap.table(
+    BINDINGS = keymap.table(
         "case",
         ("tab,l", "section", "Next section", "", "section(1)"),
         ("shift+tab,h", "section_before", "Previous section", "", "section(-1)"),
@@ -206,12 +202,12 @@ class CaseScreen(ViewScreen):
         return limit(self._case, self._valid_peaks[1])
 
     @property
-    def _step_ms(self) -> "Bounds | None":
+    def _step_ms(self) -> Bounds | None:
         judge = self._judge()
         return judge.step_bounds(self._case) if judge else None
 
     @property
-    def _known(self) -> "Metrics | None":
+    def _known(self) -> Metrics | None:
         return self._metrics.of(self._case) or computed_metrics(self._case)
 
     async def _compute(self) -> None:

@@ -147,10 +147,7 @@ class HeatmapChart:
         self._pair = self._pair if self._pair < len(pairs) else 0
         self._data = heatmap_data(cases, self._known, self._choice.metric, pairs[self._pair]) if pairs else None
         self._axes = pairs[self._pair] if pairs else ("", "")
-        self._labels = {
-            case.index: text
-            for case, text in zip(cases, short_names([case.config for case in cases]), strict=True)
-        }
+        self._labels = dict(enumerate(short_names([case.config for case in cases])))
         wanted = self._choice.filter_text
         self._shown = {index for index, text in self._labels.items() if matches(text, wanted)}
         self._move(0, 0)
@@ -225,14 +222,15 @@ class HeatmapChart:
             return Heatmap((), (), "", "", (), None, hint="only one option has several values")
         best, star = self._best(data)
         scale, states = self._scale, {case.state for case in self._session.cases if self._matches(case)}
+        several = len(data.grids) > 1
+        names = short_names([grid.config for grid in data.grids], *self._axes) if several else [""]
         return Heatmap(
             rows=tuple(map(_value_text, data.rows)),
             columns=tuple(map(_value_text, data.columns)),
             row_title=option_word(self._axes[1]),
             column_title=option_words(self._axes[0]),
             grids=tuple(
-                self._drawn(data, grid, name, scale, best)
-                for grid, name in zip(data.grids, self._grid_names(data.grids), strict=True)
+                self._drawn(data, grid, name, scale, best) for grid, name in zip(data.grids, names, strict=True)
             ),
             chosen=self._at,
             legend=legend(data.metric, scale, star, states, self._symbols),
@@ -277,11 +275,8 @@ class HeatmapChart:
 
         The case to run may be a cheaper one as fast as the best.
         """
-        metric, rates, several = (
-            data.metric.of,
-            (SAMPLES.of, throughput(self._session).of),
-            len(data.best()) > 1,
-        )
+        metric, several = data.metric.of, len(data.best()) > 1
+        rates = (SAMPLES.of, throughput(self._session).of)
         if metric not in (*rates, LATENCY.of):
             best = {case.index for case in data.best().values()}
             return best, "best of its sequence length" if several else "best"
@@ -306,9 +301,6 @@ class HeatmapChart:
 
     def _matches(self, case: CaseState) -> bool:
         return case.index in self._shown
-
-    def _grid_names(self, grids: Sequence[Grid]) -> list[str]:
-        return short_names([grid.config for grid in grids], *self._axes) if len(grids) > 1 else [""]
 
     def _drawn(
         self, data: HeatmapData, grid: Grid, name: str, scale: ColorScale | None, best: set[int]

@@ -18,7 +18,6 @@ from benchtui.sessions.analysis.chart_series import (
 )
 from benchtui.sessions.analysis.chart_series import Line as ChartLine
 from benchtui.sessions.state.case import CaseState
-from benchtui.sessions.state.judging import SWEEP_DEFAULTS
 from benchtui.sessions.state.session import Session
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.charts.readout import case_facts, option_word, option_words, state_span, title, with_interval
@@ -61,12 +60,12 @@ class LineChart:
     """Lines over an axis, with a selected line and a selected point on it."""
 
     def __init__(
-        self, session: Session, metrics_of: MetricsLookup, symbols: Symbols, judge: CaseVerdicts | None = None
+        self, session: Session, metrics_of: MetricsLookup, symbols: Symbols, judge: CaseVerdicts
     ) -> None:
         self._session = session
         self._known = metrics_of
         self._symbols = symbols
-        self._judge = judge or CaseVerdicts(session, SWEEP_DEFAULTS)
+        self._judge = judge
         self.choice = ChartSelection()
         self._letters: dict[tuple[object, ...], int] = {}
         self._names: dict[tuple[object, ...], str] = {}

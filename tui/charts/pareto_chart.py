@@ -41,8 +41,7 @@ class ParetoChart:
         """Rebuild the front from the current session, with a filter and a scale."""
         self._filter_text, self._logarithmic = filter_text, logarithmic
         cases = self._session.cases
-        labels = short_names([case.config for case in cases])
-        self._labels = {case.index: label for case, label in zip(cases, labels, strict=True)}
+        self._labels = dict(enumerate(short_names([case.config for case in cases])))
         kept = [case for case in cases if matches(self._labels[case.index], filter_text)]
         self._works = distinct_works(case.config.work for case in cases)
         self._all = pareto_points(kept, self._known, self._cost, self._gain)

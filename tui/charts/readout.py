@@ -36,7 +36,7 @@ def state_span(case: CaseState, symbols: Symbols) -> Span:
 
 
 def with_interval(
-    case: CaseState, value: Value | None, figure: PlotMetric, metrics: "Metrics | None", judge: CaseVerdicts
+    case: CaseState, value: Value | None, figure: PlotMetric, metrics: Metrics | None, judge: CaseVerdicts
 ) -> Value | None:
     """Return a rate or a typical step with its 95% interval, which holds fresh processes."""
     evidence = judge.evidence(case)

@@ -2,12 +2,11 @@
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from msgspec.structs import replace
 from textual import events, on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 from textual.widgets import Input
@@ -91,7 +90,7 @@ class Charts(ViewScreen):
     """
     PLACE = "charts"
     HELP = "charts"
-    BINDINGS: ClassVar[list[BindingType]] = keymap.table(
+    BINDINGS = keymap.table(
         "charts",
         ("f", "figure", "Next metric", "", "figure(1)"),
         ("F", "figure_before", "Previous metric", "", "figure(-1)"),

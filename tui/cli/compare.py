@@ -4,11 +4,15 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from benchtui.sessions.compare.align import compare_sessions, load_sessions, nothing_in_common
+from benchtui.sessions.compare.align import (
+    SessionComparison,
+    compare_sessions,
+    load_sessions,
+    nothing_in_common,
+)
 from benchtui.sessions.compare.gate import Gate, gate_line
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.files.output_file import append_private, check_output
@@ -17,10 +21,10 @@ from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.tui.cli.exit_status import FAILED
 from benchtui.tui.cli.options import (
     complete_session,
+    echo,
     json_option,
     output_option,
     percentage_option,
-    printable,
     same_within_option,
 )
 from benchtui.tui.cli.text.output import (
@@ -31,9 +35,6 @@ from benchtui.tui.cli.text.output import (
     show_document,
     write_document,
 )
-
-if TYPE_CHECKING:
-    from benchtui.sessions.compare.align import SessionComparison
 
 FORMS = ("text", "md", "html", "json", "junit", "github")
 
@@ -143,7 +144,7 @@ def baseline_first(sessions: Sequence[str], baseline: str | None) -> list[Path]:
 
 
 def comparison_document(
-    comparison: "SessionComparison",
+    comparison: SessionComparison,
     form: str,
     figures: Path | None = None,
     output: Path | None = None,
@@ -179,7 +180,7 @@ def comparison_document(
     )
 
 
-def show_comparison(comparison: "SessionComparison", how: Display, *, main: bool = False) -> None:
+def show_comparison(comparison: SessionComparison, how: Display, *, main: bool = False) -> None:
     """Show a comparison, or its main sections, on standard output."""
     from benchtui.sessions.report.compare import report  # imports what only reports need
     from benchtui.tui.cli.text.compare import main_sections
@@ -188,7 +189,7 @@ def show_comparison(comparison: "SessionComparison", how: Display, *, main: bool
 
 
 def _write_for_github(
-    comparison: "SessionComparison", gate: Gate | None, output: Path | None, inputs: Sequence[Path]
+    comparison: SessionComparison, gate: Gate | None, output: Path | None, inputs: Sequence[Path]
 ) -> None:
     """Print annotations, and append the summary to that of the step, unless a file is given for it."""
     from benchtui.sessions.compare import ci  # import only what this format needs
@@ -203,7 +204,7 @@ def _write_for_github(
         write_document(text, output, inputs)
 
 
-def _formatted(comparison: "SessionComparison", form: str, gate: Gate) -> str:
+def _formatted(comparison: SessionComparison, form: str, gate: Gate) -> str:
     if form == "junit":
         from benchtui.sessions.compare.ci import junit  # import only what this format needs
 
@@ -219,10 +220,9 @@ def _formatted(comparison: "SessionComparison", form: str, gate: Gate) -> str:
     return comparison_text(comparison)
 
 
-def _check(comparison: "SessionComparison", gate: Gate) -> None:
+def _check(comparison: SessionComparison, gate: Gate) -> None:
     """Print what fails and what passes to stderr. Exit with 1 if the gate fails."""
     lines = [gate_line(pair, gate) for pair in comparison.against]
-    for _, line in lines:
-        click.echo(printable(line), err=True)
+    echo(*(line for _, line in lines), err=True)
     if any(fails for fails, _ in lines):
         sys.exit(FAILED)

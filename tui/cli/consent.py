@@ -18,7 +18,7 @@ from benchtui.sessions.permissions.needed import (
     keys,
     needed_permissions,
 )
-from benchtui.tui.cli.options import printable
+from benchtui.tui.cli.options import echo
 
 MOST_SHOWN = 20
 """Permissions that a question lists."""
@@ -65,8 +65,7 @@ def _require_consent(error: PermissionNeededError, trust: bool) -> None:
     if not trust and not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise error
     click.echo("code or variables that you haven't allowed on this machine yet:", err=True)
-    for permission in error.permissions[:MOST_SHOWN]:
-        click.echo(f"  {printable(str(permission))}", err=True)
+    echo(*(f"  {permission}" for permission in error.permissions[:MOST_SHOWN]), err=True)
     if (more := len(error.permissions) - MOST_SHOWN) > 0:
         click.echo(f"  and {more:,} more", err=True)
     if not trust:
@@ -97,7 +96,7 @@ def waits_for_others(wait: bool) -> bool:
     from benchtui.tui.shell.context import ANOTHER_SWEEP_RUNNING, START_ANYWAY, WAIT  # imports Textual
 
     names = ", ".join(paths.library_name(other.path) for other in others)
-    click.echo(printable(f"{ANOTHER_SWEEP_RUNNING}: {names}"), err=True)
+    echo(f"{ANOTHER_SWEEP_RUNNING}: {names}", err=True)
     match _answer_to(f"w: {WAIT}; y: {START_ANYWAY} [W/y]: "):
         case b"\n" | b"w\n":
             return True

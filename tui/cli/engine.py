@@ -1,23 +1,21 @@
 """``benchtui stop``, ``pause`` and ``continue``: control a running sweep."""
 
 import time
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import click
 
 from benchtui.engine import client
+from benchtui.engine.client import Engine
 from benchtui.sessions.errors import BenchtuiError, NothingToResumeError
 from benchtui.sessions.library import paths
 from benchtui.sessions.permissions.needed import Consent
 from benchtui.tui.cli.consent import waits_for_others, with_consent
 from benchtui.tui.cli.exit_status import FAILED
-from benchtui.tui.cli.options import complete_session, json_option, printable
+from benchtui.tui.cli.options import complete_session, echo, json_option
 from benchtui.tui.cli.schema.records import EngineJson
 from benchtui.tui.cli.text.output import print_json
 from benchtui.tui.cli.watch import session_to_watch
-
-if TYPE_CHECKING:
-    from benchtui.engine.client import Engine
 
 ENGINE_EXIT_TIMEOUT_S = 45.0
 """Seconds to wait for an engine to exit; it may itself be waiting for processes it killed."""
@@ -68,30 +66,30 @@ def unpause(session: str | None, as_json: bool) -> None:
     _print_state(engine, "running", "continued", as_json)
 
 
-def resumed_engine(session: str, retry_failed: bool, anyway: bool, trust: bool, wait: bool) -> "Engine | None":
+def resumed_engine(session: str, retry_failed: bool, anyway: bool, trust: bool, wait: bool) -> Engine | None:
     """Start an engine that resumes a session. If no case is left, print a line and return None."""
     path, wait = paths.resolve(session), waits_for_others(wait)
 
-    def resume(consent: Consent) -> "Engine":
+    def resume(consent: Consent) -> Engine:
         return client.resume(path, retry_failed=retry_failed, anyway=anyway, consent=consent, wait=wait)
 
     try:
         return with_consent(resume, trust)
     except NothingToResumeError as error:
-        click.echo(printable(str(error)), err=True)
+        echo(str(error), err=True)
         return None
 
 
 def _print_state(
-    engine: "Engine", state: Literal["stopped", "paused", "running"], text: str, as_json: bool
+    engine: Engine, state: Literal["stopped", "paused", "running"], text: str, as_json: bool
 ) -> None:
     if as_json:
         print_json(EngineJson(session=str(engine.path), state=state))
     else:
-        click.echo(printable(f"{text}; session {engine.path}"), err=True)
+        echo(f"{text}; session {engine.path}", err=True)
 
 
-def _select_engine(session: str | None) -> "Engine":
+def _select_engine(session: str | None) -> Engine:
     """Return the engine that writes this session, or else the only one. Raises BenchtuiError if unclear."""
     running = client.running()
     names = ", ".join(str(engine.path) for engine in running) or "none"

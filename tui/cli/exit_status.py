@@ -3,9 +3,7 @@
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
-import click
-
-from benchtui.tui.cli.options import printable
+from benchtui.tui.cli.options import echo
 
 if TYPE_CHECKING:
     from benchtui.sessions.state.case import CaseState
@@ -52,5 +50,5 @@ def fail(text: str, status: int) -> NoReturn:
     """Print a one-line error and exit."""
     from benchtui.sessions.secrets import masked  # not needed for --help
 
-    click.echo(f"benchtui: {printable(masked(text))}", err=True)
+    echo(f"benchtui: {masked(text)}", err=True)
     sys.exit(status)

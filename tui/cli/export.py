@@ -23,10 +23,10 @@ from benchtui.tui.cli.compare import baseline_first, comparison_document, show_c
 from benchtui.tui.cli.options import (
     JudgingOptions,
     complete_session,
+    echo,
     json_option,
     judging_options,
     output_option,
-    printable,
     verdict_settings,
 )
 from benchtui.tui.cli.schema.records import AnonymizedJson
@@ -74,16 +74,15 @@ def check_options(wanted: ExportOptions, sessions: int) -> None:
     no_data = f"a comparison of {sessions} sessions can't be exported with --format {form}; use md or html"
     single = f"--steps requires a single session, not {sessions}"
     step_form = f"--steps can't be exported with --format {form}; use {', '.join(STEP_FORMS)}"
-    no_price = "--price applies only to the report of a single session: use --format md or html"
-    no_full = "--full applies only to the report of a single session: use --format md or html"
+    no_report = "applies only to the report of a single session: use --format md or html"
     rules = (
         (several and form not in REPORTS, no_data),
         (several and steps, single),
         (steps and form not in STEP_FORMS, step_form),
         (steps and wanted.figures, "--figures can't be combined with --steps; export them separately"),
         (wanted.price is not None and isnan(wanted.price), "--price: nan is not a price per hour"),
-        (wanted.price and (form not in REPORTS or several), no_price),
-        (wanted.full and (form not in REPORTS or several), no_full),
+        (wanted.price and (form not in REPORTS or several), f"--price {no_report}"),
+        (wanted.full and (form not in REPORTS or several), f"--full {no_report}"),
         (form == "trace" and wanted.figures, "--figures can't be combined with --format trace"),
         (form == "parquet" and not wanted.output, "--format parquet is binary: name an output file with -o"),
     )
@@ -156,7 +155,7 @@ def _plots(
         render.write(render.render_plots(session, png)[0] if on_page else plots, wanted.figures, (path,))
     if skipped:
         reasons = "; ".join(f"{plot.name} ({plot.reason})" for plot in skipped)
-        click.echo(printable(f"figures skipped: {reasons}"), err=True)
+        echo(f"figures skipped: {reasons}", err=True)
     return plots, skipped
 
 
@@ -327,4 +326,4 @@ def anonymize(session: str, output: Path, as_json: bool) -> None:
     if as_json:
         print_json(AnonymizedJson(session=str(output)))
     else:
-        click.echo(printable(f"anonymized session {output}; names that you chose stay: check them"), err=True)
+        echo(f"anonymized session {output}; names that you chose stay: check them", err=True)

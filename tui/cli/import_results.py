@@ -7,7 +7,7 @@ import click
 from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.library import operations
 from benchtui.sessions.text.formatting import count
-from benchtui.tui.cli.options import FILE, json_option, output_option, printable
+from benchtui.tui.cli.options import FILE, echo, json_option, output_option
 from benchtui.tui.cli.schema.records import ImportedJson
 from benchtui.tui.cli.text.output import print_json
 
@@ -51,6 +51,5 @@ def import_results(
         print_json(ImportedJson(session=str(path), tool=imported.kind, cases=len(imported.cases), notes=notes))
         return
     cases = count(len(imported.cases), "case")
-    click.echo(printable(f"{cases} from {imported.kind}; session {path}"), err=True)
-    for note in notes:
-        click.echo(printable(note), err=True)
+    echo(f"{cases} from {imported.kind}; session {path}", err=True)
+    echo(*notes, err=True)

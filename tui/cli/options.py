@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from benchtui.sessions.state.judging import VerdictSettings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+Value = TypeVar("Value")
+OptionCallback = Callable[[click.Context, click.Parameter, str | None], Value | None]
 
 
 def together(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
@@ -28,6 +30,12 @@ def printable(text: str) -> str:
     from benchtui.sessions.sanitize import REPLACEMENT, replace_unprintable  # not needed for --help
 
     return replace_unprintable(text, space=REPLACEMENT)
+
+
+def echo(*lines: str, err: bool = False) -> None:
+    """Print lines, without characters that could control a terminal."""
+    for line in lines:
+        click.echo(printable(line), err=err)
 
 
 def _completions(word: str, names: Iterable[str], kind: str = "") -> list[Any]:
@@ -134,12 +142,17 @@ def percentage_option(
     return click.option(
         flag,
         name,
-        callback=parse_percentage,
+        callback=parsed(parse_percentage),
         metavar="PERCENT",
         default=default,
         show_default=default is not None,
         help=text,
     )
+
+
+def parsed(parse: Callable[[str], Value]) -> OptionCallback[Value]:
+    """Return the callback of an option that parses its text, if there is one."""
+    return lambda context, parameter, text: None if text is None else parse(text)
 
 
 def json_option(text: str) -> Callable[[Command], Command]:
@@ -169,10 +182,8 @@ appearance_options = together(
 speed_option = click.option("--speed", type=click.FloatRange(0.25, 64), help="Playback speed; 1 is real time.")
 
 
-def parse_percentage(_context: click.Context, _parameter: click.Parameter, text: str | None) -> float | None:
+def parse_percentage(text: str) -> float:
     """Parse a percentage such as ``5%`` into a fraction of 1."""
-    if text is None:
-        return None
     try:
         percent = float(text.strip().removesuffix("%"))
     except ValueError:

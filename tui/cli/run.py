@@ -27,10 +27,10 @@ from benchtui.sessions.sanitize import shell_word
 from benchtui.sessions.state.judging import VerdictSettings
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
-from benchtui.sessions.sweep import Sweep
+from benchtui.sessions.sweep import Need, Sweep
 from benchtui.sessions.sweep.plan import included_configs
 from benchtui.sessions.text.formatting import count
-from benchtui.tui.cli.advice.optimal import BestCaseOptions, budget_option, objective_option, requested_sweep
+from benchtui.tui.cli.advice.optimal import budget_option, objective_option, requested_sweep
 from benchtui.tui.cli.consent import trust_option
 from benchtui.tui.cli.engine import resumed_engine
 from benchtui.tui.cli.exit_status import DONE, FAILED, INTERRUPTED, exit_status_of
@@ -38,9 +38,9 @@ from benchtui.tui.cli.options import (
     ResumeOptions,
     complete_session,
     complete_sweep,
+    echo,
     json_option,
     percentage_option,
-    printable,
     resume_options,
     session_option,
     set_option,
@@ -53,9 +53,11 @@ from benchtui.tui.cli.text.plan import plan_lines, planned
 from benchtui.tui.cli.watch import load_named, start_engine
 
 
-class RunOptions(BestCaseOptions, ResumeOptions):
+class RunOptions(ResumeOptions):
     """Values that ``run`` accepts in addition to a sweep file."""
 
+    optimal_from: str | None
+    need: Need | None
     budget_s: float | None
     trust: bool
     wait: bool
@@ -145,18 +147,13 @@ def run_to_end(
     path = progress.recorded_path(session, engine.path)
     if into and join_follow_up(into, path, session):
         _print_answer(Session.load(into, metrics), into, as_json)
-        click.echo(printable(f"{progress.measured_text(session)} joined session {into}"), err=True)
+        echo(f"{progress.measured_text(session)} joined session {into}", err=True)
     else:
         _print_answer(session, path, as_json)
-        click.echo(printable(progress.summary_line(session, engine.path, engine)), err=True)
+        echo(progress.summary_line(session, engine.path, engine), err=True)
     if into and path.exists():
-        both = f"{shell_word(str(into))} {shell_word(str(path))}"
-        click.echo(
-            printable(
-                f"no case was measured to its end, so nothing joined {into}; both: benchtui optimal {both}"
-            ),
-            err=True,
-        )
+        problem = f"no case was measured to its end, so nothing joined {into}"
+        echo(f"{problem}; both: benchtui optimal {shell_word(str(into))} {shell_word(str(path))}", err=True)
     sys.exit(exit_status_of(session, strict=strict))
 
 
@@ -202,8 +199,7 @@ def _print_answer(session: Session, path: Path, as_json: bool) -> None:
     conclusions = conclusion.conclusions_of(session)
     if as_json:
         print_json(conclusion.document(session, conclusions, path))
-    for line in conclusion.lines(session, conclusions, path):
-        click.echo(printable(line), err=as_json)
+    echo(*conclusion.lines(session, conclusions, path), err=as_json)
 
 
 def _start_or_resume(
@@ -224,7 +220,7 @@ def _start_or_resume(
 
 
 def _requested(sweep: str | None, overrides: tuple[str, ...], options: RunOptions) -> Sweep:
-    named = requested_sweep(sweep, overrides, optimal_from=options["optimal_from"], need=options["need"])
+    named = requested_sweep(sweep, overrides, options["optimal_from"], options["need"])
     return within(named, options["budget_s"])
 
 
@@ -273,7 +269,7 @@ def reproduce(
     if ended is None or exit_status_of(ended[1]) == INTERRUPTED:
         sys.exit(INTERRUPTED)
     engine, session = ended
-    click.echo(printable(progress.summary_line(session, engine.path, engine)), err=True)
+    echo(progress.summary_line(session, engine.path, engine), err=True)
     after = progress.recorded_path(session, engine.path)
     comparison = compare_sessions(load_sessions((before, after), VerdictSettings(same_within=same_within)))
     judged = reproduction(comparison)
@@ -281,8 +277,7 @@ def reproduce(
         from benchtui.sessions.report import compare_json  # import only what this format needs
 
         click.echo(compare_json.as_json(comparison, judged), nl=False)
-    for line in lines(judged):
-        click.echo(printable(line), err=as_json)
+    echo(*lines(judged), err=as_json)
     sys.exit(DONE if judged.answer == "REPRODUCED" else FAILED)
 
 
@@ -341,5 +336,4 @@ def plan(sweep: str, overrides: tuple[str, ...], budget_s: float | None, as_json
     if as_json:
         print_json(planned(loaded, estimator, missing))
         return
-    for line in plan_lines(loaded, estimator, missing):
-        click.echo(printable(line))
+    echo(*plan_lines(loaded, estimator, missing))

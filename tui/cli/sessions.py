@@ -4,7 +4,6 @@ import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 import msgspec
@@ -12,21 +11,18 @@ from rich.cells import cell_len
 
 from benchtui.engine import client
 from benchtui.sessions.export.json_document import Document, document_id
+from benchtui.sessions.journal.session_file import SessionFile
 from benchtui.sessions.library import operations
 from benchtui.sessions.library import paths as library
-from benchtui.sessions.library.summaries import SummaryCache
+from benchtui.sessions.library.summaries import Summary, SummaryCache
 from benchtui.sessions.state.simulation import SIMULATED
 from benchtui.sessions.sweep import task_named
 from benchtui.themes.symbols import UNICODE
 from benchtui.tui.cli.consent import require_yes
-from benchtui.tui.cli.options import complete_session, json_option, printable
+from benchtui.tui.cli.options import complete_session, echo, json_option, printable
 from benchtui.tui.cli.schema.records import LibraryJson
 from benchtui.tui.cli.text.output import GAP, in_columns, print_json
 from benchtui.tui.drawing.format import best_rate
-
-if TYPE_CHECKING:
-    from benchtui.sessions.journal.session_file import SessionFile
-    from benchtui.sessions.library.summaries import Summary
 
 _json_option = json_option("Print name and path of the session as JSON.")
 
@@ -86,7 +82,7 @@ def _print_path(path: Path, as_json: bool) -> None:
     if as_json:
         print_json(LibraryJson(name=path.stem, session=str(path)))
     else:
-        click.echo(printable(path.stem), err=True)
+        echo(path.stem, err=True)
 
 
 def _running_paths() -> set[Path]:
@@ -106,12 +102,12 @@ def _list(as_json: bool) -> None:
         print_json(SessionsJson(sessions=tuple(rows)))
     elif rows:
         room = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-        click.echo("\n".join(map(printable, _table(rows, room))))
+        echo(*_table(rows, room))
         if any(row.left for row in rows):
             click.echo("run the cases left of a session: benchtui run --resume NAME", err=True)
     else:
         text = f"no sessions in {library.folder()} yet; record one with `benchtui run quick`"
-        click.echo(printable(text), err=True)
+        echo(text, err=True)
 
 
 class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -148,7 +144,7 @@ class SessionsJson(Document, frozen=True, kw_only=True):
     sessions: tuple[SessionRow, ...]
 
 
-def _row(entry: "SessionFile", summary: "Summary | None") -> SessionRow:
+def _row(entry: SessionFile, summary: Summary | None) -> SessionRow:
     """Describe a session; ``summary`` is None for a running one."""
     started = entry.started
     best = summary.best if summary else None

@@ -20,7 +20,7 @@ from benchtui.sessions.text.formatting import count
 from benchtui.themes import user_themes
 from benchtui.tui.cli import app
 from benchtui.tui.cli.exit_status import FAILED
-from benchtui.tui.cli.options import json_option, printable
+from benchtui.tui.cli.options import echo, json_option
 from benchtui.tui.cli.schema.records import (
     ArtifactJson,
     CacheJson,
@@ -46,8 +46,7 @@ def doctor(as_json: bool) -> None:
         checks = tuple(FindingJson(what=each.what, state=each.state, text=each.text) for each in findings)
         print_json(DoctorJson(checks=checks))
     else:
-        for finding in findings:
-            click.echo(printable(f"{_STATES[finding.state]} {finding.what:22} {finding.text}"))
+        echo(*(f"{_STATES[finding.state]} {finding.what:22} {finding.text}" for finding in findings))
     sys.exit(FAILED if any(check.state == "broken" for check in findings) else 0)
 
 
@@ -76,10 +75,10 @@ def cache(remove: bool, unused: float | None, as_json: bool) -> None:
         return
     for row in rows:
         about = f"{row.backend}  {row.precision}  {row.model}" if row.model else "what a killed build left"
-        click.echo(printable(f"{row.size_mb:8,.1f} MB  {row.unused_days:6.1f} days ago  {about}"))
+        echo(f"{row.size_mb:8,.1f} MB  {row.unused_days:6.1f} days ago  {about}")
     done = "removed from" if remove else "in"
     total = f"{count(len(rows), 'artifact')}, {size_mb:,.0f} MB {done} {artifacts.folder()}"
-    click.echo(printable(f"{total}, which keeps at most {artifacts.MOST_MB:,.0f} MB"), err=True)
+    echo(f"{total}, which keeps at most {artifacts.MOST_MB:,.0f} MB", err=True)
 
 
 def _artifact(stored: artifacts.Stored) -> ArtifactJson:
@@ -108,10 +107,9 @@ def list_themes(as_json: bool) -> None:
         print_json(ThemesJson(themes=themes, problems=problems, folder=str(user_themes.folder())))
         return
     for name, source in loaded.sources.items():
-        click.echo(f"{printable(name):20}  {printable(source)}")
-    for problem in loaded.problems.values():
-        click.echo(printable(problem), err=True)
-    click.echo(f"user themes: *.toml in {printable(str(user_themes.folder()))}", err=True)
+        echo(f"{name:20}  {source}")
+    echo(*loaded.problems.values(), err=True)
+    echo(f"user themes: *.toml in {user_themes.folder()}", err=True)
 
 
 @click.command()
@@ -137,10 +135,8 @@ def keys(as_json: bool) -> None:
         )
         print_json(KeysJson(keys=rows, problems=problems, config=str(settings.path())))
         return
-    for line in (*keymap.listing(user_settings.keys, owners), f"remap them in {settings.path()}, table [keys]"):
-        click.echo(printable(line))
-    for problem in problems:
-        click.echo(f"benchtui: {printable(problem)}", err=True)
+    echo(*keymap.listing(user_settings.keys, owners), f"remap them in {settings.path()}, table [keys]")
+    echo(*(f"benchtui: {problem}" for problem in problems), err=True)
 
 
 @click.command()
@@ -163,7 +159,7 @@ def completion(shell: str, install: bool) -> None:
     except OSError as error:
         raise BenchtuiError(f"{path.parent}: can't be created: {os_error_text(error)}") from error
     write_text(path, script)
-    click.echo(f"written to {printable(str(path))}; new shells complete benchtui")
+    echo(f"written to {path}; new shells complete benchtui")
     if shell == "zsh":
         click.echo("zsh looks there if ~/.zshrc has this before compinit: fpath+=~/.zfunc")
 
@@ -200,7 +196,7 @@ def init_step(file: Path) -> None:
     for name, own in names.items():
         text = text.replace(name, own)
     write_text(sweep, text, over=False)
-    click.echo(printable(f"wrote {file} and {sweep}; measure it with: benchtui run {sweep}"))
+    echo(f"wrote {file} and {sweep}; measure it with: benchtui run {sweep}")
 
 
 def skeleton(ending: str) -> str:

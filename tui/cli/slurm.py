@@ -7,7 +7,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -23,16 +22,14 @@ from benchtui.sessions.permissions import approved
 from benchtui.sessions.permissions.needed import needed_permissions
 from benchtui.sessions.sanitize import shell_word
 from benchtui.sessions.stored_models.hub_cache import cache_folder
+from benchtui.sessions.sweep import Sweep
 from benchtui.sessions.sweep.toml_reader import preset_names
 from benchtui.tui.cli.consent import trust_option, typed_consent, with_consent
-from benchtui.tui.cli.options import json_option, output_option, printable, set_option, sweep_argument
+from benchtui.tui.cli.options import echo, json_option, output_option, set_option, sweep_argument
 from benchtui.tui.cli.schema.records import SlurmJson
 from benchtui.tui.cli.text.output import print_json
 from benchtui.tui.cli.text.slurm_script import BatchJob, script, slurm_time
 from benchtui.tui.cli.watch import load_named
-
-if TYPE_CHECKING:
-    from benchtui.sessions.sweep import Sweep
 
 
 @click.command()
@@ -100,18 +97,18 @@ def slurm(
     text = script(batch)
     _require_ray(nodes)
     for warning in filter(None, (_gpu_warning(loaded, batch.options), _network_warning(loaded))):
-        click.echo(printable(f"benchtui: {warning}"), err=True)
+        echo(f"benchtui: {warning}", err=True)
     job = _submit(text) if submit else None
     if as_json:
         session = str(batch.session_of(job)) if job else None
         print_json(SlurmJson(script=text, job=job, session=session))
     elif job:
-        click.echo(printable(f"job {job}; session {batch.session_of(job)}"))
+        echo(f"job {job}; session {batch.session_of(job)}")
     else:
         click.echo(text, nl=False)
 
 
-def _network_warning(sweep: "Sweep") -> str:
+def _network_warning(sweep: Sweep) -> str:
     """Return what to do about models that a node may not be able to download; empty for none."""
     if not (missing := to_download(sweep)):
         return ""
@@ -144,7 +141,7 @@ def _require_ray(nodes: int) -> None:
         raise BenchtuiError(f"--nodes {nodes} requires Ray, which isn't installed: pip install 'benchtui[ray]'")
 
 
-def _gpu_warning(sweep: "Sweep", options: Sequence[str]) -> str | None:
+def _gpu_warning(sweep: Sweep, options: Sequence[str]) -> str | None:
     """Return a warning if cases on a GPU may not get one; None otherwise."""
     device = next((device for device in sweep.axes.device if device != "cpu"), None)
     if device is None or any(option.startswith("--g") for option in options):

@@ -35,9 +35,9 @@ from benchtui.tui.cli.options import (
     JudgingOptions,
     appearance_options,
     complete_session,
+    echo,
     json_option,
     judging_options,
-    printable,
     session_option,
     set_option,
     speed_option,
@@ -129,7 +129,7 @@ def show(
     if exit_reason.path is None:
         return
     message = EXIT_MESSAGES[exit_reason.how].format(path=shell_word(str(exit_reason.path)))
-    click.echo(printable(message), err=True)
+    echo(message, err=True)
     if exit_reason.how in ("finished", "stopped"):
         sys.exit(exit_status_of(exit_reason.session or Session.load(exit_reason.path)))
     sys.exit(FAILED if exit_reason.how == "crashed" else 0)
@@ -172,13 +172,12 @@ def print_session(
             print_json(msgspec.to_builtins(every) | msgspec.to_builtins(event) | {"schema": every.schema})
     else:
         for line in progress.lines(path, engine, session, begin_s, speed):
-            click.echo(printable(line))
+            echo(line)
     if session.started is None:
         raise not_a_session(path)
-    click.echo(printable(progress.summary_line(session, path, engine)), err=as_json)
+    echo(progress.summary_line(session, path, engine), err=as_json)
     if not as_json:
-        for line in conclusion.lines(session, conclusion.conclusions_of(session), path):
-            click.echo(printable(line))
+        echo(*conclusion.lines(session, conclusion.conclusions_of(session), path))
     return session
 
 

@@ -2,16 +2,16 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from math import log10, sqrt
+from math import sqrt
 
 import msgspec
 
 from benchtui.themes.symbols import Symbols
+from benchtui.tui.drawing.axis_scale import LOG_SCALE_RATIO, Scale
+from benchtui.tui.drawing.bars import history
 from benchtui.tui.drawing.format import significant
 from benchtui.tui.drawing.styled_text import Line, Span, line
 
-LOG_SCALE_RATIO = 4.0
-"""Ratio of the axis ends above which the axis is logarithmic."""
 CLIP_FACTOR = 1.5
 """Steps above this multiple of the larger median go to the last column, to keep the rest readable."""
 MAX_SAMPLED_STEPS = 50_000
@@ -34,10 +34,8 @@ class Times(msgspec.Struct, frozen=True):
 class TimeAxis(msgspec.Struct, frozen=True):
     """Axis that maps step times in milliseconds to columns."""
 
-    low: float
-    high: float
+    scale: Scale
     columns: int
-    logarithmic: bool
 
     @classmethod
     def over(cls, both: Sequence[Times], columns: int) -> "TimeAxis":
@@ -47,13 +45,11 @@ class TimeAxis(msgspec.Struct, frozen=True):
         high = min(most, CLIP_FACTOR * max(times.median_ms for times in both))
         if high <= low:
             low, high = low * 0.99, low * 1.01 or 1.0
-        return cls(low, high, columns, low > 0 and high / low > LOG_SCALE_RATIO)
+        return cls(Scale(low, high, (), low > 0 and high / low > LOG_SCALE_RATIO), columns)
 
     def place(self, time_ms: float) -> int:
         """Return the column of a time, counted from 0."""
-        ends = (self.low, self.high, min(max(time_ms, self.low), self.high))
-        low, high, value = map(log10, ends) if self.logarithmic else ends
-        return min(int((value - low) / (high - low) * self.columns), self.columns - 1)
+        return min(int(self.scale.share(time_ms) * self.columns), self.columns - 1)
 
 
 def overlay_lines(both: Sequence[Times], width: int, height: int, symbols: Symbols) -> list[Line]:
@@ -73,21 +69,13 @@ def _histogram(times: Times, axis: TimeAxis, rows: int, symbols: Symbols) -> lis
     sampled = times.values_ms[:: max(1, len(times.values_ms) // MAX_SAMPLED_STEPS)]
     counts = Counter(axis.place(time_ms) // size for time_ms in sampled)
     most, bins = max(counts.values()), -(-axis.columns // size)
-    levels = [counts[place] / most * rows for place in range(bins)]
+    levels = [counts[place] / most * rows for place in range(bins) for _ in range(size)][: axis.columns]
     lines = []
     for row in range(rows - 1, -1, -1):
-        cells = "".join(_filled(level - row, symbols) * size for level in levels)[: axis.columns]
+        cells = history([level - row for level in levels], 1.0, axis.columns, symbols)
         letter = times.letter if row == 0 else " "
         lines.append(line((f"{letter:>{MARGIN - 1}} ", times.role), (cells, times.role)))
     return lines
-
-
-def _filled(height: float, symbols: Symbols) -> str:
-    """Return a cell filled to a height from 0 to 1. Anything above 0 is visible."""
-    most = len(symbols.up) - 1
-    if height <= 0:
-        return symbols.up[0]
-    return symbols.up[max(1, min(most, round(height * most)))]
 
 
 def _medians(both: Sequence[Times], axis: TimeAxis, symbols: Symbols) -> Line:
@@ -101,11 +89,11 @@ def _medians(both: Sequence[Times], axis: TimeAxis, symbols: Symbols) -> Line:
 
 def _ends(both: Sequence[Times], axis: TimeAxis, symbols: Symbols) -> Line:
     """Render the ends of the axis, with notes on how to read it."""
-    low, high = (f"{significant(end, symbols, AXIS_DIGITS)} ms" for end in (axis.low, axis.high))
-    above = sum(sum(time_ms > axis.high for time_ms in times.values_ms) for times in both)
+    low, high = (f"{significant(end, symbols, AXIS_DIGITS)} ms" for end in (axis.scale.low, axis.scale.high))
+    above = sum(sum(time_ms > axis.scale.high for time_ms in times.values_ms) for times in both)
     words = [
         "A, B: medians",
-        *(["logarithmic"] if axis.logarithmic else []),
+        *(["logarithmic"] if axis.scale.logarithmic else []),
         *([f"{above:,} above"] if above else []),
     ]
     room, middle = axis.columns - len(low) - len(high), ", ".join(words)

@@ -4,11 +4,9 @@ import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
 
 from textual import events, on, work
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Vertical
 
 from benchtui.engine import client
@@ -89,7 +87,7 @@ class Compare(PlaceScreen[CompareEntry]):
     """
     PLACE = "compare"
     HELP = "compare"
-    BINDINGS: ClassVar[list[BindingType]] = KEYS
+    BINDINGS = KEYS
 
     def __init__(self, paths: tuple[Path, ...], app_context: AppContext, symbols: Symbols) -> None:
         selection = Selection[CompareEntry](
@@ -109,7 +107,7 @@ class Compare(PlaceScreen[CompareEntry]):
     def content(self) -> ComposeResult:
         """Lay out the waiting message, the panels, the case list, and the action bar."""
         signs = self._symbols
-        yield Panel(self._waiting_lines, signs, id="waiting")
+        yield Panel(lambda *room: hint_lines([self._waiting]), signs, id="waiting")
         with Vertical(id="loaded"):
             sides = Panel(side_lines, signs, id="sides")
             differences = Panel(difference_lines, signs, id="differences")
@@ -164,7 +162,7 @@ class Compare(PlaceScreen[CompareEntry]):
         if compared is None:
             return
         if entry is None or entry.row.base is None or entry.row.new is None:
-            self._action_bar.show_message("the case has no other side to compare with")
+            self._show_message("the case has no other side to compare with")
             return
         sides = [
             Side(partial(_session, side), self._explainer(side), case.index, clean(side.file))
@@ -178,7 +176,7 @@ class Compare(PlaceScreen[CompareEntry]):
         if self._require_comparison() is not None and entry is not None and entry.row.pair is not None:
             self._copy(partial(_row_text, entry), "copied the case as Markdown")
         else:
-            self._action_bar.show_message("no measured pair is selected")
+            self._show_message("no measured pair is selected")
 
     def action_copy(self) -> None:
         """Copy the whole comparison to the terminal's clipboard."""
@@ -258,7 +256,7 @@ class Compare(PlaceScreen[CompareEntry]):
         """Return the comparison. If there is none yet, show a message."""
         if self._compared is None:
             library = keymap.key("app.library")
-            self._action_bar.show_message(f"no sessions to compare yet: mark two in the Library ({library})")
+            self._show_message(f"no sessions to compare yet: mark two in the Library ({library})")
         return self._compared
 
     def _copy(self, make: Callable[[], str], word: str) -> None:
@@ -317,9 +315,6 @@ class Compare(PlaceScreen[CompareEntry]):
         cells = compare_rows.row(entry, self._symbols, self._widest)
         arrangement = compare_rows.arrangement(width, self._names, letter, self._unit)
         return arrangement.line(cells, width, self._symbols, mark)
-
-    def _waiting_lines(self, width: int, height: int, symbols: Symbols) -> list[Line]:
-        return hint_lines([self._waiting])
 
     def _explainer(self, side: ComparedSession) -> Explainer:
         if side.file not in self._explainers:

@@ -5,7 +5,6 @@ from itertools import pairwise
 from math import ceil, floor, isfinite, log10
 
 import msgspec
-from msgspec.structs import replace
 
 ROUND = (1, 2, 5)
 """Ticks are at these multiples of a power of ten."""
@@ -97,12 +96,6 @@ def logarithmic(least: float, most: float, count: int) -> Scale:
     if low >= high:
         low, high = low / 2, high * 2
     return Scale(low, high, _thinned([step for step in steps if low <= step <= high], count), True)
-
-
-def logarithmic_with_zero(least: float, most: float, count: int) -> Scale:
-    """Return a log scale covering the values, all positive, and 0 at its left end."""
-    scale = logarithmic(least, most, count - 1)
-    return replace(scale, ticks=(0.0, *scale.ticks), zero=True)
 
 
 def of_values(values: Iterable[float]) -> Scale:

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from itertools import pairwise
 from math import log, nan
 
-import msgspec
-
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.styled_text import Span
 
@@ -44,28 +42,21 @@ LEAST_WIDEST = 1.25
 """Smallest ratio at the end of bars around 1, so that small differences look small."""
 
 
-class RatioRange(msgspec.Struct, frozen=True):
-    """Ratio with its interval, as a diverging bar shows it. All values are positive."""
-
-    low: float
-    high: float
-    """Bounds of the interval; 1 and the ratio itself if there is none."""
-    most: float
-    """Ratio at the right end of the bar, above 1; its reciprocal is at the left end."""
-
-    @classmethod
-    def of(cls, value: float, low: float | None, high: float | None, most: float = 1.0) -> "RatioRange":
-        """Return a ratio with its interval; without one, the whole bar is light."""
-        if low is None or high is None or not low > 0:
-            low, high = min(1.0, value), max(1.0, value)
-        return cls(low, high, most)
+def ratio_bounds(value: float, low: float | None, high: float | None) -> tuple[float, float]:
+    """Return the interval of a ratio, whose bar is light; without one, 1 and the ratio itself."""
+    if low is None or high is None or not low > 0:
+        return min(1.0, value), max(1.0, value)
+    return low, high
 
 
-def ratio_bar(shown: RatioRange, width: int, symbols: Symbols, role: str) -> list[Span]:
-    """Draw a ratio as a bar from 1 on a logarithmic scale: to the right above 1, the interval lighter."""
+def ratio_bar(bounds: tuple[float, float], most: float, width: int, symbols: Symbols, role: str) -> list[Span]:
+    """Draw a ratio as a bar from 1 on a logarithmic scale: to the right above 1, its interval lighter.
+
+    ``most`` is the ratio at the right end, above 1; its reciprocal is at the left end.
+    """
     before, after = symbols.ends[0], symbols.ends[1]
     side = max(0, (width - 3) // 2)
-    low, high = (log(bound) / log(shown.most) * side for bound in (shown.low, shown.high))
+    low, high = (log(bound) / log(most) * side for bound in bounds)
     left_half = _half_bar(-high, -low, side, symbols, symbols.from_right)
     right = _half_bar(low, high, side, symbols, symbols.eighths)
     return [

@@ -5,18 +5,10 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 import msgspec
+from msgspec.structs import replace
 
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.axis_scale import (
-    Scale,
-    from_zero,
-    labels,
-    linear,
-    logarithmic,
-    logarithmic_with_zero,
-    of_values,
-    tick_text,
-)
+from benchtui.tui.drawing.axis_scale import Scale, from_zero, labels, linear, logarithmic, of_values, tick_text
 from benchtui.tui.drawing.bars import bar
 from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, line, width_of
 
@@ -241,7 +233,10 @@ def _horizontal(plot: Plot, dots: Sequence[Dot]) -> Scale:
     least, most = min((x for x in places if x > 0), default=0.0), max(places)
     if not 0 < least * WIDE_RANGE <= most:
         return from_zero(most, 7)
-    return logarithmic(least, most, 9) if min(places) > 0 else logarithmic_with_zero(least, most, 9)
+    if min(places) > 0:
+        return logarithmic(least, most, 9)
+    scale = logarithmic(least, most, 8)
+    return replace(scale, ticks=(0.0, *scale.ticks), zero=True)
 
 
 def _draw(frame: _Frame, curve: Curve, symbols: Symbols) -> None:

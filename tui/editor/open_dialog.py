@@ -3,12 +3,10 @@
 import asyncio
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import ClassVar
 
 import msgspec
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.widgets import Input
 
 from benchtui.sessions.errors import BenchtuiError
@@ -119,7 +117,7 @@ class OpenDialog(ChoiceScreen[str]):
     """Dialog that returns the name of a preset or a path; None if canceled."""
 
     DEFAULT_CSS = "OpenDialog #hint { height: 2; margin: 0 2; }"
-    BINDINGS: ClassVar[list[BindingType]] = keymap.table("open", *keymap.choosing())
+    BINDINGS = keymap.table("open", *keymap.choosing())
 
     ABOUT = "part of a name, or a path to a TOML file or session"
     DOES = "open"

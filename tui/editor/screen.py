@@ -3,12 +3,11 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Literal
 
 from msgspec.structs import replace
 from textual import events, on, work
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Container
 from textual.widgets import Input
 
@@ -91,7 +90,7 @@ class Editor(ViewScreen):
     """
     PLACE = "sweep"
     HELP = "sweep"
-    BINDINGS: ClassVar[list[BindingType]] = KEYS
+    BINDINGS = KEYS
 
     def __init__(
         self, app_context: AppContext, symbols: Symbols, source: str | Path | Sweep = DEFAULT_PRESET

@@ -1,10 +1,8 @@
 """Screen "Why": profiles a case if it has no profile yet, and shows what takes its time."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import ClassVar
 
 import msgspec
-from textual.binding import BindingType
 from textual.widget import Widget
 
 from benchtui.sessions.events import Explained
@@ -48,7 +46,7 @@ class WhyScreen(TextScreen):
     DEFAULT_CSS = "WhyScreen #heading { height: 2; margin: 0 1; }"
     NAME = "why"
     HELP = "why"
-    BINDINGS: ClassVar[list[BindingType]] = keymap.table(
+    BINDINGS = keymap.table(
         "why",
         ("b", "base", "Compare with the next profiled case", "the baseline first; then with none"),
         ("r", "again", "Profile the case again"),

@@ -6,12 +6,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import ClassVar
 
 from msgspec.structs import replace
 from textual import events, on, work
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.message import Message
 
 from benchtui.sessions.errors import BenchtuiError
@@ -97,7 +95,7 @@ class Home(PlaceScreen[ModelEntry]):
     """
     PLACE = "home"
     HELP = "home"
-    BINDINGS: ClassVar[list[BindingType]] = KEYS
+    BINDINGS = KEYS
 
     def __init__(self, app_context: AppContext, symbols: Symbols, model: str = "") -> None:
         """Open with ``model`` selected, a path or a hub id, if it isn't empty."""
@@ -357,9 +355,6 @@ class Home(PlaceScreen[ModelEntry]):
         if self._selection.chosen is None:
             self._show_message(f"no model selected; {keymap.key('home.find')} takes a path or a hub id")
         return self._selection.chosen
-
-    def _show_message(self, text: str = "", role: str = "warning") -> None:
-        self._action_bar.show_message(text, role)
 
 
 def _merged(entry: ModelEntry, before: ModelEntry | None) -> ModelEntry:

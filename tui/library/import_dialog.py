@@ -3,12 +3,10 @@
 import asyncio
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import ClassVar
 
 import msgspec
 from textual import on, work
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.widgets import Input
 
 from benchtui.sessions.errors import BenchtuiError
@@ -94,7 +92,7 @@ class ImportDialog(PanelScreen[str | None]):
     ImportDialog #hint { height: 2; margin: 0 2; }
     ImportDialog #keys { height: 1; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = keymap.table("import", *keymap.choosing())
+    BINDINGS = keymap.table("import", *keymap.choosing())
 
     def __init__(self, path: Path, table: Table, symbols: Symbols) -> None:
         super().__init__()

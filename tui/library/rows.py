@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 
 from benchtui.engine.client import Engine
 from benchtui.sessions.compare.align import LETTERS
@@ -109,11 +108,6 @@ def items(app_context: AppContext, summaries: SummaryCache) -> list[Item]:
         )
         for entry in (*(entry for entry in elsewhere if entry), *entries.values())
     ]
-
-
-def with_summary(items: Iterable[Item], path: Path, summary: Summary) -> list[Item]:
-    """Return the items with one session's summary replaced."""
-    return [replace(item, summary=summary) if item.path == path else item for item in items]
 
 
 def shown(items: Iterable[Item], words: str, order: str) -> list[Item]:

@@ -5,11 +5,10 @@ import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
 
+from msgspec.structs import replace
 from textual import events, on, work
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Container
 
 from benchtui.sessions.errors import AbandonedError
@@ -102,7 +101,7 @@ class Library(PlaceScreen[Item]):
     """
     PLACE = "library"
     HELP = "library"
-    BINDINGS: ClassVar[list[BindingType]] = KEYS
+    BINDINGS = KEYS
 
     def __init__(self, app_context: AppContext, symbols: Symbols) -> None:
         super().__init__(app_context, symbols, LibrarySelection())
@@ -287,7 +286,10 @@ class Library(PlaceScreen[Item]):
                 summary = await asyncio.to_thread(summaries.read, item.path, lambda: not self._abandoned)
             except AbandonedError:
                 return
-            self._selection.update(rows.with_summary(self._selection.all, item.path, summary))
+            listed = self._selection.all
+            self._selection.update(
+                replace(one, summary=summary) if one.path == item.path else one for one in listed
+            )
             if time.monotonic() - drawn_s > DRAW_S or item is unread[-1]:
                 self.draw()
                 drawn_s = time.monotonic()
@@ -375,6 +377,3 @@ class Library(PlaceScreen[Item]):
         if self._selection.chosen is None:
             self._show_message("no session selected")
         return self._selection.chosen
-
-    def _show_message(self, word: str = "") -> None:
-        self._action_bar.show_message(word)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Sequence
 from functools import partial
 from math import isfinite
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -15,6 +15,8 @@ from benchtui.sessions.estimates.memory import MemoryForecast, Prediction
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import SWEEP_DEFAULTS, VerdictSettings
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.case_metrics import Metrics
+from benchtui.sessions.stats.distribution import Distribution
 from benchtui.sessions.stats.evidence import computed_metrics, counted
 from benchtui.sessions.stats.quantiles import per_second
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
@@ -45,12 +47,6 @@ from benchtui.tui.table.columns import BY_KEY, FORMATS, HAS_VALUE, VALUES, colum
 from benchtui.tui.table.layout import Cells, TableRow
 from benchtui.tui.table.mark_words import mark_word
 
-if TYPE_CHECKING:
-    from array import array
-
-    from benchtui.sessions.stats.case_metrics import Metrics
-    from benchtui.sessions.stats.distribution import Distribution
-
 ROLES = {
     "queued": "muted",
     "running": "accent",
@@ -72,14 +68,7 @@ PENDING = ("queued", "running")
 class CaseRows:
     """Everything the UI shows about each case of a session."""
 
-    def __init__(
-        self,
-        session: Session,
-        symbols: Symbols,
-        before: CaseRows | None = None,
-        judging: VerdictSettings = SWEEP_DEFAULTS,
-    ) -> None:
-        """Create the rows. ``before`` is the same session at another moment, reused where still valid."""
+    def __init__(self, session: Session, symbols: Symbols, judging: VerdictSettings = SWEEP_DEFAULTS) -> None:
         self._session = session
         self._symbols = symbols
         self.statistics = StepStatistics()
@@ -91,10 +80,8 @@ class CaseRows:
         self._axes: dict[int, tuple[int, Axis]] = {}
         """Axis of each case's steps, with the number of measured ones it was built from."""
         self._memory = MemoryForecast()
-        same = before is not None and before._named == len(session.cases)
-        self._names: CaseNames = before._names if before and same else CaseNames.of([])
-        self._named: int = before._named if before and same else 0
-        """Number of cases the names were laid out for."""
+        self._names, self._named = CaseNames.of([]), 0
+        """Names, and the number of cases they were laid out for."""
         self.refreshed = 0
         """Number of times that all rows were discarded."""
         self.cut_off = False
@@ -234,7 +221,7 @@ class CaseRows:
             self._rows[index] = (seen, row)
         return row
 
-    def refresh(self, ended: Iterable[CaseState]) -> None:
+    def refresh(self, ended: Iterable[CaseState] = ()) -> None:
         """Record ended cases and discard all rows, since their baseline may have changed."""
         self.add_ended([*ended, *self.verdicts.with_new_rounds()])
         self._rows.clear()

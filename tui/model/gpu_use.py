@@ -73,15 +73,12 @@ def _foreign(session: Session, machine: MachineState, ended: Sequence[CaseState]
 
 def _recent(session: Session, ended: Sequence[CaseState], since_s: float) -> list[CaseState]:
     """Return the cases that ran at or after a session time: a few of possibly very many."""
-    recent = [*session.running, *takewhile(lambda case: _ended_s(case) >= since_s, reversed(ended))]
+    newest = takewhile(lambda case: case.finished and case.finished.t >= since_s, reversed(ended))
+    recent = [*session.running, *newest]
     if session.start.sweep.measure.repeats:
         waiting = (case for case in session.cases if case.between_rounds and case.rounds)
         recent += [case for case in waiting if case.rounds[-1].t >= since_s]
     return recent
-
-
-def _ended_s(case: CaseState) -> float:
-    return case.finished.t if case.finished else 0.0
 
 
 def _in_use(trace: Trace, since_s: float) -> bool:

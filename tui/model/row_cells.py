@@ -14,7 +14,7 @@ from benchtui.sessions.text.formatting import ratio_text
 from benchtui.sessions.text.race import not_measured_further
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
-from benchtui.tui.drawing.bars import RatioRange, history, ratio_bar
+from benchtui.tui.drawing.bars import history, ratio_bar, ratio_bounds
 from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.live.case_verdicts import CaseVerdicts
 from benchtui.tui.table.case_names import case_name
@@ -98,8 +98,8 @@ def ratio_graph(ratio: Ratio, most: float, width: int, symbols: Symbols) -> Sequ
     """Draw a ratio and its interval as a bar around 1. Without an interval, the whole bar is light."""
     if ratio.shown is None or not ratio.value > 0:
         return ()
-    shown = RatioRange.of(ratio.value, ratio.low, ratio.high, most)
-    return ratio_bar(shown, width, symbols, VERDICT_ROLES[ratio.verdict])
+    bounds = ratio_bounds(ratio.value, ratio.low, ratio.high)
+    return ratio_bar(bounds, most, width, symbols, VERDICT_ROLES[ratio.verdict])
 
 
 def steps_trace(case: CaseState, width: int, symbols: Symbols) -> str:

@@ -20,7 +20,7 @@ from benchtui.tui.model.event_log import EventLog
 from benchtui.tui.model.machines import machines_of
 from benchtui.tui.model.noise_light import noise_light
 from benchtui.tui.model.row_cells import first_step_phase
-from benchtui.tui.model.step_annotations import round_of, steps_in_round
+from benchtui.tui.model.step_annotations import round_of
 from benchtui.tui.model.table_order import TableOrder
 from benchtui.tui.panels.answer_card import Answer
 from benchtui.tui.panels.case_panel import Current, Part
@@ -87,9 +87,9 @@ def phase_of(case: CaseState) -> str:
     round_index = round_of(case)
     if case.prepared is None or case.started is None or case.prepared.t < case.started.t:
         return "loading model"
-    if steps_in_round(case.measured, round_index):
+    if case.measured.of_round(round_index):
         return "measuring"
-    if steps_in_round(case.warmup, round_index):
+    if case.warmup.of_round(round_index):
         return "warm-up"
     return first_step_phase(case)
 
@@ -126,7 +126,7 @@ class View:
         conclusions: "Callable[[], Conclusions | None]" = lambda: None,
         preferences: Preferences | None = None,
     ) -> None:
-        """Create a view. ``before`` is the same session at another moment, reused where still valid.
+        """Create a view. ``before`` is the same session at another moment, whose table order is kept.
 
         ``conclusions`` returns the newest ones; ``preferences`` has columns and sort order.
         """
@@ -138,9 +138,7 @@ class View:
         self._symbols = symbols
         self._name = name
         """Name of the session on the command line."""
-        self.case_rows: CaseRows = CaseRows(
-            feed.session, symbols, before.case_rows if before else None, feed.judging
-        )
+        self.case_rows = CaseRows(feed.session, symbols, feed.judging)
         self.order = TableOrder(feed.session, self.case_rows.value)
         """Shown cases in the order of the table, and the selected one."""
         if preferences is not None:
@@ -190,7 +188,7 @@ class View:
         if now != self._seen and (feed.caught_up or not self._seen):
             self._seen = now
             self.case_rows.cut_off = feed.cut_off
-            self.case_rows.refresh(())
+            self.case_rows.refresh()
         self.case_rows.star(self.starred)
 
     def _add_ended(self, ended: list[CaseState]) -> None:
@@ -299,7 +297,7 @@ class View:
     def _running(self, case: CaseState, title: str, position: str) -> Current:
         measure, now_s = self.session.start.sweep.measure, self._feed.now_s
         phase, round_index = phase_of(case), round_of(case)
-        warmed, measured = steps_in_round(case.warmup, round_index), steps_in_round(case.measured, round_index)
+        warmed, measured = case.warmup.of_round(round_index), case.measured.of_round(round_index)
         missing = self.case_rows.steps_needed(case)
         needed = missing if phase == "measuring" else None
         whole = measured + needed.steps if needed else max(measure.iterations, measured)

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from benchtui.sessions.state.case import CaseState
-from benchtui.sessions.state.columns import Columns
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.distribution import Distribution
 from benchtui.sessions.stats.evidence import outliers_of
@@ -19,11 +18,6 @@ def signs_of(session: Session, case: CaseState, spread: Distribution | None) -> 
         compiling=tuple(_compiling(case, starts)),
         rounds=tuple((round_index + 1, first) for round_index, first in starts.items() if first),
     )
-
-
-def steps_in_round(columns: Columns, round_index: int) -> int:
-    """Return the number of steps in a round."""
-    return columns.of_round(round_index)
 
 
 def round_of(case: CaseState) -> int:

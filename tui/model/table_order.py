@@ -64,35 +64,27 @@ class TableOrder:
     def change(self, what: str, shown: CaseState | None) -> None:
         """Select the ``next`` or ``previous`` row, ``sort`` by the next column, or ``reverse``."""
         if what in ("next", "previous"):
-            self.cycle(1 if what == "next" else -1, shown)
+            self.move(1 if what == "next" else -1, shown, wrap=True)
         elif what == "sort":
             self.sort_by_next()
         else:
             self.reverse()
 
-    def move(self, rows: int, shown: CaseState | None) -> None:
-        """Move the selection by rows. If none is selected, start at the case shown above."""
+    def move(self, rows: int, shown: CaseState | None, *, wrap: bool = False) -> None:
+        """Move the selection by rows, up to the ends or around them. Without one, start at the shown case."""
         order = self.order
         if not order:
             return
-        at = self._chosen_place(shown)
+        at = self.place((shown.index if shown else None) if self.chosen is None else self.chosen)
         place = (0 if rows > 0 else len(order) - 1) if at is None else at + rows
-        self.chosen = order[min(max(place, 0), len(order) - 1)]
+        self.chosen = order[place % len(order) if wrap else min(max(place, 0), len(order) - 1)]
 
-    def cycle(self, step: int, shown: CaseState | None) -> None:
-        """Move the selection by ``step`` rows, wrapping around at the ends."""
-        order = self.order
-        at = self._chosen_place(shown)
-        if order:
-            self.chosen = order[((-1 if at is None else at) + step) % len(order)]
-
-    def sort_by_next(self) -> Sorting | None:
+    def sort_by_next(self) -> None:
         """Sort by the next column, starting with the case's options. After the last, restore queue order."""
         keys = (None, "case", *(key for key in self.columns if key not in UNSORTED))
         at = keys.index(self.sorting.key) if self.sorting and self.sorting.key in keys else 0
         key = keys[(at + 1) % len(keys)]
         self.sorting = None if key is None else Sorting(key)
-        return self.sorting
 
     def sort_by(self, key: str) -> None:
         """Sort by a column if that is possible, or reverse the order if it is sorted by that column."""
@@ -121,9 +113,6 @@ class TableOrder:
         """Reverse the sort order."""
         if self.sorting is not None:
             self.sorting = Sorting(self.sorting.key, not self.sorting.reverse)
-
-    def _chosen_place(self, shown: CaseState | None) -> int | None:
-        return self.place((shown.index if shown else None) if self.chosen is None else self.chosen)
 
     def _sorted(self, shown: Sequence[int], running: frozenset[int], sorting: Sorting) -> Sequence[int]:
         values = {index: self._value(self._session.cases[index], sorting.key) for index in shown}

@@ -4,10 +4,9 @@ from __future__ import annotations  # the Monitor imports this module
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
-from textual.binding import BindingType
 
 from benchtui.sessions.state.case import CaseState
 from benchtui.themes.symbols import Symbols
@@ -35,7 +34,7 @@ class ColumnsPage(PanelScreen[tuple[str, ...]]):
     DEFAULT_CSS = """
     ColumnsPage #page { height: 1fr; margin: 1 2; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = keymap.table(
+    BINDINGS = keymap.table(
         "columns",
         ("space", "switch", "Show or hide the column"),
         ("down,j", "down", "Next column", "", "move(1)"),

@@ -3,11 +3,9 @@
 import asyncio
 import gc
 from collections.abc import Callable
-from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.timer import Timer
 
@@ -53,7 +51,8 @@ WHILE_ASKED = (("back", ()), ("open", ("help",)), ("ask_quit", ()))
 class Monitor(PanelScreen[None]):
     """Reads a session, applies its events, and redraws changes, on one timer."""
 
-    BINDINGS: ClassVar[list[BindingType]] = KEYS
+    BINDINGS = KEYS
+    STATUS_LINE = StatusLine
 
     def __init__(
         self,
@@ -62,17 +61,16 @@ class Monitor(PanelScreen[None]):
         symbols: Symbols,
         link: TerminalHandle,
         clock: Clock,
-        *,
-        preferences: Preferences | None = None,
+        preferences: Preferences,
     ) -> None:
         super().__init__()
         self.feed = feed
         self.symbols = symbols
-        self.status_line = StatusLine(feed, symbols, clock, name)
+        self.status_line = self.STATUS_LINE(feed, symbols, clock, name)
         self.panel_layout = MonitorLayout(symbols)
         self.view: View | None = None
         """None until the first event of the session has been read."""
-        self.preferences = preferences or Preferences()
+        self.preferences = preferences
         self.session_name = name
         self._requests = EngineRequests(feed, clock)
         self._link = link
@@ -386,7 +384,7 @@ class Monitor(PanelScreen[None]):
             if loaded is not cache.loaded:
                 self.draw()
         if self.view is not None:
-            self.view.case_rows.refresh(())
+            self.view.case_rows.refresh()
         self.draw()
 
     async def _conclude(self) -> None:

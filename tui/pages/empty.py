@@ -1,10 +1,8 @@
 """Empty state of a session screen, while no session is open."""
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import BindingType
 
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.styled_text import BLANK, Line, line
@@ -22,7 +20,7 @@ class EmptyScreen(ViewScreen):
     DEFAULT_CSS = """
     EmptyScreen #page { height: 1fr; margin: 1 2; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = keymap.table(
+    BINDINGS = keymap.table(
         "nothing",
         ("question_mark,f1", "help", "Help"),
         ("escape", "back", "Back", "to the previous page"),

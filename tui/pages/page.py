@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
 
-from textual.binding import BindingType
 from textual.widget import Widget
 
 from benchtui.themes.symbols import Symbols
@@ -87,7 +86,7 @@ class Page(TextScreen):
     """Page of given lines. The screen below keeps reading."""
 
     NAME = "decision and differences"
-    BINDINGS: ClassVar[list[BindingType]] = keymap.table(
+    BINDINGS = keymap.table(
         "page",
         ("escape,q,enter,question_mark,f1", "back", "Back", "", "leave"),
         *keymap.scrolling(),

@@ -2,11 +2,10 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 from textual import on
-from textual.binding import BindingType
 from textual.widgets import Input
 
 from benchtui.themes.symbols import Symbols
@@ -61,7 +60,7 @@ def _row(command: Command, chosen: bool, width: int, symbols: Symbols) -> Line:
 class Palette(ChoiceScreen[Command]):
     """Palette that returns the chosen command; None if canceled."""
 
-    BINDINGS: ClassVar[list[BindingType]] = keymap.table("palette", *keymap.choosing())
+    BINDINGS = keymap.table("palette", *keymap.choosing())
 
     ABOUT = "command, session, case, preset or theme"
     DOES = "run"

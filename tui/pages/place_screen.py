@@ -75,7 +75,10 @@ class PlaceScreen(ViewScreen, Generic[Item]):
 
     def _show_chosen(self) -> None:
         """Clear the message after the selection has changed, and redraw."""
-        self._action_bar.show_message()
+        self._show_message()
+
+    def _show_message(self, text: str = "", role: str = "warning") -> None:
+        self._action_bar.show_message(text, role)
 
     def _show_rows(self, draw: DrawRow[Item], placeholder: Callable[[], Sequence[Line]]) -> None:
         """Show the list, or a placeholder if it is empty."""

@@ -3,11 +3,9 @@
 import asyncio
 import textwrap
 from collections.abc import Callable, Sequence
-from typing import ClassVar
 
 from rich.cells import chop_cells
 from textual import work
-from textual.binding import BindingType
 
 from benchtui.engine.client import Engine
 from benchtui.sessions.permissions.needed import Permission
@@ -34,7 +32,7 @@ class Question(Page):
 class OtherSweepScreen(Question):
     """Page that returns whether to wait; None to start nothing, False as well once nothing else is running."""
 
-    BINDINGS: ClassVar[list[BindingType]] = keymap.table(
+    BINDINGS = keymap.table(
         "other_sweep",
         ("w", "wait", "Wait, then start", "once the other has ended, also if you quit", "answer(True)"),
         ("y", "anyway", "Start anyway", "", "answer(False)"),
@@ -86,9 +84,7 @@ LEAST_WIDTH = 20
 class PermissionScreen(Question):
     """Page that lists permissions, and returns whether the user gives them."""
 
-    BINDINGS: ClassVar[list[BindingType]] = keymap.table(
-        "permission", ("y", "yes", "Allow", "from now on, on this machine", "allow")
-    )
+    BINDINGS = keymap.table("permission", ("y", "yes", "Allow", "from now on, on this machine", "allow"))
     BACK = "don't"
 
     def __init__(self, name: str, permissions: Sequence[Permission], symbols: Symbols) -> None:

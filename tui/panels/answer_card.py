@@ -3,7 +3,7 @@
 import msgspec
 
 from benchtui.themes.symbols import UNICODE, Symbols
-from benchtui.tui.drawing.bars import RatioRange, ratio_bar
+from benchtui.tui.drawing.bars import ratio_bar
 from benchtui.tui.drawing.styled_text import (
     GAP,
     Line,
@@ -156,7 +156,7 @@ def _rival(rival: Rival, width: int, symbols: Symbols) -> Line:
     low, high = rival.bounds or (1.0, 1.0)
     room = min(RIVAL_BAR, width - LABEL_CELLS - len(rival.text) - 1)
     drawn = low > 0 and room >= LEAST_BAR
-    bar = ratio_bar(RatioRange(low, high, RIVAL_SPAN), room, symbols, rival.role) if drawn else []
+    bar = ratio_bar((low, high), RIVAL_SPAN, room, symbols, rival.role) if drawn else []
     return line(
         (" " * LABEL_CELLS, "plain"), *bar, (f" {rival.text}", rival.role), (f"{GAP}{rival.name}", "plain")
     )

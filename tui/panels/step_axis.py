@@ -136,12 +136,12 @@ class Labels(msgspec.Struct, frozen=True):
 
 def labels_of(rows: Rows, named: dict[str, float | None], least_width: int) -> Labels:
     """Label p50 and p99, both ends, and round times between them, unless they share a row."""
-    unit = _seconds if rows.scale.high >= SECONDS_FROM_MS else _milliseconds
+    size, unit = (1000, "s") if rows.scale.high >= SECONDS_FROM_MS else (1, "ms")
     texts: dict[int, str] = {}
     for name, value in named.items():
         row = rows.row_of(value)
         if value is not None and row is not None and row != rows.break_row:
-            texts.setdefault(row, f"{name} {unit(value, exact=False)}")
+            texts.setdefault(row, f"{name} {significant(value / size)} {unit}")
     percentiles = frozenset(texts)
     foot = [(rows.count - 1, 0.0)] if rows.foot or not rows.scale.low else []
     low = [(rows.count - 1 - rows.foot, rows.scale.low)] if rows.foot else []
@@ -149,17 +149,8 @@ def labels_of(rows: Rows, named: dict[str, float | None], least_width: int) -> L
     for row, value in [*foot, (0, rows.scale.high), *low, *between]:
         near = value in rows.ticks() and ({row - 1, row + 1} & texts.keys())
         if not near:
-            texts.setdefault(row, unit(value, exact=True) if value else "0")
+            texts.setdefault(row, f"{tick_text(value / size)} {unit}" if value else "0")
     return Labels(texts, percentiles, max(least_width, *map(len, texts.values())) + 2)
-
-
-def _milliseconds(time_ms: float, *, exact: bool) -> str:
-    return f"{tick_text(time_ms) if exact else significant(time_ms)} ms"
-
-
-def _seconds(time_ms: float, *, exact: bool) -> str:
-    time_s = time_ms / 1000
-    return f"{tick_text(time_s) if exact else significant(time_s)} s"
 
 
 def _top(spread: Spread) -> float:

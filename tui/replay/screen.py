@@ -1,16 +1,11 @@
 """Replay screen: the Monitor on a recorded session, with a transport line."""
 
-from typing import ClassVar
-
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import BindingType
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.replay.markers import TimelineEvent, marker_text
-from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean
-from benchtui.tui.live.feed import Clock
 from benchtui.tui.monitor.screen import Monitor
 from benchtui.tui.monitor.status_line import StatusLine
 from benchtui.tui.panels.header import SweepHeading
@@ -28,8 +23,6 @@ from benchtui.tui.replay.transport import (
 from benchtui.tui.shell import keymap
 from benchtui.tui.shell.keymap import key
 from benchtui.tui.shell.navigation import How, Opened
-from benchtui.tui.shell.preferences import Preferences
-from benchtui.tui.shell.terminal import TerminalHandle
 from benchtui.tui.table.case_names import case_name
 from benchtui.tui.widgets.keys import Keys
 from benchtui.tui.widgets.panel import Panel
@@ -51,10 +44,33 @@ def _seek_key(tenth: int) -> tuple[str, ...]:
     return f"alt+{tenth},{ALT_DIGITS[tenth]}", f"share_{percent}", f"Go to {percent} %", "", f"share({percent})"
 
 
+class ReplayStatusLine(StatusLine):
+    """Status line of a replay."""
+
+    def keys(self, frozen: bool, zoomed: bool) -> Keys:
+        """Return the keys available now, at most seven."""
+        if zoomed or self.prompt is not None:
+            return super().keys(frozen, zoomed)
+        over = self._feed.session.finished is not None or self._feed.cut_off
+        return (
+            ("space", "play/pause"),
+            ("[ ]", "step"),
+            ("{ }", "event"),
+            ("< >", "speed"),
+            *([] if over else [(key("replay.end"), "end")]),
+            ("?", "help"),
+            ("esc", "leave"),
+        )
+
+    def waiting(self) -> str:
+        """Return a message while events up to this moment are read; otherwise empty."""
+        return "" if self._feed.caught_up else "reading up to this position"
+
+
 class ReplayMonitor(Monitor):
     """Shows any moment of a recording as the Monitor showed it."""
 
-    BINDINGS: ClassVar[list[BindingType]] = keymap.table(
+    BINDINGS = keymap.table(
         "replay",
         ("space", "play", "Play or pause", "at the end, play again"),
         ("right_square_bracket", "step", "Next recorded moment", "hold to accelerate", "step(1)"),
@@ -74,24 +90,13 @@ class ReplayMonitor(Monitor):
         ),
     )
 
-    def __init__(
-        self,
-        feed: Replay,
-        name: str,
-        symbols: Symbols,
-        link: TerminalHandle,
-        clock: Clock,
-        *,
-        preferences: Preferences | None = None,
-    ) -> None:
-        super().__init__(feed, name, symbols, link, clock, preferences=preferences)
-        self._replay = feed
-        self.status_line = ReplayStatusLine(feed, symbols, clock, name)
-        self._marks: tuple[TimelineEvent, ...] = ()
-        self._transport: TransportPosition | None = None
-        """Transport line last shown."""
-        self._seen = (0, 0.0)
-        """Number of marks and end of the recording when ``_marks`` was last computed."""
+    STATUS_LINE = ReplayStatusLine
+    feed: Replay
+    _marks: tuple[TimelineEvent, ...] = ()
+    _transport: TransportPosition | None = None
+    """Transport line last shown."""
+    _seen = (0, 0.0)
+    """Number of marks and end of the recording when ``_marks`` was last computed."""
 
     def between(self) -> ComposeResult:
         """Yield the transport line."""
@@ -108,44 +113,44 @@ class ReplayMonitor(Monitor):
             return
         percent = percent_at(shown, at.x, panel.size.width, self.symbols)
         if percent is not None:
-            self._replay.seek_to(ReplayTarget(percent=percent))
+            self.feed.seek_to(ReplayTarget(percent=percent))
             self.tick()
 
     def tick(self) -> None:
         """Advance the replay and redraw what changed."""
         super().tick()
-        if self._replay.seek_error:
-            self.show_message(self._replay.seek_error)
-            self._replay.seek_error = ""
+        if self.feed.seek_error:
+            self.show_message(self.feed.seek_error)
+            self.feed.seek_error = ""
 
     def action_play(self) -> None:
         """Play or pause."""
-        self._replay.player.toggle()
+        self.feed.player.toggle()
         self.tick()
 
     def action_step(self, direction: int) -> None:
         """Go to the next or previous recorded moment."""
-        self._replay.step(direction)
+        self.feed.step(direction)
         self.tick()
 
     def action_jump(self, direction: int) -> None:
         """Go to the next or previous event and show what it is."""
-        mark = self._replay.jump(direction)
+        mark = self.feed.jump(direction)
         if mark is None:
             self.show_message("no event after this moment" if direction > 0 else "no event before this moment")
         else:
-            text = marker_text(mark, self._replay.timeline.whole, case_name)
+            text = marker_text(mark, self.feed.timeline.whole, case_name)
             self.show_message(f"{clock_text(mark.t)}  {text}")
         self.tick()
 
     def action_speed(self, direction: int) -> None:
         """Play faster or slower."""
-        self._replay.player.change_speed(direction)
+        self.feed.player.change_speed(direction)
         self.tick()
 
     def action_share(self, percent: int) -> None:
         """Seek to a percentage of the recording."""
-        self._replay.seek_to(ReplayTarget(percent=percent))
+        self.feed.seek_to(ReplayTarget(percent=percent))
         self.tick()
 
     def action_ask_moment(self) -> None:
@@ -179,7 +184,7 @@ class ReplayMonitor(Monitor):
     def _go_to(self, text: str) -> str:
         """Seek to a typed moment. Return an error message, or an empty string."""
         try:
-            self._replay.seek_to(ReplayTarget.parse(text))
+            self.feed.seek_to(ReplayTarget.parse(text))
         except BenchtuiError as error:
             return str(error)
         self.tick()
@@ -190,7 +195,7 @@ class ReplayMonitor(Monitor):
         drawn = super().draw()
         if not self.is_current or self.view is None:
             return drawn
-        replay = self._replay
+        replay = self.feed
         end_s = replay.timeline.end_s if replay.timeline.complete else None
         seen = (len(replay.timeline.marks.all), replay.timeline.end_s)
         if seen != self._seen:
@@ -215,29 +220,6 @@ class ReplayMonitor(Monitor):
         order = self.view.order if self.view else None
         chosen = order is not None and (order.chosen is not None or order.filter)
         return bool(self.status_line.prompt is not None or self.panel_layout.zoomed is not None or chosen)
-
-
-class ReplayStatusLine(StatusLine):
-    """Status line of a replay."""
-
-    def keys(self, frozen: bool, zoomed: bool) -> Keys:
-        """Return the keys available now, at most seven."""
-        if zoomed or self.prompt is not None:
-            return super().keys(frozen, zoomed)
-        over = self._feed.session.finished is not None or self._feed.cut_off
-        return (
-            ("space", "play/pause"),
-            ("[ ]", "step"),
-            ("{ }", "event"),
-            ("< >", "speed"),
-            *([] if over else [(key("replay.end"), "end")]),
-            ("?", "help"),
-            ("esc", "leave"),
-        )
-
-    def waiting(self) -> str:
-        """Return a message while events up to this moment are read; otherwise empty."""
-        return "" if self._feed.caught_up else "reading up to this position"
 
 
 def _state(replay: Replay) -> State:

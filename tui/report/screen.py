@@ -3,10 +3,8 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import ClassVar
 
 from textual import work
-from textual.binding import BindingType
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.report.content import Section
@@ -26,7 +24,7 @@ class ReportScreen(TextScreen):
 
     NAME = "report"
     HELP = "report"
-    BINDINGS: ClassVar[list[BindingType]] = keymap.table(
+    BINDINGS = keymap.table(
         "report",
         ("n", "next", "Next section", "", "section(1)"),
         ("N", "previous", "Previous section", "", "section(-1)"),

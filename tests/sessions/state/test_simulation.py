@@ -174,4 +174,4 @@ def test_simulated_session_has_nothing_left_to_run(bench: Any) -> None:
 def test_best_case_of_a_simulated_session_is_not_run(record: Callable[..., Path]) -> None:
     path = record(SIMULATED_BY)
     with pytest.raises(BenchtuiError, match="a simulated session says nothing about which case is best here"):
-        requested_sweep(None, (), optimal_from=str(path), need="throughput")
+        requested_sweep(None, (), str(path), "throughput")

@@ -14,8 +14,8 @@ def texts(*both: Times, width: int = 60, height: int = 6, symbols: object = UNIC
 
 
 def test_a_wide_range_uses_a_labeled_logarithmic_axis() -> None:
-    assert TimeAxis.over([times("A", 1.0, 1.1), times("B", 99.0, 100.0)], 50).logarithmic
-    assert not TimeAxis.over([times("A", 1.0, 1.1), times("B", 2.0, 2.1)], 50).logarithmic
+    assert TimeAxis.over([times("A", 1.0, 1.1), times("B", 99.0, 100.0)], 50).scale.logarithmic
+    assert not TimeAxis.over([times("A", 1.0, 1.1), times("B", 2.0, 2.1)], 50).scale.logarithmic
     assert "logarithmic" in texts(times("A", *[1.0] * 10), times("B", *[100.0] * 10))[-1]
 
 

@@ -1,11 +1,11 @@
 from math import isnan
 
 from benchtui.themes.symbols import UNICODE, Symbols
-from benchtui.tui.drawing.bars import RatioRange, buckets, ratio_bar, severity
+from benchtui.tui.drawing.bars import buckets, ratio_bar, severity
 
 
 def ratio_text(low: float, high: float, width: int = 11, symbols: Symbols = UNICODE) -> str:
-    return "".join(part for part, _ in ratio_bar(RatioRange(low, high, 16.0), width, symbols, "good"))
+    return "".join(part for part, _ in ratio_bar((low, high), 16.0, width, symbols, "good"))
 
 
 def test_a_ratio_bar_diverges_from_1_on_a_logarithmic_scale() -> None:

@@ -61,7 +61,7 @@ async def test_a_replay_announces_nothing_and_its_title_is_the_name(
         monkeypatch.setattr(TerminalHandle, name, lambda link, text: sent.append(text))
     async with opened(recorded, start=Start()) as seen:
         for target in (100, 20, 100):
-            seen.app.screen._replay.seek_to(ReplayTarget(percent=target))
+            seen.app.screen.feed.seek_to(ReplayTarget(percent=target))
             await seen.look()
     assert sent == ["trial - benchtui"]
 

@@ -18,8 +18,7 @@ from benchtui.sessions.report.speedup_block import with_speedups
 from benchtui.sessions.text.tables import Table
 from benchtui.themes.symbols import ASCII, UNICODE
 from benchtui.tui.drawing.styled_text import Line, width_of, wrap_spans
-from benchtui.tui.report.lines import report_lines
-from benchtui.tui.report.speedup_bars import bar_lines
+from benchtui.tui.report.lines import bar_lines, report_lines
 from benchtui.tui.report.table_lines import table_lines
 
 DEMO = Path(sessions.__file__).parent / "library" / "demo" / "demo.json"

@@ -19,10 +19,10 @@ from benchtui.tui.cli.exit_status import FAILED
 from benchtui.tui.cli.options import (
     JudgingOptions,
     complete_session,
+    echo,
     json_option,
     judging_options,
     output_option,
-    printable,
     verdict_settings,
 )
 from benchtui.tui.cli.run import run_to_end, target_of
@@ -73,8 +73,7 @@ def decide_next(
     if as_json:
         print_json(output.document(loaded, questions, sweep))
     else:
-        for line in output.lines(loaded, questions, sweep):
-            click.echo(printable(line), err=toml)
+        echo(*output.lines(loaded, questions, sweep), err=toml)
     if sweep and run_now:
         missing = further_rounds(loaded, sweep)
         target = target_of(files[0], missing)

@@ -1,7 +1,7 @@
 """``benchtui optimal``: choose which of the measured cases to run."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import inf
 from pathlib import Path
 from typing import Literal, TypedDict, Unpack
@@ -30,9 +30,12 @@ from benchtui.sessions.sweep.toml_reader import parse_sweep
 from benchtui.sessions.text.formatting import listed
 from benchtui.tui.cli.exit_status import FAILED
 from benchtui.tui.cli.options import (
+    OptionCallback,
     complete_session,
+    echo,
     json_option,
     judging_options,
+    parsed,
     printable,
     together,
     verdict_settings,
@@ -47,26 +50,20 @@ _TIMES_MS = {"us": 0.001, "ms": 1.0, "s": 1000.0}
 _POWERS_W = {"w": 1.0, "kw": 1000.0}
 
 
-_Callback = Callable[[click.Context, click.Parameter, str | None], float | None]
-
-
-def _quantity(what: str, units: dict[str, float], example: str) -> _Callback:
+def _quantity(what: str, units: dict[str, float], example: str) -> OptionCallback[float]:
     """Return an option callback that parses a number with a unit into the unit whose factor is 1."""
 
-    def convert(_context: click.Context, _parameter: click.Parameter, text: str | None) -> float | None:
-        if text is None:
-            return None
+    def convert(text: str) -> float:
         value = parse_quantity(text.lower(), units)
         if value is None or not 0 < value < _LARGEST:
             raise click.BadParameter(f"{text!r} is not a {what} such as {example}; units: {', '.join(units)}")
         return value
 
-    return convert
+    return parsed(convert)
 
 
-def need_named(_context: click.Context, _parameter: click.Parameter, name: str | None) -> Need | None:
-    """Return the need that an objective stands for."""
-    return OBJECTIVES[name] if name else None
+need_named = parsed(OBJECTIVES.__getitem__)
+"""Callback that returns the need that an objective stands for."""
 
 
 objective_option = click.option(
@@ -114,10 +111,8 @@ limit_options = together(
 """Options of ``LimitOptions``."""
 
 
-def _divergence(_context: click.Context, _parameter: click.Parameter, text: str | None) -> float | None:
+def _divergence(text: str) -> float:
     """Parse a divergence in nats."""
-    if text is None:
-        return None
     try:
         value = float(text)
     except ValueError:
@@ -141,7 +136,7 @@ class ConstraintOptions(LimitOptions):
 @click.option(
     "--max-kl",
     "kl",
-    callback=_divergence,
+    callback=parsed(_divergence),
     help="Maximum mean KL divergence of the logits from the baseline's, in nats, such as 0.01.",
 )
 @click.option(
@@ -201,8 +196,7 @@ def optimal(
         click.echo(output.json_text(loaded, decisions), err=aside, nl=False)
     else:
         for decision in decisions:
-            for line in output.lines(loaded, decision):
-                click.echo(printable(line), err=aside)
+            echo(*output.lines(loaded, decision), err=aside)
     if code is not None:
         write_document(code, None)
     if text is not None and toml_path is not None:
@@ -221,16 +215,10 @@ def _constraints(limits: ConstraintOptions) -> Constraints:
     )
 
 
-class BestCaseOptions(TypedDict):
-    """Options that select the best case of a recorded session."""
-
-    optimal_from: str | None
-    need: Need | None
-
-
-def requested_sweep(sweep: str | None, overrides: tuple[str, ...], **options: Unpack[BestCaseOptions]) -> Sweep:
+def requested_sweep(
+    sweep: str | None, overrides: tuple[str, ...], session: str | None, need: Need | None
+) -> Sweep:
     """Return the sweep to run: the named one, or the best case of a session."""
-    session = options["optimal_from"]
     if (sweep is None) is (session is None):
         raise click.UsageError("specify exactly one of SWEEP, --optimal-from SESSION and --resume SESSION")
     if session is None:
@@ -238,7 +226,7 @@ def requested_sweep(sweep: str | None, overrides: tuple[str, ...], **options: Un
     loaded = sessions.load(session)
     if loaded.simulated:
         raise BenchtuiError(f"{session}: a simulated session says nothing about which case is best here")
-    text = _sweep_text(loaded, _objectives(_wanted(loaded, options["need"]), loaded), overrides)
+    text = _sweep_text(loaded, _objectives(_wanted(loaded, need), loaded), overrides)
     return parse_sweep(text, f"best case of {session}", overrides)
 
 

@@ -23,7 +23,7 @@ from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.tui.cli.consent import trust_option, with_consent
 from benchtui.tui.cli.exit_status import FAILED, INTERRUPTED
 from benchtui.tui.cli.explain.text import case_lines, difference_lines
-from benchtui.tui.cli.options import complete_session, json_option, printable
+from benchtui.tui.cli.options import complete_session, echo, json_option, printable
 from benchtui.tui.cli.run import follow_to_end, target_of
 from benchtui.tui.cli.text import progress
 from benchtui.tui.cli.text.output import print_json
@@ -132,8 +132,8 @@ def _profile(session: Session, process: client.ExplainProcess, amount: int) -> N
         for message in process.messages():
             if message.case is not None and message.explained is None and message.case not in begun:
                 begun.add(message.case)
-                name = printable(session.cases[message.case].name)
-                click.echo(f"profiling case {message.case + 1} ({len(begun)} of {amount}): {name}", err=True)
+                name = session.cases[message.case].name
+                echo(f"profiling case {message.case + 1} ({len(begun)} of {amount}): {name}", err=True)
     except KeyboardInterrupt:
         process.stop()
         sys.exit(INTERRUPTED)
@@ -179,10 +179,8 @@ def _print_text(
     session: Session, shown: Sequence[ExplainedCase], gap: CaseDifference | None, absent: Sequence[CaseJson]
 ) -> None:
     lines = [text for item in shown for text in case_lines(item, trials(session, item))]
-    for text in (*lines, *(difference_lines(gap) if gap else ())):
-        click.echo(printable(text))
-    for item in absent:
-        click.echo(printable(f"case {item.case + 1}, {item.name}: not profiled: {item.absent}"), err=True)
+    echo(*lines, *(difference_lines(gap) if gap else ()))
+    echo(*(f"case {item.case + 1}, {item.name}: not profiled: {item.absent}" for item in absent), err=True)
 
 
 def _absent(session: Session, index: int) -> CaseJson:

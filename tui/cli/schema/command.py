@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from benchtui.sessions.export.json_document import PREFIX, SCHEMA, describe
-from benchtui.tui.cli.options import printable
+from benchtui.tui.cli.options import echo
 
 ALIASES = {
     "attach": "event",
@@ -71,7 +71,7 @@ def schema(name: str | None, checked: Path | None) -> None:
     if checked:
         from benchtui.tui.cli.schema.check import check  # imports the records, as any schema does
 
-        click.echo(printable(check(checked, name)))
+        echo(check(checked, name))
     elif name is None:
         raise click.UsageError("name a schema, or a file to check: --check FILE")
     else:

@@ -3,7 +3,6 @@
 import time
 from types import TracebackType
 
-import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.text import Text
@@ -12,7 +11,7 @@ from benchtui.sessions.journal.reader import AnyRecord
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.text.formatting import count
-from benchtui.tui.cli.options import printable
+from benchtui.tui.cli.options import echo, printable
 from benchtui.tui.cli.text.streams import unguarded_stderr
 from benchtui.tui.drawing.format import duration
 from benchtui.tui.live.eta import RemainingTime
@@ -63,7 +62,7 @@ class RunProgress:
     def print(self, text: str) -> None:
         """Print a line above the bar."""
         if self._bar.disable:
-            click.echo(printable(text), err=True)
+            echo(text, err=True)
         else:
             self._console.print(Text(printable(text)), soft_wrap=True)
 

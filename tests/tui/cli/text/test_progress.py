@@ -3,7 +3,6 @@ from typing import Any
 
 import pytest
 
-from benchtui.sessions.state.case import OUT_OF_BUDGET
 from benchtui.sessions.events import (
     AnyEvent,
     CaseAdded,
@@ -19,6 +18,7 @@ from benchtui.sessions.events import (
 )
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Host, Memory
+from benchtui.sessions.state.case import OUT_OF_BUDGET
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Config, Find, Sweep
 from benchtui.tui.cli.text.progress import follow, progress_line
