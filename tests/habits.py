@@ -302,7 +302,6 @@ ANSWERED = (
     ("num_machines=2", "a case runs on one device"),
     ("tensor-parallel=2", "a case runs on one device"),
     ("gradient_clipping=1", "for your own step"),
-    ("optimizer=adafactor", "AdamW and SGD are measured"),
     ("backend=jax", "import reads what the benchmarks"),
     ("host=x", "it sends no requests to servers"),
     ("ignore_eos=true", "new_tokens is the length"),
