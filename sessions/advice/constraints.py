@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from benchtui.sessions.metrics.catalogue import quantity
 from benchtui.sessions.metrics.quantity import CaseData
 from benchtui.sessions.payloads import AnswerVerdict
+from benchtui.sessions.stats.baseline import answer_baseline
 from benchtui.sessions.stats.quantiles import LEAST_FOR_P99
 from benchtui.sessions.stats.results import Result
 
@@ -143,7 +144,15 @@ def _answer(result: Result) -> float | None:
 
 
 def _nothing_of_a_baseline(result: Result) -> float | None:
-    return 0.0 if result.session and result.case.index in result.session.answer_baselines else None
+    """Return 0 for a case that is the baseline of answers, although no other was measured yet; else None."""
+    session, case = result.session, result.case
+    if session and case.index in session.answer_baselines:
+        return 0.0
+    if session is None or case.answered is None or case.answered.answer is None:
+        return None
+    sweep = session.start.sweep
+    baseline = answer_baseline(case.config, session.cases, sweep.measure.baseline, sweep.task)
+    return 0.0 if baseline and baseline.index == case.index else None
 
 
 def _no_answer(result: Result) -> str:

@@ -20,7 +20,7 @@ from benchtui.sessions.stats.ratios import Comparison, comparison, widened_for_m
 from benchtui.sessions.stats.results import Result, measured
 from benchtui.sessions.stats.verdicts import UNTESTED, Ratio, Verdict
 from benchtui.sessions.sweep import named_values
-from benchtui.sessions.sweep.options import BY_NAME, CHOICES, OPTIONS, value_text
+from benchtui.sessions.sweep.options import BY_NAME, CHOICES, OPTIONS, UNKNOWN, value_text
 
 SAME_WORK = ("task", *(option.name for option in OPTIONS if option.work and option.name != "model"), "label")
 """Options that corresponding cases always share. A different value is different work."""
@@ -194,7 +194,13 @@ def nothing_in_common(against: "PairwiseComparison") -> str:
     """Explain why two sessions can't be compared: the progress of each, and what no case shares."""
     base, new = against.base, against.new
     apart = [option for option in SAME_WORK if not _values(base, option) & _values(new, option)]
-    why = f"; none has the same {' or '.join(apart)}" if apart else ""
+    silent = [
+        f"{side.name} doesn't state its {option}"
+        for side in (base, new)
+        for option in apart
+        if _values(side, option) == {UNKNOWN}
+    ]
+    why = "; ".join(("", *silent)) if silent else f"; none has the same {' or '.join(apart)}" if apart else ""
     return (
         f"{base.name} and {new.name}: no case was measured in both ({_progress(base)}; {_progress(new)}){why}"
     )

@@ -57,7 +57,9 @@ def reproduction(comparison: SessionComparison) -> Reproduction:
     """Judge a session and the one that measured it again."""
     (pair,) = comparison.against
     changed = tuple(row for row in pair.rows if row.ratio and _differs(row.ratio))
-    lost = tuple(row for row in pair.rows if row.lost)
+    lost = tuple(
+        row for row in pair.rows if row.lost or (pair.overall is None and row.base and row.base.has_result)
+    )
     other_work = tuple(_differences(comparison, work=True))
     place = _differences(comparison, work=False)
     return Reproduction(

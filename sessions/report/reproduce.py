@@ -16,7 +16,7 @@ from benchtui.sessions.state.file_names import DATASET
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import SYNTHETIC, Sweep, custom_task
 from benchtui.sessions.sweep.library_names import AUTO_CLASSES
-from benchtui.sessions.sweep.toml_writer import toml_of
+from benchtui.sessions.sweep.toml_writer import toml_of, unstated
 from benchtui.sessions.text.markdown import LONGEST_LINE
 
 VERSIONED = ("benchtui", "torch", "transformers", "Python")
@@ -41,7 +41,8 @@ def how_to_reproduce(session: Session, *, whole: bool = True) -> tuple[Content |
     if sweep is None:
         return (items(facts),)
     text = toml_of(_with_absolute_paths(session), whole=whole)
-    return items(facts), code("\n".join((*_comments(session), text if whole else compact(text))), "toml")
+    lines = (*_comments(session), text) if whole else (*_comments(session), compact(text), *_defaults(session))
+    return items(facts), code("\n".join(lines), "toml")
 
 
 def compact(text: str) -> str:
@@ -149,6 +150,13 @@ def _comments(session: Session) -> Iterator[str]:
     for owner, files in by_model.items():
         text = f"# digests{f' of {owner}' if owner else ''}: {', '.join(files)}"
         yield from _COMMENT.wrap(replace_unprintable(text))
+
+
+def _defaults(session: Session) -> list[str]:
+    """Return the defaults that a short sweep leaves out, as comments: another version may have others."""
+    defaults = ", ".join(f"{entry}={text}" for entry, text in unstated(session.start.sweep).items())
+    version = f" of benchtui {session.start.version}" if session.start.version else ""
+    return _COMMENT.wrap(replace_unprintable(f"# defaults{version}: {defaults}")) if defaults else []
 
 
 def no_recipe_reason(session: Session) -> str:

@@ -25,7 +25,7 @@ from benchtui.sessions.payloads import AnswerComparison, Effective, Energy, Envi
 from benchtui.sessions.state.columns import Columns
 from benchtui.sessions.state.file_names import change_marks
 from benchtui.sessions.state.simulation import SIMULATED
-from benchtui.sessions.sweep import Config, Task, task_named
+from benchtui.sessions.sweep import UNKNOWN, Config, Task, task_named
 
 RESTARTING_STATES = ("running", "interrupted")
 """States of cases that restart when a session is resumed."""
@@ -305,7 +305,7 @@ class CaseState(msgspec.Struct):
     @property
     def device_memory_mb(self) -> float | None:
         """Peak memory of a GPU case; None on the CPU, which has no separate memory."""
-        return None if self.config.device == "cpu" else self.peak_memory_mb
+        return device_peak_mb(self.config.device, self.finished.memory if self.finished else None)
 
     @property
     def marks(self) -> tuple[str, ...]:
@@ -329,11 +329,20 @@ class CaseState(msgspec.Struct):
 
 
 def peak_mb(device: str, memory: Memory | None) -> float | None:
-    """Return the highest peak that was read: of the device, or of the worker for a case on the CPU."""
+    """Return the highest peak that was read: of the device, or of the worker for a case on the CPU.
+
+    An import whose device is unknown may have either.
+    """
     if memory is None:
         return None
-    if device == "cpu":
-        return memory.peak_rss_mb
+    on_device = device_peak_mb(device, memory)
+    return memory.peak_rss_mb if on_device is None and device in ("cpu", UNKNOWN) else on_device
+
+
+def device_peak_mb(device: str, memory: Memory | None) -> float | None:
+    """Return the highest peak of the device that was read; None on the CPU, which has no separate memory."""
+    if memory is None or device == "cpu":
+        return None
     peaks = (memory.peak_device_mb, memory.peak_reserved_mb, memory.peak_allocated_mb)
     return max((peak for peak in peaks if peak is not None), default=None)
 

@@ -256,7 +256,8 @@ def _or(word: str, entry: Entry, meaning: object, *others: object) -> Entry:
 
 
 def _duration(least: Meta, form: str = "") -> Entry:
-    problem = 'is not a time; write seconds, or text such as "90s", "10m", "1h30m"'
+    above = "" if least.gt is None else " above 0"
+    problem = f'is not a time{above}; write seconds, or text such as "90s", "10m", "1h30m"'
     number = typed_entry(Annotated[float, least, Meta(le=options.LARGEST)], ranges.seconds, problem)
     return number._replace(
         kind=number.kind | _text_of({"pattern": rf"^ *({form}([\d.]+ *[hms] *)+|[\d.]+) *$"})
@@ -423,7 +424,7 @@ TABLES: dict[str, Entries] = {
         {
             "address": Entry(Text, _address),
             "place": Entry(str, _place),
-            "wait_for_quiet": _or_off(_duration(Meta(gt=0), "off|")),
+            "wait_for_quiet": _or_off(_duration(Meta(ge=0), "off|")),
             "wait_below": _temperature(),
             "budget": _duration(Meta(gt=0)),
         },

@@ -71,35 +71,44 @@ _PRINTED = {
 """Options by their abbreviations in case names, such as ``bs``."""
 _ENTRIES = _PRINTED | _by_name(
     {
-        "model": "model_id model_name model_path model_name_or_path pretrained_model_name_or_path checkpoint",
-        "dataset": "dataset_name dataset_path",
+        "model": "model_id model_name model_path model_name_or_path pretrained_model_name_or_path checkpoint "
+        "repo repo_id arch architecture",
+        "dataset": "dataset_name dataset_path data data_files train_file",
+        "device": "accelerator hardware target platform",
         "precision": "dtype torch_dtype data_type",
         "task": "pipeline_tag",
         "quantization": "quantization_config quantize quant_method quantization_method",
-        "attention": "attn_implementation attention_implementation attn_impl attn_backend attention_backend",
-        "compile": "torch_compile compile_mode torch_compile_mode dynamo_backend torchdynamo",
-        "backend": "runtime engine provider execution_provider",
+        "attention": "attn_implementation attention_implementation attn_impl attn_backend attention_backend "
+        "attention_type",
+        "compile": "torch_compile compile_mode torch_compile_mode dynamo_backend torchdynamo "
+        "dynamo_mode torch_compile_backend",
+        "backend": "runtime engine inference_engine framework provider execution_provider",
         "cache": "cache_implementation kv_cache kv_cache_type",
         "draft": "assistant_model draft_model speculative_model",
         "liger": "liger_kernel",
         "pooling": "pooling_mode pooling_strategy",
         "optimizer": "optim",
         "learning_rate": "lr",
-        "activation_checkpointing": "gradient_checkpointing grad_checkpointing recompute",
-        "accumulation": "gradient_accumulation_steps gradient_accumulation grad_accum_steps grad_accum",
-        "new_tokens": "max_new_tokens max_tokens max_completion_tokens output_length output_len gen_len osl "
+        "activation_checkpointing": "gradient_checkpointing grad_checkpointing grad_checkpoint recompute",
+        "accumulation": "gradient_accumulation_steps gradient_accumulation grad_accum_steps grad_accum "
+        "ga_steps",
+        "new_tokens": "max_new_tokens max_tokens max_completion_tokens max_output_tokens "
+        "output_length output_len gen_len osl decode_steps generated_tokens gen_tokens "
         "n_predict num_predict n_gen",
         "batch_size": "batch bsz per_device_train_batch_size per_device_eval_batch_size per_gpu_batch_size "
-        "train_batch_size eval_batch_size micro_batch_size mbs max_batch_size max_num_seqs",
+        "train_batch_size eval_batch_size train_bs eval_bs micro_batch micro_batch_size mbs max_batch_size "
+        "max_num_seqs batch_size_per_device samples_per_gpu b",
         "sequence_length": "max_length max_seq_length max_seq_len seq_len seq_length sequence_len input_length "
         "input_len prompt_length prompt_len context_length isl max_model_len model_max_length n_ctx num_ctx "
-        "ctx_size n_prompt max_position_embeddings random_input_len",
-        "threads": "intra_op_num_threads omp_num_threads torch_num_threads cpu_threads threads_batch",
+        "ctx_size n_prompt max_position_embeddings n_positions max_input_length random_input_len model_len "
+        "ctx_len",
+        "threads": "intra_op_num_threads omp_num_threads torch_num_threads cpu_threads threads_batch "
+        "cores cpu_cores cpus",
         "parameters": "params",
         "env": "environment",
-        "iterations": "iters iter max_steps steps number",
+        "iterations": "iters iter max_steps steps number loops",
         "min_time": "min_run_time benchtime",
-        "rounds": "repeats repeat repetitions",
+        "rounds": "repeats repeat repetitions reps",
         "warmup": "warmup_steps warmup_iters warmup_iterations warmup_runs",
     }
 )
@@ -107,6 +116,7 @@ _ENTRIES = _PRINTED | _by_name(
 _HINTS = _by_name(
     {
         'write precision = "int8" or quantization = "bnb-int8"': "int8",
+        "write quantization": "bits num_bits wbits w_bits",
         'write quantization = "bnb-int8"': "load_in_8bit",
         'write quantization = "bnb-nf4"': "load_in_4bit",
         'write attention = "flash"': "use_flash_attention_2",
@@ -117,15 +127,20 @@ _HINTS = _by_name(
         'write device = "cuda:*"': "gpus num_gpus gpu_ids",
         "a case runs on one device; machine names nodes": "nodes tp tensor_parallel_size pp "
         "pipeline_parallel_size data_parallel_size world_size nproc_per_node num_processes ddp fsdp deepspeed "
-        "zero_stage zero_optimization offload cpu_offload offload_folder offload_optimizer split_mode",
+        "zero_stage zero_optimization zero3_init_flag stage offload cpu_offload offload_folder "
+        "offload_optimizer offload_param split_mode dp tensor_parallel pipeline_parallel distributed_type "
+        "num_machines machine_rank",
         'write weights = "pretrained"': "pretrained",
         'write weights = "random"': "random random_weights",
+        'write padding = "packed"': "sample_packing varlen variable_length",
+        'write backend = "onnxruntime"': "export opset onnx_opset",
         'write lora = "r8"': "peft peft_type adapter lora_r lora_rank lora_alpha r rank",
         'write draft = "lookup:N", or a model': "speculative_config speculative_decoding",
         'write compile = "off"': "enforce_eager no_compile",
         'write compile = "reduce-overhead"': "cuda_graph cuda_graphs cudagraphs use_cuda_graph use_cuda_graphs",
         'write precision = "tf32"': "allow_tf32 matmul_precision float32_matmul_precision",
-        'write precision = "amp-bf16" or "amp-fp16"': "mixed_precision",
+        'write precision = "amp-bf16" or "amp-fp16"': "mixed_precision fp16_opt_level opt_level",
+        'write attention, such as "sdpa-flash"': "sdpa_kernel sdp_kernel",
         'write attention = "sdpa"': "bettertransformer better_transformer use_sdpa",
         'write batch_size = "auto", the largest that fits': "gpu_memory_utilization max_memory memory_fraction",
         "set HF_HOME before you start benchtui": "cache_dir hf_home",
@@ -135,10 +150,10 @@ _HINTS = _by_name(
         "keys and values have the precision of the model": "kv_cache_dtype cache_dtype",
         "it sends no requests to servers; import reads what their benchmarks measured": "request_rate qps "
         "concurrency max_concurrency num_prompts prefix_caching enable_prefix_caching chunked_prefill "
-        "enable_chunked_prefill max_num_batched_tokens swap_space",
+        "enable_chunked_prefill max_num_batched_tokens swap_space host port",
         "only lm-train computes gradients": "no_grad inference_mode eval eval_mode",
         "write threads, and other variables under env": "inter_op_num_threads num_interop_threads "
-        "interop_threads",
+        "interop_threads interop",
         "write padding and sequence_length": "truncation pad_to_multiple_of padding_side pad_token",
         "name the file with -o": "output output_dir output_file out",
         "each case runs in a process": "launcher isolation process_isolation",
@@ -151,11 +166,12 @@ _HINTS = _by_name(
         "the tokenizer is the model's": "tokenizer tokenizer_name",
         "download it and name its folder": "revision hub_revision",
         "generation always uses a cache; cache sets its kind": "use_cache use_kv_cache",
-        "generation is greedy": "do_sample temperature top_p top_k num_beams beams greedy",
+        "generation is greedy": "do_sample temperature top_p top_k num_beams beams greedy best_of",
+        "new_tokens is the length, whatever the model generates": "ignore_eos stop eos_token_id min_new_tokens",
         "write a key of parameters, for your own step": "num_workers dataloader_num_workers pin_memory "
-        "prefetch_factor weight_decay max_grad_norm lr_scheduler_type memory_format channels_last "
-        "use_reentrant cudnn_benchmark deterministic use_deterministic_algorithms prepare setup cleanup "
-        "normalize normalize_embeddings fullgraph dynamic",
+        "prefetch_factor weight_decay max_grad_norm gradient_clipping lr_scheduler_type scheduler "
+        "memory_format channels_last use_reentrant cudnn_benchmark deterministic "
+        "use_deterministic_algorithms prepare setup cleanup normalize normalize_embeddings fullgraph dynamic",
         "write iterations, a number of steps": "epochs num_epochs num_train_epochs",
         "write iterations for steps, rounds for processes": "runs num_runs n_runs nruns trials "
         "min_runs max_runs benchmark_runs",
@@ -168,23 +184,28 @@ _HINTS = _by_name(
 """What to write for names that stand for no entry. Names of values are answered with their option."""
 
 _VALUES = {
-    "fp32": "float32 float f32 single",
-    "fp16": "float16 half f16",
+    "fp32": "float32 float f32 single 32 32-true",
+    "fp16": "float16 half f16 16-true",
     "bf16": "bfloat16 bfloat bf16-true",
-    "amp-fp16": "16-mixed fp16-mixed",
-    "amp-bf16": "amp autocast bf16-mixed",
-    "bnb-int8": "8bit",
-    "bnb-nf4": "nf4 4bit",
+    "amp-fp16": "16-mixed fp16-mixed mixed-float16",
+    "amp-bf16": "amp autocast bf16-mixed mixed-bf16 mixed-bfloat16",
+    "bnb-int8": "8bit bnb-8bit bitsandbytes-8bit bitsandbytes-int8 llm.int8",
+    "bnb-nf4": "nf4 4bit bnb-4bit bitsandbytes-4bit bitsandbytes-nf4",
+    "torchao-int8": "int8wo int8-weight-only",
+    "torchao-int8-dynamic": "int8dq int8-dynamic",
     "torchao-fp8": "fp8 float8 e4m3 float8_e4m3fn fp8_e4m3",
-    "torchao-int4": "int4",
+    "torchao-int4": "int4 int4wo int4-weight-only",
+    "sdpa": "sdp scaled_dot_product_attention",
+    "eager": "naive vanilla",
     "sdpa-math": "math",
     "sdpa-efficient": "mem_efficient efficient",
     "sdpa-cudnn": "cudnn",
     "flash": "flash2 flash_attention_2 flash_attention flash_attn flash_attn_2 fa2",
     "flash3": "flash_attention_3 fa3",
     "flex": "flex_attention",
-    "default": "inductor",
-    "torch": "pytorch",
+    "default": "inductor torch.compile dynamo",
+    "torch": "pytorch pt",
+    "aoti": "aot-inductor aotinductor",
     "onnxruntime": "ort onnx CPUExecutionProvider CUDAExecutionProvider",
     "onnxruntime-tensorrt": "tensorrt trt TensorrtExecutionProvider",
     "openvino": "ov",
@@ -217,7 +238,7 @@ TASK_ALIASES = _by_name(
         "classify": "text-classification sentiment-analysis sequence-classification classification "
         "zero-shot-classification text-ranking rerank reranking cross-encoder seq-cls",
         "embed": "feature-extraction sentence-similarity embedding embeddings encode retrieval bi-encoder",
-        "generate": "text-generation generation completion text-completion chat decode",
+        "generate": "text-generation generation completion text-completion chat instruct decode",
         "serve-batch": "serving continuous-batching",
         "lm-train": "train training finetune fine-tuning sft pretraining",
         "lm-forward": "forward prefill",
@@ -228,13 +249,15 @@ TASK_ALIASES = _by_name(
 """Tasks by their names on the Hugging Face hub and by common ones."""
 TASK_HINTS = _by_name(
     {
-        "lm-forward, lm-train or generate": "causal-lm language-modeling inference",
+        "lm-forward, lm-train or generate": "causal-lm clm lm language-modeling inference infer eval benchmark",
+        "name it as the dataset; classify reads texts": "sst2 glue mnli imdb",
         "only speech has an encoder and a decoder": "text2text-generation text2text summarization translation "
         "seq2seq seq2seq-lm",
         "write speech": "whisper wav2vec2 audio",
         "name it as the model; auto reads the task from its files": "bert gpt gpt2 llama llm vit clip",
         "write a step of your own": "text-to-image diffusion object-detection image-segmentation vlm "
-        "image-text-to-text visual-question-answering text-to-speech tts audio-classification rag custom",
+        "image-text-to-text visual-question-answering text-to-speech tts audio-classification "
+        "depth-estimation ocr rag custom",
         "embed measures its model": "fill-mask masked-lm mlm question-answering question-ans "
         "token-classification token-cls ner",
     }
@@ -253,19 +276,23 @@ DEVICE_HINTS = _by_name(
 _VALUE_HINTS = _by_name(
     {
         'of the weights: bnb-int8 or torchao-int8; dynamic on a CPU: precision = "int8"': "int8",
-        'write quantization = "checkpoint", with a model that is stored so': "gptq awq aqlm eetq hqq marlin "
-        "compressed-tensors modelopt nvfp4 mxfp4 w4a16 w8a8 w8a16",
+        'write quantization = "checkpoint", with a model that is stored so': "gptq awq awq-marlin gptq-marlin "
+        "int4-awq int4-gptq aqlm eetq hqq marlin compressed-tensors modelopt nvfp4 mxfp4 w4a16 w8a8 w8a16",
         "import reads what the benchmarks of other engines measured": "vllm sglang tgi ollama llama.cpp "
-        "llama-cpp tensorrt-llm lmdeploy deepspeed",
+        "llama-cpp tensorrt-llm lmdeploy deepspeed tf tensorflow jax flax",
         "torch uses oneDNN without being asked": "ipex onednn mkldnn",
         "bnb-int8 or bnb-nf4": "bitsandbytes bnb",
+        "torchao-int8, torchao-int4 or torchao-fp8": "torchao ao",
+        "weights of torchao-fp8 are float8_e4m3": "e5m2 fp8_e5m2 float8_e5m2",
+        "of optimizers, AdamW and SGD are measured": "adam adafactor lion lamb adagrad muon rmsprop",
         "fp32 is the widest that is measured": "fp64 float64 double f64",
         "name one, or several as a list": "auto all any best",
+        "highest is fp32, high is tf32": "highest high",
         "llama.cpp runs GGUF; import reads the results of llama-bench": "gguf ggml q4_0 q4_k_m q8_0",
         "TorchScript isn't measured; torch.compile and backend aoti are": "torchscript jit script trace",
         "another kernel is written kernel:ORG/NAME": "flashinfer sage sageattention "
         "sage_attention triton paged paged_attention",
-        'write quantization = "torchao-int4" or "bnb-nf4"': "int4",
+        'write quantization = "torchao-int4" or "bnb-nf4"': "int4 fp4",
         "fp16, or amp-fp16 for mixed precision": "16",
         "amp-bf16 or amp-fp16": "mixed",
         "the kernel of torch that corresponds to it is sdpa-efficient": "xformers",
@@ -282,6 +309,8 @@ _FLAGS = {"compile": {False: "off", True: "default"}, "padding": {True: "longest
 
 _SURELY = 0.75
 """Similarity of spelling from which it counts more than a word that two names share."""
+_PERHAPS = 0.68
+"""Similarity of spelling from which a name may be a misspelling; below, short names resemble all others."""
 
 _FLAG_NAMES = {False: "false no none off 0", True: "true yes on 1"}
 
@@ -304,9 +333,10 @@ def entry_hint(key: str, entries: Iterable[str]) -> str:
         return f" ({hint})"
     names = {entry: entry for entry in entries}
     others = {alias: entry for alias, entry in _ENTRIES.items() if entry in names}
-    known = {word: f"did you mean {entry!r}?" for word, entry in (names | others).items()} | values
+    exact = {word: hint for word, hint in values.items() if not word.isalpha()}  # "max" says too little
+    known = {word: f"did you mean {entry!r}?" for word, entry in (names | others).items()} | exact
     shared = next((f" ({known[word]})" for word in reversed(name.split("_")) if word in known), "")
-    return nearest(key, names, others, _SURELY) or shared or nearest(key, names, others)
+    return nearest(key, names, others, _SURELY) or shared or nearest(key, names, others, _PERHAPS)
 
 
 def value_names(option: Option) -> Words:

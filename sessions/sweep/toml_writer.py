@@ -125,6 +125,19 @@ def toml_of(sweep: Sweep, *, whole: bool = False) -> str:
 
     With ``whole``, defaults that its task uses are stated, too: in another version, they may be others.
     """
+    written = rewrite_toml("", texts_of(_stated(sweep, whole)), {}, sweep.exclude)
+    text = "\n".join(escape_unprintable(line, _escape) for line in written.split("\n"))
+    return f"{_MASK_COMMENT}{text}" if MASK in text else text
+
+
+def unstated(sweep: Sweep) -> dict[str, str]:
+    """Return the defaults that a task uses and the TOML file of its sweep leaves out, by dotted entry."""
+    stated = texts_of(_stated(sweep, whole=False))
+    return {entry: text for entry, text in texts_of(_stated(sweep, whole=True)).items() if entry not in stated}
+
+
+def _stated(sweep: Sweep, whole: bool) -> Table:
+    """Return the entries of a sweep that differ from their defaults, or with ``whole`` all that it uses."""
     default = default_table()
     is_said = _used(sweep, default) if whole else _differing(sweep, default)
     said: Table = {}
@@ -136,9 +149,7 @@ def toml_of(sweep: Sweep, *, whole: bool = False) -> str:
             said[key] = value
     if sweep.model == sweep.task:  # a user-defined step that names no model
         del said["model"]
-    written = rewrite_toml("", texts_of(said), {}, sweep.exclude)
-    text = "\n".join(escape_unprintable(line, _escape) for line in written.split("\n"))
-    return f"{_MASK_COMMENT}{text}" if MASK in text else text
+    return said
 
 
 def _used(sweep: Sweep, default: Table) -> Callable[[str, str, object], bool]:

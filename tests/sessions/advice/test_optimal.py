@@ -406,6 +406,15 @@ def test_answers_can_be_required(
     assert rejected.items() <= reasons.items()
 
 
+def test_baseline_keeps_the_answer_although_no_other_case_was_measured(bench: Any) -> None:
+    session = bench.session(
+        bench.steady(1, 10.0), bench.case(2, 10.0, outcome="skipped"), more=[bench.answered(0)]
+    )
+    found = decide(session, Objective(constraints=Constraints(answer="close")))
+    assert found.best is not None and found.best.config.batch_size == 1
+    assert not found.relaxations
+
+
 def test_required_answer_may_be_relaxed(bench: Any) -> None:
     session = bench.session(
         bench.steady(1, 10.0, device="cuda:0", end=vram(900.0)),

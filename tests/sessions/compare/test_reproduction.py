@@ -67,6 +67,12 @@ def test_case_that_was_not_measured_again_is_not_reproduced(bench: Any) -> None:
     assert any("not measured this time: failed" in line for line in lines(again))
 
 
+def test_other_cases_reproduce_nothing(bench: Any) -> None:
+    again = judged(bench.session(bench.steady(1, 10.0)), bench.session(bench.steady(2, 10.0)))
+    assert again.answer == "NOT REPRODUCED"
+    assert any(line.endswith("bs=1 seq=128: not measured this time: not planned") for line in lines(again))
+
+
 def test_wide_interval_is_unsure_with_its_reason(bench: Any) -> None:
     again = judged(bench.session(bench.case(1, 10.0)), bench.session(bench.case(1, 10.3)))
     assert again.answer == "UNSURE"

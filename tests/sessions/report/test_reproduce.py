@@ -1,5 +1,6 @@
 """The sweep in the report can be run again, and none of its text is markup."""
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.sweep import Sweep
 from benchtui.sessions.sweep.toml_reader import load_sweep, parse_sweep, preset_names
-from benchtui.sessions.sweep.toml_writer import toml_of
+from benchtui.sessions.sweep.toml_writer import texts_of, toml_of
 from benchtui.sessions.text.markdown import LONGEST_LINE
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -103,6 +104,21 @@ def test_sweep_of_a_report_states_what_its_task_uses(bench: Any, read: Any) -> N
     assert {"warmup", "iterations", "rounds", "timeout", "caches", "peaks"} <= set(stated["measure"])
     assert (stated["weights"], stated["dataset"]) == ("random", "sample")
     assert not {"train", "generate"} & set(stated)
+
+
+@pytest.mark.parametrize("name", [*preset_names(), "own_step.py:make_step"])
+def test_short_sweep_of_a_report_names_every_default(bench: Any, read: Any, name: str) -> None:
+    sweep = parse_sweep(f'task = "{name}"\n', "f") if ":" in name else load_sweep(name, [])
+    session = bench.session(bench.case(1, 10.0), sweep=sweep)
+    text = toml_of_report(session, read)
+    comment = " ".join(line.removeprefix("# ") for line in text.splitlines() if line[0] == "#")
+    whole = texts_of(tomllib.loads(toml_of_report(session, read, full=True)))
+    stated = texts_of(tomllib.loads(text))
+    assert stated.items() <= whole.items()
+    assert [entry for entry in whole if entry not in stated and f"{entry}={whole[entry]}" not in comment] == []
+    defaults = re.findall(r"([\w.]+=[^=]+?)(?:, (?=[\w.]+=)|$)", comment.partition("defaults: ")[2])
+    again = parse_sweep(text, "f", default_name=sweep.name, overrides=defaults)
+    assert again == sweep
 
 
 @pytest.mark.parametrize("name", preset_names())

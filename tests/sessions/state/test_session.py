@@ -432,6 +432,8 @@ def test_pending_cases_follow_the_latest_order_and_the_rounds(session: Session) 
         ("cuda:0", Memory(peak_rss_mb=50.0, peak_allocated_mb=7.0), 7.0, 7.0),
         ("cuda:0", Memory(peak_allocated_mb=7.0, peak_reserved_mb=8.0, peak_device_mb=6.0), 8.0, 8.0),
         ("cuda:0", Memory(peak_rss_mb=50.0), None, None),
+        ("unknown", Memory(peak_rss_mb=50.0), 50.0, None),
+        ("unknown", Memory(peak_rss_mb=50.0, peak_allocated_mb=7.0), 7.0, 7.0),
         ("cuda:0", None, None, None),
     ],
 )

@@ -53,6 +53,12 @@ def test_a_file_is_answered_with_the_right_word(habit: str, answer: str) -> None
     assert answer in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["adafactor", "Lion", "adam"])
+def test_optimizers_that_are_not_measured_are_answered(name: str) -> None:
+    with pytest.raises(BenchtuiError, match="of optimizers, AdamW and SGD are measured"):
+        load_sweep("gpt2-train", [f"optim={name}"])
+
+
 def test_a_file_may_use_them_together() -> None:
     text = (
         'model_id = "gpt2"\ntask = "text-generation"\n'

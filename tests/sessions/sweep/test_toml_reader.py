@@ -251,7 +251,8 @@ def test_times_are_read(text: str, seconds: float) -> None:
 )
 def test_what_is_no_time_is_refused(text: str) -> None:
     message = refused(f"measure.max_time = {text}")
-    assert "measure.max_time: " in message and 'is not a time; write seconds, or text such as "90s"' in message
+    assert "measure.max_time: " in message
+    assert 'is not a time above 0; write seconds, or text such as "90s"' in message
 
 
 @pytest.mark.parametrize(("text", "percent"), [('"1%"', 1.0), ('"0.5 %"', 0.5), ("2", 2.0), ("0.1", 0.1)])
@@ -549,6 +550,8 @@ def test_a_cluster_is_named_with_what_may_run_where() -> None:
         (("wait_for_quiet = 5", "wait_below = 55.5"), 5.0, 55.5),
         (("wait_for_quiet = 'off'", "wait_below = '60 °C'"), 0.0, 60.0),
         (("wait_for_quiet = false",), 0.0, None),
+        (("wait_for_quiet = 0",), 0.0, None),
+        (("wait_for_quiet = '0s'",), 0.0, None),
     ],
 )
 def test_waits_have_a_limit_and_a_temperature(

@@ -128,6 +128,14 @@ def test_sessions_without_common_cases_fail_with_one_line(home: Path, make_story
     )
 
 
+def test_table_that_states_no_task_says_why_it_compares_with_nothing(home: Path, tmp_path: Path) -> None:
+    exported, table = str(tmp_path / "results.csv"), str(tmp_path / "table.json")
+    assert run("export", "demo-cpu", "--format", "csv", "-o", exported).exit_code == 0
+    assert run("import", exported, "-o", table).exit_code == 0
+    message = str(run("compare", "demo-cpu", table).exception)
+    assert message.endswith("8 of 8 cases measured); table doesn't state its task")
+
+
 def test_running_session_without_measured_cases_is_named(home: Path, make_story: Any) -> None:
     make_story(paths.folder() / "old.json").begin(batch_sizes=(1,)).case(0).end().close()
     make_story(paths.folder() / "new.json").begin(batch_sizes=(1,)).close()

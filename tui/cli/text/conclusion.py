@@ -6,6 +6,8 @@ from pathlib import Path
 
 from benchtui.sessions.advice.conclusion import Conclusion, Conclusions, Remaining, conclude
 from benchtui.sessions.advice.objectives import find_objective
+from benchtui.sessions.advice.optimal import works
+from benchtui.sessions.advice.snippet import no_snippet_reason
 from benchtui.sessions.export.case_rows import case_row
 from benchtui.sessions.export.case_schema import CaseRow
 from benchtui.sessions.export.json_document import Document, document_id
@@ -14,6 +16,7 @@ from benchtui.sessions.report.compare_json import RatioJson, ratio_json
 from benchtui.sessions.sanitize import shell_word
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import simulation_note
+from benchtui.sessions.stats.results import Result
 from benchtui.sessions.text import conclusion as wording
 from benchtui.sessions.text.wording import figure
 from benchtui.tui.cli.schema.records import Record
@@ -89,7 +92,21 @@ def lines(session: Session, conclusions: Conclusions, path: Path) -> Iterator[st
         return
     follow_up = f"; benchtui next {command} --run" if conclusions.remaining else ""
     yield from aligned("open", f"{wording.open_text(conclusions)}{follow_up}")
-    yield from aligned("use it", f"benchtui optimal {command} --snippet; report: benchtui export {command}")
+    use = _command_to_use(session, conclusions.works[0].best, command)
+    yield from aligned("use it", f"{use}; report: benchtui export {command}")
+
+
+def _command_to_use(session: Session, best: Result, command: str) -> str:
+    """Return the command that prints a best case as code, or writes its sweep if it has no code."""
+    form = "--snippet" if no_snippet_reason(session, best.case) is None else "--toml best.toml"
+    work, rivals, chosen = best.config.work, works(session), list[str]()
+    if len({rival.model for rival in rivals}) > 1:
+        chosen.append(f"--model {shell_word(work.model)}")
+        rivals = tuple(rival for rival in rivals if rival.model == work.model)
+    if len({rival.sequence_length for rival in rivals}) > 1:
+        chosen.append(f"--sequence-length {work.sequence_length}")
+        rivals = tuple(rival for rival in rivals if rival.sequence_length == work.sequence_length)
+    return " ".join(("benchtui optimal", command, *chosen, *([form] if len(rivals) == 1 else [])))
 
 
 def lines_so_far(session: Session) -> Iterator[str]:

@@ -285,7 +285,8 @@ def _fields(session: Session, decision: Decision) -> Iterator[str]:
 def _relaxation_text(relaxation: Relaxation) -> str:
     option, unit = OPTIONS[relaxation.field], KINDS[relaxation.field].unit
     if relaxation.value is None:
-        return f"  {option} excludes every case that meets the other constraints: none has that metric"
+        lacking = "no answer was compared" if relaxation.field == "answer" else "none has that metric"
+        return f"  {option} excludes every case that meets the other constraints: {lacking}"
     admitting = f"{_admitting(relaxation.field, relaxation.value)}{unit}"
     return f"  relaxing {option} to {admitting} would admit {relaxation.result.name}"
 

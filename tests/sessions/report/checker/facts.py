@@ -65,11 +65,12 @@ def step_ms(row: Row) -> float:
 
 
 def peak_mb(row: Row) -> float | None:
-    """Return the highest peak: of the worker for a CPU case, else on the device."""
+    """Return the highest peak: of the worker for a CPU case, else on the device; either if that is unknown."""
     if row["device"] == "cpu":
         return row["peak_rss_mb"]
-    peaks = (row[f"peak_{name}_mb"] for name in ("device", "reserved", "allocated"))
-    return max((each for each in peaks if each is not None), default=None)
+    peaks = [row[f"peak_{name}_mb"] for name in ("device", "reserved", "allocated")]
+    known = [peak for peak in peaks if peak is not None]
+    return max(known, default=row["peak_rss_mb"] if row["device"] == "unknown" else None)
 
 
 def token_rate(row: Row) -> float | None:

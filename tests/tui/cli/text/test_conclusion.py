@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from benchtui.sessions.advice.conclusion import conclude
 from benchtui.sessions.library import paths
 from benchtui.sessions.report.document import markdown
@@ -58,3 +60,13 @@ def test_works_are_named_and_counted_beyond_the_first(make_story: Any, tmp_path:
     said = answer(story.path)
     assert said[0].startswith("run at 16 tokens cuda:0 fp32 compile=off bs=1 seq=16: ")
     assert f"and 1 more: benchtui optimal {story.path}" in said
+    assert f"optimal {story.path} --sequence-length 16 --snippet;" in " ".join(" ".join(said).split())
+
+
+def test_own_step_is_used_as_a_sweep(make_story: Any, tmp_path: Path) -> None:
+    story = make_story(tmp_path / "s.json").begin(batch_sizes=(1,)).case(0, 10.0).end()
+    story.close()
+    session = Session.load(story.path)
+    session.started = replace(session.start, sweep=replace(session.start.sweep, task="step.py:make"))
+    said = " ".join(" ".join(lines(session, conclude(session), Path("s.json"))).split())
+    assert "use it benchtui optimal s.json --toml best.toml; report" in said
