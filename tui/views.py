@@ -10,7 +10,7 @@ from benchtui.engine.client import Engine
 from benchtui.sessions.sweep import Sweep
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.live.feed import Clock, Feed
-from benchtui.tui.monitor.screen import Monitor
+from benchtui.tui.monitor import keys  # noqa: F401  (other views name the keys of the Monitor)
 from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.navigation import Place
 from benchtui.tui.shell.terminal import TerminalHandle
@@ -91,6 +91,8 @@ class Views:
     def _monitor(self) -> Screen[None]:
         if self.feed is None:
             return self._empty("monitor")
+        from benchtui.tui.monitor.screen import Monitor
+
         name = self._context.name_of(self.feed.path)
         preferences = self._context.preferences
         if self.feed.replayed:
@@ -149,6 +151,7 @@ def key_owners() -> list[type]:
     from benchtui.tui.library.import_dialog import ImportDialog
     from benchtui.tui.library.screen import Library
     from benchtui.tui.monitor.dialogs import ColumnsPage
+    from benchtui.tui.monitor.screen import Monitor
     from benchtui.tui.pages.empty import EmptyScreen
     from benchtui.tui.pages.page import Page
     from benchtui.tui.pages.palette import Palette
