@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from benchtui.sessions.events import Phase
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import Columns
+from benchtui.sessions.stats.ended_rounds import with_result
 from benchtui.sessions.stats.evidence import summarize
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ class CaseMetrics:
                 break
             if self.is_due(case):
                 self._steps[case.index] = (len(case.measured), case.finished is not None)
-                due.append(case if case.finished else case.snapshot())
+                due.append((with_result(case, None) or case) if case.finished else case.snapshot())
                 steps += len(case.measured)
         if due:
             computed = await asyncio.to_thread(lambda: list(map(summarize, due)))
