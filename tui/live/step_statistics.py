@@ -71,7 +71,9 @@ class StepStatistics:
         if previous is None or previous.n != n:
             if n <= THREAD_STEPS:
                 self._compute(key, _rounds(steps, key[3]))
-            elif key not in self._due and (previous is None or n >= RECOMPUTE_GROWTH * previous.n):
+            elif key not in self._due and (
+                previous is None or n < previous.n or n >= RECOMPUTE_GROWTH * previous.n
+            ):
                 self._due[key] = _rounds(steps, key[3])
         return self._computed.get(key)
 
