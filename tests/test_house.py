@@ -110,10 +110,17 @@ def test_help_loads_little_more_than_click() -> None:
     assert not names & {"torch", "textual", "rich", "msgspec", "numpy", "psutil", "pandas"}
 
 
-def test_commands_that_show_a_session_load_no_numpy_before_the_first_paint() -> None:
-    names = loaded("import benchtui.tui.cli.watch, benchtui.tui.app")
+@pytest.mark.parametrize(
+    ("place", "later"),
+    [
+        ("monitor", {"benchtui.sessions.advice.optimal", "benchtui.sessions.sweep.toml_reader"}),
+        ("home", {"benchtui.tui.monitor.screen", "benchtui.tui.editor.draft", "psutil"}),
+    ],
+)
+def test_screens_load_no_more_than_they_need_before_the_first_paint(place: str, later: set[str]) -> None:
+    names = loaded(f"import benchtui.tui.cli.watch, benchtui.tui.app, benchtui.tui.{place}.screen")
     assert "textual" in names
-    assert not names & {"numpy", "pandas", "torch"}
+    assert not names & {"numpy", "pandas", "torch", "tomlkit", *later}
 
 
 def test_monitor_loads_no_large_library_that_it_does_not_need() -> None:

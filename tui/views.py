@@ -11,7 +11,7 @@ from benchtui.engine.client import Engine
 from benchtui.sessions.sweep import Sweep
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.live.feed import Clock, Feed
-from benchtui.tui.monitor.screen import Monitor
+from benchtui.tui.monitor import keys  # noqa: F401  (other views name the keys of the Monitor)
 from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.navigation import Place
 from benchtui.tui.shell.terminal import TerminalHandle
@@ -92,6 +92,8 @@ class Views:
     def _monitor(self) -> Screen[None]:
         if self.feed is None:
             return self._empty("monitor")
+        from benchtui.tui.monitor.screen import Monitor
+
         name, preferences = self._context.name_of(self.feed.path), self._context.preferences
         if self.feed.replayed:
             from benchtui.tui.replay.feed import Replay  # needed only for replays

@@ -75,9 +75,6 @@ PLOT_METRICS = tuple(BY_QUANTITY.values())
 SAMPLES = BY_QUANTITY["samples_per_s"]
 LATENCY = BY_QUANTITY[_TYPICAL]
 
-COUNTED_STATES = ("ok", "running", "queued")
-"""States in which a case's steps count; the others are marked. Between two rounds a case is queued again."""
-
 MetricsLookup = Callable[[CaseState], "Metrics | None"]
 """Callable that returns the metrics of a case, or None if there are none (yet)."""
 
@@ -162,8 +159,13 @@ def _other_options(config: Config, axis: str) -> tuple[object, ...]:
     return tuple(getattr(config, name) for name in SHOWN if name != axis)
 
 
+def is_charted(case: CaseState) -> bool:
+    """Return whether a case is charted by its figures, so far or of its rounds; if not, by its outcome."""
+    return case.has_result or case.state in ("running", "queued")
+
+
 def _point(case: CaseState, lookup: MetricsLookup, metric: PlotMetric, axis: str) -> Point:
-    metrics = lookup(case) if case.state in COUNTED_STATES else None
+    metrics = lookup(case) if is_charted(case) else None
     return Point(case, getattr(case.config, axis), metric.of(case, metrics) if metrics else None)
 
 

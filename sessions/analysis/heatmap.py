@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from benchtui.sessions.analysis.chart_series import COUNTED_STATES, MetricsLookup, PlotMetric, Value
+from benchtui.sessions.analysis.chart_series import MetricsLookup, PlotMetric, Value, is_charted
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import Config, Work
 from benchtui.sessions.sweep.options import CHOICES, NUMERIC, SHOWN
@@ -96,7 +96,7 @@ def _cells(
     kept: dict[tuple[object, object], HeatValue] = {}
     for case in members:
         at = (getattr(case.config, axes[0]), getattr(case.config, axes[1]))
-        metrics = lookup(case) if case.state in COUNTED_STATES else None
+        metrics = lookup(case) if is_charted(case) else None
         cell = HeatValue(case, metric.of(case, metrics) if metrics else None)
         if at not in kept or cell.value or not kept[at].value:
             kept[at] = cell

@@ -93,7 +93,7 @@ def costs(cases: Iterable[CaseState], answer_baselines: Collection[int]) -> tupl
 def pareto_points(
     cases: Iterable[CaseState], lookup: MetricsLookup, cost: PlotMetric, rate: PlotMetric = SAMPLES
 ) -> tuple[ParetoPoint, ...]:
-    """Return every successful case that has both metrics. The second case of an A/A pair is left out."""
+    """Return every measured case that has both metrics. The second case of an A/A pair is left out."""
     points = (_pareto_point(case, lookup, cost, rate) for case in cases if not case.config.repeat)
     return tuple(filter(None, points))
 
@@ -116,7 +116,7 @@ def fronts(choices: Sequence[ParetoPoint]) -> dict[Work, tuple[ParetoPoint, ...]
 def _pareto_point(
     case: CaseState, lookup: MetricsLookup, cost: PlotMetric, rate: PlotMetric
 ) -> ParetoPoint | None:
-    metrics = lookup(case) if case.state == "ok" else None
+    metrics = lookup(case) if case.has_result else None
     if metrics is None:
         return None
     gain, paid = rate.of(case, metrics), cost.of(case, metrics)

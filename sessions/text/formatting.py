@@ -150,6 +150,11 @@ def listed(words: list[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}" if words else ""
 
 
+def not_measured_further(reason: str) -> str:
+    """Return that a case isn't measured further, and why."""
+    return f"not measured further: {reason}"
+
+
 def capitalized(sentence: str) -> str:
     """Return the sentence with a capital first letter, otherwise unchanged."""
     return sentence[:1].upper() + sentence[1:]

@@ -78,11 +78,6 @@ def decided_by(question: OpenQuestion) -> str:
     return f"decided by {listed([part for part in parts if part])}"
 
 
-def not_measured_further(reason: str) -> str:
-    """Return that a case isn't measured further, and why."""
-    return f"not measured further: {reason}"
-
-
 def settled_reason(settled: Settled) -> str:
     """Return why a case isn't measured further: ``2.1x slower, sure``."""
     ratio = settled.ratio

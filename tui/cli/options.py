@@ -221,11 +221,14 @@ class JudgingOptions(TypedDict):
 def verdict_settings(options: JudgingOptions) -> "VerdictSettings":
     """Parse the options of ``JudgingOptions``. Raises BenchtuiError naming the invalid option."""
     from benchtui.sessions.state.judging import VerdictSettings  # imported late to keep start-up fast
-    from benchtui.sessions.sweep.toml_reader import baseline_from
 
     named, same_within = options["baseline"], options["same_within"]
+    if not named:
+        return VerdictSettings(same_within=same_within)
     if len(named) == 1 and named[0].isdecimal():
         return VerdictSettings(baseline_case=int(named[0]), same_within=same_within)
+    from benchtui.sessions.sweep.toml_reader import baseline_from  # screens without a baseline paint earlier
+
     return VerdictSettings(baseline_from(named), same_within=same_within)
 
 

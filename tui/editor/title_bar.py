@@ -1,16 +1,19 @@
 """Title bar of the editor: the edited sweep, and running engines, which it polls."""
 
 import asyncio
+from typing import TYPE_CHECKING
 
 from textual import work
 
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.drawing.styled_text import Line, Span, justify, width_of
-from benchtui.tui.editor.draft import Draft
 from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.keymap import key
 from benchtui.tui.widgets.panel import Panel
+
+if TYPE_CHECKING:
+    from benchtui.tui.editor.draft import Draft
 
 
 def running_texts(running: tuple[str, ...]) -> tuple[str, ...]:
@@ -46,7 +49,7 @@ class TitleBar(Panel[()]):
         self.check_engines()
         self.set_interval(POLL_S, self.check_engines)
 
-    def show_draft(self, draft: Draft) -> None:
+    def show_draft(self, draft: "Draft") -> None:
         """Show the current sweep."""
         self._draft = draft
         self.show()

@@ -128,10 +128,14 @@ class Home(PlaceScreen[ModelEntry]):
     def on_screen_resume(self) -> None:
         """Read the machine while it is shown, and catch up on models and engines."""
         self.draw()
-        if self._end_watch is None:
-            self._end_watch = self._app_context.watch(self._receive)
+        self.call_after_refresh(self._watch)
         self.action_look()
         self._check_engines()
+
+    def _watch(self) -> None:
+        """Read the machine, if Home is still shown after its first frame: this imports the devices' readers."""
+        if self._end_watch is None and self.is_current:
+            self._end_watch = self._app_context.watch(self._receive)
 
     def on_screen_suspend(self) -> None:
         """Stop reading the machine."""

@@ -187,9 +187,11 @@ class CaseVerdicts:
         repeated = start.sweep.measure.repeats or start.source is not None
         medians: list[tuple[CaseState, Sequence[Statistic]]] = []
         self._pending = None
-        for case in self._measured.values() if repeated else ():
+        for case in self._measured.values():
             if not self._is_summable(case):
                 self._pending = self._pending or case
+                continue
+            if not repeated:  # only an A/A pair says how noisy it is
                 continue
             if case.index not in self._medians:
                 self._medians[case.index] = medians_of(case)

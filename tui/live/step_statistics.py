@@ -16,6 +16,7 @@ from benchtui.sessions.events import Phase
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.columns import Columns
 from benchtui.sessions.stats.case_metrics import metrics as summarize
+from benchtui.sessions.stats.ended_rounds import with_result
 
 if TYPE_CHECKING:
     from benchtui.sessions.stats.case_metrics import Metrics
@@ -70,7 +71,9 @@ class StepStatistics:
         if previous is None or previous.n != n:
             if n <= THREAD_STEPS:
                 self._compute(key, _rounds(steps, key[3]))
-            elif key not in self._due and (previous is None or n >= RECOMPUTE_GROWTH * previous.n):
+            elif key not in self._due and (
+                previous is None or n < previous.n or n >= RECOMPUTE_GROWTH * previous.n
+            ):
                 self._due[key] = _rounds(steps, key[3])
         return self._computed.get(key)
 
@@ -138,7 +141,7 @@ class CaseMetrics:
                 break
             if self.is_due(case):
                 self._steps[case.index] = (len(case.measured), case.finished is not None)
-                due.append(case if case.finished else case.snapshot())
+                due.append((with_result(case, None) or case) if case.finished else case.snapshot())
                 steps += len(case.measured)
         if due:
             computed = await asyncio.to_thread(lambda: list(map(summarize, due)))

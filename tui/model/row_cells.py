@@ -10,8 +10,7 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.sweep import Measure, Work
 from benchtui.sessions.text.answers import answer_cell, meaningful_comparison
-from benchtui.sessions.text.formatting import ratio_text
-from benchtui.sessions.text.race import not_measured_further
+from benchtui.sessions.text.formatting import not_measured_further, ratio_text
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
 from benchtui.tui.drawing.bars import history, ratio_bar, ratio_bounds

@@ -25,9 +25,8 @@ def end_map(view: View, conclusions: "Conclusions", symbols: Symbols) -> EndMap 
     Its metrics are those of which the conclusions were drawn.
     """
     choices = [work.choice for work in conclusions.works]
-    counted = [row.case for choice in choices for row in choice.fit]
-    counted += [row.case for choice in choices for row in choice.rejected]
-    known = {case.index: computed_metrics(case) for case in counted}
+    known = {row.case.index: computed_metrics(row.case) for choice in choices for row in choice.rejected}
+    known |= {result.case.index: result.metrics for choice in choices for result in choice.fit}
     chart = HeatmapChart(
         view.session,
         lambda case: known.get(case.index),

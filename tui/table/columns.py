@@ -44,6 +44,12 @@ def p50_ms(case: CaseState, stats: Distribution | None) -> float | None:
     return reported.center_ms if reported else stats.median if stats else None
 
 
+def steps(case: CaseState) -> int | None:
+    """Return the number of measured steps; for a source without steps, the one it reports."""
+    reported = case.finished.reported if case.finished else None
+    return case.steps_measured or (reported.steps if reported else None)
+
+
 def tokens_per_s(case: CaseState, stats: Distribution | None) -> float | None:
     """Return real tokens/s over all measured steps; None without tokens, or before the case has ended."""
     if metrics := computed_metrics(case):
@@ -95,7 +101,7 @@ VALUES: dict[str, Value] = {
     "p99": lambda case, stats: stats.p99 if stats else None,
     "memory": lambda case, stats: case.peak_memory_mb,
     "power": lambda case, stats: power_w(case),
-    "steps": lambda case, stats: case.steps_measured or None,
+    "steps": lambda case, stats: steps(case),
     "interval": lambda case, stats: stats.interval_percent if stats else None,
     "outliers": lambda case, stats: stats.outliers if stats else None,
     "tokens": tokens_per_s,

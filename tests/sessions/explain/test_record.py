@@ -5,12 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 
 from benchtui.sessions.events import Explained, Peaks
 from benchtui.sessions.explain.as_json import case_json, explained_json
 from benchtui.sessions.explain.cases import explained_case, explained_cases
 from benchtui.sessions.explain.difference import difference
+from benchtui.sessions.explain.findings import findings
 from benchtui.sessions.journal.writer import Journal
+from benchtui.sessions.profiles import KernelTime
 from benchtui.sessions.replay.timeline import ReplayCursor, Timeline
 from benchtui.sessions.state.session import Session
 
@@ -22,8 +25,8 @@ def write(path: Path, events: Any) -> None:
     journal.close()
 
 
-def explained(make_profile: Any, case: int, ms: float = 10.0) -> Explained:
-    profile = make_profile({"matmul": ms})
+def explained(make_profile: Any, case: int, ms: float = 10.0, **fields: Any) -> Explained:
+    profile = make_profile({"matmul": ms}, **fields)
     return Explained(t=99.0, case=case, created="2026-11-23T10:00:00Z", profile=profile)
 
 
@@ -90,3 +93,15 @@ def test_profile_is_compared_with_the_peaks_of_its_time(bench: Any, make_profile
     assert of_profile is not None and of_profile.peaks == before
     of_later = explained_case(session, case, (later,))
     assert of_later is not None and of_later.peaks == later
+
+
+@pytest.mark.parametrize(("share", "found"), [(0.9, ["near the peak"]), (1.35, [])])
+def test_peak_that_an_operator_exceeded_gives_no_advice(
+    bench: Any, make_profile: Any, share: float, found: list[str]
+) -> None:
+    case = bench.case(1, 10.0)
+    peaks = Peaks(t=0.5, device=case.config.device, precision=case.config.precision, flops_per_s=1e12)
+    product = KernelTime(name="aten::mm", family="matmul", ms=10.0, count=1.0, flops=share * 1e10)
+    session = bench.session(case, more=[peaks, explained(make_profile, 0, kernels=(product,))])
+    (one,) = explained_cases(session)
+    assert [finding.rule for finding in findings(one)] == found

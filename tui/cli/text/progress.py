@@ -39,8 +39,15 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import labeled
 from benchtui.sessions.stats.case_metrics import Metrics, metrics
 from benchtui.sessions.stats.results import measured
-from benchtui.sessions.text.formatting import count, half_width, loss, memory, number, time_ms
-from benchtui.sessions.text.race import not_measured_further
+from benchtui.sessions.text.formatting import (
+    count,
+    half_width,
+    loss,
+    memory,
+    not_measured_further,
+    number,
+    time_ms,
+)
 from benchtui.tui.cli.schema.records import MeasuredCaseJson
 from benchtui.tui.drawing.format import counted
 from benchtui.tui.replay.player import ReplayTarget
