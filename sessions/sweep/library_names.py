@@ -161,7 +161,8 @@ _HINTS = _by_name(
         "min_runs max_runs benchmark_runs",
         "write batch_size, and iterations for steps": "samples num_samples max_samples max_train_samples",
         "write sequence_length, or new_tokens for generated ones": "tokens num_tokens n_tokens block_size",
-        "write max_time for a case, budget for a sweep": "duration time_limit max_duration",
+        "write max_time for a case, budget for a sweep": "duration time_limit max_duration "
+        "seconds max_seconds num_seconds minutes max_minutes",
         "inputs and random weights have a fixed seed": "seed random_seed random_state",
     }
 )
@@ -305,7 +306,8 @@ def entry_hint(key: str, entries: Iterable[str]) -> str:
     names = {entry: entry for entry in entries}
     others = {alias: entry for alias, entry in _ENTRIES.items() if entry in names}
     known = {word: f"did you mean {entry!r}?" for word, entry in (names | others).items()} | values
-    shared = next((f" ({known[word]})" for word in reversed(name.split("_")) if word in known), "")
+    words = [word for word in reversed(name.split("_")) if word not in ("max", "min")]  # limits of anything
+    shared = next((f" ({known[word]})" for word in words if word in known), "")
     return nearest(key, names, others, _SURELY) or shared or nearest(key, names, others)
 
 
