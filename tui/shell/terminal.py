@@ -156,7 +156,7 @@ class Terminal(LinuxDriver):
         """Give the terminal back with its own title."""
         self.write(POP_TITLE)
         super().stop_application_mode()
-        self._taken = False
+        self._taken = self._writer_thread is not None and not self._writer_thread.is_alive()
 
     def ensure_given_back(self) -> None:
         """Restore the terminal if an error has kept Textual from doing so."""
