@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable
 from functools import partial
@@ -360,11 +361,19 @@ class BenchtuiApp(App[ExitReason]):
 
 def run_app(app: BenchtuiApp, session_path: Path | None = None) -> ExitReason:
     """Run the app until the user leaves, and return the exit reason, with the session that it opened."""
+    threading.excepthook = partial(_end_app, app)
     try:
         left = app.run(mouse=app.preferences.settings.mouse)
         return app.failure() or left or ExitReason("closed")
     except Exception as error:  # noqa: BLE001  (reported with its traceback)
         return ExitReason("failed", session_path, error=error)
     finally:
+        threading.excepthook = threading.__excepthook__
         if isinstance(app._driver, Terminal):
             app._driver.ensure_given_back()
+
+
+def _end_app(app: BenchtuiApp, failed: threading.ExceptHookArgs) -> None:
+    """End the app for an exception of one of its threads, which would be printed over the screen or lost."""
+    if isinstance(failed.exc_value, Exception):
+        app.call_later(app._handle_exception, failed.exc_value)

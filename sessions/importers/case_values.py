@@ -1,14 +1,14 @@
 """Values of a case as a map read them, and the measurement that they make."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from math import sqrt
 from typing import Any
 
 import msgspec
 
-from benchtui.sessions.events import Outcome
-from benchtui.sessions.importers.file_map import words
-from benchtui.sessions.importers.imported import LONGEST_LABEL, Measurement
+from benchtui.sessions.events import CaseFinished, CasePrepared, Outcome, Steps
+from benchtui.sessions.importers.imported import LONGEST_LABEL, OF_CASE, Measurement
 from benchtui.sessions.importers.quantities import RATES, SIZES, STATISTICS, SUCCESSES, YES, failed_outcome
 from benchtui.sessions.payloads import Energy, Environment, Failures, Memory, Model, Reported, ReportedTimes
 from benchtui.sessions.sanitize import LONGEST_VALUE, visible
@@ -54,31 +54,18 @@ class CaseValues(msgspec.Struct):
 
     def number(self, name: str) -> float | None:
         """Return a number that was read as a figure or as a text."""
-        if name in self.figures:
-            return self.figures[name]
-        try:
+        with suppress(ValueError):
             return float(self.word(name) or "")
-        except ValueError:
-            return None
+        return None
 
     def whole(self, name: str) -> int | None:
         """Return a positive whole number; None if it is unknown or something else."""
         number, most = self.number(name), MOST_THREADS if name == "threads" else LARGEST
         return int(number) if number and 0 < number <= most and number == int(number) else None
 
-    @property
-    def loops(self) -> float | None:
-        """Runs of the measured code in a step."""
-        return self.figures.get("loops") or self.figures.get("divide_steps_by")
-
-    def add_options(self, name: str, cell: object) -> None:
-        """Add an option of the case, or each of a table of them."""
-        for option, value in cell.items() if isinstance(cell, dict) else [(name, cell)]:
-            self.options[str(option)] = words(value)
-
     def measurement(self, *, several_models: bool = False) -> Measurement:
         """Return the measurement. Without a step time it failed."""
-        self._derive_sizes()
+        self._derive()
         steps, failures = self._sound_steps()
         center_ms = self._center_ms(steps)
         outcome, reason = self._outcome(steps, center_ms, failures)
@@ -87,36 +74,53 @@ class CaseValues(msgspec.Struct):
             marks.append(_status_text(status))
         if outcome == "ok" and center_ms == 0 and not self._rate():
             marks.append(BELOW_RESOLUTION)
-        codes = self.lists.get("exit_codes", [])
+        codes, kwh = self.lists.get("exit_codes", []), self.figures.get("energy_per_step_kwh")
+        exits = [code for code in codes if isinstance(code, int)]
         return Measurement(
             config=self._config(several_models),
-            task=SERVE.name if "completed" in self.figures else None,
-            wall_ms=steps,
-            warmup_ms=self._numbers("warmup"),
-            parts_ms=self._parts(steps),
-            step_columns={"tokens": [int(self.figures["tokens"])] * len(steps)}
-            if "tokens" in self.figures
-            else {},
-            reported=None if steps or outcome != "ok" else self._reported(center_ms),
-            memory=self._memory(),
-            energy=self._energy(len(steps)),
-            model=self._model(),
-            environment=None if failures.failed else self._environment(center_ms),
-            samples_per_step=self._samples(),
-            new_tokens=self.whole("new_tokens"),
-            marks=tuple(dict.fromkeys(marks)),
-            failures=failures if outcome == "ok" and failures.failed else None,
-            failure=reason,
-            outcome=outcome,
+            prepared=CasePrepared(
+                **OF_CASE,
+                model=self._model(),
+                samples_per_step=self._samples(),
+                task=SERVE.name if "completed" in self.figures else None,
+                new_tokens=self.whole("new_tokens"),
+            ),
+            steps=self._steps(steps),
+            finished=CaseFinished(
+                **OF_CASE,
+                outcome=outcome,
+                reason=reason,
+                exit_code=next(iter(exits)) if outcome != "ok" and len({*codes}) == 1 and exits else None,
+                memory=self._memory(),
+                energy=Energy(energy_j=kwh * J_IN_KWH * len(steps)) if kwh is not None and steps else None,
+                environment=None if failures.failed else self._environment(center_ms),
+                marks=tuple(dict.fromkeys(marks)),
+                failures=failures if outcome == "ok" and failures.failed else None,
+                reported=None if steps or outcome != "ok" else self._reported(center_ms),
+            ),
             failed_in_source=outcome != "ok"
             and (self.outcome is not None or bool(failures.total) or "status" in self.words),
-            exit_code=codes[0] if codes and len({*codes}) == 1 and isinstance(codes[0], int) else None,
             round=self.words.get("round", ""),
             measured=self.words.get("measured", ""),
         )
 
-    def _derive_sizes(self) -> None:
-        """Derive an unknown batch size and number of new tokens from rates over the mean time of a part."""
+    def _steps(self, wall_ms: list[float]) -> tuple[Steps, ...]:
+        tokens = [int(self.figures["tokens"])] * len(wall_ms) if "tokens" in self.figures else None
+        warmup = Steps(**OF_CASE, phase="warmup", wall_ms=self._numbers("warmup"))
+        measured = Steps(
+            **OF_CASE, phase="measure", wall_ms=wall_ms, parts_ms=self._parts(wall_ms), tokens=tokens
+        )
+        return tuple(steps for steps in (warmup, measured) if steps.wall_ms)
+
+    def _derive(self) -> None:
+        """Derive an unknown task, mean step, batch size and number of new tokens."""
+        if not self.word("task") and any(name.startswith(("completed", "request")) for name in self.figures):
+            self.words["task"] = SERVE.name
+        total_ms, n, rate = (self.figures.get(name) for name in ("total", "n", "steps_per_s"))
+        if total_ms is not None and n:
+            self.figures.setdefault("step_mean", total_ms / n)
+        if rate:
+            self.figures.setdefault("step_mean", 1000 / rate)
         batch = self.whole("batch_size") or self._volume("batches_samples_per_s", "prefill", "steps")
         if batch and not self.whole("batch_size"):
             self.figures["batch_size"] = self.figures["samples"] = batch
@@ -129,10 +133,6 @@ class CaseValues(msgspec.Struct):
         times_ms = next((times_ms for part in parts if (times_ms := self._numbers(part))), [])
         amount = self.figures.get(rate, 0.0) * sum(times_ms) / len(times_ms) / 1000 if times_ms else 0.0
         return round(amount) if amount <= LARGEST else 0
-
-    def _energy(self, steps: int) -> Energy | None:
-        per_step_kwh = self.figures.get("energy_per_step_kwh")
-        return Energy(energy_j=per_step_kwh * J_IN_KWH * steps) if per_step_kwh is not None and steps else None
 
     def _numbers(self, name: str) -> list[float]:
         return [item for item in self.lists.get(name, []) if isinstance(item, float)]
@@ -161,19 +161,9 @@ class CaseValues(msgspec.Struct):
         failures = Failures(failed=int(failed_requests), total=int(total), of="requests")
         return [step / loops for step in steps] if loops else [], failures
 
-    def _mean_ms(self, steps: list[float]) -> float | None:
-        if steps:
-            return sum(steps) / len(steps)
-        mean_ms, total_ms, n, rate = (
-            self.figures.get(name) for name in ("step_mean", "total", "n", "steps_per_s")
-        )
-        if mean_ms is None and total_ms is not None and n:
-            return total_ms / n
-        return 1000 / rate if mean_ms is None and rate else mean_ms
-
     def _center_ms(self, steps: list[float]) -> float | None:
-        mean_ms = self._mean_ms(steps)
-        return self.figures.get("step_median") if mean_ms is None else mean_ms
+        stated = self.figures.get("step_mean", self.figures.get("step_median"))
+        return sum(steps) / len(steps) if steps else stated
 
     def _outcome(
         self, steps: list[float], center_ms: float | None, failures: Failures
@@ -224,7 +214,7 @@ class CaseValues(msgspec.Struct):
         return int(stated) if stated is not None else None if self.whole("batch_size") else 0
 
     def _reported(self, center_ms: float | None) -> Reported:
-        mean_ms = self._mean_ms([])
+        mean_ms = self.figures.get("step_mean")
         if not center_ms:
             mean_ms = self._step_of_rate() or self.time_of_one_ms or mean_ms
         n = int(self.figures["n"]) if "n" in self.figures else 1 if "completed" in self.figures else None
@@ -291,10 +281,10 @@ class CaseValues(msgspec.Struct):
         processors = (user + system) / step_ms if step_ms else None
         return Environment(worker_cpu=processors, user_ms=user, system_ms=system)
 
-    def _model(self) -> Model | None:
-        name, weights = self.word("model"), self.word("weights")
-        model = Model(
-            name=visible(name or UNKNOWN, LONGEST_VALUE),
+    def _model(self) -> Model:
+        weights = self.word("weights")
+        return Model(
+            name=visible(self.word("model") or UNKNOWN, LONGEST_VALUE),
             parameters=self.whole("parameters_of_model"),
             hidden_size=self.whole("hidden_size"),
             hidden_layers=self.whole("layers"),
@@ -302,7 +292,6 @@ class CaseValues(msgspec.Struct):
             architecture=self.word("architecture"),
             weights="random" if weights == "random" else "pretrained" if weights == "pretrained" else None,
         )
-        return None if model == Model(name=UNKNOWN) else model
 
     def _config(self, several_models: bool) -> Config:
         """Return the options. What the file doesn't state is unknown, or left to a label."""
@@ -318,7 +307,9 @@ class CaseValues(msgspec.Struct):
         values = {**_UNSTATED, **stated, **numbers}
         if labeled:
             values["label"] = (label or self.words.get("model") or "case")[:LONGEST_LABEL]
-            values["group"] = (self.words.get("group") or self._work(numbers))[:LONGEST_LABEL]
+            sizes = {"sequence_length": "tokens", "new_tokens": "new"}
+            work = ", ".join(f"{numbers[name]:,} {word}" for name, word in sizes.items() if name in numbers)
+            values["group"] = (self.words.get("group") or work)[:LONGEST_LABEL]
         return Config(**values, model=model, parameters=named_values.text_of(options))
 
     def _option(self, name: str) -> str | None:
@@ -326,11 +317,6 @@ class CaseValues(msgspec.Struct):
         if name == "precision" and not stated and (mixed := self.words.get("mixed_precision", "off")) != "off":
             return "amp-fp16" if mixed.lower() in YES else "fp32"
         return visible(value_named(name, stated), LONGEST_VALUE) if stated else None
-
-    def _work(self, numbers: dict[str, int]) -> str:
-        """Return the work of a labeled case: what it processes, as far as the file states it."""
-        words_of = {"sequence_length": "tokens", "new_tokens": "new"}
-        return ", ".join(f"{numbers[name]:,} {word}" for name, word in words_of.items() if name in numbers)
 
     def _label_parts(self, model: str, values: dict[str, Any]) -> Iterator[str]:
         """Yield the parts of a name: what the row states, without what all of its kind have."""

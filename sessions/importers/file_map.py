@@ -3,11 +3,14 @@
 import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
+from typing import Literal
 
 import msgspec
 
+from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.importers.quantities import is_empty
-from benchtui.sessions.importers.source import Record, Source, require_few
+from benchtui.sessions.importers.source import Record, Source
+from benchtui.sessions.sweep.model import MOST_CASES
 
 Text = str | tuple[str, ...]
 """Text with columns in braces: ``{a}``, ``{+a}`` for a number above 0, ``{?a}`` for nothing if it is known. Of
@@ -77,10 +80,8 @@ class FileMap(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Values that a column of every row must have if it has any; other rows are left out."""
     when: tuple[Rule, ...] = ()
     """Rules, of which the first that sets a quantity applies, before any column."""
-    rest_are_options: bool = False
-    """Whether scalar columns without a quantity are options of the case."""
-    varied_are_options: bool = False
-    """Whether they are if they differ between rows."""
+    options: Literal["", "rest", "varied"] = ""
+    """Scalar columns that are options of a case: all without a quantity, or those that differ between rows."""
     derived: tuple[str, ...] = ()
     """Patterns of columns that follow from others, or describe neither case nor result."""
     unread: tuple[str, ...] = ()
@@ -170,7 +171,9 @@ def rows_of(source: Source, file_map: FileMap) -> list[Row]:
         names = dict.fromkeys(name for record in source.records for name in record.value)
         return [Row("", ({name: [one.value.get(name) for one in source.records] for name in names},))]
     rows = [row for record in source.records for row in _within(record, file_map)]
-    require_few(source.path, len(rows))
+    if len(rows) > MOST_CASES:
+        amounts = f"{len(rows):,} rows; at most {MOST_CASES:,} are imported"
+        raise BenchtuiError(f"{source.path}: {amounts}: split or summarize them")
     return rows
 
 
@@ -219,11 +222,6 @@ def _has(row: Row, path: str) -> bool:
     head, _, last = path.rpartition(".")
     holders = [_at(level, head) if head else level for level in row.levels]
     return any(isinstance(holder, dict) and last in holder for holder in holders) or row.get(path) is not None
-
-
-def matches(source: Source, file_map: FileMap) -> bool:
-    """Return whether some row has all columns that identify this kind of file."""
-    return any(not lacking(row, file_map) for row in rows_of(source.beginning, file_map)[:100])
 
 
 def filled(text: Text, row: Row) -> str:

@@ -1,69 +1,56 @@
 """Result of an importer: measurements of cases, and facts about their source."""
 
 from collections.abc import Sequence
+from itertools import count
+from typing import Any
 
 import msgspec
 from msgspec import structs
 
-from benchtui.sessions.events import Outcome, Runtime
-from benchtui.sessions.payloads import Energy, Environment, Failures, Host, Memory, Model, Reported
+from benchtui.sessions.events import CaseFinished, CasePrepared, Runtime, Steps
+from benchtui.sessions.payloads import Host, Model
 from benchtui.sessions.sanitize import LONGEST_VALUE, visible
 from benchtui.sessions.sweep import UNKNOWN, Config
 
 LONGEST_LABEL = 300
 """Maximum length of a case's label in characters."""
-MAX_NAMED_REPEATS = 3
-"""Maximum number of repeated cases to name. Others are counted."""
+MOST_NAMED = 3
+"""Maximum number of cases, rows or cells to name in a note. Others are counted."""
 ROUNDS_WITHIN = 3.0
 """Largest factor between the mean steps of rows that are taken for rounds of a case. With more, they differ in
 something that the file doesn't state."""
 
+OF_CASE: dict[str, Any] = {"t": 0.0, "case": 0}
+"""Fields of every event of a measurement; the writer numbers its case."""
+
 
 class Measurement(msgspec.Struct, frozen=True, kw_only=True):
-    """One measurement of a case. A case that occurs several times in a file has several."""
+    """One measurement of a case, in the events of a session. A case that a file repeats has several."""
 
     config: Config
-    task: str | None = None
-    """Task that names the case's samples; None for plain samples."""
-    wall_ms: list[float] = msgspec.field(default_factory=list)
-    """Measured steps in milliseconds, if the source kept them."""
-    warmup_ms: list[float] = msgspec.field(default_factory=list)
-    parts_ms: dict[str, list[float]] = msgspec.field(default_factory=dict)
-    step_columns: dict[str, list[float]] = {}
-    """Further columns of ``Steps``, by name."""
-    reported: Reported | None = None
-    """Statistics reported by the source, if it kept no steps."""
-    memory: Memory | None = None
-    energy: Energy | None = None
-    model: Model | None = None
-    environment: Environment | None = None
-    samples_per_step: int | None = None
-    """None means the batch size; 0 means no samples per step, or an unknown number."""
-    new_tokens: int | None = None
-    marks: tuple[str, ...] = ()
-    failures: Failures | None = None
-    """Runs or requests that failed in a case that succeeded; None if none did."""
-    failure: str | None = None
-    """Why the case failed. None if it succeeded."""
-    outcome: Outcome = "failed"
-    """Outcome of a case that didn't succeed."""
+    prepared: CasePrepared = CasePrepared(**OF_CASE, model=Model(name=UNKNOWN))
+    steps: tuple[Steps, ...] = ()
+    """Steps of the warm-up and measured ones, if the source kept them."""
+    finished: CaseFinished
+    """Outcome, and the statistics that the source reported if it kept no steps."""
     failed_in_source: bool = False
     """Whether the source says that it failed, rather than stating no step time."""
-    exit_code: int | None = None
-    """Exit code of a failure, if every run had the same."""
     round: str = ""
     """Round that the source states; two rounds with the same figures aren't copies."""
     measured: str = ""
     """When it was measured, if its row says so; rows of two times aren't copies, either."""
-    exported: dict[str, str | float | bool | tuple[float, ...] | None] = {}
-    """Columns of the export of benchtui that the case comes from."""
+
+    @property
+    def wall_ms(self) -> list[float]:
+        """Measured steps in milliseconds; empty if the source kept none."""
+        return next((steps.wall_ms for steps in self.steps if steps.phase == "measure"), [])
 
     @property
     def mean_ms(self) -> float | None:
         """Mean step in milliseconds; None if it is unknown."""
         if self.wall_ms:
             return sum(self.wall_ms) / len(self.wall_ms)
-        return self.reported.center_ms if self.reported else None
+        return self.finished.reported.center_ms if self.finished.reported else None
 
 
 class Imported(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,13 +99,11 @@ def with_checked_repeats(imported: Imported) -> Imported:
     distinct = {msgspec.msgpack.encode(row): row for row in imported.measurements}
     copies = len(imported.measurements) - len(distinct)
     imported = structs.replace(imported, measurements=tuple(distinct.values()))
-    apart = dict.fromkeys(config for config, rows in imported.rows_by_case.items() if _are_apart(rows))
-    numbers: dict[Config, int] = {}
+    apart = {config: count(1) for config, rows in imported.rows_by_case.items() if _are_apart(rows)}
     checked = []
     for row in imported.measurements:
         if row.config in apart:
-            numbers[row.config] = numbers.get(row.config, 0) + 1
-            name = f"{row.config.name} #{numbers[row.config]}"[:LONGEST_LABEL]
+            name = f"{row.config.name} #{next(apart[row.config])}"[:LONGEST_LABEL]
             row = structs.replace(row, config=structs.replace(row.config, label=name, group=name))
         checked.append(row)
     notes = [*imported.notes]
@@ -126,7 +111,7 @@ def with_checked_repeats(imported: Imported) -> Imported:
         plural = "row equals an earlier one" if copies == 1 else "rows equal earlier ones"
         notes.append(f"{copies:,} {plural} to the last digit: dropped as copies, which aren't repeats")
     if apart:
-        names = named([visible(config.name, LONGEST_VALUE) for config in apart], MAX_NAMED_REPEATS)
+        names = named([visible(config.name, LONGEST_VALUE) for config in apart], MOST_NAMED)
         notes.append(
             f"rows of {names} are more than {ROUNDS_WITHIN:g} times apart: imported as separate cases, which"
             " differ in something that the file doesn't state"

@@ -7,7 +7,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Runtime
 from benchtui.sessions.importers.case_values import BELOW_RESOLUTION, CaseValues
 from benchtui.sessions.importers.file_map import FileMap, Row, lacking, rows_of, scalars, with_ranges
-from benchtui.sessions.importers.imported import Imported, Measurement, counted, joint_model, named
+from benchtui.sessions.importers.imported import MOST_NAMED, Imported, Measurement, counted, joint_model, named
 from benchtui.sessions.importers.reading import Reader
 from benchtui.sessions.importers.source import Source
 from benchtui.sessions.payloads import Gpu, Host
@@ -15,7 +15,6 @@ from benchtui.sessions.sanitize import LONGEST_VALUE, visible
 from benchtui.sessions.sweep import UNKNOWN
 from benchtui.sessions.sweep.library_names import TASK_ALIASES
 
-MOST_NAMED = 3
 MOST_IGNORED = 60
 """Maximum number of ignored fields to list in a note."""
 _SUMMARIES = re.compile(r"(?i)(grand |over)?(all|total|sum|mean|average|avg|median|geo.?mean)s?:?")
@@ -25,7 +24,6 @@ _FACTS = (
     *("cpu_count", "host_memory", "gpu", "gpu_memory", "torch", "cuda", "cudnn", "dataset", "warmup_steps"),
 )
 """Quantities that describe the file as a whole, which every row may state."""
-_NO_COMMIT = ("unversioned", "unknown")
 
 
 def apply(source: Source, file_map: FileMap) -> Imported:
@@ -44,8 +42,8 @@ def apply(source: Source, file_map: FileMap) -> Imported:
     measurements = tuple(values.measurement(several_models=len(models) > 1) for values in cases)
     _require_some(source, file_map, identified, measurements)
     facts, differing = _facts(cases)
-    task, torch, cuda, gpus = facts.word("task"), facts.word("torch"), facts.word("cuda"), _gpus(facts)
-    cudnn = facts.whole("cudnn")
+    task, torch, cuda, cudnn = facts.word("task"), facts.word("torch"), facts.word("cuda"), facts.whole("cudnn")
+    gpus = tuple(filter(None, map(str.strip, (facts.word("gpu") or "").split(","))))
     return Imported(
         kind=file_map.tool,
         model=joint_model(models),
@@ -79,13 +77,10 @@ def _without_others(source: Source, file_map: FileMap, rows: Sequence[Row]) -> t
         columns, cells = ", ".join(file_map.keep), ", ".join(visible(text, LONGEST_VALUE) for text in texts)
         what = f"whose {columns} isn't {', '.join(file_map.keep.values())}: {cells}"
         notes.append(f"left out {counted(len(dropped), 'row')} {what}")
-    summaries = [row.place for row in kept[1:] if source.table and _summarizes(row)]
+    firsts = [(row, str(next(filter(None, row.levels[0].values()), ""))) for row in kept[1:] if source.table]
+    summaries = [row.place for row, first in firsts if _SUMMARIES.fullmatch(first)]
     notes += [f"left out {place}: it summarizes other rows" for place in summaries[:MOST_NAMED]]
     return [row for row in kept if row.place not in summaries], notes
-
-
-def _summarizes(row: Row) -> bool:
-    return _SUMMARIES.fullmatch(str(next((cell for cell in row.levels[0].values() if cell), ""))) is not None
 
 
 def _distinct(cases: Sequence[CaseValues], name: str) -> list[str]:
@@ -127,23 +122,25 @@ def _require_some(
         others = {str(row.get(column)) for row in rows} - {wanted, "None"}
         if units := ", ".join(visible(text, LONGEST_VALUE) for text in sorted(others)):
             raise BenchtuiError(f"{path}: no measurement: its {column} is {units}, not {wanted}")
-    if all(BELOW_RESOLUTION in row.marks for row in measurements):
+    if all(BELOW_RESOLUTION in row.finished.marks for row in measurements):
         raise BenchtuiError(f"{path}: all latencies are 0: its measurements failed")
-    if all(row.outcome == "failed" and not row.failed_in_source for row in measurements):
-        raise BenchtuiError(f"{path}: no row has a step time or a rate: {measurements[0].failure}")
+    if all(row.finished.outcome == "failed" and not row.failed_in_source for row in measurements):
+        raise BenchtuiError(f"{path}: no row has a step time or a rate: {measurements[0].finished.reason}")
 
 
 def _caveats(
     file_map: FileMap, cases: Sequence[CaseValues], measurements: Sequence[Measurement]
 ) -> Iterator[str]:
     """Yield notes on steps that are means, and on what a file doesn't state and figures depend on."""
-    loops = sorted({int(amount) for values in cases if (amount := values.loops)})
+    amounts = (of.figures.get("loops") or of.figures.get("divide_steps_by") for of in cases)
+    loops = sorted({int(amount) for amount in amounts if amount})
     if loops and loops[-1] > 1:
         span = f"{loops[-1]:,}" if len(loops) == 1 else f"{loops[0]:,} to {loops[-1]:,}"
         yield f"a step is the mean of {span} runs of the benchmarked code; percentiles are of these means"
     if any(values.time_of_one_ms is not None and not values.whole("batch_size") for values in cases):
         yield "only rates are stated: a step is the mean time of one sample or token"
-    stated = [row.reported for row in measurements if row.reported and row.reported.center_ms]
+    every = (row.finished.reported for row in measurements)
+    stated = [reported for reported in every if reported and reported.center_ms]
     if not all(reported.latency_mean_ms for reported in stated):
         yield "only medians of steps are stated: means are unknown, and computed rates are of the median"
     if file_map.grid and any(row.config.label for row in measurements):
@@ -166,21 +163,13 @@ def _unread(rows: Sequence[Row], file_map: FileMap, reader: Reader) -> Iterator[
     """Yield the columns that nothing reads: of rows, and of the objects around them."""
     outermost = file_map.rows.partition(".")[0].strip("?=")
     inside = "" if {*file_map.rows} & {*"*="} else f"{file_map.rows.strip('?')}."
-    seen: dict[str, bool] = {}
+    paths: dict[str, str] = {}
     for row in rows:
-        innermost, outermost_of_several = row.levels[0], row.levels[1:][-1:]
-        for level, cells in enumerate((innermost, *outermost_of_several)):
-            for path in scalars(cells, ""):
-                shown = path if level or len(row.levels) == 1 else f"{inside}{path}"
-                if level and (outermost == "*" or f"{path}.".startswith(f"{outermost}.")):
-                    continue
-                if shown not in seen:
-                    seen[shown] = reader.reads(path)
-    yield from (path for path, is_read in seen.items() if not is_read)
-
-
-def _gpus(facts: CaseValues) -> tuple[str, ...]:
-    return tuple(name.strip() for name in (facts.word("gpu") or "").split(",") if name.strip())
+        before = inside if row.levels[1:] else ""
+        paths |= {f"{before}{path}": path for path in scalars(row.levels[0], "")}
+        around = (path for level in row.levels[1:][-1:] for path in scalars(level, "") if outermost != "*")
+        paths |= {path: path for path in around if not f"{path}.".startswith(f"{outermost}.")}
+    yield from (shown for shown, path in paths.items() if not reader.reads(path))
 
 
 def _host(facts: CaseValues, gpus: Sequence[str], packages: dict[str, str], package: str) -> Host:
@@ -201,7 +190,7 @@ def _host(facts: CaseValues, gpus: Sequence[str], packages: dict[str, str], pack
 
 def _commit(facts: CaseValues) -> str | None:
     commit, branch = facts.word("commit"), facts.word("commit_branch") or ""
-    if not commit or commit in _NO_COMMIT:
+    if commit in (None, "unversioned", "unknown"):
         return None
     on = f" of {visible(branch, LONGEST_VALUE)}" if branch and not branch.startswith("(") else ""
     changed = ", with uncommitted changes" if facts.word("commit_dirty") == "true" else ""

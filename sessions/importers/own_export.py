@@ -13,10 +13,10 @@ import msgspec
 from msgspec.structs import replace
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import Outcome, Runtime
-from benchtui.sessions.importers.imported import LONGEST_LABEL, Imported, Measurement, joint_model
+from benchtui.sessions.events import CaseFinished, CasePrepared, Outcome, Runtime, Steps
+from benchtui.sessions.importers.imported import LONGEST_LABEL, OF_CASE, Imported, Measurement, joint_model
 from benchtui.sessions.importers.source import Source
-from benchtui.sessions.payloads import Gpu, Host, Memory, Reported, ReportedTimes
+from benchtui.sessions.payloads import Gpu, Host, Memory, Model, Reported, ReportedTimes
 from benchtui.sessions.sanitize import shortened
 from benchtui.sessions.sweep import SERVE, UNKNOWN, Config
 from benchtui.sessions.sweep.options import BY_NAME, IN_NAMES
@@ -33,10 +33,7 @@ _LISTS = ("marks", "rounds_p50_ms")
 _NESTED = ("parts_ms", "outlier_steps")
 _DISTURBED = "outside"
 """Doubt of a verdict whose rounds were disturbed: they decide nothing here, either."""
-_STEP_COLUMNS: dict[str, Any] = {
-    **dict.fromkeys(("device_ms", "host_ms", "loss"), list[float]),
-    **dict.fromkeys(("tokens", "padded_tokens"), list[int]),
-}
+_STEP_COLUMNS = ("device_ms", "host_ms", "loss", "tokens", "padded_tokens")
 _PART = re.compile(r"part_(.+)_ms")
 
 T = TypeVar("T")
@@ -101,20 +98,27 @@ def _measurement(row: Cells) -> Measurement:
     outcome: Outcome = row["outcome"] if row["outcome"] in get_args(Outcome) else "interrupted"
     return Measurement(
         config=_config(row),
-        task=SERVE.name if row.get("sample") == SERVE.one_sample else None,
-        reported=_reported(row),
-        memory=_record(row, Memory),
-        samples_per_step=msgspec.convert(row.get("samples_per_step"), int | None, strict=False),
-        new_tokens=msgspec.convert(row.get("new_tokens"), int | None, strict=False) or None,
-        marks=tuple(row["marks"] or ()),
-        outcome=outcome,
-        failure=None if outcome == "ok" else row.get("reason") or f"{row['outcome']} when it was exported",
+        prepared=CasePrepared(
+            **OF_CASE,
+            model=Model(name=UNKNOWN),
+            samples_per_step=msgspec.convert(row.get("samples_per_step"), int | None, strict=False),
+            task=SERVE.name if row.get("sample") == SERVE.one_sample else None,
+            new_tokens=msgspec.convert(row.get("new_tokens"), int | None, strict=False) or None,
+        ),
+        finished=CaseFinished(
+            **OF_CASE,
+            outcome=outcome,
+            reason=None if outcome == "ok" else row.get("reason") or f"{row['outcome']} when it was exported",
+            memory=_record(row, Memory),
+            marks=tuple(row["marks"] or ()),
+            reported=_reported(row),
+            exported={
+                name: tuple(_floats(cell)) if name == "rounds_p50_ms" and cell else cell
+                for name, cell in row.items()
+                if not name.startswith(_LIVE) and name not in (*_NESTED, *Config.__struct_fields__)
+            },
+        ),
         failed_in_source=True,
-        exported={
-            name: tuple(_floats(cell)) if name == "rounds_p50_ms" and cell else cell
-            for name, cell in row.items()
-            if not name.startswith(_LIVE) and name not in (*_NESTED, *Config.__struct_fields__)
-        },
     )
 
 
@@ -168,24 +172,29 @@ def _steps(rows: Sequence[Cells]) -> Iterator[Measurement]:
         phases = rounds.setdefault((int(row["case"]), int(row["round"])), {"warmup": [], "measure": []})
         phases[row["phase"]].append(row)
     for (case, number), phases in rounds.items():
-        steps, first = phases["measure"], next(row for of_phase in phases.values() for row in of_phase)
-        columns = {name: [row.get(name) for row in steps] for name in _STEP_COLUMNS}
-        parts = [_parts(row) for row in steps]
-        names = dict.fromkeys(name for of_step in parts for name in of_step)
+        first = next(row for of_phase in phases.values() for row in of_phase)
         yield Measurement(
             config=Config(device=UNKNOWN, label=str(first.get("case_name") or f"case {case}")[:LONGEST_LABEL]),
-            wall_ms=_floats(row["wall_ms"] for row in steps),
-            warmup_ms=_floats(row["wall_ms"] for row in phases["warmup"]),
-            parts_ms={name: _floats(of_step[name] for of_step in parts) for name in names},
-            step_columns={
-                name: msgspec.convert(columns[name], kind, strict=False)
-                for name, kind in _STEP_COLUMNS.items()
-                if None not in columns[name]
-            },
-            samples_per_step=0,
-            marks=(str(first["simulated"]),) if first.get("simulated") else (),
+            prepared=CasePrepared(**OF_CASE, model=Model(name=UNKNOWN), samples_per_step=0),
+            steps=tuple(_columns(phase, steps) for phase, steps in phases.items() if steps),
+            finished=CaseFinished(
+                **OF_CASE, outcome="ok", marks=(str(first["simulated"]),) if first.get("simulated") else ()
+            ),
             round=str(number),
         )
+
+
+def _columns(phase: str, rows: Sequence[Cells]) -> Steps:
+    """Return the steps of a phase; those of a warm-up are times alone."""
+    columns = {name: [row.get(name) for row in rows] for name in _STEP_COLUMNS if phase == "measure"}
+    parts = [_parts(row) for row in rows if phase == "measure"]
+    names = dict.fromkeys(name for of_step in parts for name in of_step)
+    stated = {
+        "wall_ms": [row["wall_ms"] for row in rows],
+        "parts_ms": {name: [of_step[name] for of_step in parts] for name in names},
+        **{name: cells for name, cells in columns.items() if None not in cells},
+    }
+    return msgspec.convert({**OF_CASE, "event": "steps", "phase": phase, **stated}, Steps, strict=False)
 
 
 def _parts(row: Cells) -> dict[str, object]:

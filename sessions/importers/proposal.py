@@ -13,21 +13,9 @@ import msgspec
 from msgspec import structs
 
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.importers import quantities
 from benchtui.sessions.importers.file_map import FileMap, Row, rows_of, scalars
-from benchtui.sessions.importers.quantities import (
-    MB,
-    MS,
-    NAMES,
-    OPTIONS,
-    RATES,
-    SIZES,
-    TIMES,
-    UNIT_NAMES,
-    WHOLE,
-    canonical_unit,
-    is_empty,
-    target,
-)
+from benchtui.sessions.importers.quantities import MB, MS, OPTIONS, RATES, SIZES, UNIT_NAMES, is_empty, target
 from benchtui.sessions.importers.source import Source
 from benchtui.sessions.sanitize import LONGEST_VALUE, quoted, shell_word, visible
 from benchtui.sessions.sweep.library_names import ALIASES
@@ -35,7 +23,7 @@ from benchtui.sessions.sweep.options import BACKENDS, PRECISIONS
 
 MOST_COLUMNS = 1_000
 """Maximum number of columns to look at for a proposal."""
-_WORDS = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in NAMES["words"].items()}
+_WORDS = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in quantities.NAMES["words"].items()}
 _OF_CASES = ("batch_size", "model", "device", "precision", "sequence_length")
 """Quantities that, like a name, tell cases apart, and that an object may state for all cases in its list."""
 _LETTER = re.compile(r"(?![eE][-+]?\d)[^\W\d_]")
@@ -52,8 +40,6 @@ _UNIT = re.compile(
     r"(?:\s*(?:/|per)\s*(?:step|iter|it|iteration|batch|token|tok|run|call|inference|forward|query|epoch))?[)\]>]?\s*$",
     re.IGNORECASE,
 )
-
-
 _SYMBOL = re.compile("[\u2190-\u2bff\U0001f000-\U0001ffff\ufe0f]")
 """Arrows and pictures in names of columns."""
 _UNIT_INSIDE = re.compile(rf"\s*[(\[](?:{'|'.join(UNIT_NAMES)})[)\]]\s*(?=\S)")
@@ -67,8 +53,12 @@ def propose(source: Source) -> FileMap | None:
     """Propose a map; None if no column is a step time or a rate of cases.
 
     Cases may be records, items of a list in the only one, columns for the values of an option, or, in a table with
-    a quantity in each row, the whole file. Raises BenchtuiError if nothing states a unit.
+    a quantity in each row, the whole file. Raises BenchtuiError if nothing states a unit, and for files without
+    cases that a name is known for.
     """
+    for identifying, cause in quantities.NAMES["refused"].items():
+        if all(column in source.first for column in identifying.split(" + ")):
+            raise BenchtuiError(f"{source.path}: {cause}")
     for shape in _shapes(source):
         found = rows_of(source.beginning, shape)[:100]
         columns = _proposed(found, named=shape.rows.endswith("*"))
@@ -92,12 +82,6 @@ def propose(source: Source) -> FileMap | None:
             f" cells are: say it with --map, such as --map '{pattern}={option}:step_ms'"
         )
     return None
-
-
-def other_results(source: Source) -> str | None:
-    """Return what a file is whose columns no quantities of cases can be read from, and what to do; None if none is known."""
-    known = ((columns.split(" + "), cause) for columns, cause in NAMES["refused"].items())
-    return next((cause for columns, cause in known if all(column in source.first for column in columns)), None)
 
 
 def why_not(source: Source) -> str | None:
@@ -183,24 +167,25 @@ def _proposed(rows: Sequence[Row], *, named: bool) -> dict[str, str] | None:
     outer = dict.fromkeys(path for row in rows for level in row.levels[1:] for path in scalars(level, ""))
     patterns = _wide(rows, names)
     wide = {name for name in names for pattern in patterns if fnmatchcase(name, pattern)}
-    quantities = {
+    by_column = {
         column: name
         for column in islice((name for name in (*names, *outer) if len(name) <= LONGEST_VALUE), MOST_COLUMNS)
         if (name := None if column in wide else _quantity(column))
         and (column in names or name in (*_OF_CASES, "measured", "option"))
         and _fits(name, [row.get(column) for row in rows])
     }
-    quantities = _without_other_times(quantities)
+    by_column = _without_other_times(by_column)
     columns: dict[str, str] = {}
-    for column, name in quantities.items():
-        key = target(name, "").key
+    for column in sorted(by_column, key=lambda column: _WORDS["micro_batch"].search(column) is not None):
+        name, key = by_column[column], target(by_column[column], "").key
         first = next((other for other, taken in columns.items() if target(taken, "").key == key), None)
         if key == "step_mean" and any(isinstance(row.get(column), list) for row in rows):
             name = name.replace("step", "steps", 1)
         if first is None or name == "option" or _is_alternative(first, column):
             columns[column] = name
     cells = {name: {str(row.get(name)) for row in rows} for name in names if _UNIT_COLUMN.fullmatch(name)}
-    units = [name for name, texts in cells.items() if all(canonical_unit(text) in MS for text in texts)]
+    unit_of = quantities.canonical_unit
+    units = [name for name, texts in cells.items() if all(unit_of(text) in MS for text in texts)]
     columns |= {name: "unit" for name in units[:1]}
     if units and "name" in columns.values() and not any(of.startswith("step") for of in columns.values()):
         values = (name for name in names if name not in columns and _WORDS["value"].fullmatch(name))
@@ -215,22 +200,24 @@ def _proposed(rows: Sequence[Row], *, named: bool) -> dict[str, str] | None:
         and not named
         and not {of.partition(":")[0] for of in columns.values()} & {"name", *_OF_CASES}
     ):
-        texts = [name for name in names if columns.get(name, "option") == "option" and _is_text(name, rows)]
-        columns |= {name: "name" for name in texts[:1]}
+        free = (name for name in names if columns.get(name, "option") == "option")
+        texts = ((name, [str(row.get(name)) for row in rows]) for name in free)
+        distinct = (name for name, of in texts if len({*of}) == len(of) and not any(map(_NUMBER.match, of)))
+        columns |= {name: "name" for name in islice(distinct, 1)}
         return columns if "name" in columns.values() or "option" in columns.values() else None
     return columns
 
 
-def _without_other_times(quantities: dict[str, str]) -> dict[str, str]:
+def _without_other_times(by_column: dict[str, str]) -> dict[str, str]:
     """Return the quantities without times of parts of a step, or of more than one, next to the time of a step.
 
     In a table that counts requests, other times than that of the run are those of requests. A total is divided by
     the number of its runs, if that is known and the total isn't that of parts.
     """
-    serving = any(name in ("requests", "completed") or name.startswith("first") for name in quantities.values())
+    serving = any(name in ("requests", "completed") or name.startswith("first") for name in by_column.values())
     named = {
         column: name if not serving or _WORDS["of_run"].search(column) else name.replace("step", "request", 1)
-        for column, name in quantities.items()
+        for column, name in by_column.items()
     }
     means = [column for column, name in named.items() if target(name, "").key == "step_mean"]
     parts = [column for column in means if _is_part(column)]
@@ -263,16 +250,11 @@ def _fits(name: str, cells: Sequence[object]) -> bool:
     if of.name in _WITH_STATISTICS and of.statistic not in ("mean", "median") and not of.unit:
         return any(_NUMBER.match(item) and _LETTER.search(item) for item in items)
     numbers = [item for item in items if _NUMBER.match(item)]
-    if of.name == "step" and of.unit and all(_is_moment(item, of.unit) for item in numbers):
-        return False
-    is_flag = name == "failed" and {*map(str.lower, items)} <= {"true", "false"}
-    return bool(numbers) or is_flag or not (of.is_figure or of.name in WHOLE)
-
-
-def _is_moment(number: str, unit: str) -> bool:
     with suppress(ValueError):
-        return float(number) * MS[unit] > _YEARS_MS
-    return False
+        if of.name == "step" and of.unit and all(float(item) * MS[of.unit] > _YEARS_MS for item in numbers):
+            return False
+    is_flag = name == "failed" and {*map(str.lower, items)} <= {"true", "false"}
+    return bool(numbers) or is_flag or not (of.is_figure or of.name in quantities.WHOLE)
 
 
 def _is_alternative(column: str, other: str) -> bool:
@@ -306,12 +288,6 @@ def _options(rows: Sequence[Row], names: Iterable[str], columns: dict[str, str])
 
 def _is_speed(column: str) -> bool:
     return (_quantity(column) or "").startswith(("step", *RATES))
-
-
-def _is_text(column: str, rows: Sequence[Row]) -> bool:
-    """Return whether the cells of a column are texts that tell all rows apart."""
-    cells = [row.get(column) for row in rows]
-    return len({*map(str, cells)}) == len(cells) and not any(_NUMBER.match(str(cell)) for cell in cells)
 
 
 def _wide(rows: Sequence[Row], names: Iterable[str]) -> dict[str, str]:
@@ -387,7 +363,7 @@ def _usual(name: str) -> str:
             return f"{option}{sign}{known}"
     quantity = _quantity(of) or of
     unit = next((unit for unit in ("_j", "_w") if quantity.endswith(unit)), "")
-    sure = target(quantity, "--map").unit or target(quantity, "--map").name not in (*TIMES, *SIZES)
+    sure = target(quantity, "--map").unit or target(quantity, "--map").name not in (*quantities.TIMES, *SIZES)
     return f"{option}{sign}{quantity}" if sure and of.endswith(unit) else name
 
 
@@ -424,7 +400,7 @@ def _quantity_of(name: str) -> str | None:
     if match := _UNIT_INSIDE.search(text):
         text = f"{text.replace(match[0], ' ')} {match[0].strip()}"
     unit_match = _UNIT.search(text)
-    unit = canonical_unit(unit_match[1]) if unit_match else None
+    unit = quantities.canonical_unit(unit_match[1]) if unit_match else None
     bare = text[: unit_match.start()].strip(" _([") if unit_match else text
     spellings = {text, text.replace("_", " "), bare, bare.replace("_", " "), f"{bare}_{unit}"} - {""}
     quantity, spaced = _meaning("quantities", spellings), text.replace("_", " ")
@@ -441,10 +417,8 @@ def _quantity_of(name: str) -> str | None:
 
 def _meaning(table: str, texts: Iterable[str]) -> str:
     """Return what the first pattern of a table that fits a text stands for; empty if none does."""
-    meanings = (
-        name for pattern, name in NAMES[table].items() if any(re.search(pattern, text) for text in texts)
-    )
-    return next(meanings, "")
+    meanings = quantities.NAMES[table].items()
+    return next((name for pattern, name in meanings if any(re.search(pattern, text) for text in texts)), "")
 
 
 def user_map(content: object, name: str) -> FileMap:

@@ -77,9 +77,9 @@ _GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}(?:(?:,\d{3})+\.\d|(?:,\d{3}){2,}(?![\d
 _UNIT_TEXT = r"(?:[^\W\d]|[%/])\S*(?:\s[^\W\d]\S*)?"
 _CELL = re.compile(
     rf"[~≈$]?\s*(?P<value>[-+]?{_NUMBER})\s*(?P<unit>{_UNIT_TEXT})?"
-    rf"(?:\s*(?:±|\+/-|\+-)\s*(?P<std>{_NUMBER})\s*(?P<of_std>{_UNIT_TEXT})?)?\s*(?:\(.*\)|[*†‡✓✔]*)"
+    rf"(?:\s*(?:±|\+/-|\+-)\s*(?P<std>{_NUMBER})\s*(?P<of_std>{_UNIT_TEXT})?)?\s*(?:\(.*\)|\[.*\]|[*†‡✓✔]*)"
 )
-"""Number with a unit, a deviation with one, and a remark in parentheses."""
+"""Number with a unit, a deviation with one, and a remark in parentheses or brackets."""
 
 
 class Target(msgspec.Struct, frozen=True):

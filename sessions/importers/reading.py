@@ -5,21 +5,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
+from benchtui.sessions.importers import quantities
 from benchtui.sessions.importers.case_values import CaseValues
 from benchtui.sessions.importers.file_map import FileMap, Row, Text, columns_in, filled, plain, words
-from benchtui.sessions.importers.quantities import (
-    LISTS,
-    OPTIONS,
-    RATES,
-    SIZES,
-    WHOLE,
-    Target,
-    failed_outcome,
-    figure,
-    is_empty,
-    moment,
-    target,
-)
+from benchtui.sessions.importers.quantities import RATES, Target, is_empty, target
 from benchtui.sessions.sanitize import LONGEST_VALUE, quoted, visible
 
 _SUCCESS = re.compile(r"(?i)succe|pass|\bok\b")
@@ -34,10 +23,6 @@ class Reader:
         self.remarks: list[str] = []
         self._targets = [pair for column, names in file_map.columns.items() for pair in _targets(column, names)]
         self._unit_column = next((column for column, of in self._targets if of.name == "unit"), "")
-        self._of_rules = [
-            [(column, target(name, f"map {file_map.tool}")) for column, name in rule.columns.items()]
-            for rule in file_map.when
-        ]
         optional = [part for part in file_map.name if isinstance(part, str) and part.startswith("?")]
         self._varying = {part for part in optional if len({filled(part[1:], row) for row in rows}) > 1}
         self._used = _used(file_map, rows)
@@ -48,26 +33,24 @@ class Reader:
     def cases(self, row: Row) -> Iterator[CaseValues]:
         """Yield the values of each case of a row: one, or one for each value of an option in a wide table."""
         wide = self._wide(row)
-        stated = [(column, of) for column, of in self._targets if not is_empty(row.get(column))]
-        several = Counter(of.key for _, of in stated)
-        key = next((of.key for _, of in stated if several[of.key] > 1 and of.key in ("step_mean", *RATES)), "")
-        if wide:
-            for (option, text), targets in wide.items():
-                yield self._read(row, {option: self._in_words(option, text)}, [*self._targets, *targets])
-        elif not key:
+        for (option, text), targets in wide.items():
+            yield self._read(row, {option: self._in_words(option, text)}, [*self._targets, *targets])
+        stated = [(column, of.key) for column, of in self._targets if not is_empty(row.get(column))]
+        several = Counter(key for _, key in stated)
+        key = next((key for _, key in stated if several[key] > 1 and key in ("step_mean", *RATES)), "")
+        parts = {column: _parts(column) for column, of in stated if of == key and not wide}
+        for column, words_of in parts.items():
+            own = words_of - frozenset.intersection(*parts.values())
+            shared = [
+                (other, of)
+                for other, of in self._targets
+                if other == column or (of.key != key and (several[of.key] < 2 or own & _parts(other)))
+            ]
+            values = self._read(row, {}, shared)
+            values.options["column"] = column
+            yield values
+        if not (wide or parts):
             yield self._read(row, {}, self._targets)
-        else:
-            columns = [column for column, of in stated if of.key == key]
-            for column in columns:
-                own = _parts(column) - frozenset.intersection(*map(_parts, columns))
-                shared = [
-                    (other, of)
-                    for other, of in self._targets
-                    if other == column or (of.key != key and (several[of.key] < 2 or own & _parts(other)))
-                ]
-                values = self._read(row, {}, shared)
-                values.options["column"] = column
-                yield values
 
     def reads(self, column: str) -> bool:
         """Return whether a quantity, a name, an option or a pattern covers a column, or some of its value."""
@@ -95,11 +78,13 @@ class Reader:
     def _read(self, row: Row, stated: dict[str, str], targets: Sequence[tuple[str, Target]]) -> CaseValues:
         values = CaseValues(row.place, population=self._map.population, words=dict(stated))
         own: list[tuple[str, Target]] = []
-        for rule, of_rule in zip(self._map.when, self._of_rules, strict=True):
+        for rule in self._map.when:
             if rule.applies(row):
-                own += of_rule
-                for name, text in rule.set.items():
-                    self._set(values, name, filled(text, row))
+                own += [(column, target(name, "map")) for column, name in rule.columns.items()]
+                texts = {name: filled(text, row) for name, text in rule.set.items()}
+                values.lists.setdefault("marks", []).extend(filter(None, [texts.pop("marks", None)]))
+                stated_by_rule = {name: self._in_words(name, text) for name, text in texts.items() if text}
+                values.words = stated_by_rule | values.words
         values.unit = str(row.get(self._unit_column) or "") or self._map.unit or None
         for column, of in (*targets, *own):
             shown = next((path for path in column.split("|") if row.get(path) is not None), column)
@@ -110,12 +95,6 @@ class Reader:
         values.options.update({name: words(cell) for name, cell in cells.items() if not is_empty(cell)})
         self._name(values, row)
         return values
-
-    def _set(self, values: CaseValues, name: str, text: str) -> None:
-        if name == "marks":
-            values.lists.setdefault("marks", []).append(text)
-        elif text:
-            values.words.setdefault(name, self._in_words(name, text))
 
     def _in_words(self, name: str, text: str) -> str:
         by_pattern = self._map.values.get(name, {})
@@ -138,8 +117,9 @@ class Reader:
         if is_empty(cell) or of.name in ("ignored", "unit"):
             return
         if of.name == "option":
-            values.add_options(column.rpartition(".")[2], cell)
-        elif of.name in LISTS or (isinstance(cell, list) and of.name in SIZES):
+            options = cell if isinstance(cell, dict) else {column.rpartition(".")[2]: cell}
+            values.options |= {str(option): words(value) for option, value in options.items()}
+        elif of.name in quantities.LISTS or (isinstance(cell, list) and of.name in quantities.SIZES):
             values.lists.setdefault(of.name, []).extend(self._list(values, column, of, cell))
         elif of.is_figure:
             self._store_figure(values, column, of, cell)
@@ -148,11 +128,11 @@ class Reader:
         elif of.name not in values.words:
             text = ", ".join(map(words, cell)) if isinstance(cell, list) else words(cell)
             if of.name == "measured":
-                text = moment(cell) or text
+                text = quantities.moment(cell) or text
             if of.name == "reason":  # which a sentence may follow
                 text = text.rstrip(". ")
             values.words[of.name] = text
-            if of.name in WHOLE and values.whole(of.name) is None and plain(text) != "0":
+            if of.name in quantities.WHOLE and values.whole(of.name) is None and plain(text) != "0":
                 values.options[column] = values.words.pop(of.name)
                 self._remark(values, column, cell, "isn't a positive whole number")
 
@@ -163,7 +143,7 @@ class Reader:
         numbers = self._numbers(values, column, of, cell)
         if numbers and of.key == "tokens":
             values.figures["tokens"] = values.figures.get("tokens", 0.0) + numbers[0]
-        elif numbers and of.name in SIZES:
+        elif numbers and of.name in quantities.SIZES:
             values.figures[of.key] = max(numbers[0], values.figures.get(of.key, 0.0))
         elif numbers and of.key not in values.figures:
             values.figures[of.key] = numbers[0]
@@ -180,10 +160,10 @@ class Reader:
     def _numbers(self, values: CaseValues, column: str, of: Target, cell: object) -> list[float]:
         """Read a figure and its deviation. A word in its place may be the outcome of the case."""
         try:
-            return figure(cell, of, values.unit)
+            return quantities.figure(cell, of, values.unit)
         except ValueError as error:
             text = visible(str(cell), LONGEST_VALUE)
-            outcome = failed_outcome(text) if isinstance(cell, str) else None
+            outcome = quantities.failed_outcome(text) if isinstance(cell, str) else None
             if outcome is None:
                 self._remark(values, column, cell, str(error))
             elif values.outcome is None or of.name == "step":
@@ -205,28 +185,22 @@ class Reader:
     def _joined(self, parts: Sequence[Text], row: Row) -> str:
         shown = [part for part in parts if not str(part).startswith("?") or part in self._varying]
         texts = [filled(part.lstrip("?") if isinstance(part, str) else part, row) for part in shown]
-        return " ".join(self._without_removed(text) for text in texts if text)
-
-    def _without_removed(self, text: str) -> str:
         for pattern in self._map.remove.values():
-            text = re.sub(pattern, "", text)
-        return text.strip()
+            texts = [re.sub(pattern, "", text) for text in texts]
+        return " ".join(text.strip() for text in texts if text)
 
     def _rest(self, rows: Sequence[Row]) -> tuple[frozenset[str], dict[str, str]]:
         """Return the columns that are options of a case: settings that a sweep or a tool added.
 
         Those in which no rows differ are returned apart if only those that vary are options.
         """
-        if not (self._map.rest_are_options or self._map.varied_are_options):
-            return frozenset(), {}
         texts: dict[str, set[str]] = {}
-        for row in rows:
+        for row in rows if self._map.options else ():
             for name, cell in row.levels[0].items():
                 if isinstance(cell, str | int | float) and not is_empty(cell) and self._is_option(name):
                     texts.setdefault(name, set()).add(words(cell))
-        if self._map.rest_are_options:
-            return frozenset(texts), {}
-        shared = {name: next(iter(cells)) for name, cells in texts.items() if len(cells) == 1}
+        varied = self._map.options == "varied"
+        shared = {name: min(cells) for name, cells in texts.items() if len(cells) == 1 and varied}
         return frozenset(texts) - set(shared), shared
 
     def _is_option(self, name: str) -> bool:
@@ -234,8 +208,8 @@ class Reader:
         if any(fnmatchcase(name, pattern) for pattern in (*self._map.unread, *self._map.derived)):
             return False
         named = {column for text in (*self._map.name, *self._map.group) for column in columns_in(text)}
-        options = {column for column, of in self._targets if of.name in OPTIONS} - named
-        return (self._map.varied_are_options and name in options) or name not in self._used
+        options = {column for column, of in self._targets if of.name in quantities.OPTIONS} - named
+        return (self._map.options == "varied" and name in options) or name not in self._used
 
 
 def _used(file_map: FileMap, rows: Sequence[Row]) -> frozenset[str]:
@@ -244,7 +218,7 @@ def _used(file_map: FileMap, rows: Sequence[Row]) -> frozenset[str]:
     columns = {column for text in texts for column in columns_in(text)}
     for rule in file_map.when:
         columns |= {*rule.columns} if any(map(rule.applies, rows)) else set()
-        columns |= set() if file_map.varied_are_options else {rule.column}
+        columns |= set() if file_map.options == "varied" else {rule.column}
     columns |= {*file_map.columns, *file_map.keep}
     return frozenset(path.lstrip("^") for column in columns for path in column.split("|"))
 

@@ -12,7 +12,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.files import input_file
 from benchtui.sessions.files.bounded_toml import parse_toml
 from benchtui.sessions.importers import mapping, own_export, proposal, source
-from benchtui.sessions.importers.file_map import FileMap, lacking, matches, rows_of
+from benchtui.sessions.importers.file_map import FileMap, lacking, rows_of
 from benchtui.sessions.importers.imported import Imported, with_checked_repeats
 from benchtui.sessions.importers.quantities import OPTIONS
 from benchtui.sessions.importers.source import Source
@@ -89,17 +89,12 @@ def _named_map(name: str) -> FileMap | None:
 def detect(path: Path) -> str:
     """Return the tool that wrote a file. Raises BenchtuiError if it can't be read or no map fits it."""
     content = source.read(path)
-    if own_export.is_export(content):
-        return own_export.TOOL
-    return (map_of(content) or _proposed(content)).tool
+    return own_export.TOOL if own_export.is_export(content) else (map_of(content) or _proposed(content)).tool
 
 
 def _proposed(content: Source) -> FileMap:
     """Return the proposed map. Raises BenchtuiError with what a file resembles, and what to do."""
-    if cause := proposal.other_results(content):
-        raise BenchtuiError(f"{content.path}: {cause}")
-    proposed = proposal.propose(content)
-    if proposed is None:
+    if (proposed := proposal.propose(content)) is None:
         raise BenchtuiError(f"{content.path}: {_nearest(content)}")
     return proposed
 
@@ -109,7 +104,8 @@ def map_of(content: Source, kind: str | None = None) -> FileMap | None:
     if "event" in content.first:
         raise BenchtuiError(f"{content.path}: already a benchtui session; open it directly")
     of_tool = [file_map for file_map in maps() if kind in (None, file_map.tool)]
-    fitting = [file_map for file_map in of_tool if matches(content, file_map)]
+    begins = content.beginning
+    fitting = [one for one in of_tool if any(not lacking(row, one) for row in rows_of(begins, one)[:100])]
     if kind is not None and not fitting:
         return min(of_tool, key=lambda file_map: len(_lacks(content, file_map)))
     return max(fitting, key=lambda file_map: len(file_map.requires), default=None)

@@ -7,16 +7,17 @@ from statistics import fmean
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from benchtui.sessions import events
 from benchtui.sessions.errors import BenchtuiError, os_error_text
-from benchtui.sessions.events import AnyEvent, Steps
-from benchtui.sessions.importers.imported import MAX_NAMED_REPEATS, Imported, Measurement, named
+from benchtui.sessions.events import AnyEvent
+from benchtui.sessions.importers.imported import MOST_NAMED, Imported, Measurement, named
 from benchtui.sessions.importers.quantities import RATES
 from benchtui.sessions.journal.writer import Journal
-from benchtui.sessions.payloads import Energy, Failures, Model, Reported, highest_peaks
+from benchtui.sessions.payloads import Energy, Failures, Reported, highest_peaks
 from benchtui.sessions.sanitize import LONGEST_VALUE, shortened, visible
-from benchtui.sessions.sweep import MOST_CASES, UNKNOWN, Axes, Baseline, Measure, Sweep
+from benchtui.sessions.sweep import MOST_CASES, Axes, Baseline, Measure, Sweep
 from benchtui.sessions.sweep.options import AXES, NUMERIC
 from benchtui.sessions.sweep_secrets import Secrets
 from benchtui.sessions.timestamps import utc_now
@@ -27,8 +28,6 @@ AGREES_WITHIN = 0.1
 MAX_NAMED_SERIES, MAX_NAMED_SIZES = 6, 8
 """Maximum number of series with missing combinations to name, and of batch sizes each."""
 
-_events_of_sessions: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
-
 
 def write(imported: Imported, path: Path) -> None:
     """Write the session file.
@@ -38,8 +37,13 @@ def write(imported: Imported, path: Path) -> None:
             there are too many cases, or a value is out of range for a session. A written session can always be
             read back.
     """
-    masked = map(Secrets().masked_record, _events(imported, path))
-    validated = [_validated(event, imported.kind) for event in masked]
+    masked = map(msgspec.json.encode, map(Secrets().masked_record, _events(imported, path)))
+    try:
+        validated = list(map(msgspec.json.Decoder(AnyEvent).decode, masked))
+    except msgspec.ValidationError as error:
+        raise BenchtuiError(
+            f"{imported.kind}: value out of range for a session: {shortened(str(error))}"
+        ) from error
     journal = Journal(path, sync_cases=False)
     try:
         for event in validated:
@@ -49,14 +53,6 @@ def write(imported: Imported, path: Path) -> None:
         raise BenchtuiError(f"{path}: can't be written: {os_error_text(error)}") from error
     finally:
         journal.close()
-
-
-def _validated(event: AnyEvent, kind: str) -> AnyEvent:
-    """Return the event if a session may contain it. Raises BenchtuiError naming the invalid field."""
-    try:
-        return _events_of_sessions.decode(msgspec.json.encode(event))
-    except msgspec.ValidationError as error:
-        raise BenchtuiError(f"{kind}: value out of range for a session: {shortened(str(error))}") from error
 
 
 def notes(imported: Imported) -> tuple[str, ...]:
@@ -92,13 +88,14 @@ def _repeats(imported: Imported) -> Iterator[str]:
     """Yield a note on cases with several mean step times in the file, and the range of those times."""
     apart = []
     for config, rows in imported.rows_by_case.items():
-        known_ms = [center_ms for row in rows if row.reported and (center_ms := row.reported.center_ms)]
+        reported = (row.finished.reported for row in rows)
+        known_ms = [center_ms for of_row in reported if of_row and (center_ms := of_row.center_ms)]
         if len(known_ms) > 1:
             name, percent = visible(config.name, LONGEST_VALUE), 100 * (max(known_ms) / min(known_ms) - 1)
             shown = f"{percent:.2g}" if percent < 99.5 else f"{percent:,.0f}"
             apart.append(f"{len(known_ms)} rows of {name} with mean steps {shown} % apart")
     if apart:
-        cases = named(apart, MAX_NAMED_REPEATS, "; ")
+        cases = named(apart, MOST_NAMED, "; ")
         yield f"repeats: {cases}: imported as rounds of one case, which estimate the noise between runs"
 
 
@@ -118,29 +115,26 @@ def _missing_combinations(imported: Imported) -> Iterator[str]:
 
 
 def _sweep(imported: Imported, name: str) -> Sweep:
+    """Return the sweep of the cases, with numbers ascending and other values in the order of the file."""
     if len(imported.measurements) > MOST_CASES:
         amounts = f"{len(imported.measurements):,} measurements; at most {MOST_CASES:,} are allowed"
         raise BenchtuiError(f"{imported.kind}: {amounts}: split the file")
-    axes = _axes(imported)
-    steps = (row.reported.steps if row.reported else len(row.wall_ms) for row in imported.measurements)
+    distinct = {axis: dict.fromkeys(getattr(config, axis) for config in imported.cases) for axis in AXES}
+    axes = {axis: (*(sorted(of) if axis in NUMERIC else of),) for axis, of in distinct.items()}
+    ends = ((row.finished.reported, row.wall_ms) for row in imported.measurements)
+    steps = (reported.steps if reported else len(wall_ms) for reported, wall_ms in ends)
     return Sweep(
         name=name,
         model=imported.model,
         task=imported.task,
         dataset=imported.dataset,
-        axes=axes,
+        axes=Axes(**axes),
         measure=Measure(
             warmup=imported.warmup,
             iterations=max(1, *(amount or 0 for amount in steps)),
             baseline=_baseline(imported),
         ),
     )
-
-
-def _axes(imported: Imported) -> Axes:
-    """Return the distinct values of all axes: numbers ascending, others in the order of the file."""
-    distinct = {axis: dict.fromkeys(getattr(config, axis) for config in imported.cases) for axis in AXES}
-    return Axes(**{axis: (*(sorted(of) if axis in NUMERIC else of),) for axis, of in distinct.items()})
 
 
 def _baseline(imported: Imported) -> Baseline | None:
@@ -159,46 +153,35 @@ def _baseline(imported: Imported) -> Baseline | None:
 
 def _case(case: int, rows: Sequence[Measurement]) -> Iterator[AnyEvent]:
     """Yield a round for each measurement. Failed ones are left out if others succeeded."""
-    sound = [row for row in rows if not row.failure]
+    sound = [row for row in rows if row.finished.outcome == "ok"]
     failures = _failures(rows, sound)
-    marks = tuple(dict.fromkeys(mark for row in rows for mark in _marks(row)))
+    marks = [*dict.fromkeys(mark for row in rows for mark in (*row.finished.marks, *_contradictions(row)))]
     rounds = sound or list(rows)
-    last = rounds[-1]
-    outcome = "ok" if sound else last.outcome
-    joules = [row.energy.energy_j for row in rounds if row.energy and row.energy.energy_j is not None]
-    for number, row in enumerate(rounds if outcome != "skipped" else ()):
+    ends = [row.finished for row in rounds]
+    last = ends[-1]
+    joules = [end.energy.energy_j for end in ends if end.energy and end.energy.energy_j is not None]
+    for number, row in enumerate(rounds if last.outcome != "skipped" else ()):
         yield events.CaseStarted(t=0.0, case=case, round=number, config=row.config)
         if number == 0:
-            yield events.CasePrepared(
-                t=0.0,
-                case=case,
-                model=row.model or Model(name=UNKNOWN),
-                samples_per_step=row.samples_per_step,
-                task=row.task,
-                new_tokens=row.new_tokens,
-            )
-        yield from _steps(case, number, row)
+            yield replace(row.prepared, case=case)
+        yield from (replace(steps, case=case, round=number) for steps in row.steps)
         if number < len(rounds) - 1:
-            yield events.RoundFinished(t=0.0, case=case, round=number, memory=row.memory, energy=row.energy)
-    yield events.CaseFinished(
-        t=0.0,
+            end = row.finished
+            yield events.RoundFinished(t=0.0, case=case, round=number, memory=end.memory, energy=end.energy)
+    yield replace(
+        last,
         case=case,
-        outcome=outcome,
-        reason=last.failure,
-        exit_code=None if sound else last.exit_code,
-        memory=highest_peaks([row.memory for row in rounds if row.memory]),
+        memory=highest_peaks([end.memory for end in ends if end.memory]),
         energy=Energy(energy_j=sum(joules)) if joules else None,
-        environment=last.environment,
-        marks=(*marks, failures.mark) if failures else marks,
+        marks=(*marks, *([failures.mark] if failures else [])),
         failures=failures,
-        exported=last.exported,
-        reported=_pooled([row.reported for row in rounds if row.reported]),
+        reported=_pooled([end.reported for end in ends if end.reported]),
     )
 
 
 def _failures(rows: Sequence[Measurement], sound: Sequence[Measurement]) -> Failures | None:
     """Return what failed of a case with sound rounds: runs or requests of all of them, or whole rounds."""
-    within = [row.failures for row in sound if row.failures]
+    within = [failures for row in sound if (failures := row.finished.failures)]
     if within:
         failed, total = sum(one.failed for one in within), sum(one.total for one in within)
         return Failures(failed=failed, total=total, of=within[0].of)
@@ -206,31 +189,20 @@ def _failures(rows: Sequence[Measurement], sound: Sequence[Measurement]) -> Fail
     return Failures(failed=failed_rounds, total=len(rows), of="rounds") if sound and failed_rounds else None
 
 
-def _marks(row: Measurement) -> tuple[str, ...]:
-    return (*row.marks, CONTRADICTION) if _contradicts(row) else row.marks
-
-
-def _contradicts(row: Measurement) -> bool:
-    """Return whether a reported rate contradicts the samples, or maximum tokens, per step over step time."""
-    reported = row.reported
-    samples = row.config.batch_size if row.samples_per_step is None else row.samples_per_step
+def _contradictions(row: Measurement) -> Iterator[str]:
+    """Yield a mark if a reported rate contradicts the samples, or maximum tokens, per step over step time."""
+    reported, samples = row.finished.reported, row.prepared.samples_per_step
+    samples = row.config.batch_size if samples is None else samples
     if reported is None or not reported.latency_mean_ms or reported.samples_per_s is None or not samples:
-        return False
+        return
     if abs(reported.samples_per_s * reported.latency_mean_ms / (1000 * samples) - 1) > AGREES_WITHIN:
-        return True
+        yield CONTRADICTION
     # the length is unknown, or tokens follow it
-    unlimited = row.config.label or row.new_tokens or reported.new_tokens_per_s
+    unlimited = row.config.label or row.prepared.new_tokens or reported.new_tokens_per_s
     most = 0 if unlimited else samples * row.config.sequence_length
     per_step = (reported.padded_tokens_per_s or 0.0) * reported.latency_mean_ms / 1000
-    return 0 < most * (1 + AGREES_WITHIN) < per_step
-
-
-def _steps(case: int, round_index: int, row: Measurement) -> Iterator[Steps]:
-    if row.warmup_ms:
-        yield Steps(t=0.0, case=case, phase="warmup", round=round_index, wall_ms=row.warmup_ms)
-    if row.wall_ms:
-        columns: dict[str, Any] = {"wall_ms": row.wall_ms, "parts_ms": row.parts_ms, **row.step_columns}
-        yield Steps(t=0.0, case=case, phase="measure", round=round_index, **columns)
+    if 0 < most * (1 + AGREES_WITHIN) < per_step:
+        yield CONTRADICTION
 
 
 def _pooled(rows: Sequence[Reported]) -> Reported | None:
@@ -244,7 +216,8 @@ def _pooled(rows: Sequence[Reported]) -> Reported | None:
     weights = [float(amount or 1) for amount in steps] if all(steps) else [1.0] * len(rows)
     means = [row.center_ms or 0.0 for row in rows]
     spans = [weight * mean for weight, mean in zip(weights, means, strict=True)]
-    rates = {name: [getattr(row, name) for row in rows] for name in _RATES}
+    names = (*RATES, "mean_power_w", "gpu_utilization_percent", "compile_call_s")
+    rates = {name: [getattr(row, name) for row in rows] for name in names}
     known = {name: values for name, values in rates.items() if None not in values}
     figures: dict[str, Any] = {name: fmean(values, spans) for name, values in known.items()}
     stated = [row.latency_mean_ms for row in rows if row.latency_mean_ms is not None]
@@ -254,7 +227,3 @@ def _pooled(rows: Sequence[Reported]) -> Reported | None:
         steps=sum(amount or 0 for amount in steps) if all(steps) else None,
         repeats_mean_ms=tuple(means),
     )
-
-
-_RATES = (*RATES, "mean_power_w", "gpu_utilization_percent", "compile_call_s")
-"""Statistics that can be combined from those of each repeat."""

@@ -24,7 +24,6 @@ from benchtui.sessions.files import input_file
 from benchtui.sessions.importers import tables
 from benchtui.sessions.importers.imported import named
 from benchtui.sessions.sanitize import LONGEST_VALUE, shortened, visible
-from benchtui.sessions.sweep.model import MOST_CASES
 
 MOST_BYTES = 500_000_000
 """Maximum size of a file, also when decompressed. No benchmark result is larger."""
@@ -32,7 +31,8 @@ MOST_LOOKED_AT = 100
 """Maximum number of records to look at to recognize a file."""
 MOST_BROKEN = 100
 """Maximum number of lines that begin like JSON and aren't, before a text isn't read as JSON."""
-_PARQUET = b"PAR1"
+Documents = list[tuple[str, object]]
+"""JSON documents, each with its place."""
 _REFUSED = {
     rb"PK\x03\x04": "a ZIP archive, or a spreadsheet's own format; extract it, or save the table as CSV",
     rb"(?:\xef\xbb\xbf)?[ \t\r\n]*<": "HTML or XML; copy its table into a CSV file",
@@ -47,6 +47,7 @@ _REFUSED = {
 """Formats that aren't read by their first bytes, each with what to do."""
 _OTHER_TEXT = {
     r"\s*(?:---\s*\n|- ?[\w\"' ]+:\s)": "YAML; write it as JSON",
+    r"\s*(?:Running .+ test @ |This is ApacheBench|Summary:\s)": "print of wrk, ab or hey; write it as CSV",
     r"\s*(?:Performance counter stats|# started on)": "counters of perf stat; import times of hyperfine",
     r"\s*[\[({]+\s*'[^'\n]*'\s*:": "Python's repr of a dict; write it with json.dump",
 }
@@ -92,21 +93,20 @@ def read(path: Path) -> Source:
     """Read a file's records. Raises BenchtuiError with the cause and the remedy if it can't."""
     with os_errors_as(path, "can't be read"):
         written = input_file.read_plain(path, MOST_BYTES)
-    data, remarks = _decompressed(path, written)
-    if data.startswith(_PARQUET):
+    remarks: list[str] = []
+    data = _decompressed(path, written, remarks)
+    if data.startswith(b"PAR1"):
         return Source(path, tuple(_parquet(path, data)), tuple(remarks), table=True)
-    text, more = _text(path, data)
-    remarks += more
-    documents, more = _documents(path, text)
-    if not documents:
+    text = _text(path, data, remarks)
+    if not (documents := _documents(path, text, remarks)):
         return _table(path, text, remarks)
     unknown: list[str] = []
     finite = ((place, _finite(document, "", unknown)) for place, document in documents)
     records = [record for place, document in finite for record in _objects(place, document)]
     if unknown:
         fields = [visible(field, LONGEST_VALUE) for field in dict.fromkeys(unknown)]
-        more.append(f"NaN or Infinity, imported as unknown: {named(fields, tables.MOST_NAMED)}")
-    return Source(path, tuple(records), (*remarks, *more))
+        remarks.append(f"NaN or Infinity, imported as unknown: {named(fields, tables.MOST_NAMED)}")
+    return Source(path, tuple(records), tuple(remarks))
 
 
 def _table(path: Path, text: str, remarks: list[str]) -> Source:
@@ -122,34 +122,33 @@ def _table(path: Path, text: str, remarks: list[str]) -> Source:
     return Source(path, tuple(records), (*remarks, *more), table=True)
 
 
-def require_few(path: Path, rows: int) -> None:
-    """Require that a file has no more rows than a sweep may have cases. Raises BenchtuiError otherwise."""
-    if rows > MOST_CASES:
-        amounts = f"{rows:,} rows; at most {MOST_CASES:,} are imported"
-        raise BenchtuiError(f"{path}: {amounts}: split or summarize them")
-
-
-def _decompressed(path: Path, data: bytes) -> tuple[bytes, list[str]]:
-    """Return the content of a compressed file, and a remark. Other files are returned as they are."""
+def _decompressed(path: Path, data: bytes, remarks: list[str]) -> bytes:
+    """Return the content of a compressed file, with a remark. Other files are returned as they are."""
+    stream: Any = None
     try:
         if data.startswith(b"\x1f\x8b"):
-            return _at_most(path, gzip.GzipFile(fileobj=io.BytesIO(data))), ["decompressed with gzip"]
-        if data.startswith(b"\x28\xb5\x2f\xfd"):
-            zstandard = import_module("zstandard")
-            return _at_most(path, zstandard.ZstdDecompressor().stream_reader(data)), ["decompressed with zstd"]
-        if data.startswith(b"PK\x03\x04") and (member := _only_member(data)):
-            name = visible(member, LONGEST_VALUE)
-            return _at_most(path, zipfile.ZipFile(io.BytesIO(data)).open(member)), [f"extracted {name}"]
+            stream = gzip.open(io.BytesIO(data))  # noqa: SIM115  (in memory)
+            how = "decompressed with gzip"
+        elif data.startswith(b"\x28\xb5\x2f\xfd"):
+            stream = import_module("zstandard").ZstdDecompressor().stream_reader(data)
+            how = "decompressed with zstd"
+        elif data.startswith(b"PK\x03\x04") and (member := _only_member(data)):
+            stream = zipfile.ZipFile(io.BytesIO(data)).open(member)  # noqa: SIM115  (in memory)
+            how = f"extracted {visible(member, LONGEST_VALUE)}"
+        if stream is None:
+            return data
+        data = stream.read(MOST_BYTES + 1)
     except ModuleNotFoundError as error:
         raise BenchtuiError(
             f"{path}: compressed with zstd, which needs the package zstandard: run pip install zstandard,"
             " or decompress it with zstd -d"
         ) from error
-    except BenchtuiError:
-        raise
     except Exception as error:
         raise BenchtuiError(f"{path}: can't be decompressed: {shortened(str(error) or 'damaged')}") from error
-    return data, []
+    if len(data) > MOST_BYTES:
+        raise BenchtuiError(f"{path}: larger than {MOST_BYTES / 1e6:g} MB when decompressed; split it")
+    remarks.append(how)
+    return data
 
 
 def _only_member(data: bytes) -> str | None:
@@ -161,14 +160,7 @@ def _only_member(data: bytes) -> str | None:
     return None
 
 
-def _at_most(path: Path, stream: Any) -> bytes:  # noqa: ANN401  (of gzip, or of zstandard, which may be absent)
-    data: bytes = stream.read(MOST_BYTES + 1)
-    if len(data) > MOST_BYTES:
-        raise BenchtuiError(f"{path}: larger than {MOST_BYTES / 1e6:g} MB when decompressed; split it")
-    return data
-
-
-def _text(path: Path, data: bytes) -> tuple[str, list[str]]:
+def _text(path: Path, data: bytes, remarks: list[str]) -> str:
     """Decode a file's text, with line ends normalized, and remark on an encoding other than UTF-8."""
     for pattern, what in _REFUSED.items():
         if re.match(pattern, data):
@@ -180,20 +172,21 @@ def _text(path: Path, data: bytes) -> tuple[str, list[str]]:
         if b"\0" in data:
             raise BenchtuiError(f"{path}: binary data, not text; save the results as JSON or CSV") from None
         encoding, text = "Windows-1252", data.decode("cp1252", "replace")
-    remarks = [] if encoding.startswith("utf-8") else [f"not UTF-8: read as {encoding.upper()}"]
+    remarks += [] if encoding.startswith("utf-8") else [f"not UTF-8: read as {encoding.upper()}"]
     plain = _ASSIGNED.sub("", _CONTROLS.sub("", text.removeprefix("\ufeff").strip("\0")))
-    return "\n".join(plain.split("\r\n")).replace("\r", "\n"), remarks
+    return plain.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _documents(path: Path, text: str) -> tuple[list[tuple[str, object]], list[str]]:
-    """Return the JSON documents of a text, each with its place, and remarks on the lines between them.
+def _documents(path: Path, text: str, remarks: list[str]) -> Documents:
+    """Return the JSON documents of a text, with a remark on the lines between them.
 
     A document begins at the beginning of a line, so that an incomplete one isn't read in pieces.
     """
     if not re.search(r"^\s*[\[{]", text, re.MULTILINE):
-        return _logged(text)
+        return _logged(text, remarks)
     if (whole := _without_comments(text)) is not None:
-        return [("", whole)], ["comments and trailing commas in JSON are ignored"]
+        remarks.append("comments and trailing commas in JSON are ignored")
+        return [("", whole)]
     decoder = json.JSONDecoder()
     documents: list[tuple[int, object]] = []
     skipped: list[int] = []
@@ -216,16 +209,17 @@ def _documents(path: Path, text: str) -> tuple[list[tuple[str, object]], list[st
         if text[at:end].strip(" \t\n,;"):
             skipped.append(line)
         at, line = end, line + 1
-    return ([], []) if broken > MOST_BROKEN else _checked(documents, skipped)
+    return [] if broken > MOST_BROKEN else _checked(documents, skipped, remarks)
 
 
-def _logged(text: str) -> tuple[list[tuple[str, object]], list[str]]:
-    """Return the JSON objects at the ends of log lines, and a remark."""
+def _logged(text: str, remarks: list[str]) -> Documents:
+    """Return the JSON objects at the ends of log lines, with a remark."""
     matches = ((number, _LOGGED.fullmatch(line)) for number, line in enumerate(text.split("\n"), 1))
-    objects: list[tuple[str, object]] = []
+    objects: Documents = []
     with suppress(ValueError, RecursionError):
         objects = [(f"line {number}", json.loads(match[1])) for number, match in matches if match]
-    return objects, [f"read the JSON at the end of {len(objects):,} lines"] if objects else []
+        remarks += [f"read the JSON at the end of {len(objects):,} lines"] if objects else []
+    return objects
 
 
 def _without_comments(text: str) -> object:
@@ -241,18 +235,15 @@ def _without_comments(text: str) -> object:
     return None
 
 
-def _checked(
-    documents: list[tuple[int, object]], skipped: list[int]
-) -> tuple[list[tuple[str, object]], list[str]]:
+def _checked(documents: list[tuple[int, object]], skipped: list[int], remarks: list[str]) -> Documents:
     """Return the documents if they are the content of the text, rather than brackets in its lines."""
     objects = [(line, value) for line, value in documents if isinstance(value, dict | list) and value]
     if not objects or (len(skipped) > 20 and len(skipped) > 5 * len(objects)):
-        return [], []
+        return []
     what = "that isn't JSON" if len(skipped) == 1 else "that aren't JSON"
-    remarks = [tables.lines_remark(skipped, what)] if skipped else []
-    if len(objects) == 1:
-        return [("", objects[0][1])], remarks
-    return [(f"line {line}", value) for line, value in objects], remarks
+    remarks += [tables.lines_remark(skipped, what)] if skipped else []
+    several = len(objects) > 1
+    return [(f"line {line}" if several else "", value) for line, value in objects]
 
 
 def _refuse_malformed(path: Path, text: str) -> None:
@@ -261,14 +252,12 @@ def _refuse_malformed(path: Path, text: str) -> None:
         return
     try:
         json.loads(text)
-    except json.JSONDecodeError as error:
-        cause = "unexpected end of file" if error.pos >= len(text.rstrip()) else shortened(error.msg)
-        why = f"line {error.lineno}, column {error.colno}: {cause}"
     except (RecursionError, ValueError) as error:
         why = "nested too deeply" if isinstance(error, RecursionError) else shortened(str(error))
-    else:
-        return
-    raise BenchtuiError(f"{path}: not valid JSON: {why}")
+        if isinstance(error, json.JSONDecodeError):
+            cause = "unexpected end of file" if error.pos >= len(text.rstrip()) else shortened(error.msg)
+            why = f"line {error.lineno}, column {error.colno}: {cause}"
+        raise BenchtuiError(f"{path}: not valid JSON: {why}") from error
 
 
 def _finite(value: object, place: str, unknown: list[str]) -> object:

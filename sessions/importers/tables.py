@@ -16,13 +16,8 @@ from msgspec import structs
 from benchtui.sessions.importers.imported import counted, named
 from benchtui.sessions.importers.quantities import EMPTY, UNIT_NAMES
 
-SEPARATORS = dict(
-    zip(
-        (",", ";", "\t", "|", "&", "  ", " "),
-        ("comma", "semicolon", "tab", "bar", "ampersand", "two spaces or more", "spaces"),
-        strict=True,
-    )
-)
+SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", "&": "ampersand"}
+SEPARATORS |= {"  ": "two spaces or more", " ": "spaces"}
 INDEX_NAMES = ("", "index", "Unnamed: 0", "level_0", "__index_level_0__")
 FEWEST_NAMES = 3
 """Minimum number of names in printed results of several runs."""
@@ -47,9 +42,8 @@ _CERTAIN_COMMA = re.compile(
     r"[-+]?(?:0,\d+|\d{4,},\d+|\d+,(?:\d{1,2}|\d{4,}))(?:[eE][-+]?\d+)?"
     r"|[-+]?\d{1,3}(?:[. \u00a0\u202f]\d{3})+,\d+"
 )
-_POINT = re.compile(r"[-+]?\d*\.\d+(?:[eE][-+]?\d+)?")
+_POINT = re.compile(r"(?![-+]?[1-9]\d{0,2}(?:\.\d{3})+$)[-+]?\d*\.\d+(?:[eE][-+]?\d+)?")
 _GROUPED_BY_COMMA = re.compile(r"[-+]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?(?:\s?[A-Za-zµμ%/]{1,10})?")
-_GROUPED_BY_POINT = re.compile(r"[-+]?[1-9]\d{0,2}(?:\.\d{3})+")
 _GROUPED_BY_OTHER = re.compile(r"[-+]?[1-9]\d{0,2}(?:[ '’_\u00a0\u202f]\d{3})+(?:[.,]\d+)?")
 _NAMED_VALUE = re.compile(r"([^:=|,;{}\[][^:=|,;{}]{0,80}?)\s*[:=]\s*(\S.{0,200})")
 _PAIR = re.compile(
@@ -70,7 +64,7 @@ _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _EMPHASIS = re.compile(r"^(?:\*\*|__|`|\*)(.*?)(?:\*\*|__|`|\*)$")
 
 _OF_COLUMN = re.compile(
-    rf"-*|str|bool|cat|[uif]\d{{1,3}}|[(\[]?(?:{'|'.join(UNIT_NAMES)}|min|h|count|%|#|[a-z]+/s(?:ec)?)[)\]]?",
+    rf"-*|str|bool|cat|[uif]\d{{1,3}}|[(\[]?(?:({'|'.join(UNIT_NAMES)}|min|h|[a-z]+/s(?:ec)?)|count|%|#)[)\]]?",
     re.IGNORECASE,
 )
 """Cell below a header that has the unit or type of the column."""
@@ -208,9 +202,8 @@ def by_columns(document: dict[str, object]) -> list[Row] | None:
         by_index = [column for column in columns if isinstance(column, dict)]
         columns = [list(column.values()) for column in by_index if list(column) == list(by_index[0])]
     lists = [column for column in columns if isinstance(column, list)]
-    if len(lists) < max(2, len(document)) or len({*map(len, lists)}) > 1 or not lists[0]:
-        return None
-    if any(isinstance(cell, dict) for column in lists for cell in column):
+    is_whole = len(lists) >= max(2, len(document)) and len({*map(len, lists)}) == 1 and lists[0]
+    if not is_whole or any(isinstance(cell, dict) for column in lists for cell in column):
         return None
     return [dict(zip(document, row, strict=True)) for row in zip(*lists, strict=True)]
 
@@ -294,20 +287,16 @@ def _split(lines: Sequence[Line], separator: str) -> Iterator[tuple[int, tuple[s
 
 def _without_empty_end(cells: tuple[str, ...]) -> tuple[str, ...]:
     """Return cells without the empty ones at the end, which a spreadsheet may write."""
-    filled = [place for place, cell in enumerate(cells) if cell]
-    return cells[: filled[-1] + 1] if filled else cells
+    return cells[: max((place for place, cell in enumerate(cells, 1) if cell), default=None)]
 
 
 def _is_header(cells: Sequence[str]) -> bool:
+    """Return whether cells are names, or a name and different whole numbers, such as batch sizes."""
     words = [cell for cell in cells if cell and not _NUMBER.fullmatch(cell)]
     is_named = len(words) >= max(1, len(cells) - 1) and len(set(words)) * 2 > len(words)
-    return (is_named or _is_wide(cells)) and all(len(cell) < 100 for cell in cells)
-
-
-def _is_wide(cells: Sequence[str]) -> bool:
-    """Return whether a header is a name and different whole numbers, such as batch sizes."""
     sizes = {cell for cell in cells[1:] if cell.isdecimal()}
-    return bool(cells) and not _NUMBER.fullmatch(cells[0]) and len(sizes) == len(cells) - 1 > 1
+    is_wide = len(sizes) == len(cells) - 1 > 1 and not _NUMBER.fullmatch(cells[0])
+    return (is_named or is_wide) and all(len(cell) < 100 for cell in cells)
 
 
 def _fitted(cells: tuple[str, ...], header: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -322,9 +311,11 @@ def _fitted(cells: tuple[str, ...], header: tuple[str, ...]) -> tuple[str, ...] 
 
 def _plain(block: _Block) -> tuple[list[NumberedRow], list[str]]:
     rows = [(number, cells) for number, cells in block.rows if cells != block.header]
-    if rows and all(map(_OF_COLUMN.fullmatch, rows[0][1])):
-        units = zip(block.header, rows.pop(0)[1], strict=True)
-        header = tuple(f"{name} ({unit})" if _is_unit(unit) else name for name, unit in units)
+    units = [match for cell in rows[0][1] if (match := _OF_COLUMN.fullmatch(cell))] if rows else []
+    if rows and len(units) == len(block.header):
+        del rows[0]
+        named_units = zip(block.header, (unit[1] for unit in units), strict=True)
+        header = tuple(f"{name} ({unit})" if unit else name for name, unit in named_units)
         block = structs.replace(block, header=header)
     columns = _columns(block.header, [cells for _, cells in rows])
     comma = _decimal_comma([cell for _, cells in rows for cell in cells])
@@ -346,11 +337,6 @@ def _plain(block: _Block) -> tuple[list[NumberedRow], list[str]]:
     return records, list(_remarks(block, len(block.rows) - len(rows), converted, columns))
 
 
-def _is_unit(cell: str) -> bool:
-    unit = cell.strip("()[]").lower()
-    return unit in (*UNIT_NAMES, "min", "h") or "/s" in unit
-
-
 def _columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[tuple[int, str]]:
     """Return the place and name of each column, without an index, which only counts the rows."""
     counting = [[str(number + start) for number in range(len(rows))] for start in (0, 1)]
@@ -365,8 +351,7 @@ def _columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[tuple
 
 def _decimal_comma(cells: Sequence[str]) -> bool:
     """Return whether the table has decimal commas: some cells have a certain one, and none has a point."""
-    points = (cell for cell in cells if _POINT.fullmatch(cell) and not _GROUPED_BY_POINT.fullmatch(cell))
-    return any(map(_CERTAIN_COMMA.fullmatch, cells)) and not any(points)
+    return any(map(_CERTAIN_COMMA.fullmatch, cells)) and not any(map(_POINT.fullmatch, cells))
 
 
 def _plain_number(cell: str, comma: bool) -> tuple[str, str]:

@@ -177,7 +177,8 @@ _HINTS = _by_name(
         "min_runs max_runs benchmark_runs",
         "write batch_size, and iterations for steps": "samples num_samples max_samples max_train_samples",
         "write sequence_length, or new_tokens for generated ones": "tokens num_tokens n_tokens block_size",
-        "write max_time for a case, budget for a sweep": "duration time_limit max_duration",
+        "write max_time for a case, budget for a sweep": "duration time_limit max_duration "
+        "seconds max_seconds num_seconds minutes max_minutes",
         "inputs and random weights have a fixed seed": "seed random_seed random_state",
     }
 )

@@ -112,7 +112,7 @@ def sweep_file(home: Path, tiny_model: Path) -> Path:
 def open_app(home: Path, command: str) -> Iterator[Callable[..., Terminal]]:
     opened: list[Terminal] = []
 
-    def run(*arguments: str, columns: int = 120, rows: int = 40) -> Terminal:
+    def run(*arguments: str, columns: int = 120, rows: int = 40, command: str = command) -> Terminal:
         opened.append(Terminal(command, list(arguments), columns, rows, home))
         return opened[-1]
 

@@ -64,20 +64,21 @@ def _column(name: str, quantity: str, cells: str, width: int, symbols: Symbols) 
 def _case(row: Measurement, width: int, symbols: Symbols) -> Line:
     figures = ", ".join(_figures(row))
     size = max(width // 2, 8)
-    role = "warning" if row.failure else "plain"
+    role = "warning" if row.finished.reason else "plain"
     return crop(
         [(f"  {fit(clean(row.config.name), size, symbols)}  ", "plain"), (clean(figures), role)], width, symbols
     )
 
 
 def _figures(row: Measurement) -> Iterator[str]:
-    if row.failure:
-        yield f"{row.outcome}: {row.failure}"
+    if row.finished.reason:
+        yield f"{row.finished.outcome}: {row.finished.reason}"
     if row.mean_ms is not None:
         yield f"{number(row.mean_ms)} ms"
-    if row.reported and row.reported.samples_per_s:
-        yield f"{number(row.reported.samples_per_s)} samples/s"
-    tokens_per_s = row.reported and (row.reported.new_tokens_per_s or row.reported.tokens_per_s)
+    reported = row.finished.reported
+    if reported and reported.samples_per_s:
+        yield f"{number(reported.samples_per_s)} samples/s"
+    tokens_per_s = reported and (reported.new_tokens_per_s or reported.tokens_per_s)
     if tokens_per_s:
         yield f"{number(tokens_per_s)} tokens/s"
 

@@ -156,7 +156,7 @@ class Terminal(LinuxDriver):
         """Give the terminal back with its own title."""
         self.write(POP_TITLE)
         super().stop_application_mode()
-        self._taken = False
+        self._taken = self._writer_thread is not None and not self._writer_thread.is_alive()
 
     def ensure_given_back(self) -> None:
         """Restore the terminal if an error has kept Textual from doing so."""
@@ -218,11 +218,8 @@ class Terminal(LinuxDriver):
             self.lost = True
 
     def _run_input_thread(self) -> None:
-        """Pass an exception of the thread that reads keys on to the app, which it ends."""
-        try:
-            self.run_input_thread()
-        except Exception as error:  # noqa: BLE001  (reported with its traceback)
-            self._app.call_later(self._app._handle_exception, error)
+        """Read keys without Textual's own report of an exception, which ends the app as that of any thread."""
+        self.run_input_thread()
 
     def close(self) -> None:
         """Close the driver without waiting for a closed terminal."""

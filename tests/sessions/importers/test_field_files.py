@@ -254,12 +254,10 @@ def test_map_by_hand_and_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     source = tmp_path / "own.csv"
     source.write_text('model,b,t,tps\nresnet,8,"1,234.5",6.5\nresnet,16,2000,8\n')
     first = registry.read(source, map_text="t=step_us,b=batch_size,model=model").measurements[0]
-    assert (first.reported.latency_mean_ms, first.config.batch_size) == (pytest.approx(1.2345), 8)  # type: ignore[union-attr]
+    assert (first.mean_ms, first.config.batch_size) == (pytest.approx(1.2345), 8)
     monkeypatch.setattr(registry, "maps_path", lambda: tmp_path / "import.toml")
     (tmp_path / "import.toml").write_text('[import.mine.columns]\nt = "step_us"\nb = "batch_size"\n')
-    assert registry.read(source, map_text="mine").measurements[0].reported.latency_mean_ms == pytest.approx(
-        1.2345
-    )  # type: ignore[union-attr]
+    assert registry.read(source, map_text="mine").measurements[0].mean_ms == pytest.approx(1.2345)
     for text, cause in (
         ("t=weight", "isn't a quantity"),
         ("q=step_ms", "has no column 'q'"),

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.events import CaseFinished
 from benchtui.sessions.importers import session_writer
-from benchtui.sessions.importers.imported import Imported, Measurement
+from benchtui.sessions.importers.imported import OF_CASE, Imported, Measurement
 from benchtui.sessions.journal import writer
 from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Reported
@@ -15,12 +16,14 @@ from benchtui.sessions.sweep import Config
 from benchtui.sessions.sweep.options import NUMERIC
 
 
+def measurement(config: Config) -> Measurement:
+    finished = CaseFinished(**OF_CASE, outcome="ok", reported=Reported(latency_mean_ms=1.0))
+    return Measurement(config=config, finished=finished)
+
+
 @pytest.mark.parametrize("axis", NUMERIC)
 def test_numbers_of_an_axis_are_ascending_whatever_their_order_in_the_file(axis: str, tmp_path: Path) -> None:
-    rows = tuple(
-        Measurement(config=Config(device="cpu", **{axis: value}), reported=Reported(latency_mean_ms=1.0))
-        for value in (64, 8, 16)
-    )
+    rows = tuple(measurement(Config(device="cpu", **{axis: value})) for value in (64, 8, 16))
     session_writer.write(Imported(kind="tool", measurements=rows), tmp_path / "session.json")
     session = Session.load(tmp_path / "session.json")
     assert getattr(session.start.sweep.axes, axis) == (8, 16, 64)
@@ -28,7 +31,7 @@ def test_numbers_of_an_axis_are_ascending_whatever_their_order_in_the_file(axis:
 
 
 def imported() -> Imported:
-    row = Measurement(config=Config(device="cpu"), reported=Reported(latency_mean_ms=1.0))
+    row = measurement(Config(device="cpu"))
     return Imported(kind="tool", measurements=(row,))
 
 
@@ -55,7 +58,7 @@ def test_too_many_measurements_are_refused_before_anything_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(session_writer, "MOST_CASES", 2)
-    row = Measurement(config=Config(device="cpu"), reported=Reported(latency_mean_ms=1.0))
+    row = measurement(Config(device="cpu"))
     for count in (2, 3):
         imported = Imported(kind="hyperfine", model="m", task="t", dataset="d", measurements=(row,) * count)
         if count == 2:
@@ -71,10 +74,7 @@ def test_too_many_measurements_are_refused_before_anything_is_written(
 def test_import_waits_for_the_disk_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[int] = []
     monkeypatch.setattr(writer.os, "fsync", synced.append)
-    rows = tuple(
-        Measurement(config=Config(device="cpu", batch_size=size), reported=Reported(latency_mean_ms=1.0))
-        for size in range(1, 50)
-    )
+    rows = tuple(measurement(Config(device="cpu", batch_size=size)) for size in range(1, 50))
     imported = Imported(kind="hyperfine", model="m", task="t", dataset="d", measurements=rows)
     session_writer.write(imported, tmp_path / "s.json")
     assert len(synced) == 1

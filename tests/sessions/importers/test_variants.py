@@ -100,7 +100,7 @@ def read(folder: Path, data: str | bytes) -> Imported:
 def figures(imported: Imported) -> list[tuple[int, float | None, str]]:
     """Batch size, step in ms and outcome of each case."""
     return [
-        (row.config.batch_size, row.mean_ms and round(row.mean_ms, 6), row.outcome if row.failure else "ok")
+        (row.config.batch_size, row.mean_ms and round(row.mean_ms, 6), row.finished.outcome)
         for row in imported.measurements
     ]
 
@@ -194,7 +194,7 @@ def test_word_of_success_costs_no_case(tmp_path: Path, word: str) -> None:
     lines = [f"{line},{word}" for line in CSV.splitlines()[1:]]
     imported = read(tmp_path, "\n".join(["model,batch_size,latency_ms,status", *lines]))
     assert figures(imported) == FIGURES
-    assert imported.measurements[0].marks == (("status: degraded",) if word == "degraded" else ())
+    assert imported.measurements[0].finished.marks == (("status: degraded",) if word == "degraded" else ())
 
 
 @pytest.mark.parametrize(
@@ -269,3 +269,58 @@ def test_cases_of_nested_objects_and_printed_tables(
     (tmp_path / "file").write_text(text)
     imported = registry.read(tmp_path / "file")
     assert {row.config.name: row.mean_ms for row in imported.measurements} == pytest.approx(means_ms)
+
+
+VEGETA = (
+    '{"latencies": {"total": 237119463, "mean": 2371194, "50th": 2854306, "90th": 3228223, "95th": 3478629,'
+    ' "99th": 3530000, "max": 3660505}, "duration": 989999944, "requests": 100, "rate": 101.01,'
+    ' "throughput": 98.9, "success": 0.98, "status_codes": {"200": 98, "500": 2}}'
+)
+BATCHED = """\
+|    PP |     TG |    B |   N_KV |   T_PP s | S_PP t/s |   T_TG s | S_TG t/s |      T s |    S t/s |
+|-------|--------|------|--------|----------|----------|----------|----------|----------|----------|
+|   128 |    128 |    1 |    256 |    0.108 |  1186.64 |    3.079 |    41.57 |    3.187 |    80.32 |
+|   128 |    128 |    2 |    512 |    0.198 |  1295.19 |    5.029 |    50.90 |    5.227 |    97.95 |
+"""
+
+
+def test_load_of_vegeta_has_its_mean_rather_than_the_sum_of_its_latencies(tmp_path: Path) -> None:
+    (row,) = read(tmp_path, VEGETA).measurements
+    reported, failures = row.finished.reported, row.finished.failures
+    assert reported and reported.request and failures
+    assert (reported.request.mean_ms, reported.request.p99_ms) == pytest.approx((2.371194, 3.53))
+    assert (reported.samples_per_s, failures.failed, failures.total) == (98.9, 2, 100)
+
+
+def test_step_of_batched_bench_is_prompts_and_generation(tmp_path: Path) -> None:
+    imported = read(tmp_path, BATCHED)
+    assert figures(imported) == [(1, 3187.0, "ok"), (2, 5227.0, "ok")]
+    assert [row.config.new_tokens for row in imported.measurements] == [128, 128]
+
+
+@pytest.mark.parametrize("order", ["MicroBatchSize,GlobalBatchSize", "global_batch_size,per_device_batch_size"])
+def test_batch_of_a_step_is_the_global_one(tmp_path: Path, order: str) -> None:
+    small = order.startswith("Micro")
+    lines = [f"{'4,64' if small else '64,4'},512.5", f"{'8,64' if small else '64,8'},480.1"]
+    imported = read(tmp_path, "\n".join([f"{order},step_time_ms", *lines]))
+    assert figures(imported) == [(64, 512.5, "ok"), (64, 480.1, "ok")]
+    assert len(imported.cases) == 2
+
+
+def test_batch_of_a_device_is_that_of_the_step_where_it_stands_alone(tmp_path: Path) -> None:
+    imported = read(tmp_path, "name,MicroBatchSize,step_ms\na,4,512.5\nb,8,480.1\n")
+    assert [row.config.batch_size for row in imported.measurements] == [4, 8]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Running 30s test @ http://x\n  2 threads and 4 connections\n  Thread Stats   Avg      Stdev     Max\n"
+        "    Latency   635.91us    0.89ms  12.92ms\n    Req/Sec    56.20k     8.07k   62.00k\n",
+        "\nSummary:\n  Total:\t1.8044 secs\n  Requests/sec:\t110.8398\n",
+        "This is ApacheBench, Version 2.3\n\nTime per request:       12.340 [ms] (mean)\n",
+    ],
+)
+def test_print_of_a_load_generator_is_refused_with_its_own_cause(tmp_path: Path, text: str) -> None:
+    with pytest.raises(BenchtuiError, match="print of wrk, ab or hey; write it as CSV"):
+        read(tmp_path, text)
