@@ -28,7 +28,7 @@ MOST = 200
 """Cases that count: solving for more takes a second."""
 LIKELY = 0.95
 """Probability of a likely loss, that of the other intervals."""
-LOSSES = tuple(percent / 100 for percent in range(101))
+LOSSES = tuple(percent / 100 for percent in range(1, 101))
 """Shares of a likely loss, of which the largest is the last worth stating."""
 LEAST_ERROR = 1e-9
 

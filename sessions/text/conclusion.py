@@ -128,7 +128,7 @@ def certainty_so_far(conclusion: Conclusion) -> str:
 
 def likely_text(loss: float) -> str:
     """Say how near to the best a case is likely to be."""
-    return f"{Phrase.LIKELY_WITHIN} {number(100 * loss, 0)} % of the best" if loss else Phrase.LIKELY
+    return f"likely {Phrase.WITHIN} {number(100 * loss, 0)} % of the best"
 
 
 def costs_per_step(result: Result) -> list[str]:

@@ -64,8 +64,6 @@ class Phrase(StrEnum):
     AHEAD = "clearly ahead of the next"
     TIED = "indistinguishable from"
     WITHIN = "within"
-    LIKELY = "likely the best"
-    LIKELY_WITHIN = "likely within"
     NOT_IN_SLOW_STEPS = "ahead of the next, but not in its slow steps"
     NOT_OF_ALL = "ahead of the next, but not surely of all others"
     AS_REPORTED = "as reported"

@@ -21,7 +21,7 @@ from random_sessions import random_events, run
 import benchtui.tui.charts.screen  # noqa: F401 -- defines the keys that hints name
 from benchtui.sessions.advice.conclusion import conclude
 from benchtui.sessions.advice.objectives import Objective
-from benchtui.sessions.advice.optimal import decide, works
+from benchtui.sessions.advice.optimal import NEAR_ENOUGH, decide, works
 from benchtui.sessions.analysis.chart_series import LATENCY, SAMPLES
 from benchtui.sessions.compare.align import SessionComparison, compare_sessions, load_sessions
 from benchtui.sessions.events import CaseFinished, Explained, RoundFinished, SessionStarted
@@ -400,7 +400,9 @@ def test_the_starred_rows_are_the_cases_that_the_report_says_to_run(path: Path) 
         name = conclusion.best.name
         run = [answer for answer in answers if str(conclusion.best.config.work) in answer[0] or not works]
         said = [lead for lead, text in run if lead.startswith("Run") and text.startswith(f"{name}, ")]
-        for_now = conclusion.better_than_baseline and not conclusion.decided
+        loss = conclusion.choice.likely_within
+        near = conclusion.better_than_baseline or (loss is not None and loss <= NEAR_ENOUGH)
+        for_now = near and not conclusion.decided
         assert bool(said) is (conclusion.decided or for_now)
         assert all(lead.startswith("Run for now") is for_now for lead in said)
         assert conclusion.decided or conclusion.rivals

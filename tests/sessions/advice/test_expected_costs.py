@@ -119,7 +119,7 @@ def test_likely_loss_holds_for_all_rivals_together() -> None:
     assert likely_loss(best, [other]) == pytest.approx(exp(1.645 * 0.1 * 2**0.5) - 1, abs=0.01)
     assert likely_loss(best, [other] * 2) == pytest.approx(exp(1.955 * 0.1 * 2**0.5) - 1, abs=0.01)
     assert likely_loss(best, [Expected(1.0, 2.0)]) is None
-    assert likely_loss(best, [Expected(2.0, 0.1)]) == likely_loss(best, []) == 0.0
+    assert likely_loss(best, [Expected(2.0, 0.1)]) == likely_loss(best, []) == 0.01
 
 
 def unknown_machine(session: Any) -> Any:

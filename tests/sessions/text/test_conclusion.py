@@ -51,7 +51,9 @@ def test_open_lead_is_said_first_with_what_would_decide_it(bench: Any) -> None:
     session = bench.session(*made, sweep=sweep((1, 2), iterations=30))
     work = only(session)
     assert not work.decided
-    assert headline(work, "128 tokens").startswith("not decided at 128 tokens: 1 other may be ")
+    assert headline(work, "128 tokens").startswith(
+        "not decided at 128 tokens: likely within 27 % of the best; 1 other may be "
+    )
     said = open_text(conclude(session))
     assert said.startswith("1 question; 4 more rounds of 2 cases (about ") and said.endswith(" would decide it")
 
@@ -63,7 +65,7 @@ def test_case_that_beats_the_baseline_is_run_for_now(bench: Any) -> None:
     assert not work.decided and work.better_than_baseline
     assert headline(work, "128 tokens").startswith("run for now at 128 tokens cpu fp32 compile=off bs=")
     said = dict(facts(work, name))
-    assert said["confidence"].startswith("undecided: 1 other may be as good or better")
+    assert said["confidence"].startswith("undecided: likely within 27 % of the best; 1 other may be as good")
     assert said["baseline"].endswith("FASTER")
 
 

@@ -139,10 +139,10 @@ def _check_confidence(claim: Claim, shown: str, need: str, best: Row, fit: Seque
     leads = facts.costs(need, best, fit) <= facts.costs(need, fit[0], fit) * (1 + 1e-12)
     tail = longer_tail(need, best, others[0]) if others else None
     bounded = re.fullmatch(rf"(.+), (?:within|by) ({NUMBER}) % (?:of the best|at most)", shown)
-    likely = re.search(rf"likely (?:within ({NUMBER}) % of )?the best; ", shown)
+    likely = re.search(rf"likely within ({NUMBER}) % of the best; ", shown)
     if likely:
         claim.require("undecided" in shown and need in ("throughput", "latency"), "only speed has an estimate")
-        claim.require(parse_number(likely[1] or "0") <= 100, "an estimate of over 100 % says nothing")
+        claim.require(parse_number(likely[1]) <= 100, "an estimate of over 100 % says nothing")
         shown = shown.replace(likely[0], "")
     else:
         _check_bound(claim, bounded[2] if bounded else None, pairs, contends)
