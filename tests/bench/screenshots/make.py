@@ -21,7 +21,7 @@ from benchtui.engine.client import Engine
 from benchtui.sessions.advice.find_sweep import DeviceSupport
 from benchtui.sessions.events import CaseFinished, CaseStarted, SessionFinished, SessionStarted, Steps
 from benchtui.sessions.journal.writer import Journal
-from benchtui.sessions.library.paths import demo_path
+from benchtui.sessions.library.paths import demo_path, demo_paths, entry_of
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.sweep import Axes, Sweep, cases
 from benchtui.tui.app import BenchtuiApp
@@ -132,6 +132,7 @@ async def shown(
         AppContext.here(),
         running=list,
         recorded=list,
+        known=lambda: list(filter(None, map(entry_of, demo_paths()))),
         bundled=dict,
         folder=folder,
         hostname=hostname,
