@@ -148,9 +148,7 @@ class CaseValues(msgspec.Struct):
         """Return the steps of sound runs, and how many runs or requests failed."""
         prefill, decode = self._numbers("prefill"), self._numbers("decode")
         whole = len(prefill) == len(decode) > 0
-        steps = self._of_sound_runs("steps")
-        if whole:
-            steps = [sum(both) for both in zip(prefill, decode, strict=True)]
+        steps = [*map(sum, zip(prefill, decode, strict=True))] if whole else self._of_sound_runs("steps")
         if codes := self.lists.get("exit_codes", []):
             failed = sum(code not in (0, "0") for code in codes)
             return steps, Failures(failed=failed, total=len(codes), of="runs")

@@ -195,11 +195,8 @@ def _proposed(rows: Sequence[Row], *, named: bool) -> dict[str, str] | None:
     results = [name.rpartition(":")[2] for name in columns.values()]
     if not any(name.startswith(("step", "total")) or name.endswith("per_s") for name in results):
         return None
-    if (
-        len(rows) > 1
-        and not named
-        and not {of.partition(":")[0] for of in columns.values()} & {"name", *_OF_CASES}
-    ):
+    are_named = named or {of.partition(":")[0] for of in columns.values()} & {"name", *_OF_CASES}
+    if len(rows) > 1 and not are_named:
         free = (name for name in names if columns.get(name, "option") == "option")
         texts = ((name, [str(row.get(name)) for row in rows]) for name in free)
         distinct = (name for name, of in texts if len({*of}) == len(of) and not any(map(_NUMBER.match, of)))
@@ -233,12 +230,8 @@ def _without_other_times(by_column: dict[str, str]) -> dict[str, str]:
 
 def _rank(column: str, name: str) -> tuple[bool, bool, bool]:
     """Rank a column of times by whether it is that of a run, has no unit, and isn't named a mean."""
-    words = _words(column)
-    return (
-        _WORDS["of_run"].search(words) is not None,
-        not target(name, "").unit,
-        not _WORDS["mean"].search(words),
-    )
+    of_run, of_mean = (_WORDS[kind].search(_words(column)) is not None for kind in ("of_run", "mean"))
+    return of_run, not target(name, "").unit, not of_mean
 
 
 def _fits(name: str, cells: Sequence[object]) -> bool:
@@ -405,9 +398,8 @@ def _quantity_of(name: str) -> str | None:
     spellings = {text, text.replace("_", " "), bare, bare.replace("_", " "), f"{bare}_{unit}"} - {""}
     quantity, spaced = _meaning("quantities", spellings), text.replace("_", " ")
     is_size = quantity in SIZES
-    if not quantity or (
-        _WORDS["other_statistic"].search(spaced) and not is_size and quantity != "sequence_length"
-    ):
+    has_another = not is_size and quantity != "sequence_length" and _WORDS["other_statistic"].search(spaced)
+    if not quantity or has_another:
         return None
     has_statistics = quantity in _WITH_STATISTICS
     if has_statistics and (statistic := _meaning("statistics", [spaced])):

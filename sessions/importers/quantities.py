@@ -133,10 +133,6 @@ def figure(cell: object, of: Target, unit: str | None = None) -> list[float]:
     """
     if is_empty(cell):
         return []
-    if isinstance(cell, int | float) and not isinstance(cell, bool) and 0 <= cell <= LARGEST:  # nearly all
-        number = _scaled(cell, _scale(of, None, unit))
-        if number <= LARGEST:
-            return [number]
     text = str(cell).strip().replace("**", "")
     if of.name in TIMES and (duration := _DURATION.fullmatch(text)):
         hours, minutes, seconds = (float(part or 0) for part in duration.groups())

@@ -44,8 +44,7 @@ def maps_path() -> Path:
 def read(path: Path, kind: str | None = None, map_text: str | None = None) -> Imported:
     """Read the results in a file, by the map that is given, or as those of the tool that wrote it.
 
-    Raises:
-        BenchtuiError: if it can't be read, no map fits it, or it has no measurement.
+    Raises BenchtuiError if it can't be read, no map fits it, or it has no measurement.
     """
     if kind is not None:
         ranges.one_of(ranges.Words(tools()))(kind, "--from")

@@ -30,12 +30,10 @@ MAX_NAMED_SERIES, MAX_NAMED_SIZES = 6, 8
 
 
 def write(imported: Imported, path: Path) -> None:
-    """Write the session file.
+    """Write the session file, which can always be read back.
 
-    Raises:
-        BenchtuiError: if the file already exists or can't be written completely, in which case none is left,
-            there are too many cases, or a value is out of range for a session. A written session can always be
-            read back.
+    Raises BenchtuiError if it exists or can't be written completely, which leaves none, for too many cases, and
+    for values out of range.
     """
     masked = map(msgspec.json.encode, map(Secrets().masked_record, _events(imported, path)))
     try:

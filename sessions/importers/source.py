@@ -124,18 +124,17 @@ def _table(path: Path, text: str, remarks: list[str]) -> Source:
 
 def _decompressed(path: Path, data: bytes, remarks: list[str]) -> bytes:
     """Return the content of a compressed file, with a remark. Other files are returned as they are."""
-    stream: Any = None
+    stream: Any
     try:
         if data.startswith(b"\x1f\x8b"):
-            stream = gzip.open(io.BytesIO(data))  # noqa: SIM115  (in memory)
-            how = "decompressed with gzip"
+            how, stream = "decompressed with gzip", gzip.open(io.BytesIO(data))  # noqa: SIM115  (in memory)
         elif data.startswith(b"\x28\xb5\x2f\xfd"):
-            stream = import_module("zstandard").ZstdDecompressor().stream_reader(data)
             how = "decompressed with zstd"
+            stream = import_module("zstandard").ZstdDecompressor().stream_reader(data)
         elif data.startswith(b"PK\x03\x04") and (member := _only_member(data)):
             stream = zipfile.ZipFile(io.BytesIO(data)).open(member)  # noqa: SIM115  (in memory)
             how = f"extracted {visible(member, LONGEST_VALUE)}"
-        if stream is None:
+        else:
             return data
         data = stream.read(MOST_BYTES + 1)
     except ModuleNotFoundError as error:
@@ -190,8 +189,7 @@ def _documents(path: Path, text: str, remarks: list[str]) -> Documents:
     decoder = json.JSONDecoder()
     documents: list[tuple[int, object]] = []
     skipped: list[int] = []
-    at, line = 0, 1
-    broken = 0
+    at, line, broken = 0, 1, 0
     while at < len(text) and broken <= MOST_BROKEN:
         end = text.find("\n", at) + 1 or len(text)
         start = at if text[at] in "[{" else at + len(text[at:end]) - len(text[at:end].lstrip())
