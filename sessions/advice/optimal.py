@@ -45,7 +45,7 @@ TAIL = 1.1
 ROUNDING = 0.01
 """Relative error of an answer (40 dB) up to which it makes no difference: that of computing in bf16."""
 FEW = 60
-"""Cases by which a choice other than a search's is estimated, which takes 30 ms."""
+"""Maximum number of cases by which, and of others for which, a choice other than a search's is estimated."""
 MOST_TRIES = 20
 """Maximum number of chosen cases to compare with all others before choosing the one with the best metric."""
 
@@ -189,9 +189,12 @@ def _likely_within(session: Session, choice: Decision, metrics: Sequence[CostMet
     ratios = [*(ahead_by(row, best, metrics) for row in choice.ties), *(rival.ratio for rival in choice.unsure)]
     if any(ratio.bounds is None or ratio.outside or ratio.unlike_files for ratio in ratios):
         return None
+    pending = list(_without_a_round(session, best.config.work))
+    if len(pending) > FEW and not choice.expected:
+        return None  # most of the sweep is still to come
     expected = choice.expected or _expected(session, choice.fit, metrics, FEW)
     rivals = [*choice.ties, *(rival.result for rival in choice.unsure)]
-    others = [*(row.case for row in rivals), *_without_a_round(session, best.config.work)]
+    others = [*(row.case for row in rivals), *pending]
     known = [expected[case.index] for case in others if case.index in expected]
     return likely_loss(expected[best.case.index], known) if best.case.index in expected else None
 
