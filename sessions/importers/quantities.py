@@ -16,9 +16,8 @@ from benchtui.sessions.sanitize import quoted
 
 MS = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3, "min": 6e4, "h": 3.6e6}
 MB = {"b": 1e-6, "kb": 1e-3, "mb": 1.0, "gb": 1e3, "kib": 2**10 / 1e6, "mib": 2**20 / 1e6, "gib": 2**30 / 1e6}
-NAMES: dict[str, dict[str, Any]] = parse_toml(
-    (files("benchtui.sessions.importers") / "names.toml").read_text("utf-8")
-)
+DATA = files("benchtui.sessions.importers")
+NAMES: dict[str, dict[str, Any]] = parse_toml((DATA / "names.toml").read_text("utf-8"))
 """Names of columns and units, and words in cells."""
 _NAMES_OF_UNITS = {name: unit for unit, names in NAMES["units"].items() for name in names}
 UNIT_NAMES = tuple(sorted({*MS, *MB, *_NAMES_OF_UNITS} - {"min", "h"}, key=len, reverse=True))
@@ -63,8 +62,6 @@ _PREFIXES = {"k": 1e3, "m": 1e6}
 """Of rates and counts, such as 1.2k tokens/s."""
 _PER = {"ms": 1e3, "us": 1e6, "ns": 1e9, "min": 1 / 60}
 """Of rates that aren't per second, such as ops/ms."""
-_STATED = {**dict.fromkeys(TIMES, "ms"), **dict.fromkeys(SIZES, "mb"), "energy_j": "j", "power_w": "w"}
-"""Unit of a quantity if nothing states another."""
 _TARGET = re.compile(
     rf"(?P<stem>{'|'.join((*TIMES, *SIZES))})(?:_(?P<statistic>{'|'.join(STATISTICS)}|min(?=_)|max))?"
     rf"(?:_(?P<unit>{'|'.join((*MS, *MB))}))?"
@@ -166,10 +163,10 @@ def _scale(of: Target, in_cell: str | None, default: str | None) -> float:
         _, slash, per = (in_cell or default or "").rpartition("/")
         prefix = _PREFIXES.get((stated or "").partition(" ")[0], 1.0)
         return prefix * (_PER.get(per.lower(), 1.0) if slash else 1.0)
-    unit = stated or of.unit or canonical_unit(default if scales is MS else None) or _STATED[of.name]
-    if unit not in scales:
+    unit = stated or of.unit or canonical_unit(default if scales is MS else None)
+    if unit and unit not in scales:
         raise ValueError(f"has the unit {unit}, which isn't one of {', '.join(scales)}")
-    return scales[unit]
+    return scales[unit] if unit else 1.0
 
 
 def canonical_unit(unit: str | None) -> str | None:

@@ -109,8 +109,7 @@ class Reader:
             return "failed"
         if of.name not in self._map.values or isinstance(cell, list | dict) or cell is None:
             return cell
-        text = plain(cell)
-        instead = self._in_words(of.name, text)
+        instead = self._in_words(of.name, text := plain(cell))
         return cell if instead == text else instead
 
     def _store(self, values: CaseValues, column: str, of: Target, cell: object) -> None:

@@ -1,7 +1,6 @@
 """Importer registry: the maps of the supported tools, and detection of the tool that wrote a file."""
 
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
 import msgspec
@@ -14,7 +13,7 @@ from benchtui.sessions.files.bounded_toml import parse_toml
 from benchtui.sessions.importers import mapping, own_export, proposal, source
 from benchtui.sessions.importers.file_map import FileMap, lacking, rows_of
 from benchtui.sessions.importers.imported import Imported, with_checked_repeats
-from benchtui.sessions.importers.quantities import OPTIONS
+from benchtui.sessions.importers.quantities import DATA, OPTIONS
 from benchtui.sessions.importers.source import Source
 from benchtui.sessions.sweep import ranges
 
@@ -25,8 +24,7 @@ MIN_KEY_SHARE = 0.5
 @cache
 def maps() -> tuple[FileMap, ...]:
     """Return the maps of the supported tools. A tool with several kinds of files has several."""
-    folder = files("benchtui.sessions.importers") / "maps"
-    entries = sorted(folder.iterdir(), key=lambda entry: entry.name)
+    entries = sorted((DATA / "maps").iterdir(), key=lambda entry: entry.name)
     texts = (entry.read_text("utf-8") for entry in entries if entry.name.endswith(".toml"))
     return tuple(msgspec.convert(parse_toml(text), FileMap) for text in texts)
 

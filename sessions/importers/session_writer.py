@@ -39,9 +39,8 @@ def write(imported: Imported, path: Path) -> None:
     try:
         validated = list(map(msgspec.json.Decoder(AnyEvent).decode, masked))
     except msgspec.ValidationError as error:
-        raise BenchtuiError(
-            f"{imported.kind}: value out of range for a session: {shortened(str(error))}"
-        ) from error
+        why = shortened(str(error))
+        raise BenchtuiError(f"{imported.kind}: value out of range for a session: {why}") from error
     journal = Journal(path, sync_cases=False)
     try:
         for event in validated:

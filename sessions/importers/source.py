@@ -138,10 +138,8 @@ def _decompressed(path: Path, data: bytes, remarks: list[str]) -> bytes:
             return data
         data = stream.read(MOST_BYTES + 1)
     except ModuleNotFoundError as error:
-        raise BenchtuiError(
-            f"{path}: compressed with zstd, which needs the package zstandard: run pip install zstandard,"
-            " or decompress it with zstd -d"
-        ) from error
+        cause = "compressed with zstd: run pip install zstandard, or decompress it with zstd -d"
+        raise BenchtuiError(f"{path}: {cause}") from error
     except Exception as error:
         raise BenchtuiError(f"{path}: can't be decompressed: {shortened(str(error) or 'damaged')}") from error
     if len(data) > MOST_BYTES:
@@ -305,10 +303,8 @@ def _parquet(path: Path, data: bytes) -> Iterator[Record]:
         try:
             rows = import_module("pandas").read_parquet(io.BytesIO(data)).to_dict("records")
         except ImportError as error:
-            raise BenchtuiError(
-                f"{path}: Parquet needs the package pyarrow or fastparquet: run pip install pyarrow,"
-                " or save the table as CSV"
-            ) from error
+            cause = "Parquet needs pyarrow or fastparquet: run pip install pyarrow, or save the table as CSV"
+            raise BenchtuiError(f"{path}: {cause}") from error
     except Exception as error:
         raise BenchtuiError(f"{path}: damaged Parquet: {shortened(str(error))}") from error
     for number, row in enumerate(rows, 1):

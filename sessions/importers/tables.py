@@ -62,7 +62,6 @@ _OF_BENCHMARK = re.compile(r"^(Benchmark) #?\d+$")
 _TRACEBACK = re.compile(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n)*.*", re.MULTILINE)
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _EMPHASIS = re.compile(r"^(?:\*\*|__|`|\*)(.*?)(?:\*\*|__|`|\*)$")
-
 _OF_COLUMN = re.compile(
     rf"-*|str|bool|cat|[uif]\d{{1,3}}|[(\[]?(?:({'|'.join(UNIT_NAMES)}|min|h|[a-z]+/s(?:ec)?)|count|%|#)[)\]]?",
     re.IGNORECASE,
