@@ -7,7 +7,7 @@ Learning, 2006, equation 2.25). The more rounds a case has, the more its own fig
 searches, the choice was within 3% of the best in 95 of 100, and in 89 by the measured cost alone; on 120 whose
 options interact three times as much, in 94 and 93.
 
-What is expected also says how much better another case may be: 0.95 of the probability lies below that share.
+The same regression estimates by how much another case is likely to be better at most.
 """
 
 from collections.abc import Iterable, Sequence

@@ -183,6 +183,7 @@ def decide(session: Session, objective: Objective, results: Sequence[Result] | N
 
 
 def _likely_within(session: Session, choice: Decision, metrics: Sequence[CostMetric]) -> float | None:
+    """Return the likely loss of a choice about speed that isn't recommended; None if nothing estimates it."""
     best, need = choice.best, choice.objective.need
     if best is None or choice.recommended or need not in SPEED_NEEDS:
         return None

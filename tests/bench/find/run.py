@@ -1,6 +1,6 @@
 """How well the planned rounds choose and decide, on simulated sessions of known truth.
 
-``python tests/bench/find/run.py`` plays each drawn grid in five ways: with ``find``, also in half of the time
+``python tests/bench/find/run.py`` plays each drawn grid in six ways: with ``find``, also in half of the time
 that the first rounds of all cases take, with ``rounds = "auto"`` in its default budget and in half of the time
 of five rounds, and with five rounds or one of every case. It prints how
 often the choice is within 3% of the true best, the share of the time of five rounds, false verdicts, and
