@@ -125,10 +125,13 @@ class MemoryKinds(Record, frozen=True, kw_only=True):
     """Kinds that couldn't be counted, by the field's name without its unit, with the reason."""
 
 
-Activity = Literal["python", "native", "sleep", "lock", "file", "pipe", "network", "events", "process", "wait"]
-"""What the main thread did at a place: Python code; code that runs without Python's lock, such as operators;
-or the system call that it slept in: a sleep; a lock or condition; reading or writing a file, a pipe, a socket;
-waiting for events of any of these; waiting for a child process; another or unknown one."""
+Activity = Literal[
+    "python", "operator", "native", "sleep", "lock", "file", "pipe", "network", "events", "process", "wait"
+]
+"""What the main thread did at a place: Python code; an operator of torch, which may wait for its threads; other
+code that runs without Python's lock, or an operator that no profiler told from it; or the system call that it
+slept in: a sleep; a lock or condition; reading or writing a file, a pipe, a socket; waiting for events of any
+of these; waiting for a child process; another or unknown one."""
 
 
 class Place(Record, frozen=True, kw_only=True):

@@ -31,6 +31,10 @@ FAMILIES: dict[FamilyName, str] = {
 }
 """Names of the families, in the order in which families of equal time are shown."""
 SHOWN_KERNELS = 10
+SHARE = 0.1
+"""Smallest share of a step that is worth a sentence."""
+RUNNING = ("python", "operator", "native")
+"""What a thread does while it isn't asleep."""
 LENGTHENED = 1.0
 """Extra time under the profiler, as a share, above which the breakdown isn't that of the plain step."""
 DIFFERS = 0.3
@@ -113,10 +117,13 @@ class ExplainedCase(msgspec.Struct, frozen=True):
     def uneven(self) -> bool:
         """Whether only some steps wait, such as those that come before their data, and the profiled ones don't.
 
-        While the profiler starts, loaders prepare the batches of the next steps.
+        While the profiler starts, loaders prepare the batches of the next steps. Next to a neighbor, steps of
+        several threads can take longer for it than these waited for a processor.
         """
         host, typical_ms = self.profile.host, max(self.profile.step_ms, self.profile.plain_ms)
-        return host is not None and host.step_ms - self.lost_ms > (1 + DIFFERS) * typical_ms
+        longer = host is not None and host.step_ms - self.lost_ms > (1 + DIFFERS) * typical_ms
+        waiting = sum(place.share for place in self.profile.places if place.activity not in RUNNING)
+        return longer and (not self.delayed or waiting >= 2 * SHARE)
 
     @property
     def drifted(self) -> bool:
@@ -203,9 +210,13 @@ class ExplainedCase(msgspec.Struct, frozen=True):
         return max(0.0, 1 - self.lost_ms / whole_ms) if whole_ms else 1.0
 
     def takes(self, ms: float, least: float) -> bool:
-        """Return whether a time is at least this share of the profiled step without waits for a processor."""
-        undelayed = max(LEAST_UNDELAYED, self._undelayed_share)
-        return self.profile.step_ms > 0 and ms >= least * undelayed * self.profile.step_ms
+        """Return whether a time is at least this share of the profiled step without waits for a processor.
+
+        Profiled steps that are as short as undelayed ones contain none of these waits.
+        """
+        step_ms, host = self.profile.step_ms, self.profile.host
+        undelayed_ms = max(LEAST_UNDELAYED * step_ms, host.step_ms - self.lost_ms) if host else step_ms
+        return step_ms > 0 and ms >= least * min(step_ms, undelayed_ms)
 
     def rate(self, kernel: KernelTime) -> KernelRate | None:
         """Return the rate of a matrix product or attention in FLOP/s, of other operators in bytes/s."""

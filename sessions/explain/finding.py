@@ -14,8 +14,6 @@ Remedy = Mapping[str, str | int]
 
 APPLIED_TO_OWN_STEPS = {"threads", "tokenizer_threads", "env", "parameters"}
 """Options that the engine applies to a step of the user's."""
-SHARE = 0.1
-"""Smallest share of a step that is worth a sentence."""
 
 
 class Finding(msgspec.Struct, frozen=True):

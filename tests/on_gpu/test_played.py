@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from benchtui.sessions.explain.as_json import ExplainedJson
-from benchtui.sessions.explain.finding import SHARE
+from benchtui.sessions.explain.cases import SHARE
 from benchtui.sessions.state.session import Session
 
 pytestmark = pytest.mark.long

@@ -28,13 +28,17 @@ class Segment(NamedTuple):
 def nearest_blocks(blocks: Sequence[ProfiledEvent], plain_ns: float | None) -> list[ProfiledEvent]:
     """Return the half of the blocks whose times are closest to that without the profiler, or all if few.
 
-    ``plain_ns`` is the time of a block without the profiler; None for the median of the blocks.
+    Of that half, those that took more than twice as long count only if hardly any others exist: next to a
+    neighbor, many blocks wait for a processor. ``plain_ns`` is the time of a block without the profiler; None
+    for the median of the blocks.
     """
     if len(blocks) < LEAST_CHOSEN_FROM:
         return list(blocks)
     target_ns = median(block.end_ns - block.begin_ns for block in blocks) if plain_ns is None else plain_ns
     nearest = sorted(blocks, key=lambda block: abs(block.end_ns - block.begin_ns - target_ns))
-    return sorted(nearest[: (len(blocks) + 1) // 2], key=lambda block: block.begin_ns)
+    alike = sum(block.end_ns - block.begin_ns <= 2 * target_ns for block in blocks)
+    kept = nearest[: min((len(blocks) + 1) // 2, max(alike, LEAST_CHOSEN_FROM))]
+    return sorted(kept, key=lambda block: block.begin_ns)
 
 
 class HostTimeline:
@@ -107,6 +111,15 @@ class HostTimeline:
     def span_ns(self) -> int:
         """Total time of all blocks."""
         return sum(block.end_ns - block.begin_ns for block in self.blocks)
+
+    @property
+    def operator_spans_ns(self) -> list[tuple[int, int]]:
+        """Begin and end of the time in operators, in order."""
+        return [
+            (begin_ns, end_ns)
+            for begin_ns, end_ns, owner in self.segments
+            if owner is not None and _is_work(self.events[owner].name)
+        ]
 
     def _lane(self, events: Sequence[ProfiledEvent]) -> list[Segment]:
         """Add the events of a thread, and return its segments in all blocks."""
@@ -188,6 +201,10 @@ def _filled(segments: Sequence[Segment], work: Sequence[Segment]) -> tuple[list[
             place += 1
         filled += _segment(reached_ns, segment.end_ns, None)
     return filled, filled_ns
+
+
+def _is_work(name: str) -> bool:
+    return is_operator(name) and not is_overhead(name)
 
 
 def _is_mark(event: ProfiledEvent) -> bool:

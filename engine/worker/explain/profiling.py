@@ -78,6 +78,8 @@ class _Turns:
         self._block = BLOCK_STEPS if throughput else 1
         self._blocks = 1
         """Blocks of a turn."""
+        self._affordable = 1
+        """Maximum number of profiled blocks in all."""
         self.watch, self.sleep = HostWatch(), _Sleep()
         self.plain: list[StepTime] = []
         self.events: list[ProfiledEvent] = []
@@ -89,17 +91,28 @@ class _Turns:
         """Run one plain step and one profiled step to see how many of each are affordable, then all turns."""
         step_s = max(1e-6, self._time(1)[0].wall_ms / 1000)
         rounds = max(1, min(ROUNDS, int(STEPS_S / step_s / self._block)))
-        affordable = MOST_EVENTS // max(1, len(self._profile(0, _Sleep())) * self._block)
+        self._affordable = MOST_EVENTS // max(1, len(self._profile(0, _Sleep())) * self._block)
         self._profilers.clear()
         self._user_s = 0.0
         plain = min(MOST_PLAIN, max(self._block, int(PLAIN_S / step_s)))
         if self._block == 1:
-            self._blocks = max(1, min(MOST_PROFILED, int(PROFILED_S / step_s), affordable // rounds))
+            self._blocks = max(1, min(MOST_PROFILED, int(PROFILED_S / step_s), self._affordable // rounds))
         for turn in range(rounds):
             with self.watch.stretch(plain):
                 self.plain += self._time(plain)
-            if turn < max(1, affordable // self._blocks):
+            if turn < max(1, self._affordable // self._blocks):
                 self.events += self._profile(turn, self.sleep)
+
+    def places(self) -> tuple[Place, ...]:
+        """Return where the main thread is in plain steps. Profiled ones tell which samples are of operators."""
+        step_s = self.plain_ms / 1000
+        plain = _sampled(self._workload, step_s)
+        if self._device.torch_device.type != "cpu":
+            return plain.places()
+        with _profiler(self._device, shapes=False) as profiler, record_function(BLOCK):
+            profiled = _sampled(self._workload, step_s, max(1, self._affordable * self._block))
+        host = HostTimeline(read_events(profiler))
+        return plain.places(profiled.shares_within(host.operator_spans_ns))
 
     @property
     def plain_ms(self) -> float:
@@ -173,7 +186,7 @@ def profile_step(
     with spread_threads(wanted=not on_gpu and has_neighbor(step)):
         turns.run()
         compiler = log.graph_breaks(), log.recompiles()  # those of the steps below aren't the case's
-        places = sampled_places(workload, turns.plain_ms / 1000)
+        places = turns.places()
     host = HostTimeline(turns.events, turns.sleep.ms, turns.block_ns)
     breakdown = break_down(turns.events, host, on_gpu=on_gpu)
     if trace:
@@ -230,12 +243,12 @@ def _versions() -> dict[str, str]:
     return {name: version for name, version in versions.items() if version}
 
 
-def _profiler(device: Device) -> Any:  # noqa: ANN401  (torch's profiler has no types for this)
+def _profiler(device: Device, *, shapes: bool = True) -> Any:  # noqa: ANN401  (torch's profiler has no types for this)
     """Return a profiler of all threads, also of those that were running before."""
     activities = [ProfilerActivity.CPU]
     if device.torch_device.type == "cuda":
         activities.append(ProfilerActivity.CUDA)
-    return profile(activities=activities, record_shapes=True, experimental_config=_all_threads())
+    return profile(activities=activities, record_shapes=shapes, experimental_config=_all_threads())
 
 
 def _all_threads() -> Any:  # noqa: ANN401
@@ -265,14 +278,19 @@ def _synchronizer(device: Device) -> Callable[[], object]:
 
 def sampled_places(workload: Workload, step_s: float) -> tuple[Place, ...]:
     """Return where the main thread is, sampled over steps."""
+    return _sampled(workload, step_s).places()
+
+
+def _sampled(workload: Workload, step_s: float, most: int = MOST_SAMPLED) -> Sampler:
+    """Sample the main thread over steps."""
     sampler = Sampler()
     begin_s = time.perf_counter()
     with sampler.running():
-        for _ in range(min(MOST_SAMPLED, 1 + int(SAMPLED_S / max(step_s, 1e-6)))):
+        for _ in range(min(most, MOST_SAMPLED, 1 + int(SAMPLED_S / max(step_s, 1e-6)))):
             workload.step(no_lap)
             if time.perf_counter() - begin_s > 2 * SAMPLED_S:
                 break
-    return sampler.places()
+    return sampler
 
 
 def _thread_user_s() -> float:

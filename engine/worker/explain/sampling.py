@@ -1,5 +1,6 @@
 """Sampling: the line of code that the main thread is at, and whether it runs or what it sleeps in."""
 
+import bisect
 import ctypes
 import linecache
 import os
@@ -10,7 +11,7 @@ import sysconfig
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import takewhile
 from pathlib import Path
@@ -80,6 +81,8 @@ class Sampler:
     def __init__(self) -> None:
         self._thread, self._number = threading.get_ident(), threading.get_native_id()
         self._seconds: defaultdict[_Sample, float] = defaultdict(float)
+        self._moments_ns: defaultdict[_Sample, list[int]] = defaultdict(list)
+        """Unix times of each sample, which are also those of torch's profiler."""
         self._ended = threading.Event()
 
     @contextmanager
@@ -96,11 +99,30 @@ class Sampler:
             thread.join()
             sys.setswitchinterval(switch_s)
 
-    def places(self) -> tuple[Place, ...]:
-        """Return where the thread spent its time, the longest first."""
-        whole_s = sum(self._seconds.values())
-        longest = sorted(self._seconds.items(), key=lambda item: -item[1])[:MOST_PLACES]
-        return tuple(_place(sample, time_s / whole_s) for sample, time_s in longest)
+    def shares_within(self, spans_ns: Sequence[tuple[int, int]]) -> dict[_Sample, float]:
+        """Return which share of each sample lies within these spans of time, given in order."""
+        begins = [begin_ns for begin_ns, _ in spans_ns]
+
+        def is_within(moment_ns: int) -> bool:
+            place = bisect.bisect_right(begins, moment_ns) - 1
+            return place >= 0 and moment_ns < spans_ns[place][1]
+
+        moments = self._moments_ns.items()
+        return {sample: sum(map(is_within, times_ns)) / len(times_ns) for sample, times_ns in moments}
+
+    def places(self, in_operators: Mapping[_Sample, float] | None = None) -> tuple[Place, ...]:
+        """Return where the thread spent its time, the longest first.
+
+        ``in_operators`` gives which share of a sample operators have; those that it lacks have none.
+        """
+        split = defaultdict[_Sample, float](float)
+        for sample, time_s in self._seconds.items():
+            share = (in_operators or {}).get(sample, 0.0) if sample.activity != "python" else 0.0
+            split[sample] += (1 - share) * time_s
+            split[sample._replace(activity="operator")] += share * time_s
+        whole_s = sum(split.values())
+        longest = sorted(split.items(), key=lambda item: -item[1])[:MOST_PLACES]
+        return tuple(_place(sample, time_s / whole_s) for sample, time_s in longest if time_s)
 
     def _run(self) -> None:
         reached_s, state = time.perf_counter(), _KernelFile(THREADS / str(self._number) / "syscall")
@@ -109,12 +131,14 @@ class Sampler:
             waited_s, wanted_s = _waited_s(own.read()), time.perf_counter() + INTERVAL_S
             time.sleep(INTERVAL_S)
             late_s = time.perf_counter() - wanted_s
-            call = state.read()
+            call, now_ns = state.read(), time.time_ns()
             late_s -= _waited_s(own.read()) - waited_s
             frame = sys._current_frames().get(self._thread)
             now_s = time.perf_counter()
             if frame and not self._ended.is_set():  # else it waits for this thread
-                self._seconds[_sample(frame, _activity(call, late_s))] += now_s - reached_s
+                sample = _sample(frame, _activity(call, late_s))
+                self._seconds[sample] += now_s - reached_s
+                self._moments_ns[sample].append(now_ns)
             reached_s = now_s
         state.close()
         own.close()

@@ -4,9 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from math import inf
 
-from benchtui.sessions.explain.cases import MOST_MAPPING_MS, PAGE_MB, ExplainedCase
+from benchtui.sessions.explain.cases import MOST_MAPPING_MS, PAGE_MB, SHARE, ExplainedCase
 from benchtui.sessions.explain.finding import (
-    SHARE,
     Confidence,
     Finding,
     Remedy,
@@ -120,6 +119,8 @@ def waiting(case: ExplainedCase) -> Finding | None:
     if not case.takes(ms, SHARE) or _by_thread(case) or (_file_wait_ms(case) and reading(case)):
         return None
     places = [place for place in case.profile.places if place.activity in _WAITS]
+    if not places and case.delayed:  # its time asleep is what other times leave of a step
+        return None
     if not places:
         sentence = (
             f"For {of_step(case, ms)}, the main thread sleeps while no operator runs: it waits for something"
@@ -399,7 +400,7 @@ def mostly(case: ExplainedCase) -> str:
     """Return the line that runs Python code most, rather than operators, as the end of a sentence."""
     lines = defaultdict[str, float](float)
     for place in case.profile.places:
-        lines[place.where] += place.share * {"python": 1, "native": -1}.get(place.activity, 0)
+        lines[place.where] += place.share * {"python": 1, "native": -1, "operator": -1}.get(place.activity, 0)
     places = [place for place in case.profile.places if place.activity == "python"]
     places.sort(key=lambda place: -lines[place.where])
     share = sum(place.share for place in places if place.where == places[0].where)

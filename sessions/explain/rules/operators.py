@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from math import inf
 
 from benchtui.sessions.analysis.roofline import UNFUSED
-from benchtui.sessions.explain.cases import ExplainedCase
-from benchtui.sessions.explain.finding import SHARE, Finding, ms_text, of_step, percent_text, timed
+from benchtui.sessions.explain.cases import SHARE, ExplainedCase
+from benchtui.sessions.explain.finding import Finding, ms_text, of_step, percent_text, timed
 from benchtui.sessions.explain.rules.host import at_place, few_threads, kernel_ms, page_faults, preempted
 from benchtui.sessions.profiles import KernelTime
 from benchtui.sessions.text.formatting import count, listed, number
@@ -129,12 +129,13 @@ def one_operator(case: ExplainedCase) -> Finding | None:
         return None
     longest = next(kernel for kernel in case.profile.kernels if kernel.called == name)
     shape = f" on {longest.shape}" if longest.shape else ""
-    native = [place for place in case.profile.places if place.activity == "native" and place.share >= SHARE]
+    ran = [place for place in case.profile.places if place.activity in ("operator", "native")]
+    lines = [place for place in ran if place.share >= SHARE]
     advice = "call it less often or on less, or compute its result ahead of the step"
     if longest.family == "collective":
         advice = "in it, each process waits for the slowest one"
     sentence = (
-        f"{name}{shape} alone takes {of_step(case, ms)}, {longest.count:,.0f} times per step{at_place(native)}:"
+        f"{name}{shape} alone takes {of_step(case, ms)}, {longest.count:,.0f} times per step{at_place(lines)}:"
         f" {advice}."
     )
     return timed(case, "one operator", sentence, "medium", ms)
@@ -155,8 +156,12 @@ def double_precision(case: ExplainedCase) -> Finding | None:
 
 
 def denormals(case: ExplainedCase) -> Finding | None:
-    """Find operators that compute with denormal numbers, which processors handle much more slowly."""
-    worst = [kernel for kernel in case.profile.kernels if (kernel.denormal_share or 0.0) >= 0.01]
+    """Find operators that compute with denormal numbers, which some processors handle much more slowly."""
+    worst = [
+        kernel
+        for kernel in case.profile.kernels
+        if (kernel.denormal_share or 0.0) >= 0.01 and not _is_fast(case, kernel)
+    ]
     ms = sum(kernel.ms for kernel in worst)
     if not case.takes(ms, SHARE):
         return None
@@ -393,6 +398,12 @@ def _is_slow(case: ExplainedCase, kernel: KernelTime) -> bool:
         return False
     large = LARGE_FLOPS if rate.text_unit == "FLOP/s" else LARGE_BYTES
     return (kernel.flops or kernel.bytes or 0.0) / kernel.count >= large
+
+
+def _is_fast(case: ExplainedCase, kernel: KernelTime) -> bool:
+    """Return whether an operator reaches half of the peak, so that its values don't slow it."""
+    rate = case.rate(kernel)
+    return rate is not None and (rate.share or 0.0) >= 0.5
 
 
 def _any(case: ExplainedCase, rules: Iterable[Callable[[ExplainedCase], Finding | None]]) -> bool:

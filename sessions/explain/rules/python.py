@@ -4,8 +4,8 @@ from math import ceil
 
 from msgspec.structs import replace
 
-from benchtui.sessions.explain.cases import ExplainedCase
-from benchtui.sessions.explain.finding import SHARE, Finding, in_profile, ms_text, of_plain_step, of_step, timed
+from benchtui.sessions.explain.cases import SHARE, ExplainedCase
+from benchtui.sessions.explain.finding import Finding, in_profile, ms_text, of_plain_step, of_step, timed
 from benchtui.sessions.explain.rules.host import OPERATORS, at_place, kernel_ms, mostly, reading, system_calls
 from benchtui.sessions.profiles import Place
 from benchtui.sessions.text.formatting import count, listed, number
@@ -107,8 +107,8 @@ def native_code(case: ExplainedCase) -> Finding | None:
     ms = min(gaps_ms, share * case.profile.step_ms)
     if case.profile.busy_ms is not None or not case.takes(ms, 2 * SHARE) or ms < gaps_ms / 2:
         return None
-    calls = system_calls(case)
-    if calls and (calls.ms or 0.0) >= ms / 2:
+    kernel = system_calls(case) or reading(case)
+    if kernel and (kernel.ms or 0.0) >= ms / 2:
         return None
     more = f", or{at_place(native[1:])}" if len(native) > 1 and native[1].share >= SHARE else ""
     sentence = (
@@ -118,9 +118,14 @@ def native_code(case: ExplainedCase) -> Finding | None:
 
 
 def _outside_operators(case: ExplainedCase) -> list[Place]:
-    """Return the lines that run native code, without the share of operators: the longest lines have that."""
-    operators, outside = case.share(*OPERATORS), []
-    for place in case.profile.places:
+    """Return the lines that run native code outside of operators.
+
+    The share of operators that no sample is known to be of is taken from the longest lines.
+    """
+    places, outside = case.profile.places, []
+    known = sum(place.share for place in places if place.activity == "operator")
+    operators = max(0.0, case.share(*OPERATORS) - known)
+    for place in places:
         if place.activity == "native":
             outside.append(replace(place, share=max(0.0, place.share - operators)))
             operators = max(0.0, operators - place.share)

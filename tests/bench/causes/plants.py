@@ -73,18 +73,20 @@ def sleep() -> Step:
 
 @plant("sleeping: lock|other threads")
 def lock() -> Step:
-    """Wait for a lock under which another thread writes what the step before has left."""
-    some, held, written = work(512), threading.Lock(), queue.Queue[int]()
+    """Wait for a lock under which another thread writes what the step has left."""
+    some, held, written, begun = work(512), threading.Lock(), queue.Queue[int](), threading.Semaphore(0)
 
     def write() -> None:
         while True:
             written.get()
             with held:
+                begun.release()
                 time.sleep(0.01)
 
     def step() -> None:
-        written.put(1)
         some()
+        written.put(1)
+        begun.acquire()
         with held:
             pass
 
@@ -195,8 +197,9 @@ def numpy_products() -> Step:
 
 @plant("denormals")
 def denormals() -> Step:
+    """Take square roots: some processors multiply denormal numbers as fast as others."""
     x = torch.full((1000, 1000), 1e-41)
-    return lambda: [x * 0.5 for _ in range(2)]
+    return lambda: [x.sqrt() for _ in range(2)]
 
 
 @plant("garbage collection")
