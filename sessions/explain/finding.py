@@ -74,10 +74,13 @@ def _applies(case: ExplainedCase, remedy: Remedy) -> bool:
 
 
 def in_profile(case: ExplainedCase, plain_ms: float) -> float:
-    """Scale a time of a plain step to the profiled step, with which all findings are compared."""
-    host = case.profile.host
-    whole_ms = host.step_ms if host else 0.0
-    return min(plain_ms / whole_ms, 1.0) * case.profile.step_ms if whole_ms else 0.0
+    """Scale a time of a plain step to the profiled step, with which all findings are compared.
+
+    Next to a neighbor, work takes the same time in a profiled step without the waits of plain ones.
+    """
+    host, step_ms = case.profile.host, case.profile.step_ms
+    whole_ms = max(host.step_ms - case.lost_ms, min(host.step_ms, step_ms)) if host else 0.0
+    return min(plain_ms / whole_ms, 1.0) * step_ms if whole_ms else 0.0
 
 
 def with_variables(case: ExplainedCase, variables: Mapping[str, str]) -> Remedy:

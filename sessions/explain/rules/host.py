@@ -205,7 +205,8 @@ def preempted(case: ExplainedCase) -> Finding | None:
         return None
     siblings = max((case.profile.threads or 1) - 1, 1)
     delay_ms = max(host.delay_ms, host.other_delays_ms / siblings)
-    ms = in_profile(case, min(delay_ms, host.others_ms))
+    waited = min(delay_ms, host.others_ms) / host.step_ms if host.step_ms else 0.0
+    ms = min(waited, 1.0) * case.profile.step_ms
     if not case.takes(ms, SHARE):
         return None
     sentence = (

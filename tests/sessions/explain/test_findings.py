@@ -588,6 +588,44 @@ def test_line_that_runs_operators_is_no_native_code_outside_of_torch(explain: Ex
         assert "`sorted(rows)`" in sentences["Python gaps"] and "native code" not in sentences
 
 
+def test_samples_of_operators_are_neither_native_code_nor_waits(explain: Explain) -> None:
+    """Next to a neighbor, operators had 40% of the samples, in which they also waited for their threads."""
+    lines = (
+        place("operator", code="left @ right", share=0.4),
+        place("native", "own.py:9", code="compress(text)", share=0.5),
+    )
+    families = {"matmul": 20.0, "python": 60.0, "wait": 20.0}
+    used = host(100.0, cpu_ms=80.0, delay_ms=40.0, others_ms=90.0)
+    sentences = found(explain(families, places=lines, host=used))
+    assert "own.py:9, `compress(text)`" in sentences["native code"]
+    assert "left @ right" not in sentences["native code"] and "sleeping" not in sentences
+
+
+def test_native_code_that_reads_a_file_is_reading(explain: Explain) -> None:
+    lines = (place("native", code="path.read_bytes()", share=0.7),)
+    fields: dict[str, Any] = {"page_faults": 10.0, "read_mb": 32.0}
+    reads = host(100.0, main_kernel_ms=40.0, kernel_ms=40.0, **fields)
+    sentences = found(explain({"matmul": 20.0, "python": 80.0}, places=lines, host=reads))
+    assert "reading" in sentences and "native code" not in sentences
+
+
+def test_profiled_steps_without_waits_are_taken_whole(explain: Explain) -> None:
+    """Plain steps of 26 ms waited 15 for a processor; the profiled ones of 11 ms had none of that."""
+    families = {"matmul": 9.3, "python": 1.0, "copy": 0.7}
+    used = host(26.0, delay_ms=15.0, others_ms=20.0)
+    assert "copies" not in found(explain(families, step_ms=11.0, plain_ms=11.0, host=used))
+
+
+def test_steps_that_a_neighbor_makes_uneven_are_explained(explain: Explain) -> None:
+    """On average, plain steps take three times the usual one; only waits in sampled lines are loaders'."""
+    used = host(30.0, delay_ms=10.0, others_ms=10.0)
+    uneven: dict[str, Any] = {"step_ms": 10.0, "plain_ms": 10.0, "host": used}
+    families = {"copy": 9.0, "python": 1.0}
+    operators = place("operator", share=0.9)
+    assert "copies" in found(explain(families, places=(operators,), **uneven))
+    assert "copies" not in found(explain(families, places=(operators, place("pipe")), **uneven))
+
+
 def test_items_read_one_by_one(explain: Explain) -> None:
     item = kernel("aten::item", "other", 5.0, 500.0)
     case = explain({"other": 10.0, "python": 60.0, "matmul": 30.0}, kernels=(item,), launches=1000.0)
@@ -616,6 +654,10 @@ def test_gather_denormals_and_strided_inputs(explain: Explain) -> None:
     slow = kernel("aten::mul", "elementwise", 90.0, shape=shape, denormal_share=0.97)
     case = explain({"elementwise": 90.0, "matmul": 10.0}, kernels=(slow,))
     assert "denormal numbers (97% of an input)" in findings(case)[0].sentence and "unfused" not in found(case)
+    peaks = Peaks(t=0.0, device="cpu", precision="fp32", bytes_per_s=1e9)
+    fast = kernel("aten::mul", "elementwise", 90.0, shape=shape, denormal_share=0.97, bytes=8e7)
+    case = explain({"elementwise": 90.0, "matmul": 10.0}, kernels=(fast,), peaks=peaks)
+    assert "denormals" not in found(case), "this processor multiplies them as fast as others"
     column = kernel("aten::exp", "elementwise", 90.0, shape=shape, strided=True)
     case = explain({"elementwise": 90.0, "matmul": 10.0}, kernels=(column,))
     assert findings(case)[0].rule == "strided" and "unfused" not in found(case)

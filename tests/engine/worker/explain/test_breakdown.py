@@ -6,7 +6,7 @@ import pytest
 
 from benchtui.engine.worker.explain.breakdown import break_down
 from benchtui.engine.worker.explain.costs import has_gaps
-from benchtui.engine.worker.explain.host_timeline import HostTimeline, nearest_blocks
+from benchtui.engine.worker.explain.host_timeline import LEAST_CHOSEN_FROM, HostTimeline, nearest_blocks
 from benchtui.engine.worker.explain.recording import BLOCK, LAP, STEP, ProfiledEvent
 from benchtui.sessions.errors import BenchtuiError
 
@@ -219,6 +219,28 @@ def test_steps_nearest_to_plain_ones_are_chosen() -> None:
     blocks = [host(BLOCK, 100 * at, 100 * at + ms) for at, ms in enumerate((9.0, 3.1, 9.2, 3.0, 9.1, 3.3))]
     chosen = nearest_blocks(blocks, 3.0 * MS)
     assert [round((each.end_ns - each.begin_ns) / MS, 1) for each in chosen] == [3.1, 3.0, 3.3]
+
+
+def test_blocks_that_waited_for_a_processor_count_only_if_hardly_others_exist() -> None:
+    """Next to a neighbor, 11 of 16 blocks took a time slice of it."""
+    times_ms = (9.0, 3.1, 9.2, 3.0, 9.1, 3.3, 9.3, 8.9, 3.2, 9.0, 9.1, 3.4, 8.8, 9.4, 9.2, 9.0)
+    blocks = [host(BLOCK, 100 * at, 100 * at + ms) for at, ms in enumerate(times_ms)]
+    chosen = nearest_blocks(blocks, 3.0 * MS)
+    assert [round((each.end_ns - each.begin_ns) / MS, 1) for each in chosen] == [3.1, 3.0, 3.3, 3.2, 3.4]
+    assert len(nearest_blocks(blocks, 1.0 * MS)) == LEAST_CHOSEN_FROM, "the nearest ones, if none is near"
+
+
+def test_spans_of_operators_contain_neither_gaps_nor_annotations() -> None:
+    events = [
+        *step(0, 20),
+        host("aten::mm", 2, 6),
+        host("aten::addmm", 3, 5),
+        host("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", 8, 14),
+        host("autograd::engine::evaluate_function: MulBackward0", 15, 19),
+        host("aten::mul", 16, 18),
+    ]
+    spans_ms = [(begin / MS, end / MS) for begin, end in HostTimeline(events).operator_spans_ns]
+    assert spans_ms == [(2, 3), (3, 5), (5, 6), (16, 18)]
 
 
 def test_data_loader_and_compiler_are_families() -> None:

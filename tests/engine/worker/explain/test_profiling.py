@@ -1,13 +1,16 @@
 """Turns of plain and profiled steps: how many of each, what is recorded, and which trace is exported."""
 
+from collections import defaultdict
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 from benchtui.engine.devices.base import StepTime
+from benchtui.engine.devices.cpu import Cpu
 from benchtui.engine.worker.explain import profiling
 from benchtui.engine.worker.explain.host_timeline import HostTimeline
 from benchtui.engine.worker.explain.profiling import MOST_EVENTS, ROUNDS, _Turns
@@ -117,3 +120,23 @@ def test_exported_trace_has_the_block_nearest_to_plain_steps() -> None:
     ]
     turns.export_trace(HostTimeline(turns.events, 0.0, turns.block_ns), "trace.json")
     assert exported == [(1, "trace.json")]
+
+
+def test_sampled_lines_tell_operators_from_other_native_code() -> None:
+    """Products and NumPy's, each on its own line, under the real profiler."""
+    x, y = torch.randn(300, 300), np.random.default_rng(0).random((300, 300))
+
+    class Both(Workload):
+        def step(self, lap: object) -> None:
+            for _ in range(20):
+                torch.mm(x, x)
+            for _ in range(20):
+                y @ y
+
+    turns = _Turns(Both(), Cpu(), throughput=False)  # type: ignore[arg-type]
+    turns.run()
+    shares: dict[tuple[str, str], float] = defaultdict(float)
+    for place in turns.places():
+        shares[place.code, place.activity] += place.share
+    assert shares["torch.mm(x, x)", "operator"] > 5 * shares["torch.mm(x, x)", "native"]
+    assert shares["y @ y", "native"] > 5 * shares["y @ y", "operator"]

@@ -126,3 +126,17 @@ def test_sampler_finds_the_line_of_a_busy_thread() -> None:
         "threading.py",
         sampling.END,
     }
+
+
+def test_samples_are_split_by_whether_an_operator_ran() -> None:
+    sampler, line = Sampler(), ("own.py", 7, "")
+    native, lock, python = (sampling._Sample(*line, kind) for kind in ("native", "lock", "python"))  # type: ignore[arg-type]
+    sampler._seconds.update({native: 0.6, lock: 0.2, python: 0.2})
+    sampler._moments_ns.update({native: [15, 25, 31, 99], lock: [12], python: [35]})
+    shares = sampler.shares_within([(10, 20), (30, 40)])
+    assert shares == {native: 0.5, lock: 1.0, python: 1.0}
+    assert {(place.activity, place.share) for place in sampler.places(shares)} == {
+        ("operator", 0.5),
+        ("native", 0.3),
+        ("python", 0.2),
+    }, "an operator that runs Python code is at that code"
