@@ -60,6 +60,15 @@ def timed(
     return Finding(rule, sentence, confidence, ms, _in_step_s(case, most_ms), expected_s, applied)
 
 
+def of_program(
+    case: ExplainedCase, rule: str, sentence: str, ms: float, *, remedy: Remedy | None = None
+) -> Finding:
+    """Return a finding about the program, which holds even where the breakdown isn't that of measured steps."""
+    if case.differs:
+        return Finding(rule, sentence, "high", remedy=remedy if remedy and _applies(case, remedy) else None)
+    return timed(case, rule, sentence, "high", ms, remedy=remedy)
+
+
 def _in_step_s(case: ExplainedCase, ms: float) -> float:
     """Return a time of the profiled step as one of the measured step."""
     step_ms = case.profile.step_ms

@@ -10,11 +10,14 @@ from benchtui.sessions.explain.cases import ExplainedCase
 from benchtui.sessions.explain.finding import Confidence, Finding, Rule
 from benchtui.sessions.explain.rules import host, memory, operators, python
 
-ALWAYS: tuple[Rule, ...] = (python.diagnosing, host.waiting_at_times)
-"""Rules about the state of the program, whatever the steps took."""
-PLAIN_RULES: tuple[Rule, ...] = (
+ALWAYS: tuple[Rule, ...] = (
     operators.recompiles,
     operators.graph_breaks,
+    python.diagnosing,
+    host.waiting_at_times,
+)
+"""Rules about the program, whatever the steps took."""
+PLAIN_RULES: tuple[Rule, ...] = (
     host.page_faults,
     host.reading,
     host.system_calls,

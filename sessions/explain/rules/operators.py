@@ -7,7 +7,7 @@ from math import inf
 
 from benchtui.sessions.analysis.roofline import UNFUSED
 from benchtui.sessions.explain.cases import SHARE, ExplainedCase
-from benchtui.sessions.explain.finding import Finding, ms_text, of_step, percent_text, timed
+from benchtui.sessions.explain.finding import Finding, ms_text, of_program, of_step, percent_text, timed
 from benchtui.sessions.explain.rules.host import at_place, few_threads, kernel_ms, page_faults, preempted
 from benchtui.sessions.profiles import KernelTime
 from benchtui.sessions.text.formatting import count, listed, number
@@ -202,7 +202,7 @@ def graph_breaks(case: ExplainedCase) -> Finding | None:
     at = f" at {first.where}" if first.where else ""
     more = f", and at {count(len(breaks) - 1, 'other place')}" if len(breaks) > 1 else ""
     sentence = f"The compiler breaks the graph{at}{more}: {first.reason.rstrip('.')}."
-    return timed(case, "graph breaks", sentence, "high", case.ms("python"))
+    return of_program(case, "graph breaks", sentence, case.ms("python"))
 
 
 def recompiles(case: ExplainedCase) -> Finding | None:
@@ -215,16 +215,16 @@ def recompiles(case: ExplainedCase) -> Finding | None:
     sizes = any("size mismatch" in recompile.guard for recompile in recorded)
     advice = "; padding=max or torch.compile(dynamic=True) avoids recompiling for each length" if sizes else ""
     where = f"{first.where} was" if first.where else "Functions were"
-    taken = f" Compiling takes {of_step(case, ms)}." if case.takes(ms, SHARE) else ""
+    taken = f" Compiling takes {of_step(case, ms)}." if case.takes(ms, SHARE) and not case.differs else ""
     total = count(times, "recompile")
     sentence = f"{where} recompiled ({total} in total). Failed guard: {first.guard}{advice}.{taken}"
     remedy = {"padding": "max"} if sizes and case.case.config.padding != "max" else None
-    return timed(case, "recompiles", sentence, "high", ms, remedy=remedy)
+    return of_program(case, "recompiles", sentence, ms, remedy=remedy)
 
 
 def _compiling(case: ExplainedCase, ms: float) -> Finding | None:
     """Find a step in which torch compiles, with no reason in its log."""
-    if not case.takes(ms, SHARE):
+    if case.differs or not case.takes(ms, SHARE):
         return None
     sentence = f"torch's compiler runs in measured steps, for {of_step(case, ms)}: warm up longer."
     return timed(case, "recompiles", sentence, "high", ms)

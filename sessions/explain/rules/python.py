@@ -5,7 +5,15 @@ from math import ceil
 from msgspec.structs import replace
 
 from benchtui.sessions.explain.cases import SHARE, ExplainedCase
-from benchtui.sessions.explain.finding import Finding, in_profile, ms_text, of_plain_step, of_step, timed
+from benchtui.sessions.explain.finding import (
+    Finding,
+    in_profile,
+    ms_text,
+    of_plain_step,
+    of_program,
+    of_step,
+    timed,
+)
 from benchtui.sessions.explain.rules.host import OPERATORS, at_place, kernel_ms, mostly, reading, system_calls
 from benchtui.sessions.profiles import Place
 from benchtui.sessions.text.formatting import count, listed, number
@@ -79,10 +87,8 @@ def diagnosing(case: ExplainedCase) -> Finding | None:
         f"The step runs with {listed(list(modes))}, which slows it: turn that off for measuring and in"
         " production."
     )
-    if case.differs:
-        return Finding("diagnostics", sentence, "high")
     slower = ("matmul",) if any(mode.startswith("oneDNN") for mode in modes) else ()
-    return timed(case, "diagnostics", sentence, "high", case.ms("python", "other", *slower))
+    return of_program(case, "diagnostics", sentence, case.ms("python", "other", *slower))
 
 
 def collecting(case: ExplainedCase) -> Finding | None:

@@ -275,6 +275,16 @@ def test_breakdown_of_another_step_gives_no_advice(explain: Explain) -> None:
     assert misfit_sentence(explain(waits, measured_ms=90.0)) is None
 
 
+def test_facts_of_the_program_hold_for_another_step_without_a_time(explain: Explain) -> None:
+    fields: dict[str, Any] = {
+        "graph_breaks": (GraphBreak(reason="r", where="a.py:1"),),
+        "recompiles": (Recompile(guard="size mismatch at index 0", where="f in own.py:3", count=6),),
+    }
+    case = explain({"compile": 50.0, "python": 50.0}, plain_ms=200.0, **fields)
+    assert [(each.rule, each.ms) for each in findings(case)] == [("recompiles", None), ("graph breaks", None)]
+    assert "Compiling takes" not in found(case)["recompiles"]
+
+
 def test_waits_for_a_processor_do_not_make_a_step_another_one(explain: Explain) -> None:
     """A neighbor came: 100 ms instead of 60, of which threads waited 45 ms."""
     waits = {"matmul": 20.0, "wait": 80.0}
