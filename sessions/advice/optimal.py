@@ -196,8 +196,8 @@ def _likely_within(session: Session, choice: Decision, metrics: Sequence[CostMet
     expected = choice.expected or _expected(session, choice.fit, metrics, FEW)
     rivals = [*choice.ties, *(rival.result for rival in choice.unsure)]
     others = [*(row.case for row in rivals), *pending]
-    known = [expected[case.index] for case in others if case.index in expected]
-    return likely_loss(expected[best.case.index], known) if best.case.index in expected else None
+    predicted = [expected[case.index] for case in others if case.index in expected]
+    return likely_loss(expected[best.case.index], predicted) if best.case.index in expected else None
 
 
 def _without_a_round(session: Session, work: Work) -> Iterator[CaseState]:
@@ -232,7 +232,7 @@ def _expected(
     session: Session, rows: Sequence[Result], metrics: Sequence[CostMetric], most: int | None = None
 ) -> dict[int, Expected]:
     """Return the expected costs of cases, from those of the best of them that have one."""
-    costs = [each for each in _by_cost(rows, metrics) if each[0] > 0][:most]
+    costs = [entry for entry in _by_cost(rows, metrics) if entry[0] > 0][:most]
     works = {row.config.work for row in rows}
     return expected_costs(costs, [case for work in works for case in _without_a_round(session, work)])
 

@@ -227,7 +227,7 @@ def _copies(path: Path, models: Iterable[str], digest: Callable[[Path, str], str
     same = [
         model
         for model, folder in folders.items()
-        if all(known == digest(folder, name) for name, known in recorded.items())
+        if all(recorded_digest == digest(folder, name) for name, recorded_digest in recorded.items())
     ]
     return {first.model.name: same[0]} if same else {}
 

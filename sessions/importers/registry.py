@@ -79,8 +79,8 @@ def _named_map(name: str) -> FileMap | None:
     by_name = own if isinstance(own, dict) else {}
     if isinstance(by_name.get(name), dict):
         return proposal.user_map({"tool": name, **by_name[name]}, f"{path}: import.{name}")
-    known = ", ".join([*by_name, *tools()])
-    raise BenchtuiError(f"--map: neither COLUMN=QUANTITY nor a map: {name!r}; known maps are {known} ({path})")
+    maps = ", ".join([*by_name, *tools()])
+    raise BenchtuiError(f"--map: neither COLUMN=QUANTITY nor a map: {name!r}; known maps are {maps} ({path})")
 
 
 def detect(path: Path) -> str:

@@ -429,7 +429,7 @@ class Session:
 
     def _case_event(self, event: CaseEvent) -> None:
         case = self._case(event.case)
-        self.waiting = tuple(each for each in self.waiting if each.case != event.case)
+        self.waiting = tuple(wait for wait in self.waiting if wait.case != event.case)
         match event:
             case Waiting():
                 self.waiting += (event,)

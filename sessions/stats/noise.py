@@ -302,10 +302,12 @@ def pairs_by_turns(base: Measured, new: Measured) -> list[tuple[Sample, Sample]]
 def _with(partner: Measured, result: Measured) -> list[tuple[Sample, Slices]]:
     """Return the rounds of a case that took turns with a partner."""
     index = partner.case.index
-    if not any(each.slices and index in each.slices.turns.partners for each in result.rounds):
+    if not any(round_.slices and index in round_.slices.turns.partners for round_ in result.rounds):
         return []
     rounds = undisturbed(result.case, result.rounds) or ()
-    return [(each, each.slices) for each in rounds if each.slices and index in each.slices.turns.partners]
+    return [
+        (round_, round_.slices) for round_ in rounds if round_.slices and index in round_.slices.turns.partners
+    ]
 
 
 def ratios_by_turns(pairs: Iterable[tuple[Sample, Sample]]) -> list[Statistic]:
@@ -345,10 +347,12 @@ def spread_of_pairs(ratios: Sequence[Statistic], pairs: Sequence[tuple[Sample, S
 
 def spread_by_turns(results: Iterable[Measured]) -> dict[str, Spread]:
     """Return the spread of such ratios between pairs of fresh processes, by kind of device."""
-    by_case = {each.case.index: each for each in results if any(round_.slices for round_ in each.rounds)}
+    by_case = {
+        result.case.index: result for result in results if any(round_.slices for round_ in result.rounds)
+    }
     spreads: dict[str, Spread] = {}
     for index, one in by_case.items():
-        partners = {case for each in one.rounds if each.slices for case in each.slices.turns.partners}
+        partners = {case for round_ in one.rounds if round_.slices for case in round_.slices.turns.partners}
         for other in (by_case[partner] for partner in partners if partner > index and partner in by_case):
             pairs, kind = pairs_by_turns(one, other), kind_of_result(one)
             own = spread_of_pairs(ratios_by_turns(pairs), pairs)
