@@ -335,8 +335,8 @@ def given(text: str, source: Source) -> FileMap:
     fewest, shape = min(zip(missing, shapes, strict=True), key=lambda entry: len(entry[0]))
     if fewest:
         there = dict.fromkeys(column for record in source.records[:100] for column in record.value)
-        columns = ", ".join(visible(column, LONGEST_VALUE) for column in islice(there, 20))
-        raise BenchtuiError(f"--map: {source.path} has no column {quoted(fewest[0])}; it has {columns}")
+        present = ", ".join(visible(column, LONGEST_VALUE) for column in islice(there, 20))
+        raise BenchtuiError(f"--map: {source.path} has no column {quoted(fewest[0])}; it has {present}")
     rows = rows_of(source.beginning, shape)[:100]
     if "unit" not in columns.values():
         _require_units(source, columns, rows)
