@@ -194,7 +194,6 @@ class View:
     def _add_ended(self, ended: list[CaseState]) -> None:
         self._processed += len(ended)
         self.case_rows.add_ended(ended)
-        self._remaining.add_ended(ended)
         for case in ended:
             self._marks |= dict.fromkeys(format.clean(mark) for mark in case.marks)
 
