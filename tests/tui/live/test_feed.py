@@ -107,7 +107,7 @@ def test_everything_names_the_rescue_file_once_the_session_continues_there(story
     os.truncate(story.path, 0)
     feed.poll()
     assert feed.session.done == 2
-    assert feed.path == feed.cache.path == feed.explainer.path == rescued
+    assert feed.path == feed.cache.path == feed.explainer.path == feed.explainer.remedies.path() == rescued
     assert feed.command_word("name") == str(rescued)
     feed.close()
 
