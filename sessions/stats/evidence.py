@@ -22,7 +22,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.distribution import Distribution, median, outliers, sample, slices_of
 from benchtui.sessions.stats.disturbance import left_out_rounds, undisturbed
 from benchtui.sessions.stats.noise import (
-    Measured,
+    Evidence,
     Noise,
     Spread,
     is_noisier,
@@ -32,7 +32,6 @@ from benchtui.sessions.stats.noise import (
     spread_by_turns,
 )
 from benchtui.sessions.stats.sampling import Bounds, Sample, Statistic, log_mean_of_rounds
-from benchtui.sessions.sweep import Config
 
 if TYPE_CHECKING:
     from benchtui.sessions.stats.case_metrics import Metrics
@@ -43,20 +42,6 @@ ALTERNATING_S = 3.0
 such a difference was 14 to 66% less than the sum of both; of rounds over 8 s apart, it was hardly less."""
 LEAST_ALTERNATING = 6
 """Minimum number of alternating rounds to compare pair by pair. Fewer don't measure their spread well."""
-
-
-class Evidence(Measured, frozen=True):
-    """A successful case with the data that comparisons use."""
-
-    noise: Noise = Noise()
-    """Noise of the session on the case's kind of device."""
-    session: Session | None = None
-    """Session that measured the case."""
-
-    @property
-    def config(self) -> Config:
-        """Options of the case."""
-        return self.case.config
 
 
 E = TypeVar("E", bound=Evidence)
@@ -137,7 +122,7 @@ def with_noise(evidence: Iterable[E], session: Session) -> list[E]:
     return [replace(result, noise=noise[kind_of_result(result)], session=session) for result in every]
 
 
-def with_turns(noise_by_kind: dict[str, Noise], results: Iterable[Measured]) -> dict[str, Noise]:
+def with_turns(noise_by_kind: dict[str, Noise], results: Iterable[Evidence]) -> dict[str, Noise]:
     """Return the noise of a session with that of its cases that took turns."""
     spreads = spread_by_turns(results)
     return {

@@ -24,7 +24,6 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.disturbance import Slowdown, estimate_slowdown, in_some_rounds, undisturbed
 from benchtui.sessions.stats.evidence import (
     Estimate,
-    Evidence,
     alternating_rounds,
     by_alternating,
     counted_rounds,
@@ -36,6 +35,7 @@ from benchtui.sessions.stats.noise import (
     LEAST_REPEATS,
     PACES_BY_TURNS,
     TURNS_SHARE,
+    Evidence,
     Spread,
     between,
     moderated,

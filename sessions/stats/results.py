@@ -11,7 +11,8 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats import evidence
 from benchtui.sessions.stats.case_metrics import Metrics, metrics
 from benchtui.sessions.stats.ended_rounds import with_result
-from benchtui.sessions.stats.evidence import Evidence, bounds_ms, rate_bounds, typical_ms, with_noise
+from benchtui.sessions.stats.evidence import bounds_ms, rate_bounds, typical_ms, with_noise
+from benchtui.sessions.stats.noise import Evidence
 from benchtui.sessions.stats.sampling import Bounds
 from benchtui.sessions.sweep import Config, Task, Work, distinct_works, task_named
 from benchtui.sessions.sweep.options import AXES
