@@ -49,9 +49,7 @@ COLORS = tuple(field.name for field in fields(Theme) if field.type is str and fi
 
 def names() -> list[str]:
     """List the bundled themes, the default first."""
-    bundled = (
-        entry.name.removesuffix(".toml") for entry in _folder().iterdir() if entry.name.endswith(".toml")
-    )
+    bundled = (path.stem for path in _folder().glob("*.toml"))
     return sorted(bundled, key=lambda name: (name != DEFAULT, name))
 
 

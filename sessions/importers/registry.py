@@ -24,9 +24,8 @@ MIN_KEY_SHARE = 0.5
 @cache
 def maps() -> tuple[FileMap, ...]:
     """Return the maps of the supported tools. A tool with several kinds of files has several."""
-    entries = sorted((DATA / "maps").iterdir(), key=lambda entry: entry.name)
-    texts = (entry.read_text("utf-8") for entry in entries if entry.name.endswith(".toml"))
-    return tuple(msgspec.convert(parse_toml(text), FileMap) for text in texts)
+    paths = sorted((DATA / "maps").glob("*.toml"))
+    return tuple(msgspec.convert(parse_toml(path.read_text("utf-8")), FileMap) for path in paths)
 
 
 def tools() -> tuple[str, ...]:
