@@ -74,7 +74,7 @@ docs: $(READY)  ## build the documentation site in build/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 docs-output: $(READY)  ## run the commands of README and docs, and show their output there again; on an idle machine
-	$(BIN)/python tests/docs/write_output.py $(ONLY)
+	PYTHONPATH=tests/docs $(BIN)/python tests/bench/recording/docs_output.py $(ONLY)
 
 man: $(READY)  ## write the manual pages of the commands
 	$(BIN)/python packaging/man.py

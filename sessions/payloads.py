@@ -210,8 +210,10 @@ def highest_peaks(memories: Iterable[Memory]) -> Memory | None:
     """Return the highest reading of each kind; None without a record."""
     readings = list(memories)
     peaks = {name: [getattr(memory, name) for memory in readings] for name in Memory.__struct_fields__}
-    known = {name: [peak for peak in of_kind if peak is not None] for name, of_kind in peaks.items()}
-    return Memory(**{name: max(of_kind, default=None) for name, of_kind in known.items()}) if readings else None
+    present = {name: [peak for peak in of_kind if peak is not None] for name, of_kind in peaks.items()}
+    return (
+        Memory(**{name: max(of_kind, default=None) for name, of_kind in present.items()}) if readings else None
+    )
 
 
 class RequestTimes(Record, frozen=True, kw_only=True):

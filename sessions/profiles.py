@@ -79,10 +79,10 @@ class KernelTime(Record, frozen=True, kw_only=True):
     @property
     def title(self) -> str:
         """Name for people: of a C++ kernel its operator, and its own name without arguments of templates."""
-        found = _CPP_KERNEL.match(self.name)
-        if found is None or len(self.name) <= LONGEST_NAME:
+        match = _CPP_KERNEL.match(self.name)
+        if match is None or len(self.name) <= LONGEST_NAME:
             return self.name
-        return f"{self.operator}, {found['name']}" if self.operator else found["name"]
+        return f"{self.operator}, {match['name']}" if self.operator else match["name"]
 
 
 class GraphBreak(Record, frozen=True, kw_only=True):

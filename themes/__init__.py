@@ -49,8 +49,8 @@ COLORS = tuple(field.name for field in fields(Theme) if field.type is str and fi
 
 def names() -> list[str]:
     """List the bundled themes, the default first."""
-    found = (entry.name.removesuffix(".toml") for entry in _folder().iterdir() if entry.name.endswith(".toml"))
-    return sorted(found, key=lambda name: (name != DEFAULT, name))
+    bundled = (path.stem for path in _folder().glob("*.toml"))
+    return sorted(bundled, key=lambda name: (name != DEFAULT, name))
 
 
 @cache

@@ -39,26 +39,26 @@ def folder() -> Path:
 
 def load_all(place: Path | None = None) -> ThemeSet:
     """Load all bundled themes and those in a folder, by default the user's configuration folder."""
-    found = ThemeSet({name: load(name) for name in names()}, dict.fromkeys(names(), BUNDLED), {})
+    loaded = ThemeSet({name: load(name) for name in names()}, dict.fromkeys(names(), BUNDLED), {})
     for path in sorted((place or folder()).glob("*.toml")):
         try:
             if path.stem in names():
                 raise ValueError(f"a theme named {path.stem} is bundled with benchtui; rename the file")
-            found.themes[path.stem] = parse(path.stem, read_text(path))
-            found.sources[path.stem] = str(path)
+            loaded.themes[path.stem] = parse(path.stem, read_text(path))
+            loaded.sources[path.stem] = str(path)
         except OSError as error:
-            found.problems[path.stem] = f"{path}: can't be read: {error.strerror}"
+            loaded.problems[path.stem] = f"{path}: can't be read: {error.strerror}"
         except ValueError as error:
-            found.problems[path.stem] = f"{path}: {error}"
-    return found
+            loaded.problems[path.stem] = f"{path}: {error}"
+    return loaded
 
 
 def unknown_reason(name: str) -> str | None:
     """Return why a theme isn't available, in one line; None if it is."""
-    found = load_all()
-    if name in found.themes:
+    loaded = load_all()
+    if name in loaded.themes:
         return None
-    return found.problems.get(name) or f"unknown theme {name!r}; available: {', '.join(found.themes)}"
+    return loaded.problems.get(name) or f"unknown theme {name!r}; available: {', '.join(loaded.themes)}"
 
 
 def parse(name: str, text: str) -> Theme:

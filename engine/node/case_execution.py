@@ -271,5 +271,5 @@ def count_other_gpu_processes(processes: dict[int, float | None], workers: froze
     In a container with its own PID namespace the driver lists workers under unknown pids; as many of the
     listed processes are then assumed to be the workers.
     """
-    known = processes.keys() & workers
-    return len(processes.keys() - workers) if known else max(len(processes) - len(workers), 0)
+    listed = processes.keys() & workers
+    return len(processes.keys() - workers) if listed else max(len(processes) - len(workers), 0)

@@ -100,7 +100,9 @@ def start(process: BaseProcess, variables: Mapping[str, str] = NO_VARIABLES) -> 
 
 def kill_server(pid: int) -> None:
     """Kill the server if it is still the current one. The next process starts a new server."""
-    server = next((each for each in (_plain, *_servers.values()) if each._forkserver_pid == pid), None)
+    server = next(
+        (candidate for candidate in (_plain, *_servers.values()) if candidate._forkserver_pid == pid), None
+    )
     if server is None:
         return
     with suppress(ProcessLookupError):

@@ -199,11 +199,11 @@ class NodeRunner:
         power_w = idle_power_w(self._telemetry, self.host.gpus, begin_s, now_s)
         if not probe and not power_w:
             return None
-        found = probe.since(now_s) if probe else Idle(t=now_s, window_s=IDLE_S)
+        idle = probe.since(now_s) if probe else Idle(t=now_s, window_s=IDLE_S)
         processes = self._idle_gpu_processes(begin_s, now_s) if probe else {}
-        found = replace(found, power_w=power_w, gpu_processes=processes, node=self._settings.node)
-        self._telemetry.idle = found if probe else None
-        return found
+        idle = replace(idle, power_w=power_w, gpu_processes=processes, node=self._settings.node)
+        self._telemetry.idle = idle if probe else None
+        return idle
 
     def _idle_gpu_processes(self, begin_s: float, now_s: float) -> dict[str, int]:
         if self._gpu_reader is None:

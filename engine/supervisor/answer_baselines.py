@@ -22,29 +22,23 @@ def _size(config: Config) -> tuple[int, int]:
 
 
 class AnswerBaselines:
-    """Measured cases that are the baseline of other cases."""
+    """Measured cases, among which are the baselines of others."""
 
     def __init__(self, sweep: Sweep) -> None:
         self._named, self._task = sweep.measure.baseline, sweep.task
         self._cases: dict[int, AnsweredCase] = {}
 
     def restore(self, session: Session) -> None:
-        """Restore the baselines of a recorded session."""
+        """Restore the measured cases of a recorded session."""
         for case in session.cases:
             if case.state == "ok":
                 self.add(case.index, case.config)
 
     def add(self, index: int, config: Config) -> None:
-        """Add a measured case, unless another one is its baseline."""
-        case = AnsweredCase(index=index, config=config)
-        answered = self._ordered([*self._cases.values(), case])
-        if answer_baseline(config, answered, self._named, self._task) is case:
-            self._cases[index] = case
+        """Add a measured case."""
+        self._cases[index] = AnsweredCase(index=index, config=config)
 
     def of(self, config: Config) -> AnsweredCase | None:
         """Return the baseline of a case; None if it hasn't been measured."""
-        return answer_baseline(config, self._ordered(self._cases.values()), self._named, self._task)
-
-    @staticmethod
-    def _ordered(cases: Iterable[AnsweredCase]) -> list[AnsweredCase]:
-        return sorted(cases, key=lambda case: case.index)
+        in_order = (case for _, case in sorted(self._cases.items()))
+        return answer_baseline(config, in_order, self._named, self._task)

@@ -3,7 +3,7 @@
 It depends on neither processes nor a clock. The scheduler reports the start and end of cases.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -215,16 +215,6 @@ class Queue:
     def as_large_as(self, index: int) -> list[Case]:
         """Return pending, unmeasured cases with equal options and sizes no smaller than this case's."""
         return [case for case in self.unmeasured if _is_no_larger(self.cases[index].config, case.config)]
-
-    def too_large(self) -> Iterator[tuple[Case, Case]]:
-        """Yield pending, unmeasured cases, each with a case of no larger size that ran out of memory."""
-        families: dict[Config, list[Case]] = {}
-        for case in self._oom_cases:
-            families.setdefault(case.config.without_sizes, []).append(case)
-        for case in self.unmeasured:
-            for smaller in families.get(case.config.without_sizes, ()):
-                if _is_no_larger(smaller.config, case.config):
-                    yield case, smaller
 
     def smaller_oom_case(self, config: Config) -> Case | None:
         """Return a case that ran out of memory with equal options and sizes no larger than these."""

@@ -85,9 +85,11 @@ class Scheduler:
         self.files.restore(session.cases)
         self._pending_steps = self._searches.replay_record(record)
         self._pending_skips = [
-            (case, smaller)
-            for case, smaller in self.queue.too_large()
-            if not _added_since(session.cases[case.index], session.cases[smaller.index])
+            (case, self.queue.cases[smaller.index])
+            for smaller in session.cases
+            if smaller.state == "oom"
+            for case in self.queue.as_large_as(smaller.index)
+            if not _added_since(session.cases[case.index], smaller)
         ]
 
     @property

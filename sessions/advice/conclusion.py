@@ -159,8 +159,8 @@ def conclude_work(
 
     ``decisions`` are those that are already known.
     """
-    known = next((row for row in decisions if row.objective == objective), None)
-    choice, named = known or decide(session, objective, rows), session.start.sweep.measure.baseline
+    decided = next((row for row in decisions if row.objective == objective), None)
+    choice, named = decided or decide(session, objective, rows), session.start.sweep.measure.baseline
     best = choice.best
     if best is None:
         return None

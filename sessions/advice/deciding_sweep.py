@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from benchtui.sessions.advice.open_questions import OpenQuestion, Remedy
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.sanitize import LONGEST_VALUE, visible
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baselines
 from benchtui.sessions.stats.results import measured
@@ -62,6 +63,24 @@ def spanning(sweep: Sweep, wanted: Collection[Config]) -> Sweep:
     """Return a sweep with other cases: axes that span these, and exclusions that leave only them."""
     axes = _axes(sweep.axes, wanted)
     return replace(sweep, axes=axes, exclude=tuple(_exclusions(axes, wanted)))
+
+
+def single_case_sweep(sweep: Sweep, config: Config) -> Sweep:
+    """Return the sweep with this one configuration in place of its axes, and without a baseline.
+
+    Raises BenchtuiError if the case was imported from another tool, because not all of its options are known.
+    """
+    if config.label:
+        name = visible(config.name, LONGEST_VALUE)
+        raise BenchtuiError(f"{name}: imported from another tool; benchtui can't run it")
+    single = spanning(sweep, [config])
+    return replace(
+        single,
+        name=f"{sweep.name}-optimal",
+        model=config.model or sweep.model,
+        axes=replace(single.axes, model=Axes().model),
+        measure=replace(sweep.measure, baseline=None, aa=False),
+    )
 
 
 def further_rounds(session: Session, sweep: Sweep) -> Sweep:

@@ -49,8 +49,8 @@ def best_cases(session: Session, objective: Objective, results: Sequence[Result]
 
 
 def _excluded(row: Result, constraints: Constraints) -> bool:
-    known = constraints if row.metrics.latency_ms.p99 else replace(constraints, p99_ms=None)
-    return bool(violations(row, known))
+    limits = constraints if row.metrics.latency_ms.p99 else replace(constraints, p99_ms=None)
+    return bool(violations(row, limits))
 
 
 def search_questions(

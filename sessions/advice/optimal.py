@@ -7,7 +7,6 @@ from operator import attrgetter, itemgetter, mul, ne
 from typing import Literal
 
 import msgspec
-from msgspec import structs
 from msgspec.structs import replace
 
 from benchtui.sessions.advice.constraints import Relaxation, nearest_relaxations, violations
@@ -25,16 +24,14 @@ from benchtui.sessions.advice.objectives import (
     job_ms,
     shared_metrics,
 )
-from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.sanitize import LONGEST_VALUE, visible
 from benchtui.sessions.state.case import CaseState, failures, outcome
 from benchtui.sessions.state.judging import SAME_WITHIN
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import Result, by_work, measured
 from benchtui.sessions.stats.sampling import Bounds
 from benchtui.sessions.stats.verdicts import UNTESTED, Doubt, Ratio, Verdict
-from benchtui.sessions.sweep import UNKNOWN, Axes, Config, Sweep, Work
-from benchtui.sessions.sweep.options import AXES, CHOICES
+from benchtui.sessions.sweep import UNKNOWN, Config, Work
+from benchtui.sessions.sweep.options import CHOICES
 
 NEAR_ENOUGH = 0.25
 """Largest share by which another case may still be better for a case to be recommended."""
@@ -196,8 +193,8 @@ def _likely_within(session: Session, choice: Decision, metrics: Sequence[CostMet
     expected = choice.expected or _expected(session, choice.fit, metrics, FEW)
     rivals = [*choice.ties, *(rival.result for rival in choice.unsure)]
     others = [*(row.case for row in rivals), *pending]
-    known = [expected[case.index] for case in others if case.index in expected]
-    return likely_loss(expected[best.case.index], known) if best.case.index in expected else None
+    predicted = [expected[case.index] for case in others if case.index in expected]
+    return likely_loss(expected[best.case.index], predicted) if best.case.index in expected else None
 
 
 def _without_a_round(session: Session, work: Work) -> Iterator[CaseState]:
@@ -232,7 +229,7 @@ def _expected(
     session: Session, rows: Sequence[Result], metrics: Sequence[CostMetric], most: int | None = None
 ) -> dict[int, Expected]:
     """Return the expected costs of cases, from those of the best of them that have one."""
-    costs = [each for each in _by_cost(rows, metrics) if each[0] > 0][:most]
+    costs = [entry for entry in _by_cost(rows, metrics) if entry[0] > 0][:most]
     works = {row.config.work for row in rows}
     return expected_costs(costs, [case for work in works for case in _without_a_round(session, work)])
 
@@ -521,24 +518,3 @@ def _not_measured(session: Session, objective: Objective) -> Iterator[RejectedCa
 def _beats(one: Sequence[float], other: Sequence[float]) -> bool:
     pairs = list(zip(one, other, strict=True))
     return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)
-
-
-def single_case_sweep(sweep: Sweep, config: Config) -> Sweep:
-    """Return the sweep with this one configuration in place of its axes, and without a baseline.
-
-    Raises BenchtuiError if the case was imported from another tool, because not all of its options are known.
-    """
-    if config.label:
-        name = visible(config.name, LONGEST_VALUE)
-        raise BenchtuiError(f"{name}: imported from another tool; benchtui can't run it")
-    options = {axis: (getattr(config, axis),) for axis in AXES if axis != "model"}
-    axes = msgspec.convert(options, Axes)
-    measure = structs.replace(sweep.measure, baseline=None, aa=False)
-    return structs.replace(
-        sweep,
-        name=f"{sweep.name}-optimal",
-        model=config.model or sweep.model,
-        axes=axes,
-        measure=measure,
-        exclude=(),
-    )

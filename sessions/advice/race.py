@@ -199,10 +199,11 @@ def _race(
     settled = tuple(_settled(session, results, decisions, pairs))
     going_on = plan.rounds or any(case.state == "running" for case in session.cases)
     others = () if going_on else other_questions(session, results, pairs)
+    open_ones = [question for question in others if question.obstacle != "resume"]  # the end leaves none
     return replace(
         plan,
         settled=settled,
-        questions=(*pairs, *(each for each in others if each.obstacle != "resume")),  # the end leaves none
+        questions=(*pairs, *open_ones),
         ended=None if going_on else _end(session, results, pairs, looks),
     )
 
@@ -233,8 +234,8 @@ def _by_importance(questions: Iterable[OpenQuestion], decisions: Iterable[Decisi
     }
 
     def importance(question: OpenQuestion) -> tuple[int, bool, int]:
-        known = [about for about in question.about if about in _IMPORTANCE]
-        first = min(known, key=_IMPORTANCE.index, default=None)
+        ranked = [about for about in question.about if about in _IMPORTANCE]
+        first = min(ranked, key=_IMPORTANCE.index, default=None)
         rank = len(_IMPORTANCE) if first is None else _IMPORTANCE.index(first)
         work = question.cases[0].config.work
         return rank, (first, work) in answered, question.rounds or MOST_ROUNDS
@@ -278,7 +279,9 @@ def _decidable(session: Session, questions: Iterable[OpenQuestion]) -> Iterator[
     def factor(question: OpenQuestion) -> float:
         return 0.5 if few and any(about.startswith("best") for about in question.about) else 1.0
 
-    costs = [(factor(each) * needed.seconds, each) for each in questions if (needed := cost(each))]
+    costs = [
+        (factor(question) * needed.seconds, question) for question in questions if (needed := cost(question))
+    ]
     cheapest = [question for _, question in sorted(costs, key=itemgetter(0))]
     planned: dict[int, int] = {}
     for question in cheapest:
@@ -295,7 +298,7 @@ def _decidable(session: Session, questions: Iterable[OpenQuestion]) -> Iterator[
 
 def _nearest_rivals(questions: Iterable[OpenQuestion]) -> list[OpenQuestion]:
     """Return the questions about the nearest rivals of the cases with the most throughput."""
-    rivals = [each for each in questions if each.ratio and "best throughput" in each.about]
+    rivals = [question for question in questions if question.ratio and "best throughput" in question.about]
     return sorted(rivals, key=lambda rival: abs(rival.ratio.value - 1) if rival.ratio else 0.0)[:CONTENDERS]
 
 

@@ -57,16 +57,16 @@ class Turns:
         work. If there is none, the first one that isn't too close to be decided gets the rest of the time, of
         which a round takes at most the time of one case too much. Which case has the first turn alternates.
         """
-        open_ones = [each for each in questions if self.suit(each) and self.pairs(each)]
+        open_ones = [question for question in questions if self.suit(question) and self.pairs(question)]
         if not open_ones or left_s <= 0:
             return ()
-        by_worth = sorted(open_ones, key=lambda each: (self._is_close(each), not _is_begun(each)))
+        by_worth = sorted(open_ones, key=lambda question: (self._is_close(question), not _is_begun(question)))
         alike: dict[tuple[Work, str], list[OpenQuestion]] = {}
         for question in by_worth:
             alike.setdefault(_setting(question), []).append(question)
         groups = [(question, self._together(question, alike[_setting(question)])) for question in by_worth]
-        in_time = (each for each in groups if self.pairs(each[0]) * sum(map(_round_s, each[1])) <= left_s)
-        late = (each for each in (*groups, (by_worth[0], by_worth[0].cases)) if _may_begin(each[1], left_s))
+        in_time = (group for group in groups if self.pairs(group[0]) * sum(map(_round_s, group[1])) <= left_s)
+        late = (group for group in (*groups, (by_worth[0], by_worth[0].cases)) if _may_begin(group[1], left_s))
         question, cases = next(chain(in_time, late), (by_worth[0], ()))
         order = [case.index for case in cases]
         return tuple(reversed(order) if _tries(question) % 2 else order)

@@ -130,8 +130,8 @@ def with_baselines(session: Session, sweep: Sweep) -> Sweep:
     planned = list(included_configs(sweep))
     measured = [case for case in session.cases if case.state == "ok" and not case.config.repeat]
     new = {*planned}.difference(case.config for case in measured)
-    found = (answer_baseline(config, measured, sweep.measure.baseline, sweep.task) for config in new)
-    bases = {base.config for base in found if base}
+    bases_of_new = (answer_baseline(config, measured, sweep.measure.baseline, sweep.task) for config in new)
+    bases = {base.config for base in bases_of_new if base}
     if bases.issubset(planned) or not sweep.measure.answers:
         return sweep
     first = {  # a baseline is the first case that matches
@@ -173,11 +173,11 @@ class _Join:
         """Numbers of appended cases in the joined session. A case measured before must have ended well."""
         new = len(base.cases)
         for case in added.cases:
-            known = numbers.get(_key(added, case.config))
-            if known is None:
+            number = numbers.get(_key(added, case.config))
+            if number is None:
                 self._numbers[case.index], new = new, new + 1
             elif case.state == "ok":
-                self._numbers[case.index] = known
+                self._numbers[case.index] = number
         self._again = set(self._numbers.values())
 
     def obstacle(self) -> str | None:
@@ -279,7 +279,7 @@ class _Join:
         if before is None or before.outcome != "ok":
             return end
         marks = merge_round_marks((before.marks, end.marks), rounds)
-        alone = [replace(each, turns=None) for each in (before, end)]  # energies are without rounds by turns
+        alone = [replace(ended, turns=None) for ended in (before, end)]  # energies are without rounds by turns
         return replace(end_of_case(alone), marks=marks, turns=end.turns)
 
     def _turns(self, turns: Turns) -> Turns | None:

@@ -64,26 +64,26 @@ def _geometric_mean(ratios: Sequence[Ratio]) -> Ratio:
         return ratios[0]
     combine = _by_differences if len(ratios) >= LEAST_CASES else _by_bounds
     bounds, fast, totals = (
-        combine(known) if all(known := [getattr(each, name) for each in ratios]) else None
+        combine(parts) if all(parts := [getattr(ratio, name) for ratio in ratios]) else None
         for name in ("bounds", "fast", "totals")
     )
-    causes = (why.partition(":")[0] for each in ratios for why in each.outside)  # without names of processes
+    causes = (why.partition(":")[0] for ratio in ratios for why in ratio.outside)  # without names of processes
     return Ratio(
-        value=exp(fmean(log(each.value) for each in ratios)),
+        value=exp(fmean(log(ratio.value) for ratio in ratios)),
         bounds=bounds,
         fast=fast,
         totals=totals,
         outside=() if bounds else tuple(dict.fromkeys(causes)),
-        same_within=max(each.same_within for each in ratios),
-        rounds=min(each.rounds for each in ratios),
-        reported=all(each.reported for each in ratios),
-        unlike_files=any(each.unlike_files for each in ratios),
+        same_within=max(ratio.same_within for ratio in ratios),
+        rounds=min(ratio.rounds for ratio in ratios),
+        reported=all(ratio.reported for ratio in ratios),
+        unlike_files=any(ratio.unlike_files for ratio in ratios),
     )
 
 
 def _by_differences(parts: Sequence[Bounds]) -> Bounds:
     """Return the bounds of the geometric mean by Student's t over the cases."""
-    logs = [log(each.value) for each in parts]
+    logs = [log(part.value) for part in parts]
     error = sqrt(variance(logs) / len(logs) + 2 * BETWEEN_SESSIONS**2)
     return Bounds.around(fmean(logs), error, len(logs) - 1)
 
@@ -91,4 +91,4 @@ def _by_differences(parts: Sequence[Bounds]) -> Bounds:
 def _by_bounds(parts: Sequence[Bounds]) -> Bounds:
     """Return the geometric mean of the bounds of a few cases. They include the variance between sessions."""
     names = Bounds.__struct_fields__
-    return Bounds(*(prod(getattr(each, name) for each in parts) ** (1 / len(parts)) for name in names))
+    return Bounds(*(prod(getattr(part, name) for part in parts) ** (1 / len(parts)) for name in names))

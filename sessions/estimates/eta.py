@@ -1,12 +1,10 @@
 """ETA: the remaining time of a sweep, from the cases that this session has finished."""
 
-from __future__ import annotations  # array[float] can't be evaluated before Python 3.12
-
-from array import array
 from bisect import bisect, insort
 from collections.abc import Iterable, Sequence
 from math import ceil
 from operator import attrgetter
+from statistics import fmean
 
 import msgspec
 from msgspec.structs import replace
@@ -20,7 +18,6 @@ from benchtui.sessions.estimates.stop_limits import (
     wanted_percent,
 )
 from benchtui.sessions.state.case import CaseState
-from benchtui.sessions.state.columns import Columns
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import computed_metrics
 from benchtui.sessions.sweep import Config, Measure, unsupported_reason
@@ -50,11 +47,10 @@ class StepTimeModel:
     def __init__(self, cases: Iterable[CaseState] = ()) -> None:
         self._pools: dict[Group, list[tuple[int, float]]] = {}
         """By group, by device and overall: work per step and mean step time in seconds, sorted by work."""
-        self._learned = 0
+        self._overheads_s: dict[Group, list[float]] = {}
+        """By group: time of a round outside its steady steps: worker start, model loading, compiling."""
         self._measured = self._rounds = 0
         """Measured steps of the learned cases, and their rounds."""
-        self._preparations_s = 0.0
-        """Time of the learned cases outside their steps: worker start, model loading, shutdown."""
         for case in cases:
             self.learn(case)
 
@@ -63,12 +59,16 @@ class StepTimeModel:
         step_s = _mean_step_s(case)
         if not (case.state == "ok" or _waits(case)) or case.started is None or step_s is None:
             return
-        self._learned += 1
         self._measured += case.steps_measured
         self._rounds += len(case.ends)
-        self._preparations_s += max(0.0, case.ends[-1].t - case.started.t - _last_round_s(case, step_s))
+        overhead_s = max(0.0, case.ends[-1].t - case.started.t - _steps_of_last_round(case) * step_s)
         for key in _groups(case.config):
             insort(self._pools.setdefault(key, []), (case.config.size, step_s))
+            self._overheads_s.setdefault(key, []).append(overhead_s)
+
+    def knows(self, config: Config) -> bool:
+        """Return whether a case of the same model has been learned on the same device."""
+        return _groups(config)[2] in self._pools
 
     def step(self, config: Config) -> Estimate | None:
         """Return the time of one step, scaled linearly in work from the nearest finished case; None if unknown.
@@ -90,11 +90,11 @@ class StepTimeModel:
             return None
         if unsupported_reason(config):
             return Estimate(0.0)
-        preparation_s = self._preparations_s / self._learned
+        overheads_s = next(self._overheads_s[key] for key in _groups(config) if key in self._overheads_s)
         steps = self.steps_per_round(measure)
         measure = measure.for_device(config.device)
         steps_s = warmup_s(measure, step.seconds) + measuring_s(steps, step.seconds, measure)
-        return Estimate(min(preparation_s + steps_s, measure.timeout_s), step.rough)
+        return Estimate(min(fmean(overheads_s) + steps_s, measure.timeout_s), step.rough)
 
     def steps_per_round(self, measure: Measure) -> float:
         """Return the measured steps of a round: as planned, or the mean so far if a narrow interval ends it."""
@@ -252,17 +252,13 @@ def _mean_step_s(case: CaseState, newest: int = 0) -> float | None:
     return sum(steps) / len(steps) / 1000 if steps else None
 
 
-def _last_round_s(case: CaseState, step_s: float) -> float:
-    """Return the time of the last round's steps, estimated from their number if they were evicted."""
+def _steps_of_last_round(case: CaseState) -> float:
+    """Return the number of the last round's steps, or the mean of all rounds if they were evicted."""
     metrics = computed_metrics(case)
     if metrics and not case.steps_in_memory:
-        steps = metrics.steps + (metrics.warmup_steps or 0)
-        return steps / (len(case.rounds) + 1) * step_s
-    return sum(sum(_last_round(columns)) for columns in (case.measured, case.warmup)) / 1000
-
-
-def _last_round(columns: Columns) -> array[float]:
-    return columns.wall_ms[columns.rounds[-1][1] :] if columns.rounds else columns.wall_ms
+        return (metrics.steps + (metrics.warmup_steps or 0)) / (len(case.rounds) + 1)
+    last = case.started.round if case.started else 0
+    return case.warmup.of_round(last) + case.measured.of_round(last)
 
 
 def warmup_s(measure: Measure, step_s: float) -> float:

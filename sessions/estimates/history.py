@@ -7,7 +7,6 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
-from statistics import fmean
 from typing import Literal
 
 import msgspec
@@ -33,7 +32,7 @@ from benchtui.sessions.stored_models.file_digests import file_digest, weights_di
 from benchtui.sessions.stored_models.hub_cache import CONFIG, model_place, stored_folder
 from benchtui.sessions.stored_models.stored_model import ModelShape, read_model
 from benchtui.sessions.stored_models.stored_weights import stored_parameters
-from benchtui.sessions.sweep import Config, Measure, Sweep, custom_task, task_named
+from benchtui.sessions.sweep import Config, Sweep, custom_task, task_named
 
 NEWEST = 12
 """Number of earlier sessions to read."""
@@ -82,8 +81,6 @@ class HistoryEstimator:
         """Sizes of the model, if its configuration is on this machine."""
         self._step_times = StepTimeModel()
         self._measured: set[tuple[Group, int]] = set()
-        self._overhead_s: dict[Group, list[float]] = {}
-        """By group (``same_options``) and by device: time of a round outside its steady steps and compiling."""
         self._peaks_mb: dict[Group, list[tuple[int, float]]] = {}
         """By group and by device: work per step and peak memory, sorted by work."""
         self._ran_out: dict[Group, int] = {}
@@ -127,23 +124,15 @@ class HistoryEstimator:
         self._step_times.learn(case)
         own, device = same_options(case.config), _device(case.config)
         self._measured.add((own, case.config.size))
-        overhead_s, memory_mb = _overhead_s(case), case.peak_memory_mb
-        for key in (own, device):
-            if overhead_s is not None:
-                self._overhead_s.setdefault(key, []).append(overhead_s)
-            if memory_mb is not None:
+        if (memory_mb := case.peak_memory_mb) is not None:
+            for key in (own, device):
                 insort(self._peaks_mb.setdefault(key, []), (case.config.size, memory_mb))
 
     def _round_time(self, config: Config, sweep: Sweep) -> tuple[float | None, Basis]:
-        own = same_options(config)
-        overhead = self._overhead_s.get(own) or self._overhead_s.get(_device(config))
-        step = self._step_times.step(config) if overhead else None
-        if step is None or overhead is None:
+        known = self._step_times.case(config, sweep.measure) if self._step_times.knows(config) else None
+        if known is None:
             return _guess_s(config, sweep, self.parameters or ASSUMED_PARAMETERS), "guess"
-        basis: Basis = "measured" if (own, config.size) in self._measured else "near"
-        steps = self._step_times.steps_per_round(sweep.measure)
-        rules = sweep.measure.for_device(config.device)
-        return _round_s(step.seconds, fmean(overhead), rules, steps), basis
+        return known.seconds, "measured" if (same_options(config), config.size) in self._measured else "near"
 
     def _memory_mb(self, config: Config, sweep: Sweep) -> tuple[float | None, Basis]:
         own = self._peaks_mb.get(same_options(config))
@@ -227,7 +216,7 @@ def _copies(path: Path, models: Iterable[str], digest: Callable[[Path, str], str
     same = [
         model
         for model, folder in folders.items()
-        if all(known == digest(folder, name) for name, known in recorded.items())
+        if all(recorded_digest == digest(folder, name) for name, recorded_digest in recorded.items())
     ]
     return {first.model.name: same[0]} if same else {}
 
@@ -252,21 +241,6 @@ def _parameters(session: Session | None) -> int | None:
 def _device(config: Config) -> Group:
     """Return the wider group to use if nothing is known in the narrow one."""
     return (config.machine, config.model, config.device)
-
-
-def _overhead_s(case: CaseState) -> float | None:
-    """Return the time of the last round minus the number of its steps times their mean."""
-    if case.started is None or case.finished is None or not case.measured.wall_ms:
-        return None
-    last = case.started.round
-    steps = case.warmup.of_round(last) + case.measured.of_round(last)
-    return max(0.0, case.finished.t - case.started.t - steps * fmean(case.measured.wall_ms) / 1000)
-
-
-def _round_s(step_s: float, overhead_s: float, measure: Measure, steps: float) -> float:
-    """Return the time of a round: its overhead, warm-up and measuring of this many steps."""
-    steps_s = warmup_s(measure, step_s) + measuring_s(steps, step_s, measure)
-    return min(overhead_s + steps_s, measure.timeout_s)
 
 
 def _interpolated_mb(peaks_mb: list[tuple[int, float]], size: int) -> float:
@@ -294,4 +268,5 @@ def _guess_s(config: Config, sweep: Sweep, parameters: int) -> float | None:
     overhead_s = ASSUMED_OVERHEAD_S + (0.0 if config.compile == "off" else COMPILING_S)
     nothing_measured = RoundSoFar(0, 0.0, None, on_host=config.device == "cpu")
     rules = sweep.measure.for_device(config.device)
-    return _round_s(step_s, overhead_s, rules, steps_left(nothing_measured, rules).steps)
+    steps = steps_left(nothing_measured, rules).steps
+    return min(overhead_s + warmup_s(rules, step_s) + measuring_s(steps, step_s, rules), rules.timeout_s)

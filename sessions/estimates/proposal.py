@@ -3,7 +3,7 @@
 import msgspec
 
 from benchtui.sessions.stored_models.stored_model import StoredModel
-from benchtui.sessions.sweep import Axes, Generate
+from benchtui.sessions.sweep import Axes, Generate, task_named
 
 
 class Proposal(msgspec.Struct, frozen=True):
@@ -29,7 +29,7 @@ def proposal_of(stored: StoredModel) -> Proposal:
     if stored.task:
         entries["task"] = stored.task.task
         reasons.append(f"task {stored.task.task} ({stored.task.source})")
-    if not stored.tokenizer and entries.get("task") not in ("image", "speech"):
+    if not stored.tokenizer and task_named(entries.get("task", "")).texts:
         entries["dataset"] = "synthetic"
         reasons.append("synthetic tokens, since it has no tokenizer")
     longest = stored.positions - (Generate().new_tokens if entries.get("task") == "generate" else 0)

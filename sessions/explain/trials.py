@@ -113,11 +113,11 @@ def chosen(session: Session, explained: Iterable[ExplainedCase], rules: Collecti
     remedies = [trial for case in explained for trial in trials(session, case)]
     names = dict.fromkeys(trial.finding.rule for trial in remedies)
     if unknown := [rule for rule in rules if rule not in names]:
-        found = {finding.rule for case in explained for finding in findings(case)}
+        rules_here = {finding.rule for case in explained for finding in findings(case)}
         own = "its finding says what to change, which no option does"
-        why = own if unknown[0] in found else "found nothing here"
-        known = f"can be tried: {', '.join(names)}" if names else "no finding here can be tried"
-        raise BenchtuiError(f"rule {unknown[0]!r}: {why}; {known}")
+        why = own if unknown[0] in rules_here else "found nothing here"
+        allowed = f"can be tried: {', '.join(names)}" if names else "no finding here can be tried"
+        raise BenchtuiError(f"rule {unknown[0]!r}: {why}; {allowed}")
     return [trial for trial in remedies if not trial.tried and (not rules or trial.finding.rule in rules)]
 
 

@@ -6,8 +6,8 @@ import re
 import textwrap
 from collections.abc import Iterator
 from functools import cache
-from importlib.resources import files
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, cast
 
 import msgspec
@@ -63,7 +63,7 @@ def describe(definitions: dict[str, Any], types: tuple[object, ...]) -> None:
 def _meanings() -> dict[str, str]:
     """Return the meaning of options, and of fields that mean the same in every record, by their names."""
     named = {option.name: f"{option.name.replace('_', ' ').capitalize()}: {option.help}." for option in OPTIONS}
-    return named | parse_toml(files("benchtui.sessions.export").joinpath("field_texts.toml").read_text("utf-8"))
+    return named | parse_toml(Path(__file__).with_name("field_texts.toml").read_text("utf-8"))
 
 
 def _structs(info: object, seen: set[type]) -> Iterator[type]:

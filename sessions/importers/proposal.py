@@ -60,20 +60,20 @@ def propose(source: Source) -> FileMap | None:
         if all(column in source.first for column in identifying.split(" + ")):
             raise BenchtuiError(f"{source.path}: {cause}")
     for shape in _shapes(source):
-        found = rows_of(source.beginning, shape)[:100]
-        columns = _proposed(found, named=shape.rows.endswith("*"))
+        rows = rows_of(source.beginning, shape)[:100]
+        columns = _proposed(rows, named=shape.rows.endswith("*"))
         if columns is not None:
             if time_in := next(filter(None, map(_TIME_IN.search, columns)), None):
                 shape = structs.replace(shape, unit=time_in[1])
             elif "unit" not in columns.values():
-                _require_units(source, columns, found)
+                _require_units(source, columns, rows)
             if shape.rows.endswith("*") and "name" not in columns.values():
                 columns["*"] = "name"
             steps = {column: re.sub(r"^step(?!s)", "steps", str(name)) for column, name in columns.items()}
             if shape.gather:
                 return structs.replace(shape, columns=steps)
             results = [name for name, of in columns.items() if of.startswith(_RESULTS)]
-            requires = ("|".join(results),) if results and len(found) > 1 else ()
+            requires = ("|".join(results),) if results and len(rows) > 1 else ()
             return structs.replace(shape, columns=columns, requires=requires)
     for pattern, (option, _) in _numbered(source.first).items():
         wide = filter_by(source.first, pattern)
@@ -335,8 +335,8 @@ def given(text: str, source: Source) -> FileMap:
     fewest, shape = min(zip(missing, shapes, strict=True), key=lambda entry: len(entry[0]))
     if fewest:
         there = dict.fromkeys(column for record in source.records[:100] for column in record.value)
-        known = ", ".join(visible(column, LONGEST_VALUE) for column in islice(there, 20))
-        raise BenchtuiError(f"--map: {source.path} has no column {quoted(fewest[0])}; it has {known}")
+        present = ", ".join(visible(column, LONGEST_VALUE) for column in islice(there, 20))
+        raise BenchtuiError(f"--map: {source.path} has no column {quoted(fewest[0])}; it has {present}")
     rows = rows_of(source.beginning, shape)[:100]
     if "unit" not in columns.values():
         _require_units(source, columns, rows)
@@ -350,10 +350,10 @@ def given(text: str, source: Source) -> FileMap:
 def _usual(name: str) -> str:
     """Return a quantity for the name of a column that has it, as exports do; the name itself if none has."""
     option, sign, of = name.rpartition(":")
-    for known in (of, re.sub(r"^latency(?=_)", "step", of)):
+    for name in (of, re.sub(r"^latency(?=_)", "step", of)):
         with suppress(BenchtuiError):
-            target(known, "")
-            return f"{option}{sign}{known}"
+            target(name, "")
+            return f"{option}{sign}{name}"
     quantity = _quantity(of) or of
     unit = next((unit for unit in ("_j", "_w") if quantity.endswith(unit)), "")
     sure = target(quantity, "--map").unit or target(quantity, "--map").name not in (*quantities.TIMES, *SIZES)

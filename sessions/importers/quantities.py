@@ -3,8 +3,8 @@
 import re
 from contextlib import suppress
 from datetime import UTC, datetime
-from importlib.resources import files
 from math import isfinite
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -16,7 +16,7 @@ from benchtui.sessions.sanitize import quoted
 
 MS = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3, "min": 6e4, "h": 3.6e6}
 MB = {"b": 1e-6, "kb": 1e-3, "mb": 1.0, "gb": 1e3, "kib": 2**10 / 1e6, "mib": 2**20 / 1e6, "gib": 2**30 / 1e6}
-DATA = files("benchtui.sessions.importers")
+DATA = Path(__file__).parent
 NAMES: dict[str, dict[str, Any]] = parse_toml((DATA / "names.toml").read_text("utf-8"))
 """Names of columns and units, and words in cells."""
 _NAMES_OF_UNITS = {name: unit for unit, names in NAMES["units"].items() for name in names}

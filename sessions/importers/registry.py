@@ -24,9 +24,8 @@ MIN_KEY_SHARE = 0.5
 @cache
 def maps() -> tuple[FileMap, ...]:
     """Return the maps of the supported tools. A tool with several kinds of files has several."""
-    entries = sorted((DATA / "maps").iterdir(), key=lambda entry: entry.name)
-    texts = (entry.read_text("utf-8") for entry in entries if entry.name.endswith(".toml"))
-    return tuple(msgspec.convert(parse_toml(text), FileMap) for text in texts)
+    paths = sorted((DATA / "maps").glob("*.toml"))
+    return tuple(msgspec.convert(parse_toml(path.read_text("utf-8")), FileMap) for path in paths)
 
 
 def tools() -> tuple[str, ...]:
@@ -79,8 +78,8 @@ def _named_map(name: str) -> FileMap | None:
     by_name = own if isinstance(own, dict) else {}
     if isinstance(by_name.get(name), dict):
         return proposal.user_map({"tool": name, **by_name[name]}, f"{path}: import.{name}")
-    known = ", ".join([*by_name, *tools()])
-    raise BenchtuiError(f"--map: neither COLUMN=QUANTITY nor a map: {name!r}; known maps are {known} ({path})")
+    maps = ", ".join([*by_name, *tools()])
+    raise BenchtuiError(f"--map: neither COLUMN=QUANTITY nor a map: {name!r}; known maps are {maps} ({path})")
 
 
 def detect(path: Path) -> str:

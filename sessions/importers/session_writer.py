@@ -215,8 +215,8 @@ def _pooled(rows: Sequence[Reported]) -> Reported | None:
     spans = [weight * mean for weight, mean in zip(weights, means, strict=True)]
     names = (*RATES, "mean_power_w", "gpu_utilization_percent", "compile_call_s")
     rates = {name: [getattr(row, name) for row in rows] for name in names}
-    known = {name: values for name, values in rates.items() if None not in values}
-    figures: dict[str, Any] = {name: fmean(values, spans) for name, values in known.items()}
+    complete = {name: values for name, values in rates.items() if None not in values}
+    figures: dict[str, Any] = {name: fmean(values, spans) for name, values in complete.items()}
     stated = [row.latency_mean_ms for row in rows if row.latency_mean_ms is not None]
     figures["latency_mean_ms" if stated else "latency_median_ms"] = sum(spans) / sum(weights)
     return Reported(

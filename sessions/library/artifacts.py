@@ -67,7 +67,7 @@ def stored() -> list[Stored]:
         paths = [path for path in folder().iterdir() if path.is_dir()]
     except OSError:
         return []
-    return sorted(filter(None, map(_stored, paths)), key=lambda each: each.used_s, reverse=True)
+    return sorted(filter(None, map(_stored, paths)), key=lambda artifact: artifact.used_s, reverse=True)
 
 
 def _stored(path: Path) -> Stored | None:
@@ -85,7 +85,7 @@ def _stored(path: Path) -> Stored | None:
 
 def remove(artifacts: Iterable[Stored]) -> list[Stored]:
     """Remove artifacts, and return those that were removed. One that is being built or checked stays."""
-    return [each for each in artifacts if _remove(each.path)]
+    return [artifact for artifact in artifacts if _remove(artifact.path)]
 
 
 def _remove(path: Path) -> bool:
@@ -98,17 +98,17 @@ def _remove(path: Path) -> bool:
 def beyond_limit() -> list[Stored]:
     """Return the artifacts that weren't used for the longest time and don't fit into ``MOST_MB``."""
     total_mb, beyond = 0.0, list[Stored]()
-    for each in stored():
-        total_mb += each.size_mb
+    for artifact in stored():
+        total_mb += artifact.size_mb
         if total_mb > MOST_MB:
-            beyond.append(each)
+            beyond.append(artifact)
     return beyond
 
 
 def unused(days: float) -> list[Stored]:
     """Return the artifacts that weren't used for this many days."""
     until_s = time.time() - days * 86_400
-    return [each for each in stored() if each.used_s <= until_s]
+    return [artifact for artifact in stored() if artifact.used_s <= until_s]
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from zlib import compress, decompress
 import msgspec
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import Answered, CaseFinished, Explained, Resumed, Steps, Telemetry
+from benchtui.sessions.events import CaseFinished, Resumed, Steps, Telemetry
 from benchtui.sessions.journal.reader import AnyRecord, Tail
 from benchtui.sessions.replay.markers import Markers
 from benchtui.sessions.state.case import CaseState
@@ -38,8 +38,6 @@ class Timeline:
         """Session times of all events, without duplicates, in order."""
         self.problem: str | None = None
         """Why the file can't be read any further."""
-        self.ended: list[CaseState] = []
-        """Ended cases in the order of their end; a new list once some of them have restarted."""
         self.events: list[AnyRecord | bytes] = []
         """Everything read so far, for cursors to apply again. Those with lists of numbers are compressed."""
         self._tail = Tail(path)
@@ -85,12 +83,6 @@ class Timeline:
     def _apply(self, event: AnyRecord) -> None:
         self.whole.apply(event)
         self.marks.add(event, self.whole)
-        if isinstance(event, CaseFinished):
-            self.ended.append(self.whole.cases[event.case])
-        elif isinstance(event, Resumed):
-            self.ended = still_ended(self.ended, event)
-        elif changes_ended(event, self.whole):
-            self.ended = [self.whole.cases[case.index] for case in self.ended]
         if not self.moments or self.whole.now_s > self.moments[-1]:
             self.moments.append(self.whole.now_s)
 
@@ -136,8 +128,6 @@ class ReplayCursor:
     def _restart(self) -> None:
         self.session: Session = PartialSession(self._timeline.whole)
         """Session at the current moment; a new object once it has gone back."""
-        self.ended: list[CaseState] = []
-        """Ended cases, in the order of their end."""
         self._applied = 0
         """Number of events applied."""
 
@@ -148,7 +138,7 @@ class ReplayCursor:
             self._restart()
         far = len(timeline.events) - self._applied > BATCH_EVENTS
         if self.session is timeline.whole or (far and timeline.complete and t >= timeline.end_s):
-            self.session, self.ended, self._applied = timeline.whole, timeline.ended, len(timeline.events)
+            self.session, self._applied = timeline.whole, len(timeline.events)
 
     def move(self, t: float) -> bool:
         """Apply one batch of the events up to a moment; return whether that was all of them."""
@@ -162,24 +152,5 @@ class ReplayCursor:
 
     def _apply(self, event: AnyRecord) -> None:
         self.session.apply(event)
-        if isinstance(event, CaseFinished):
-            self.ended.append(self.session.cases[event.case])
-        elif isinstance(event, Resumed):
-            self.session, self.ended = copy(self.session), still_ended(self.ended, event)
-        elif changes_ended(event, self.session):
-            self.ended = [self.session.cases[case.index] for case in self.ended]
-
-
-def changes_ended(event: AnyRecord, session: Session) -> bool:
-    """Return whether an event has changed ended cases: it compares their answers, or explains one."""
-    if isinstance(event, Explained):
-        return session.cases[event.case].finished is not None
-    return isinstance(event, Answered) and any(
-        session.cases[comparison.case].finished for comparison in event.comparisons
-    )
-
-
-def still_ended(ended: list[CaseState], event: Resumed) -> list[CaseState]:
-    """Return the cases that don't restart."""
-    restarting = frozenset(event.cases)
-    return [case for case in ended if case.index not in restarting]
+        if isinstance(event, Resumed):
+            self.session = copy(self.session)

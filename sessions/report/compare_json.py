@@ -189,11 +189,13 @@ def _row(row: AlignedCase) -> RowJson:
     )
 
 
-def _overall(found: Overall | None) -> OverallJson | None:
-    ratio = ratio_json(found.ratio) if found else None
-    if found is None or ratio is None:
+def _overall(overall: Overall | None) -> OverallJson | None:
+    ratio = ratio_json(overall.ratio) if overall else None
+    if overall is None or ratio is None:
         return None
-    return OverallJson(ratio=ratio, cases=found.cases, disturbed=found.disturbed, unbounded=found.unbounded)
+    return OverallJson(
+        ratio=ratio, cases=overall.cases, disturbed=overall.disturbed, unbounded=overall.unbounded
+    )
 
 
 def verdict_name(verdict: Verdict) -> VerdictName:

@@ -86,7 +86,7 @@ def report(session: Session, per_hour: float | None = None, *, full: bool = Fals
         section("Limitations", items(("", text) for text in limitations(session, results))),
     )
     created = ". ".join(filter(None, (_task(session), f"{when(start)}: {completeness(session)}.")))
-    content: list[Content] = [Note(created), *(each for each in sections if each)]
+    content: list[Content] = [Note(created), *(part for part in sections if part)]
     return Section(f"{TITLE}{_title(session, results)}", (*content, *([] if full else [MORE])))
 
 
@@ -190,4 +190,4 @@ def _models(session: Session) -> list[Items | str | None]:
     model_facts = models(session)
     if custom_task(session.start.sweep.task) or (session.start.source is not None and not model_facts):
         return []
-    return [items(each) for each in model_facts] or ["No case got as far as loading the model."]
+    return [items(of_model) for of_model in model_facts] or ["No case got as far as loading the model."]

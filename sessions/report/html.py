@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from html import escape
-from importlib.resources import files
 from itertools import count, groupby
+from pathlib import Path
 
 from jinja2 import StrictUndefined, Template
 
@@ -82,7 +82,7 @@ def _template() -> Template:
 
 
 def _data(name: str) -> str:
-    return files("benchtui.sessions.report").joinpath("templates", name).read_text("utf-8")
+    return Path(__file__).with_name("templates").joinpath(name).read_text("utf-8")
 
 
 def _body(document: Section, drawings: Drawings, open_sections: Collection[str] | None) -> Iterator[str]:

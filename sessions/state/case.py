@@ -175,7 +175,7 @@ class CaseState(msgspec.Struct):
         copied._columns = {
             phase: columns.without_rounds(rounds) for phase, columns in (self._columns or {}).items()
         }
-        kept = [each for place, each in enumerate(self.rounds) if place not in rounds]
+        kept = [round_ for place, round_ in enumerate(self.rounds) if place not in rounds]
         if self.finished:
             finished = structs.replace(self.finished, energy=self._energy_without(rounds))
             if len(self.rounds) in rounds:  # the last of the others takes its place
@@ -196,7 +196,7 @@ class CaseState(msgspec.Struct):
             return whole
         joules = [*known_j, whole.energy_j - sum(known_j)]
         return structs.replace(
-            whole, energy_j=sum(each for place, each in enumerate(joules) if place not in rounds)
+            whole, energy_j=sum(of_round for place, of_round in enumerate(joules) if place not in rounds)
         )
 
     def drop_steps(self) -> None:
@@ -356,7 +356,7 @@ def outcome(case: CaseState) -> str:
 
 def rounds_energy_j(rounds: Iterable[RoundFinished]) -> list[float | None]:
     """Return the energy that each round adds to its case's: None if unknown, 0 if it was measured by turns."""
-    return [0.0 if each.turns else each.energy.energy_j if each.energy else None for each in rounds]
+    return [0.0 if round_.turns else round_.energy.energy_j if round_.energy else None for round_ in rounds]
 
 
 _MARK = re.compile(r"[\d,]+ of [\d,]+ (?:runs|requests|rounds) failed")

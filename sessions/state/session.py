@@ -77,8 +77,8 @@ class Session:
         """What cases wait for before they are measured, or measured again."""
         self.resumed: list[Resumed] = []
         """Each resume of the session by another engine."""
-        self.done = 0
-        """Number of ended cases, whatever their outcome."""
+        self._ended: list[int] = []
+        """Numbers of the ended cases, in the order of their end."""
         self.rounds_ended = 0
         """Number of ended rounds that another one follows, of all cases."""
         self.answer_baselines: set[int] = set()
@@ -200,6 +200,16 @@ class Session:
         uuid = case.prepared.gpu_uuid if case.prepared else None
         gpus = (gpu for gpu in self.host_of(case).gpus if uuid and not gpu.mig)
         return next((gpu.name for gpu in gpus if gpu.uuid == uuid), None)
+
+    @property
+    def ended(self) -> list[CaseState]:
+        """Ended cases, whatever their outcome, in the order of their end."""
+        return [self.cases[index] for index in self._ended]
+
+    @property
+    def done(self) -> int:
+        """Number of ended cases."""
+        return len(self._ended)
 
     @property
     def current(self) -> CaseState | None:
@@ -361,8 +371,9 @@ class Session:
         self.resumed.append(event)
         for index in event.cases:
             case = self._case(index)
-            self.done -= case.finished is not None
             self.cases[index] = case.reset_for_resume()
+        restarting = frozenset(event.cases)
+        self._ended = [index for index in self._ended if index not in restarting]
         self.finished, self.running, self.waiting, self.paused = None, [], (), False
 
     def _node(self, name: str) -> NodeState:
@@ -418,7 +429,7 @@ class Session:
 
     def _case_event(self, event: CaseEvent) -> None:
         case = self._case(event.case)
-        self.waiting = tuple(each for each in self.waiting if each.case != event.case)
+        self.waiting = tuple(wait for wait in self.waiting if wait.case != event.case)
         match event:
             case Waiting():
                 self.waiting += (event,)
@@ -437,7 +448,8 @@ class Session:
             case CaseFinished():
                 if event.not_measured_further is not None and case.rounds:
                     event = structs.replace(event, t=case.end_with_finished_rounds())
-                self.done += case.finished is None
+                if case.finished is None:
+                    self._ended.append(case.index)
                 case.finished = event
                 self._remove_running(case)
                 if event.outcome == "ok" and len(case.measured) and self._summarize is not None:

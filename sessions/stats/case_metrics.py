@@ -363,7 +363,7 @@ def _energy_by_round(case: CaseState) -> tuple[float, ...]:
     steps = [case.measured.of_round(round_.round) for round_ in ended]
     joules = [*energies, end.energy.energy_j - sum(energies)]
     counts = [*steps, len(case.measured) - sum(steps)]
-    alone = [place for place, each in enumerate(case.ends) if each.turns is None]
+    alone = [place for place, ended_round in enumerate(case.ends) if ended_round.turns is None]
     joules, counts = [joules[place] for place in alone], [counts[place] for place in alone]
     if len(alone) < 2:
         return ()

@@ -198,7 +198,7 @@ def neighbor_marks(environment: Environment, span_s: float) -> tuple[str, ...]:
 
 def names_of(neighbors: Iterable[Neighbor]) -> str:
     """Return the distinct names of processes with their users: ``python3 (alice), make (bob)``."""
-    names = (each.name + (f" ({each.user})" if each.user else "") for each in neighbors)
+    names = (neighbor.name + (f" ({neighbor.user})" if neighbor.user else "") for neighbor in neighbors)
     return ", ".join(dict.fromkeys(names))
 
 
@@ -332,7 +332,7 @@ def merge_round_marks(rounds: Sequence[Sequence[str]], total: int | None = None)
     return tuple(
         worst if mark_kind(worst) == worst else f"{worst}, in {amount} of {total or len(rounds)} rounds"
         for same in by_kind.values()
-        for worst, amount in [(max((text for text, _ in same), key=_figure), sum(each for _, each in same))]
+        for worst, amount in [(max((text for text, _ in same), key=_figure), sum(count for _, count in same))]
     )
 
 

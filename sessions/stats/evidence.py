@@ -22,7 +22,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.distribution import Distribution, median, outliers, sample, slices_of
 from benchtui.sessions.stats.disturbance import left_out_rounds, undisturbed
 from benchtui.sessions.stats.noise import (
-    Measured,
+    Evidence,
     Noise,
     Spread,
     is_noisier,
@@ -32,7 +32,6 @@ from benchtui.sessions.stats.noise import (
     spread_by_turns,
 )
 from benchtui.sessions.stats.sampling import Bounds, Sample, Statistic, log_mean_of_rounds
-from benchtui.sessions.sweep import Config
 
 if TYPE_CHECKING:
     from benchtui.sessions.stats.case_metrics import Metrics
@@ -43,20 +42,6 @@ ALTERNATING_S = 3.0
 such a difference was 14 to 66% less than the sum of both; of rounds over 8 s apart, it was hardly less."""
 LEAST_ALTERNATING = 6
 """Minimum number of alternating rounds to compare pair by pair. Fewer don't measure their spread well."""
-
-
-class Evidence(Measured, frozen=True):
-    """A successful case with the data that comparisons use."""
-
-    noise: Noise = Noise()
-    """Noise of the session on the case's kind of device."""
-    session: Session | None = None
-    """Session that measured the case."""
-
-    @property
-    def config(self) -> Config:
-        """Options of the case."""
-        return self.case.config
 
 
 E = TypeVar("E", bound=Evidence)
@@ -132,12 +117,12 @@ def with_noise(evidence: Iterable[E], session: Session) -> list[E]:
     """Return the evidence of a session's cases, each with the noise estimated from all of them."""
     every = list(evidence)
     start, margin = session.start, session.same_within
-    medians = ((each.case, [round_.median for round_ in each.rounds]) for each in every)
+    medians = ((result.case, [round_.median for round_ in result.rounds]) for result in every)
     noise = with_turns(noise_by_kind(medians, aa_pair(every), start.process_spread, margin), every)
-    return [replace(each, noise=noise[kind_of_result(each)], session=session) for each in every]
+    return [replace(result, noise=noise[kind_of_result(result)], session=session) for result in every]
 
 
-def with_turns(noise_by_kind: dict[str, Noise], results: Iterable[Measured]) -> dict[str, Noise]:
+def with_turns(noise_by_kind: dict[str, Noise], results: Iterable[Evidence]) -> dict[str, Noise]:
     """Return the noise of a session with that of its cases that took turns."""
     spreads = spread_by_turns(results)
     return {
@@ -168,15 +153,15 @@ class Estimate(msgspec.Struct, frozen=True, gc=False):
     def bounds(self, apart: float = 0.0, least: float = 0.0) -> Bounds:
         """Return the bounds, with another known variance, and with a minimum half-width."""
         terms = (*self.own, self.shared, Spread(apart, inf))
-        total = sum(each.variance for each in terms)
-        weighed = sum(each.variance**2 / each.freedom for each in terms if each.variance)
+        total = sum(term.variance for term in terms)
+        weighed = sum(term.variance**2 / term.freedom for term in terms if term.variance)
         # Welch-Satterthwaite
         return Bounds.around(self.center, sqrt(total), total**2 / weighed if weighed else inf, least)
 
     @property
     def between(self) -> float:
         """Variance of the mean of several rounds."""
-        return self.shared.variance + sum(each.variance for each in self.own)
+        return self.shared.variance + sum(spread.variance for spread in self.own)
 
 
 def counted_rounds(result: Evidence) -> Sequence[Sample]:
@@ -187,16 +172,16 @@ def counted_rounds(result: Evidence) -> Sequence[Sample]:
 
 def alternating_rounds(base: Evidence, new: Evidence) -> tuple[list[Sample], list[Sample]] | None:
     """Return the undisturbed rounds of two cases if they alternated; None if they didn't, or are too few."""
-    amounts = [len(each.case.ends) for each in (base, new)]
-    spans = [[end.measured_s for end in each.case.ends][-min(amounts) :] for each in (base, new)]
+    amounts = [len(result.case.ends) for result in (base, new)]
+    spans = [[end.measured_s for end in result.case.ends][-min(amounts) :] for result in (base, new)]
     if base.session is not new.session or min(amounts) < LEAST_ALTERNATING:
         return None
     pairs = zip(*spans, strict=True)
     if not all(one and other and _gap_s(one, other) <= ALTERNATING_S for one, other in pairs):
         return None
     by_number, new_by_number = (
-        {number - amount: round_ for number, round_ in _undisturbed_rounds(each).items()}
-        for each, amount in zip((base, new), amounts, strict=True)
+        {number - amount: round_ for number, round_ in _undisturbed_rounds(result).items()}
+        for result, amount in zip((base, new), amounts, strict=True)
     )
     both = sorted(by_number.keys() & new_by_number.keys())
     if len(both) < LEAST_ALTERNATING:
@@ -263,7 +248,7 @@ def difference(
 
 def all_positive(figures: Sequence[Statistic]) -> bool:
     """Return whether there are figures, and all of them have a logarithm."""
-    return bool(figures) and all(each.ms > 0 for each in figures)
+    return bool(figures) and all(figure.ms > 0 for figure in figures)
 
 
 def others_of_pair(base: Evidence, new: Evidence) -> tuple[Spread, Spread]:
@@ -276,9 +261,9 @@ def others_of_pair(base: Evidence, new: Evidence) -> tuple[Spread, Spread]:
 def others_of(result: Evidence, *compared: Evidence) -> Spread:
     """Return the spread of a case's session without that of the compared cases."""
     pool = result.noise.pool
-    for each in compared:
-        if each.session is result.session and each.noise == result.noise and len(each.rounds) > 1:
-            clean = undisturbed(each.case, each.rounds) or ()
+    for other in compared:
+        if other.session is result.session and other.noise == result.noise and len(other.rounds) > 1:
+            clean = undisturbed(other.case, other.rounds) or ()
             pool = pool.minus(Spread.of([one.median for one in clean]))
     return pool
 
@@ -289,13 +274,13 @@ def estimate_of(figures: Sequence[Statistic], result: Evidence, others: Spread) 
     They come from its rounds, or from its steps and the spread between processes known from elsewhere.
     """
     n, noise, own = len(figures), result.noise, Spread.of(figures)
-    center = fmean(log(each.ms) for each in figures)
-    within = sum((each.error or 0.0) ** 2 for each in figures) / n**2
+    center = fmean(log(figure.ms) for figure in figures)
+    within = sum((figure.error or 0.0) ** 2 for figure in figures) / n**2
     spread = moderated(own, noise.pool, others)
     if spread is not None:
         of_mean = spread.of_mean(n)
         return Estimate(center, (Spread(max(of_mean.variance, within), of_mean.freedom),))
-    if any(each.error is None for each in figures) and (result.case.steps_measured or not noise.known):
+    if any(figure.error is None for figure in figures) and (result.case.steps_measured or not noise.known):
         return None  # too few steps, or a source with neither steps nor repeats
     between = noise.between**2
     if not noise.known or is_noisier(own, others):
@@ -324,7 +309,7 @@ def typical_of_rounds(case: CaseState, medians: Sequence[float]) -> float | None
 
 def rate_bounds(metrics: Metrics, evidence: Evidence) -> tuple[float, float] | None:
     """Return the 95% interval of samples per second, which holds fresh processes; None if nothing bounds it."""
-    bounds = _bounds_of([each.mean for each in counted_rounds(evidence)], evidence)
+    bounds = _bounds_of([round_.mean for round_ in counted_rounds(evidence)], evidence)
     rate = metrics.samples_per_s
     if bounds is None or not rate or not evidence.case.steps_measured or not bounds.low > 0:
         return None
@@ -334,9 +319,9 @@ def rate_bounds(metrics: Metrics, evidence: Evidence) -> tuple[float, float] | N
 
 def bounds_ms(result: Evidence) -> Bounds | None:
     """Return the bounds of a case's typical step, including process-to-process variation; None if unknown."""
-    return _bounds_of([each.median for each in counted_rounds(result)], result)
+    return _bounds_of([round_.median for round_ in counted_rounds(result)], result)
 
 
 def _bounds_of(figures: Sequence[Statistic], result: Evidence) -> Bounds | None:
-    found = estimate_of(figures, result, others_of(result, result)) if all_positive(figures) else None
-    return found.bounds() if found else None
+    estimate = estimate_of(figures, result, others_of(result, result)) if all_positive(figures) else None
+    return estimate.bounds() if estimate else None

@@ -26,8 +26,10 @@ import msgspec
 from benchtui.sessions.payloads import ProcessSpread
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import SAME_WITHIN
+from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.disturbance import undisturbed
 from benchtui.sessions.stats.sampling import LEAST_ROUNDS, Sample, Slices, Statistic, log_mean_of_rounds
+from benchtui.sessions.sweep import Config
 
 ASSUMED = 0.12
 """Relative standard deviation assumed between processes if too little was measured. Fresh processes of one
@@ -166,17 +168,26 @@ class Noise(msgspec.Struct, frozen=True):
         return max(self.same_within, min(2 * (self.floor or 0.0), MAX_NOISE_MARGIN))
 
 
-class Measured(msgspec.Struct, frozen=True):
-    """A case with its summarized rounds."""
+class Evidence(msgspec.Struct, frozen=True):
+    """A successful case with the data that comparisons use."""
 
     case: CaseState
     rounds: tuple[Sample, ...]
     """Summary of each round's steps, or of each repeat of a source that kept none."""
+    noise: Noise = Noise()
+    """Noise of the session on the case's kind of device."""
+    session: Session | None = None
+    """Session that measured the case."""
+
+    @property
+    def config(self) -> Config:
+        """Options of the case."""
+        return self.case.config
 
 
 def noise_by_kind(
     cases: Iterable[tuple[CaseState, Sequence[Statistic]]],
-    aa: tuple[Measured, Measured] | None,
+    aa: tuple[Evidence, Evidence] | None,
     earlier: dict[str, ProcessSpread],
     same_within: float = SAME_WITHIN,
 ) -> dict[str, Noise]:
@@ -212,7 +223,7 @@ def gpu_busy_share(case: CaseState, step_ms: float | None) -> float | None:
     return min(busy_ms / step_ms, 1.0) if busy_ms is not None and step_ms else None
 
 
-def kind_of_result(result: Measured) -> str:
+def kind_of_result(result: Evidence) -> str:
     """Return the kind of a summarized case."""
     return kind_of(result.case, [round_.median for round_ in result.rounds])
 
@@ -242,7 +253,7 @@ def _noise(
     return Noise(pool, floor, same_within, assumed=ASSUMED_GPU_BOUND if kind == GPU_BOUND else ASSUMED)
 
 
-def _pair(aa: tuple[Measured, Measured] | None, kind: str) -> tuple[Statistic, Statistic] | None:
+def _pair(aa: tuple[Evidence, Evidence] | None, kind: str) -> tuple[Statistic, Statistic] | None:
     """Return the typical steps of the A/A pair, or None if it ran on another kind of device."""
     if aa is None or kind_of_result(aa[0]) != kind or not all(result.rounds for result in aa):
         return None
@@ -288,7 +299,7 @@ def moderated(
     return None
 
 
-def pairs_by_turns(base: Measured, new: Measured) -> list[tuple[Sample, Sample]]:
+def pairs_by_turns(base: Evidence, new: Evidence) -> list[tuple[Sample, Sample]]:
     """Return the rounds in which two cases of a session took turns, without disturbed ones."""
     others = {slices.round: sample for sample, slices in _with(base, new)}
     pairs = []
@@ -299,13 +310,15 @@ def pairs_by_turns(base: Measured, new: Measured) -> list[tuple[Sample, Sample]]
     return pairs
 
 
-def _with(partner: Measured, result: Measured) -> list[tuple[Sample, Slices]]:
+def _with(partner: Evidence, result: Evidence) -> list[tuple[Sample, Slices]]:
     """Return the rounds of a case that took turns with a partner."""
     index = partner.case.index
-    if not any(each.slices and index in each.slices.turns.partners for each in result.rounds):
+    if not any(round_.slices and index in round_.slices.turns.partners for round_ in result.rounds):
         return []
     rounds = undisturbed(result.case, result.rounds) or ()
-    return [(each, each.slices) for each in rounds if each.slices and index in each.slices.turns.partners]
+    return [
+        (round_, round_.slices) for round_ in rounds if round_.slices and index in round_.slices.turns.partners
+    ]
 
 
 def ratios_by_turns(pairs: Iterable[tuple[Sample, Sample]]) -> list[Statistic]:
@@ -343,12 +356,14 @@ def spread_of_pairs(ratios: Sequence[Statistic], pairs: Sequence[tuple[Sample, S
     return Spread(spread.variance, spread.freedom * 2 / (most + 1))
 
 
-def spread_by_turns(results: Iterable[Measured]) -> dict[str, Spread]:
+def spread_by_turns(results: Iterable[Evidence]) -> dict[str, Spread]:
     """Return the spread of such ratios between pairs of fresh processes, by kind of device."""
-    by_case = {each.case.index: each for each in results if any(round_.slices for round_ in each.rounds)}
+    by_case = {
+        result.case.index: result for result in results if any(round_.slices for round_ in result.rounds)
+    }
     spreads: dict[str, Spread] = {}
     for index, one in by_case.items():
-        partners = {case for each in one.rounds if each.slices for case in each.slices.turns.partners}
+        partners = {case for round_ in one.rounds if round_.slices for case in round_.slices.turns.partners}
         for other in (by_case[partner] for partner in partners if partner > index and partner in by_case):
             pairs, kind = pairs_by_turns(one, other), kind_of_result(one)
             own = spread_of_pairs(ratios_by_turns(pairs), pairs)

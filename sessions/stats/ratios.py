@@ -24,7 +24,6 @@ from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.disturbance import Slowdown, estimate_slowdown, in_some_rounds, undisturbed
 from benchtui.sessions.stats.evidence import (
     Estimate,
-    Evidence,
     alternating_rounds,
     by_alternating,
     counted_rounds,
@@ -36,6 +35,7 @@ from benchtui.sessions.stats.noise import (
     LEAST_REPEATS,
     PACES_BY_TURNS,
     TURNS_SHARE,
+    Evidence,
     Spread,
     between,
     moderated,
@@ -263,9 +263,9 @@ def estimate_by_turns(ratios: Sequence[Statistic], pool: Spread, rest: Spread) -
     spread = moderated(between(ratios), pool, rest, least_known=LEAST_REPEATS, paces=PACES_BY_TURNS)
     if spread is None:
         return None
-    by_turns = TURNS_SHARE * sum((each.error or 0.0) ** 2 for each in ratios) / n**2
+    by_turns = TURNS_SHARE * sum((ratio.error or 0.0) ** 2 for ratio in ratios) / n**2
     variance = max(spread.variance / n, by_turns)
-    return Estimate(fmean(log(each.ms) for each in ratios), (Spread(variance, spread.freedom),))
+    return Estimate(fmean(log(ratio.ms) for ratio in ratios), (Spread(variance, spread.freedom),))
 
 
 def _ratio(base: Evidence, new: Evidence) -> Ratio:
@@ -312,8 +312,8 @@ def _if_all_steps_differ(base: Evidence, new: Evidence) -> Ratio | None:
     widened by the spread between processes. None if the steps overlap, or if there are too few even for that.
     """
     sides = counted_rounds(base), counted_rounds(new)
-    extremes = [[each.extremes_ms for each in side if each.extremes_ms] for side in sides]
-    amounts = [sum(each.n for each in side) for side in sides]
+    extremes = [[round_.extremes_ms for round_ in side if round_.extremes_ms] for side in sides]
+    amounts = [sum(round_.n for round_ in side) for side in sides]
     if not all(extremes) or comb(sum(amounts), amounts[0]) < 2 / (1 - VERDICT_CONFIDENCE):
         return None
     (least, most), (new_least, new_most) = (
@@ -321,8 +321,8 @@ def _if_all_steps_differ(base: Evidence, new: Evidence) -> Ratio | None:
     )
     if not (least > new_most or new_least > most) or not min(least, new_least) > 0:
         return None
-    terms = [each.noise.between**2 / len(side) for each, side in zip((base, new), sides, strict=True)]
-    freedom = min(each.noise.freedom(len(side)) for each, side in zip((base, new), sides, strict=True))
+    terms = [result.noise.between**2 / len(side) for result, side in zip((base, new), sides, strict=True)]
+    freedom = min(result.noise.freedom(len(side)) for result, side in zip((base, new), sides, strict=True))
     floor, apart = _floor(base, new), _apart(base, new)
     around = Bounds.around(0.0, sqrt(sum(terms) + apart), freedom, floor)
     value, low, high = _typical_ms(base) / _typical_ms(new), least / new_most, most / new_least

@@ -11,7 +11,8 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats import evidence
 from benchtui.sessions.stats.case_metrics import Metrics, metrics
 from benchtui.sessions.stats.ended_rounds import with_result
-from benchtui.sessions.stats.evidence import Evidence, bounds_ms, rate_bounds, typical_ms, with_noise
+from benchtui.sessions.stats.evidence import bounds_ms, rate_bounds, typical_ms, with_noise
+from benchtui.sessions.stats.noise import Evidence
 from benchtui.sessions.stats.sampling import Bounds
 from benchtui.sessions.sweep import Config, Task, Work, distinct_works, task_named
 from benchtui.sessions.sweep.options import AXES
@@ -125,19 +126,21 @@ def aa_pair(session: Session) -> tuple[Result, Result] | None:
 def _all(session: Session) -> list[Result]:
     """Return every measured case with the noise of the session."""
     cases = (with_result(case, session.start.sweep.measure.planned_rounds) for case in session.cases)
-    figures = ((case, found) for case in cases if case and (found := metrics(case)))
-    results = with_noise((Result(case, found.rounds, metrics=found) for case, found in figures), session)
+    figures = ((case, computed) for case in cases if case and (computed := metrics(case)))
+    results = with_noise(
+        (Result(case, computed.rounds, metrics=computed) for case, computed in figures), session
+    )
     return [structs.replace(result, metrics=_with_rate_bounds(result.metrics, result)) for result in results]
 
 
-def _with_rate_bounds(found: Metrics, evidence: Evidence) -> Metrics:
+def _with_rate_bounds(computed: Metrics, evidence: Evidence) -> Metrics:
     """Extend the interval of the throughput to fresh processes of the case.
 
     That of its metrics knows only the processes that were measured.
     """
-    bounds = rate_bounds(found, evidence)
-    low, high = bounds or (found.samples_per_s_low, found.samples_per_s_high)
-    return structs.replace(found, samples_per_s_low=low, samples_per_s_high=high)
+    bounds = rate_bounds(computed, evidence)
+    low, high = bounds or (computed.samples_per_s_low, computed.samples_per_s_high)
+    return structs.replace(computed, samples_per_s_low=low, samples_per_s_high=high)
 
 
 def series(results: Iterable[Result]) -> tuple[Series, ...]:

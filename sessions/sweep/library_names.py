@@ -335,8 +335,8 @@ def entry_hint(key: str, entries: Iterable[str]) -> str:
     names = {entry: entry for entry in entries}
     others = {alias: entry for alias, entry in _ENTRIES.items() if entry in names}
     exact = {word: hint for word, hint in values.items() if not word.isalpha()}  # "max" says too little
-    known = {word: f"did you mean {entry!r}?" for word, entry in (names | others).items()} | exact
-    shared = next((f" ({known[word]})" for word in reversed(name.split("_")) if word in known), "")
+    hints = {word: f"did you mean {entry!r}?" for word, entry in (names | others).items()} | exact
+    shared = next((f" ({hints[word]})" for word in reversed(name.split("_")) if word in hints), "")
     return nearest(key, names, others, _SURELY) or shared or nearest(key, names, others, _PERHAPS)
 
 
@@ -360,7 +360,7 @@ def _values_elsewhere() -> dict[str, str]:
     return {
         plain(name): f'write {option.name} = "{value}"'
         for option in OPTIONS
-        for name, value in ({each: each for each in option.values} | ALIASES[option.name]).items()
+        for name, value in ({own: own for own in option.values} | ALIASES[option.name]).items()
         if value not in ("auto", *SWITCH)
     }
 

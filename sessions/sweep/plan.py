@@ -1,7 +1,7 @@
 """Sweep plan: axes multiplied out, exclusions applied, meaningless combinations skipped with a reason."""
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -210,16 +210,13 @@ def incompatible_reason(config: Config, sweep: Sweep) -> str | None:
     return reason or _without_effect(config, sweep) or _unmeasured_reason(config, sweep)
 
 
-_DRAWN: Mapping[str, Inputs] = {"image": "images", "speech": "audio"}
-
-
 def _unmeasured_reason(config: Config, sweep: Sweep) -> str | None:
     """Return why the task can't measure the model of a case, or None."""
     if sweep.task not in TASKS:
         return None
     resolved, generates = sweep.resolve(config), sweep.task in ("generate", "serve-batch")
-    texts: Inputs = "tokens" if sweep.dataset == SYNTHETIC else "texts"
-    inputs = _DRAWN.get(sweep.task, texts)
+    task = task_named(sweep.task)
+    inputs: Inputs = "tokens" if task.texts and sweep.dataset == SYNTHETIC else task.inputs
     length, new_tokens = resolved.sequence_length, resolved.new_tokens if generates else 0
     return unmeasured_reason(sweep.task, resolved.model, sweep.weights, inputs, length, new_tokens)
 

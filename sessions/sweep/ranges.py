@@ -119,9 +119,9 @@ def one_of(words: Words, pattern: str = "", form: str = "") -> Callable[[str, st
 
     def check(word: str, where: str) -> str:
         word = words.named(word)
-        known = hints.get(plain(word), "")
-        if word not in words.allowed and (known or not (pattern and re.fullmatch(pattern, word))):
-            hint = f" ({known})" if known else nearest(word, words.allowed, words.aliases)
+        own_hint = hints.get(plain(word), "")
+        if word not in words.allowed and (own_hint or not (pattern and re.fullmatch(pattern, word))):
+            hint = f" ({own_hint})" if own_hint else nearest(word, words.allowed, words.aliases)
             raise BenchtuiError(f"{where}: {quoted(word)} is not recognized{hint}; allowed: {forms}")
         return word
 

@@ -20,8 +20,8 @@ class Task(msgspec.Struct, frozen=True):
     """Unit of its main rate: samples, or tokens (new ones if it generates)."""
     entries: str = ""
     """Table of the sweep with the entries of this task, such as ``generate``."""
-    texts: bool = True
-    """Whether samples are sequences of tokens. Other tasks draw random inputs and have no sequence length."""
+    inputs: Literal["texts", "images", "audio"] = "texts"
+    """Kind of its samples. Images and audio are drawn at random and have no sequence length."""
     packs: bool = False
     """Whether several samples fit into one row (``padding = "packed"``)."""
     pads: bool = True
@@ -32,6 +32,11 @@ class Task(msgspec.Struct, frozen=True):
     """Values of axes that replace the usual defaults."""
     positions: int = 0
     """Typical positions of a sample without a sequence length, for estimates before any measurement."""
+
+    @property
+    def texts(self) -> bool:
+        """Whether samples are sequences of tokens."""
+        return self.inputs == "texts"
 
     @property
     def unit(self) -> str:
@@ -56,9 +61,14 @@ BUILT_IN = (
     Task("generate", headline="tokens", entries="generate"),
     Task("serve-batch", "requests", headline="tokens", entries="generate", pads=False, pins=False),
     Task("embed", "embeddings"),
-    Task("image", "images", texts=False, positions=197),
+    Task("image", "images", inputs="images", positions=197),
     Task(
-        "speech", "audio-s", entries="generate", texts=False, defaults=(("audio_seconds", 10),), positions=500
+        "speech",
+        "audio-s",
+        entries="generate",
+        inputs="audio",
+        defaults=(("audio_seconds", 10),),
+        positions=500,
     ),
 )
 """All built-in tasks. They need no user code."""

@@ -77,9 +77,7 @@ def read_table(text: str, where: str) -> Table:
 
 def preset_names() -> list[str]:
     """List the names of the bundled presets."""
-    return sorted(
-        entry.name.removesuffix(".toml") for entry in _PRESETS.iterdir() if entry.name.endswith(".toml")
-    )
+    return sorted(path.stem for path in _PRESETS.glob("*.toml"))
 
 
 def validate_config(config: options.Config) -> options.Config:

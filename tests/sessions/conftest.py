@@ -169,3 +169,11 @@ def spread(middle_ms: float) -> list[float]:
 def bench() -> Bench:
     """Makes cases, sessions and results by hand."""
     return Bench()
+
+
+@pytest.fixture
+def session(bench: Any) -> Session:
+    """Return a session of two planned cases that has just started."""
+    made = Session()
+    made.apply_all(bench.events(bench.case(1), bench.case(2))[:2])
+    return made

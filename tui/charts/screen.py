@@ -321,7 +321,7 @@ class Charts(ViewScreen):
 
         A sweep with a single axis has no heatmap.
         """
-        ended = self._feed.ended
+        ended = self._feed.session.ended
         for case in (*ended[self._judged :], *self._judge.with_new_rounds()):
             self._judge.add_ended(case)
         self._judged = len(ended)

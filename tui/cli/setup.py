@@ -43,7 +43,9 @@ def doctor(as_json: bool) -> None:
     """
     findings = client.check_machine()
     if as_json:
-        checks = tuple(FindingJson(what=each.what, state=each.state, text=each.text) for each in findings)
+        checks = tuple(
+            FindingJson(what=finding.what, state=finding.state, text=finding.text) for finding in findings
+        )
         print_json(DoctorJson(checks=checks))
     else:
         echo(*(f"{_STATES[finding.state]} {finding.what:22} {finding.text}" for finding in findings))
@@ -67,7 +69,7 @@ def cache(remove: bool, unused: float | None, as_json: bool) -> None:
     """
     listed = artifacts.stored() if unused is None else artifacts.unused(unused)
     listed = artifacts.remove(listed) if remove else listed
-    rows = tuple(_artifact(each) for each in listed)
+    rows = tuple(_artifact(artifact) for artifact in listed)
     size_mb = sum(row.size_mb for row in rows)
     if as_json:
         folder = str(artifacts.folder())

@@ -136,11 +136,11 @@ def machine_title(view: MachineView) -> tuple[list[Span], list[Span]]:
 def machine_height(view: MachineView, width: int, terminal: int) -> int:
     """Return the height of the machine's panel in a terminal: at most two fifths, or what the models leave."""
     least = max(LEAST, terminal * 2 // 5 - 3)
-    left = terminal - OTHER_LINES - view.listed
+    room = terminal - OTHER_LINES - view.listed
     if view.machines is None:
         return min(LEAST, least)
     needed = gauge_height(view.machines, width) + len(_below(view, width))
-    most = max(min(needed, least), min(left, needed + MOST_CHARTS))
+    most = max(min(needed, least), min(room, needed + MOST_CHARTS))
     return len(machine_lines(view, width, most, UNICODE))  # charts may not fit, or not fill their lines
 
 

@@ -11,7 +11,6 @@ from benchtui.sessions.stats.baseline import baseline_of, explain_missing_baseli
 from benchtui.sessions.stats.distribution import Distribution
 from benchtui.sessions.stats.ended_rounds import with_result
 from benchtui.sessions.stats.evidence import (
-    Evidence,
     aa_pair,
     bounds_ms,
     medians_of,
@@ -19,7 +18,7 @@ from benchtui.sessions.stats.evidence import (
     typical_of_rounds,
     with_turns,
 )
-from benchtui.sessions.stats.noise import Noise, kind_of_result, noise_by_kind
+from benchtui.sessions.stats.noise import Evidence, Noise, kind_of_result, noise_by_kind
 from benchtui.sessions.stats.ratios import latency_ratio, throughput_ratio
 from benchtui.sessions.stats.sampling import Bounds, Sample, Statistic
 from benchtui.sessions.stats.verdicts import Ratio

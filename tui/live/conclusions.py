@@ -71,8 +71,7 @@ def _is_over(feed: Feed) -> bool:
 
 def _moment(feed: Feed) -> Moment:
     session = feed.session
-    rounds = session.rounds_ended + session.done
-    return rounds, len(feed.ended), len(session.cases), _is_over(feed)
+    return session.rounds_ended, session.done, len(session.cases), _is_over(feed)
 
 
 def _snapshot(session: Session) -> Session:

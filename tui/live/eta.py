@@ -1,7 +1,7 @@
 """Time remaining: sweep progress and ETA, updated whenever a case ends."""
 
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from benchtui.sessions.estimates import eta
 from benchtui.sessions.estimates.eta import Estimate, StepsLeft, StepTimeModel
@@ -19,19 +19,13 @@ class RemainingTime:
         self._step_times = StepTimeModel()
         self._queue: Estimate | None = None
         self._ended: Counter[str] = Counter()
-        """Number of ended cases by outcome."""
+        """Number of ended cases that were processed, by outcome."""
         self._shown = (0, 0.0)
         """Number of cases, and the progress shown last."""
         self._unprocessed = deque(case for case in session.cases if case.between_rounds)
         """Cases with a new end, of the case or of a round, since the last estimate."""
         self._running: list[CaseState] = []
         self._stale = True
-
-    def add_ended(self, ended: Sequence[CaseState]) -> None:
-        """Record the cases that have ended since the last call."""
-        self._ended.update(case.state for case in ended)
-        self._unprocessed.extend(ended)
-        self._stale = self._stale or bool(ended)
 
     def case_left(self, case: CaseState, needed: StepsLeft | None, now_s: float) -> Estimate | None:
         """Estimate the time until a running case ends. ``needed`` is what its round still needs, if known."""
@@ -47,7 +41,7 @@ class RemainingTime:
     @property
     def skipped(self) -> int:
         """Number of skipped cases."""
-        return self._ended["skipped"]
+        return self._outcomes()["skipped"]
 
     @property
     def total(self) -> int:
@@ -60,7 +54,8 @@ class RemainingTime:
 
         Cases that may get further rounds have had all that are certain.
         """
-        ended = self._ended.total() - self.skipped - self._ended["interrupted"]
+        outcomes = self._outcomes()
+        ended = outcomes.total() - outcomes["skipped"] - outcomes["interrupted"]
         return ended + self._session.with_first_rounds
 
     def progress(self, now_s: float, time_left: Estimate | None) -> float:
@@ -78,7 +73,16 @@ class RemainingTime:
         self._shown = len(self._session.cases), fraction
         return fraction
 
+    def _outcomes(self) -> Counter[str]:
+        """Return the number of ended cases by outcome, after processing those that are new."""
+        if new := self._session.ended[self._ended.total() :]:
+            self._ended.update(case.state for case in new)
+            self._unprocessed.extend(new)
+            self._stale = True
+        return self._ended
+
     def _update(self) -> None:
+        self._outcomes()
         running = self._session.running
         if self._running != running:
             self._unprocessed.extend(case for case in self._running if case.between_rounds)

@@ -60,9 +60,12 @@ CHECK_S = 0.5
 class RemedyTrials:
     """Requests to try the remedies of one session's cases, one after another, and their outcome."""
 
-    def __init__(self, path: Path, engine: Callable[[], Engine | None], question: PermissionQuestion) -> None:
+    def __init__(
+        self, path: Callable[[], Path], engine: Callable[[], Engine | None], question: PermissionQuestion
+    ) -> None:
         """``engine`` returns the session's engine while it is running."""
-        self._path = path
+        self.path = path
+        """Returns the session's file."""
         self._engine = engine
         self._question = question
         self._begun_s: float | None = None
@@ -95,7 +98,7 @@ class RemedyTrials:
             if self._engine():
                 raise BenchtuiError("the sweep is still running; remedies can be tried once it has ended")
             sweep = trial_sweep(session, untried)
-            require_joinable(self._path, session, sweep)
+            require_joinable(self.path(), session, sweep)
         except BenchtuiError as error:
             self.problem = str(error)
             return
@@ -126,9 +129,9 @@ class RemedyTrials:
         while engine.alive():
             time.sleep(CHECK_S)
         tried = Session.load(engine.path)
-        if not join_follow_up(self._path, engine.path, tried):
+        if not join_follow_up(self.path(), engine.path, tried):
             raise BenchtuiError(f"no case was measured to its end; see {engine.path}")
-        self.joined = Session.load(self._path, metrics)
+        self.joined = Session.load(self.path(), metrics)
 
 
 class Explainer:
@@ -139,7 +142,7 @@ class Explainer:
         self.path = path
         self._engine = engine
         self.question = PermissionQuestion()
-        self.remedies = RemedyTrials(path, engine, self.question)
+        self.remedies = RemedyTrials(lambda: self.path, engine, self.question)
         self._found: dict[int, Explained] = {}
         self._problems: dict[int, str] = {}
         self._queued: set[int] = set()

@@ -10,7 +10,6 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.estimates.eta import StepsLeft
 from benchtui.sessions.events import CaseFinished, Resumed
 from benchtui.sessions.journal.reader import AnyRecord, Tail
-from benchtui.sessions.replay.timeline import still_ended
 from benchtui.sessions.sanitize import shell_word
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.judging import SWEEP_DEFAULTS
@@ -46,8 +45,6 @@ class Feed:
         self.session = Session()
         self.problem: str | None = None
         """Why the file can't be read any further."""
-        self.ended: list[CaseState] = []
-        """Cases that have ended, with any outcome, in order."""
         self.caught_up = False
         """Whether everything written so far has been read."""
         self.cache = StepCache(path, evicts=not self.replayed)
@@ -169,11 +166,9 @@ class Feed:
     def _apply(self, event: AnyRecord) -> None:
         self.session.apply(event)
         if isinstance(event, CaseFinished):
-            case = self.session.cases[event.case]
-            self.ended.append(case)
-            self.cache.add_ended(case)
+            self.cache.add_ended(self.session.cases[event.case])
         elif isinstance(event, Resumed):  # data derived from the previous session's cases is no longer valid
-            self.session, self.ended = copy(self.session), still_ended(self.ended, event)
+            self.session = copy(self.session)
             self._orphaned = not self._engine_alive
 
     def _attach_to_new_engine(self) -> None:

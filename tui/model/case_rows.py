@@ -270,8 +270,8 @@ class CaseRows:
         """Return a case's rate in ``unit``, computed without sorting its steps."""
         steps_ms, unit = case.measured.wall_ms, self.unit
         reported = None if len(steps_ms) else case.reported
-        if known := computed_metrics(case) or reported:
-            value: float | None = getattr(known, TOKEN_RATES.get(unit, "samples_per_s"))
+        if summary := computed_metrics(case) or reported:
+            value: float | None = getattr(summary, TOKEN_RATES.get(unit, "samples_per_s"))
             return value
         samples = len(steps_ms) * case.samples_per_step
         new = (case.prepared and case.prepared.new_tokens) or 0

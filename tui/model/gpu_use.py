@@ -1,6 +1,6 @@
 """GPU use: which GPUs of a machine the session's cases run on, and which others use."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import takewhile
 
 import msgspec
@@ -38,32 +38,27 @@ class GpuUse(msgspec.Struct, frozen=True):
         return "other" if self.own else "plain"
 
 
-def gpu_use(
-    session: Session, machine: MachineState, shown: Iterable[CaseState], ended: Sequence[CaseState]
-) -> GpuUse:
-    """Return who uses the GPUs of a machine.
-
-    ``shown`` are the cases to mark, and ``ended`` all ended cases, oldest first.
-    """
+def gpu_use(session: Session, machine: MachineState, shown: Iterable[CaseState]) -> GpuUse:
+    """Return who uses the GPUs of a machine, of which those of the ``shown`` cases are marked."""
     here = [case for case in shown if session.ran_on(case) is machine]
-    gpus = {case.index: _gpu(session, case, ended) for case in here}
+    gpus = {case.index: _gpu(session, case) for case in here}
     own = frozenset(gpu for gpu in gpus.values() if gpu is not None)
     shared = {gpu for case in here if (gpu := gpus[case.index]) is not None and _was_shared(case)}
-    return GpuUse(own, frozenset(shared), _foreign(session, machine, ended))
+    return GpuUse(own, frozenset(shared), _foreign(session, machine))
 
 
-def _foreign(session: Session, machine: MachineState, ended: Sequence[CaseState]) -> frozenset[int]:
+def _foreign(session: Session, machine: MachineState) -> frozenset[int]:
     """Return the GPUs that others use; none while the GPU of one of our cases is unknown.
 
     After the idle readings and before the first case, the load is that of measuring the devices' peaks.
     """
-    began = bool(ended or session.running or session.rounds_ended)
+    began = bool(session.done or session.running or session.rounds_ended)
     if not machine.gpus or (machine.idle is not None and not began and not machine.idle.gpu_processes):
         return frozenset()  # skips the search: without readings, all cases would count as recent
     since_s = machine.newest_s - FOREIGN_S
-    recent = _recent(session, ended, since_s)
+    recent = _recent(session, since_s)
     ours = [case for case in recent if case.config.device != "cpu" and session.ran_on(case) is machine]
-    own_gpus = {_gpu(session, case, ended) for case in ours}
+    own_gpus = {_gpu(session, case) for case in ours}
     if None in own_gpus:
         return frozenset()
     return frozenset(
@@ -71,9 +66,9 @@ def _foreign(session: Session, machine: MachineState, ended: Sequence[CaseState]
     )
 
 
-def _recent(session: Session, ended: Sequence[CaseState], since_s: float) -> list[CaseState]:
+def _recent(session: Session, since_s: float) -> list[CaseState]:
     """Return the cases that ran at or after a session time: a few of possibly very many."""
-    newest = takewhile(lambda case: case.finished and case.finished.t >= since_s, reversed(ended))
+    newest = takewhile(lambda case: case.finished and case.finished.t >= since_s, reversed(session.ended))
     recent = [*session.running, *newest]
     if session.start.sweep.measure.repeats:
         waiting = (case for case in session.cases if case.between_rounds and case.rounds)
@@ -91,13 +86,13 @@ def _in_use(trace: Trace, since_s: float) -> bool:
     return all(load >= FOREIGN_PERCENT for load in loads[first:]) and first < len(loads)
 
 
-def _gpu(session: Session, case: CaseState, ended: Sequence[CaseState]) -> int | None:
+def _gpu(session: Session, case: CaseState) -> int | None:
     """Return the driver's index of a case's GPU. While the case loads, use earlier cases on the same device."""
     gpu = session.gpu_of(case)
     if gpu is not None or not case.config.device.startswith("cuda"):
         return gpu
     machine, device = session.ran_on(case), case.config.device
-    same = (other for other in reversed(ended) if other.prepared and other.config.device == device)
+    same = (other for other in reversed(session.ended) if other.prepared and other.config.device == device)
     return next((session.gpu_of(other) for other in same if session.ran_on(other) is machine), None)
 
 

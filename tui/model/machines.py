@@ -56,17 +56,15 @@ def machines_of(
     node: str | None = None,
     *,
     shown: Sequence[CaseState] = (),
-    ended: Sequence[CaseState] = (),
     live: bool = True,
 ) -> Machines:
     """Return a machine's devices and host, or why there is no device.
 
     On a cluster without a selected ``node``, each node is one device. ``name`` formats the cases running on it.
-    The GPUs of the ``shown`` cases are marked. ``ended`` are all ended cases, oldest first: load
-    right after a case is attributed to it. Readings that aren't ``live`` get the time of the last one.
+    The GPUs of the ``shown`` cases are marked. Readings that aren't ``live`` get the time of the last one.
     """
     as_of = None if live else _time_of_day(session)
-    use = partial(gpu_use, session, shown=shown, ended=ended)
+    use = partial(gpu_use, session, shown=shown)
     if node in session.nodes:
         machine = session.nodes[node]
         return _one_machine(machine, machine.host, use(machine), symbols, node, as_of)

@@ -183,8 +183,8 @@ class View:
         """Process newly ended cases, then rebuild the rest unless a long file is still being read."""
         feed = self._feed
         self._last = self._last_ended()
-        self._add_ended(feed.ended[self._processed :])
-        now = (len(feed.ended), self.session.rounds_ended, len(self.session.cases), self.over, loaded())
+        self._add_ended(self.session.ended[self._processed :])
+        now = (self.session.done, self.session.rounds_ended, len(self.session.cases), self.over, loaded())
         if now != self._seen and (feed.caught_up or not self._seen):
             self._seen = now
             self.case_rows.cut_off = feed.cut_off
@@ -194,13 +194,12 @@ class View:
     def _add_ended(self, ended: list[CaseState]) -> None:
         self._processed += len(ended)
         self.case_rows.add_ended(ended)
-        self._remaining.add_ended(ended)
         for case in ended:
             self._marks |= dict.fromkeys(format.clean(mark) for mark in case.marks)
 
     def _last_ended(self) -> CaseState | None:
         """Return the last case to end that has steps, also if nothing has been drawn since."""
-        ended = self._feed.ended[self._processed :]
+        ended = self.session.ended[self._processed :]
         return next((case for case in reversed(ended) if case.steps_measured), self._last)
 
     @property
@@ -370,7 +369,7 @@ class View:
         running = [case.index for case in session.running]
         seen = (node, session.machine.newest_s, nodes, running, prepared, live)
         make = partial(machines_of, session, self._symbols, config_name, node)
-        return self._cached("machines", seen, partial(make, shown=shown, ended=self._feed.ended, live=live))
+        return self._cached("machines", seen, partial(make, shown=shown, live=live))
 
     def messages(self) -> tuple[Message, ...]:
         """Return all lines of the log."""

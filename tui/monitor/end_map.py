@@ -25,11 +25,11 @@ def end_map(view: View, conclusions: "Conclusions", symbols: Symbols) -> EndMap 
     Its metrics are those of which the conclusions were drawn.
     """
     choices = [work.choice for work in conclusions.works]
-    known = {row.case.index: computed_metrics(row.case) for choice in choices for row in choice.rejected}
-    known |= {result.case.index: result.metrics for choice in choices for result in choice.fit}
+    metrics = {row.case.index: computed_metrics(row.case) for choice in choices for row in choice.rejected}
+    metrics |= {result.case.index: result.metrics for choice in choices for result in choice.fit}
     chart = HeatmapChart(
         view.session,
-        lambda case: known.get(case.index),
+        lambda case: metrics.get(case.index),
         symbols,
         view.case_rows.verdicts,
         ChartSelection(metric=throughput(view.session)),

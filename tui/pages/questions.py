@@ -107,7 +107,11 @@ def permission_lines(name: str, permissions: Sequence[Permission], width: int) -
         *(line((text, "strong")) for text in chop_cells(clean(name), room)),
         *(line((text, "plain")) for text in textwrap.wrap(REASON, room)),
         BLANK,
-        *(wrapped for each in permissions[:MOST_SHOWN] for wrapped in _paragraph(clean(str(each)), room)),
+        *(
+            wrapped
+            for permission in permissions[:MOST_SHOWN]
+            for wrapped in _paragraph(clean(str(permission)), room)
+        ),
         *([line((f"  and {more:,} more", "warning"))] if more > 0 else []),
         BLANK,
         *(line((text, "strong")) for text in textwrap.wrap(QUESTION, room)),

@@ -121,8 +121,8 @@ def answer_lines(answer: Answer, width: int, height: int, symbols: Symbols) -> l
     rows = [answer.works[start : start + across] for start in range(0, len(answer.works), across)]
     shown: list[Line] = []
     for place, row in enumerate(rows):
-        left = height - len(footer) - len(shown)
-        share = max(1, left // (len(rows) - place)) if left > 0 else 0
+        room_left = height - len(footer) - len(shown)
+        share = max(1, room_left // (len(rows) - place)) if room_left > 0 else 0
         blocks = [
             [crop(pieces, room, symbols) for pieces in _block(work, room, share, symbols)] for work in row
         ]

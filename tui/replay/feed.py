@@ -47,9 +47,9 @@ class Replay(Feed):
         """Read on within a time budget, and apply the events played since."""
         began_s = self._clock()
         while not self.timeline.complete and self._clock() - began_s < READ_BUDGET_S:
-            taken = len(self.timeline.ended)
+            taken = self.timeline.whole.done
             self.timeline.read()
-            for case in self.timeline.ended[taken:]:
+            for case in self.timeline.whole.ended[taken:]:
                 self.cache.add_ended(case)
         arrived = self.caught_up
         if self.timeline.complete:
@@ -153,7 +153,7 @@ class Replay(Feed):
             self.caught_up = self._cursor.move(t)
             if self._clock() - began_s > SEEK_BUDGET_S:
                 break
-        self.session, self.ended = self._cursor.session, self._cursor.ended
+        self.session = self._cursor.session
 
 
 class RecordedRemainingTime(RemainingTime):

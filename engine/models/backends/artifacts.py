@@ -35,7 +35,7 @@ def stored_or_built(
                 return place, replace(built, stored=True)
             corrupt = place.exists()
             built = _build(place, build, about or About())
-        remove(each for each in beyond_limit() if each.path != place)
+        remove(artifact for artifact in beyond_limit() if artifact.path != place)
         return place, replace(built, corrupt=corrupt)
     except OSError as error:
         raise BenchtuiError(f"{place}: the artifact can't be stored: {os_error_text(error)}") from error

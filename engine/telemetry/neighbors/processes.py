@@ -31,14 +31,14 @@ class ProcessTime(msgspec.Struct, frozen=True):
 def process_times(proc: Path = PROC) -> dict[int, ProcessTime]:
     """Return all visible processes by their ID; empty where the system has no /proc."""
     pids = (int(name) for name in _names(proc) if name.isdecimal())
-    found = {pid: _parsed(kernel_text(proc / str(pid) / "stat")) for pid in pids}
-    return {pid: process for pid, process in found.items() if process}
+    processes = {pid: _parsed(kernel_text(proc / str(pid) / "stat")) for pid in pids}
+    return {pid: process for pid, process in processes.items() if process}
 
 
 def used_s(pids: Iterable[int], proc: Path = PROC) -> float:
     """Return the CPU time of the processes that are running, with that of their ended children, in seconds."""
-    found = (_parsed(kernel_text(f"{proc}/{pid}/stat")) for pid in pids)
-    return sum(process.used_s for process in found if process)
+    processes = (_parsed(kernel_text(f"{proc}/{pid}/stat")) for pid in pids)
+    return sum(process.used_s for process in processes if process)
 
 
 def children_below(pids: Iterable[int], proc: Path = PROC) -> dict[int, list[int]]:
@@ -46,25 +46,25 @@ def children_below(pids: Iterable[int], proc: Path = PROC) -> dict[int, list[int
 
     None are found where the kernel doesn't list children (CONFIG_PROC_CHILDREN). Each thread has a list.
     """
-    found: dict[int, list[int]] = {}
+    by_parent: dict[int, list[int]] = {}
     waiting = list(pids)
     while waiting:
         pid = waiting.pop()
-        if pid not in found:
+        if pid not in by_parent:
             folder = f"{proc}/{pid}/task"
             texts = (kernel_text(f"{folder}/{thread}/children") for thread in _names(folder))
-            found[pid] = [int(child) for text in texts for child in text.split()]
-            waiting += found[pid]
-    return found
+            by_parent[pid] = [int(child) for text in texts for child in text.split()]
+            waiting += by_parent[pid]
+    return by_parent
 
 
 def family(pid: int, children: Mapping[int, Iterable[int]]) -> set[int]:
     """Return a process and all of its descendants."""
-    found, generation = {pid}, [pid]
+    members, generation = {pid}, [pid]
     while generation:
         generation = [child for parent in generation for child in children.get(parent, ())]
-        found.update(generation)
-    return found
+        members.update(generation)
+    return members
 
 
 def busiest(

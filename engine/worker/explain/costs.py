@@ -103,7 +103,7 @@ def _attention(query: Sequence[int], key: Sequence[int], products: int) -> int:
 
 def _inner_attention(shapes: list[list[int]], *, turned: bool, first: int, products: int) -> int:
     query, key = (
-        [each[0], each[2], each[1], each[3]] if turned else each for each in shapes[first : first + 2]
+        [shape[0], shape[2], shape[1], shape[3]] if turned else shape for shape in shapes[first : first + 2]
     )
     return _attention(query, key, products)
 

@@ -235,13 +235,13 @@ def unfused(case: ExplainedCase) -> Finding | None:
     calls = sum(family.launches for family in case.profile.families if family.family == "elementwise")
     if case.case.config.compile not in ("off", "") or case.share("elementwise") < 3 * SHARE or calls < 2:
         return None
-    known = sum(
+    explained_ms = sum(
         kernel.ms
         for kernel in case.profile.kernels
         if kernel.family == "elementwise" and (kernel.strided or (kernel.denormal_share or 0.0) >= 0.01)
     )
     whole_ms = case.ms("elementwise")
-    ms = (whole_ms - known) * (1 - 1 / calls)
+    ms = (whole_ms - explained_ms) * (1 - 1 / calls)
     if not case.takes(ms, 2 * SHARE):
         return None
     longest = next((kernel for kernel in case.profile.kernels if kernel.family == "elementwise"), None)

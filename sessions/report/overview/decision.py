@@ -295,10 +295,10 @@ def _baselines(first: dict[Work, Conclusion]) -> str:
     for work, conclusion in first.items():
         base = conclusion.baseline
         where = f" at {work}" if len(first) > 1 and (base is None or base.config.label) else ""
-        known = base and f"{figure(base, conclusion.choice.objective.need)}{where}"
+        shown = base and f"{figure(base, conclusion.choice.objective.need)}{where}"
         label = base.name if base else f"none: {conclusion.no_baseline}"
-        figures.setdefault(label, []).append(known or where.strip())
-    return "; ".join(f"{label} ({listed(known)})" if any(known) else label for label, known in figures.items())
+        figures.setdefault(label, []).append(shown or where.strip())
+    return "; ".join(f"{label} ({listed(texts)})" if any(texts) else label for label, texts in figures.items())
 
 
 def _daily_rates(first: dict[Work, Conclusion]) -> str:

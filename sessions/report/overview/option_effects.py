@@ -241,7 +241,7 @@ def _values(option: str, side: Iterable[Result]) -> str:
 
 def _against(effect: Effect) -> str:
     pair = effect.pairs[0]
-    values = _values(effect.option, (each.base for each in effect.pairs))
+    values = _values(effect.option, (compared.base for compared in effect.pairs))
     compiled = effect.option != "compile" and pair.base.config.compile != pair.new.config.compile
     return f"{values}, compiled" if compiled else values
 

@@ -35,7 +35,7 @@ class Row(msgspec.Struct, frozen=True):
     """A case whose answer was compared."""
 
     result: Result
-    found: AnswerComparison
+    comparison: AnswerComparison
     base: Result | None
     """Baseline of the speedup."""
     against: str | None
@@ -127,7 +127,7 @@ def _speedup(row: Row) -> str | None:
 
 _OWN: dict[str, tuple[Column[Row], ...]] = {
     "speedup over the baseline": (Column("Throughput against the baseline (×)", _speedup),),
-    "verdict on the answer": (text_column("Answer", lambda row: (row.found.verdict or "").upper()),),
+    "verdict on the answer": (text_column("Answer", lambda row: (row.comparison.verdict or "").upper()),),
     "compared with": (text_column("Compared with", lambda row: row.against),),
     "shared with": (text_column("Answer of", lambda row: row.shared),),
 }

@@ -32,7 +32,8 @@ from benchtui.sessions.permissions.needed import keys, needed_permissions
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.disturbance import estimate_slowdown
-from benchtui.sessions.stats.evidence import Evidence, rounds_of, with_noise
+from benchtui.sessions.stats.evidence import rounds_of, with_noise
+from benchtui.sessions.stats.noise import Evidence
 from benchtui.sessions.stats.ratios import latency_ratio
 from benchtui.sessions.stats.verdicts import Verdict
 from benchtui.sessions.sweep import Axes, Measure, Run, Sweep

@@ -11,8 +11,9 @@ import mutations
 from markdown_it import MarkdownIt
 
 from benchtui.sessions.advice.constraints import Constraints
+from benchtui.sessions.advice.deciding_sweep import single_case_sweep
 from benchtui.sessions.advice.objectives import NEEDS, Objective
-from benchtui.sessions.advice.optimal import decide, single_case_sweep
+from benchtui.sessions.advice.optimal import decide
 from benchtui.sessions.analysis.roofline import limit
 from benchtui.sessions.compare.align import ComparedSession, compare_sessions
 from benchtui.sessions.errors import BenchtuiError

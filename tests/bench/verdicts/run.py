@@ -32,8 +32,8 @@ from worlds import (
 from benchtui.sessions.events import CaseFinished, RoundFinished
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
-from benchtui.sessions.stats.evidence import Evidence, bounds_ms
-from benchtui.sessions.stats.noise import Noise, Spread, spread_between, spread_by_turns
+from benchtui.sessions.stats.evidence import bounds_ms
+from benchtui.sessions.stats.noise import Evidence, Noise, Spread, spread_between, spread_by_turns
 from benchtui.sessions.stats.ratios import latency_ratio
 from benchtui.sessions.stats.sampling import Sample
 from benchtui.sessions.stats.verdicts import Ratio, Verdict

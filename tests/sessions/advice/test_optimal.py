@@ -5,8 +5,9 @@ import pytest
 from msgspec import structs
 
 from benchtui.sessions.advice.constraints import VERDICTS, Constraints
+from benchtui.sessions.advice.deciding_sweep import single_case_sweep
 from benchtui.sessions.advice.objectives import NEEDS, Need, Objective, cost_metrics, job_ms
-from benchtui.sessions.advice.optimal import Decision, Rival, ahead_by, decide, front, single_case_sweep, works
+from benchtui.sessions.advice.optimal import Decision, Rival, ahead_by, decide, front, works
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.payloads import Energy, Memory, Model, Reported
 from benchtui.sessions.state.session import Session
@@ -368,6 +369,13 @@ def test_single_case_sweep_contains_only_that_case() -> None:
     assert [case.config for case in cases(one)] == [config]
     assert one.measure.baseline is None
     assert parse_sweep(toml_of(one), "text") == one
+
+
+def test_single_case_of_an_own_step_is_named_by_the_options_that_its_sweep_sets() -> None:
+    sweep = parse_sweep('task = "step.py:run"\n[axes]\nparameters = { block = [16, 64] }', "text")
+    config = cases(sweep)[1].config
+    one = single_case_sweep(sweep, config)
+    assert cases(parse_sweep(toml_of(one), "text"))[0].name == config.name == "cpu block=64"
 
 
 def test_imported_case_cannot_be_run() -> None:

@@ -1,9 +1,5 @@
 """Markers of the moments of a session to jump to."""
 
-from typing import Any
-
-import pytest
-
 from benchtui.sessions.events import (
     AnyEvent,
     CaseFinished,
@@ -18,18 +14,6 @@ from benchtui.sessions.payloads import GpuReadings
 from benchtui.sessions.replay.markers import Markers, marker_text
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Config
-
-
-@pytest.fixture
-def session(bench: Any) -> Session:
-    """Return a session of two planned cases that has just started."""
-    made: Session = bench.session(
-        bench.case(1, outcome="skipped"), bench.case(2, outcome="skipped"), finished=None
-    )
-    for case in made.cases:
-        case.finished = None
-    made.done = 0
-    return made
 
 
 def markers_of(session: Session, *events: AnyEvent) -> Markers:

@@ -47,18 +47,6 @@ from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.sweep import Config, Sweep
 
 
-@pytest.fixture
-def session(bench: Any) -> Session:
-    """Return a session of two planned cases that has just started."""
-    made: Session = bench.session(
-        bench.case(1, outcome="skipped"), bench.case(2, outcome="skipped"), finished=None
-    )
-    for case in made.cases:
-        case.finished = None
-    made.done = 0
-    return made
-
-
 def steps(case: int = 0, **columns: Any) -> Steps:
     given: dict[str, Any] = {"t": 2.0, "case": case, "phase": "measure", "wall_ms": [1.0]} | columns
     return Steps(**given)

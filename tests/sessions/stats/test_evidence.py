@@ -12,7 +12,6 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.stats.distribution import sample
 from benchtui.sessions.stats.evidence import (
-    Evidence,
     aa_pair,
     bounds_ms,
     counted,
@@ -25,6 +24,7 @@ from benchtui.sessions.stats.evidence import (
     typical_of_rounds,
     with_noise,
 )
+from benchtui.sessions.stats.noise import Evidence
 from benchtui.sessions.stats.sampling import Sample, Statistic
 
 

@@ -8,12 +8,13 @@ from msgspec.structs import replace
 from benchtui.sessions.events import CaseFinished, RoundFinished
 from benchtui.sessions.payloads import Environment, ProcessSpread, StepCost
 from benchtui.sessions.state.case import CaseState
-from benchtui.sessions.stats.evidence import Evidence, bounds_ms
+from benchtui.sessions.stats.evidence import bounds_ms
 from benchtui.sessions.stats.noise import (
     ASSUMED,
     ASSUMED_GPU_BOUND,
     GPU_BOUND,
     PACES,
+    Evidence,
     Noise,
     Spread,
     is_noisier,

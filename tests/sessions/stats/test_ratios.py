@@ -15,8 +15,8 @@ from benchtui.sessions.payloads import Energy, Environment, Memory, Neighbor, Pr
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.distribution import sample
-from benchtui.sessions.stats.evidence import Evidence, bounds_ms, others_of
-from benchtui.sessions.stats.noise import ASSUMED, SHARE, Noise, Spread
+from benchtui.sessions.stats.evidence import bounds_ms, others_of
+from benchtui.sessions.stats.noise import ASSUMED, SHARE, Evidence, Noise, Spread
 from benchtui.sessions.stats.quantiles import student_t_quantile
 from benchtui.sessions.stats.ratios import (
     break_even_steps,

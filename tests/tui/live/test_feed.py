@@ -11,7 +11,7 @@ def test_appended_events_are_read(story: Any, engine: Any, clock: Any) -> None:
     story.begin()
     feed = Feed(story.path, engine, clock)
     feed.poll()
-    assert (feed.session.started is not None, len(feed.ended), feed.caught_up, feed.running) == (
+    assert (feed.session.started is not None, feed.session.done, feed.caught_up, feed.running) == (
         True,
         0,
         True,
@@ -19,7 +19,7 @@ def test_appended_events_are_read(story: Any, engine: Any, clock: Any) -> None:
     )
     story.case(0)
     feed.poll()
-    assert len(feed.ended) == feed.session.done == 1
+    assert feed.session.done == 1
     feed.close()
 
 
@@ -30,7 +30,7 @@ def test_a_line_longer_than_a_batch_does_not_end_reading(
     story.begin().case(0)
     feed = Feed(story.path, None, clock)
     feed.poll()
-    assert feed.caught_up and len(feed.ended) == 1
+    assert feed.caught_up and feed.session.done == 1
     feed.close()
 
 
@@ -72,16 +72,16 @@ def test_resumed_cases_no_longer_count_as_ended(story: Any, engine: Any, clock: 
     feed = Feed(story.path, None, clock, lambda path: engine)
     feed.poll()
     before = feed.session
-    assert (len(feed.ended), feed.cut_off, feed.running) == (2, False, False)
+    assert (feed.session.done, feed.cut_off, feed.running) == (2, False, False)
     story.resume(1)
     feed.poll()
     assert feed.session is not before
-    assert [case.index for case in feed.ended] == [0]
-    assert len(feed.ended) == feed.session.done == 1
+    assert [case.index for case in feed.session.ended] == [0]
+    assert feed.session.done == 1
     assert feed.running and feed.engine is engine, "whoever resumed it elsewhere is found"
     story.case(1).case(2).end()
     feed.poll()
-    assert [case.index for case in feed.ended] == [0, 1, 2]
+    assert [case.index for case in feed.session.ended] == [0, 1, 2]
     assert len(feed.session.cases[1].measured) == 20
     feed.close()
 
@@ -106,8 +106,8 @@ def test_everything_names_the_rescue_file_once_the_session_continues_there(story
     rescued.write_bytes(story.path.read_bytes())
     os.truncate(story.path, 0)
     feed.poll()
-    assert len(feed.ended) == 2
-    assert feed.path == feed.cache.path == feed.explainer.path == rescued
+    assert feed.session.done == 2
+    assert feed.path == feed.cache.path == feed.explainer.path == feed.explainer.remedies.path() == rescued
     assert feed.command_word("name") == str(rescued)
     feed.close()
 

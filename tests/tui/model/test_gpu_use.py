@@ -50,8 +50,7 @@ def load(session: Session, start_s: int, stop_s: int, *percents: float, **readin
 
 
 def used(session: Session, *shown: int) -> GpuUse:
-    ended = [case for case in session.cases if case.finished]
-    return gpu_use(session, session.machine, [session.cases[index] for index in shown], ended)
+    return gpu_use(session, session.machine, [session.cases[index] for index in shown])
 
 
 def standings(session: Session, *shown: int) -> list[str]:

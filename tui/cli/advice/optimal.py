@@ -12,8 +12,9 @@ from msgspec.structs import replace
 
 from benchtui import sessions
 from benchtui.sessions.advice.constraints import NONE, Constraints
+from benchtui.sessions.advice.deciding_sweep import single_case_sweep
 from benchtui.sessions.advice.objectives import OBJECTIVES, Need, Objective, usual_need, usual_objective
-from benchtui.sessions.advice.optimal import decide, single_case_sweep, works
+from benchtui.sessions.advice.optimal import decide, works
 from benchtui.sessions.advice.snippet import no_snippet_reason, snippet
 from benchtui.sessions.compare.joined import load_joined
 from benchtui.sessions.errors import BenchtuiError

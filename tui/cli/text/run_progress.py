@@ -47,8 +47,8 @@ class RunProgress:
         )
         self._task = self._bar.add_task("", total=None, counts="", case="", due_s=None)
         self._left: RemainingTime | None = None
-        self._ended: set[int] = set()
-        self._estimated_s = 0.0
+        self._estimated_s, self._done = 0.0, 0
+        """Time of the last estimate, and the number of ended cases then."""
 
     def __enter__(self) -> "RunProgress":
         self._bar.start()
@@ -72,12 +72,9 @@ class RunProgress:
         if self._bar.disable or session.started is None:
             return
         self._left = self._left or RemainingTime(session, lambda case: None)
-        ended = [case for case in session.cases if case.finished and case.index not in self._ended]
-        if not ended and time.monotonic() - self._estimated_s < ESTIMATE_S:
+        if session.done == self._done and time.monotonic() - self._estimated_s < ESTIMATE_S:
             return
-        self._ended |= {case.index for case in ended}
-        self._left.add_ended(ended)
-        self._estimated_s = time.monotonic()
+        self._done, self._estimated_s = session.done, time.monotonic()
         self._show(self._left)
 
     def _case_text(self, case: CaseState) -> str:
