@@ -8,9 +8,9 @@ from rich.cells import cell_len
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, line, side_by_side, width_of, wrap_facts
 
-MAX_CELL = 16
+MAX_CELL = 32
 """Widest cell, in terminal cells."""
-TALL, TALLEST = 5, 8
+TALL, TALLEST = 5, 16
 """Lines of a cell for which grids are placed side by side, and the most if there is more room."""
 MIN_WIDTH, MIN_HEIGHT = 24, 4
 GAP = 2
