@@ -50,3 +50,8 @@ def test_cells_of_a_small_map_grow_to_fill_the_screen() -> None:
         cells = [line for line in drawn if any(role == "heat0" for _, role in line)]
         colored = [sum(width_of([piece]) for piece in line if piece[1] == "heat0") for line in cells]
         assert max(colored) >= share * width and len(cells) >= share * height
+
+
+def test_a_map_without_a_legend_leaves_no_line_to_it() -> None:
+    drawn = heatmap_lines(replace(made(), legend=()), 150, 6, UNICODE)
+    assert [any(role == "heat0" for _, role in line) for line in drawn] == [False, False, *[True] * 4]
