@@ -6,7 +6,7 @@ from typing import NamedTuple
 from benchtui.sessions.explain.cases import FAMILIES, SHOWN_KERNELS, ExplainedCase, KernelRate
 from benchtui.sessions.explain.difference import CaseDifference, Part
 from benchtui.sessions.profiles import FamilyTime, KernelTime, Place
-from benchtui.sessions.text.formatting import number, percent
+from benchtui.sessions.text.formatting import memory, number, percent
 from benchtui.sessions.text.tables import Column, Table, table, text_column
 
 LEAST_PLACE, MOST_PLACES = 0.03, 6
@@ -114,7 +114,7 @@ def memory_table(case: ExplainedCase) -> Table | None:
     """Return the memory of a step by kind."""
     columns: tuple[Column[tuple[str, float]], ...] = (
         text_column("memory", lambda row: row[0]),
-        Column("MB", lambda row: number(row[1])),
+        Column("size", lambda row: memory(row[1])),
     )
     return table(columns, memory_facts(case))
 

@@ -58,7 +58,6 @@ from benchtui.sessions.report.content import Section
 from benchtui.sessions.sweep import Axes, Baseline, Config, Measure, Sweep, cases
 from benchtui.tui.app import BenchtuiApp
 from benchtui.tui.library.import_dialog import ImportDialog
-from benchtui.tui.live import step_statistics
 from benchtui.tui.monitor.screen import Monitor
 from benchtui.tui.pages.questions import OtherSweepScreen, PermissionScreen
 from benchtui.tui.panels.case_table import CaseTable
@@ -463,12 +462,6 @@ class Stage:
         """Run the app in the place, on a small terminal."""
         async with self.app(place, app_context, **options).run_test(size=size) as pilot:
             yield await self.enter(place, pilot)
-
-
-@pytest.fixture(autouse=True, scope="session")
-def statistics() -> None:
-    """Load what an app loads after its first paint, so that the first frame of each test is complete."""
-    step_statistics.load()
 
 
 @pytest.fixture(autouse=True, scope="session")

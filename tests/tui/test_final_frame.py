@@ -11,7 +11,6 @@ from collections.abc import Callable, Coroutine
 from contextlib import closing
 from pathlib import Path
 from random import Random
-from threading import Event
 from typing import Any, NamedTuple
 
 import pytest
@@ -80,12 +79,9 @@ class Machine:
         self._fast = dice is None
         self._look_s = self.draw(0.1, 0.01, 0.0)
         """Maximum seconds between two looks at the clock."""
-        self._imported = Event()
-        """Set once statistics can be computed."""
         for module in (timeline, feed):
             patch.setattr(module, "BATCH_BYTES", self.draw(500, 5_000, 1 << 16))
         patch.setattr(timeline, "BATCH_EVENTS", self.draw(1, 5, 100))
-        patch.setattr(step_statistics, "_loaded", self._imported)
         patch.setattr(asyncio, "to_thread", self._in_thread)
         most = self.draw(30, 100, 20_000)
         for module in (step_statistics, step_cache, case_verdicts):
@@ -100,11 +96,6 @@ class Machine:
         """Return a time that has passed."""
         self.now_s += self._look_s * self.dice.random()
         return self.now_s
-
-    def may_import(self) -> None:
-        """Import the statistics now or later."""
-        if self.draw(False, True):
-            self._imported.set()
 
     async def _in_thread(self, call: Callable[..., Any], *arguments: Any) -> Any:
         """Call what a thread is to do, between pauses in which frames are drawn."""
@@ -132,7 +123,6 @@ class Played:
 
     async def frame(self) -> View | None:
         """Read, compute and build a frame as the Monitor does."""
-        self._machine.may_import()
         feed = self.feed
         feed.poll()
         self._run("cache", feed.cache.has_pending_work, self._run_cache)
@@ -170,7 +160,7 @@ class Played:
         feed, working = self.feed, not all(task.done() for task in self._tasks.values())
         statistics = self._view.case_rows.statistics if self._view else None
         pending = any(each and each.has_pending_work for each in (feed.cache, feed.conclusions, statistics))
-        return working or pending or feed.running or not (feed.caught_up and step_statistics.loaded())
+        return working or pending or feed.running or not feed.caught_up
 
     def advance(self) -> None:
         """Let time pass, or jump in a replay."""
@@ -198,6 +188,10 @@ async def last_frame(path: Path, machine: Machine) -> Frame:
             await played.frame()
         view = await played.frame()
         assert view is not None
+        for case in view.session.cases:  # also those that no frame had room for
+            view.case_rows.row(case.index)
+        while played.busy:
+            await played.frame()
         cells = {
             case.index: {key: view.case_rows.row(case.index).cells[key][0] for key in KEYS}
             for case in view.session.cases

@@ -78,6 +78,7 @@ async def test_why_says_so(opened: Any) -> None:
         await seen.press("g")
         text = await shown(seen, WhyScreen, "W")
         assert "SIMULATED" in text
+        assert "matrix products" in text and "TFLOP/s" in text, "the demo has profiles to show"
 
 
 @pytest.mark.parametrize("size", SIZES)

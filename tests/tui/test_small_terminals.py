@@ -31,6 +31,14 @@ async def test_small_terminal_shows_the_answer(
     await assert_answer(stage, app_context, place, size, ANSWERS[place])
 
 
+@pytest.mark.parametrize("place", ["charts", "library", "compare", "case"])
+async def test_forty_columns_cut_no_words(stage: Any, app_context: AppContext, place: str) -> None:
+    async with stage.at(place, replace(app_context, recorded=paths.entries), (40, 20)) as seen:
+        await seen.settle()
+        first = "\n".join(seen.text.splitlines()[:10])
+        assert "…" not in first, first
+
+
 @pytest.mark.parametrize("place", ANSWERS)
 async def test_terminal_without_colors_and_signs_shows_the_answer(
     stage: Any, app_context: AppContext, place: str, monkeypatch: pytest.MonkeyPatch

@@ -8,7 +8,7 @@ from textual.pilot import Pilot
 
 from benchtui.tui.app import BenchtuiApp
 
-MAP_LINES_FRONT = [("3", "down", "right"), ("3", "tab", "down", "right"), ("3", "p", "down")]
+MAP_LINES_FRONT = [("3", "left"), ("3", "tab", "left"), ("3", "p", "down")]
 SIZES = [(80, 24), (120, 40)]
 
 

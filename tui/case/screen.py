@@ -20,7 +20,17 @@ from benchtui.tui.case.steps import StepTable
 from benchtui.tui.case.summary import case_markdown, detail_lines, error_lines, machine_lines, without_steps
 from benchtui.tui.case.telemetry import readings_in_memory, trace_lines
 from benchtui.tui.drawing.format import clean
-from benchtui.tui.drawing.styled_text import Line, Span, crop, justify, line
+from benchtui.tui.drawing.styled_text import (
+    Line,
+    Span,
+    crop,
+    fitting_facts,
+    justify,
+    line,
+    width_of,
+    wrap_facts,
+    wrap_line,
+)
 from benchtui.tui.live.case_verdicts import CaseVerdicts
 from benchtui.tui.live.feed import Feed
 from benchtui.tui.live.step_statistics import CaseMetrics
@@ -235,7 +245,9 @@ class CaseScreen(ViewScreen):
 
     def brief(self, width: int, height: int) -> Sequence[Line]:
         """Return the state of the case and the current section."""
-        return [*self._header(width, 2, self._symbols), *self._window(width, height - 2)]
+        facts = [*self._facts(self._symbols), [(SECTIONS[self._section], "accent")]]
+        head = [part for drawn in wrap_facts(facts, width) for part in wrap_line(drawn, width)]
+        return [*head, *self._window(width, height - len(head))]
 
     def _window(self, width: int, height: int) -> Sequence[Line]:
         if SECTIONS[self._section] == "steps":
@@ -280,6 +292,18 @@ class CaseScreen(ViewScreen):
         return StepTable(self._case, metrics.outliers if metrics else ())
 
     def _header(self, width: int, height: int, symbols: Symbols) -> list[Line]:
+        *facts, position = self._facts(symbols)
+        left = fitting_facts(facts, width)
+        beside = position if width_of([*left, *position]) < width else []
+        tabs: list[Span] = []
+        for section in SECTIONS:
+            here = section == SECTIONS[self._section]
+            mark = symbols.chosen if here else " "
+            tabs.append((f"{mark}{section.capitalize()} ", "accent" if here else "muted"))
+        return [justify(left, beside, width, symbols), crop(tabs, width, symbols)]
+
+    def _facts(self, symbols: Symbols) -> list[list[Span]]:
+        """Return the case, its state, its ratio if it has one, and its position among the cases."""
         case, session = self._case, self._feed.session
         state = (f"{getattr(symbols, case.state)} {case.state}", ROLES[case.state])
         disturbed = mark_word(case.marks, case.marks) if case.state == "ok" else None
@@ -290,17 +314,9 @@ class CaseScreen(ViewScreen):
             state = (f"{symbols.flag} {disturbed}", "warning")
         name = labeled(clean(case_name(case)), session.start)
         ratio, role = base_cell(case, judge, symbols) if judge and case.has_result else ("", "plain")
-        against: list[Span] = [(f"   {ratio}", role)] if ratio else []
-        if against and ratio != "base":
-            against.append((" base", "muted"))
-        left = [(name, "strong"), ("   ", "plain"), state, *against]
-        position = (f"case {case.index + 1} of {len(session.cases)}", "muted")
-        tabs: list[Span] = []
-        for section in SECTIONS:
-            here = section == SECTIONS[self._section]
-            mark = symbols.chosen if here else " "
-            tabs.append((f"{mark}{section.capitalize()} ", "accent" if here else "muted"))
-        return [justify(left, [position], width, symbols), crop(tabs, width, symbols)]
+        against: list[Span] = [(ratio, role), (" base" if ratio != "base" else "", "muted")]
+        position = f"case {case.index + 1} of {len(session.cases)}"
+        return [[(name, "strong")], [state], *([against] if ratio else []), [(position, "muted")]]
 
     def _message_lines(self, width: int, height: int, symbols: Symbols) -> list[Line]:
         return [crop([(self._message or self._note(), "plain")], width, symbols)]

@@ -134,6 +134,8 @@ class HeatmapChart:
         self._pair = 0
         self._at: tuple[int, int, int] = (0, 0, 0)
         """Selected grid, row and column."""
+        self._selected = False
+        """Whether the user has selected a cell; before, that of an ended sweep is the case to run."""
         self._shown: set[int] = set()
         """Cases that match the filter."""
         self._labels: dict[int, str] = {}
@@ -150,6 +152,8 @@ class HeatmapChart:
         self._labels = dict(enumerate(short_names([case.config for case in cases])))
         wanted = self._choice.filter_text
         self._shown = {index for index, text in self._labels.items() if matches(text, wanted)}
+        if not self._selected and self._session.finished and (conclusions := self._conclusions()):
+            self._find(next((self._session.cases[work.best.case.index] for work in conclusions.works), None))
         self._move(0, 0)
 
     @property
@@ -164,6 +168,10 @@ class HeatmapChart:
 
     def select(self, case: CaseState) -> None:
         """Select the cell of a case, if it has one."""
+        self._selected = True
+        self._find(case)
+
+    def _find(self, case: CaseState | None) -> None:
         data = self._data
         for number, grid in enumerate(data.grids if data else ()):
             for (column, row), cell in grid.cells.items():
@@ -183,10 +191,12 @@ class HeatmapChart:
 
     def move_point(self, by: int) -> None:
         """Select another column."""
+        self._selected = True
         self._move(0, by)
 
     def move_line(self, by: int) -> None:
         """Select another row; past the edge of a grid, one of the next grid."""
+        self._selected = True
         self._move(by, 0)
 
     @property

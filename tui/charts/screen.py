@@ -17,9 +17,9 @@ from benchtui.tui.charts.heatmap import HeatmapChart
 from benchtui.tui.charts.line_chart import LineChart
 from benchtui.tui.charts.pareto_chart import ParetoChart
 from benchtui.tui.drawing.heat_grid import Heatmap, full_width, heatmap_lines, map_case_at
-from benchtui.tui.drawing.listing import list_case_at, listing_lines, natural_width
+from benchtui.tui.drawing.listing import list_case_at, listing_blocks, listing_lines, natural_width
 from benchtui.tui.drawing.plot import Plot, plot_case_at, plot_lines
-from benchtui.tui.drawing.styled_text import GAP, Line, crop, fitting_facts, justify
+from benchtui.tui.drawing.styled_text import GAP, Line, crop, fitting_facts, justify, line
 from benchtui.tui.live.case_verdicts import CaseVerdicts
 from benchtui.tui.live.feed import Feed
 from benchtui.tui.live.step_statistics import CaseMetrics
@@ -301,8 +301,10 @@ class Charts(ViewScreen):
 
     def brief(self, width: int, height: int) -> Sequence[Line]:
         """Return the title of the chart, and its cases, the best first."""
-        title = crop([(self._shown.title, "strong")], width, self._symbols)
+        title = line((self._shown.title, "strong"))
         best_first = replace(self._shown.lines(), chosen=None)
+        if natural_width(best_first) > width:
+            return [title, *listing_blocks(best_first, width)]
         return [title, *listing_lines(best_first, width, height - 1, self._symbols)]
 
     def _heading(self, width: int, height: int, symbols: Symbols) -> list[Line]:
@@ -334,7 +336,7 @@ class Charts(ViewScreen):
             self._lines.update()
 
     def _show_plot(self, plot: Plot | Heatmap) -> None:
-        """Show the plot. Next to a heatmap, the list gets the remaining width."""
+        """Show the plot. Next to a heatmap, the list gets the width that it needs, if that is left."""
         lists = self.query_one("#side")
         if isinstance(plot, Plot):
             self._fit_lists(lists)
@@ -342,7 +344,8 @@ class Charts(ViewScreen):
             return
         free = self.size.width - full_width(plot) - 2 * FRAME
         self.set_class(free < MIN_LIST, "-alone")
-        lists.styles.width = min(max(free, MIN_LIST), MAX_LIST) + FRAME
+        wanted = min(natural_width(self._shown.lines()), MAX_LIST)
+        lists.styles.width = max(min(free, wanted), MIN_LIST) + FRAME
         self._panel("map").show(plot)
 
     def _fit_lists(self, lists: Widget) -> None:

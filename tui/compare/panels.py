@@ -17,7 +17,7 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.compare.distributions import Times, overlay_lines
 from benchtui.tui.compare.rows import VERDICTS, CompareEntry, arrangement, interval, times, why_unpaired
 from benchtui.tui.drawing.format import clean, fit, memory, significant
-from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, justify, line, width_of
+from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, justify, line, width_of, wrap_line
 from benchtui.tui.shell.keymap import key
 from benchtui.tui.table.case_names import CaseNames
 from benchtui.tui.table.layout import TableRow
@@ -115,7 +115,7 @@ def summary_lines(summary: ComparisonSummary, width: int, height: int, symbols: 
     shown = f'{summary.shown} of {summary.all} with "{clean(summary.words)}"   ' if summary.words else ""
     right = [(f"{shown}by {summary.order}", "accent" if summary.words else "muted")]
     fits = summary.words or width_of(pieces) + width_of(right) < width
-    lines = [justify(pieces, right if fits else [], width, symbols)]
+    lines = [justify(pieces, right, width, symbols)] if fits else wrap_line(pieces, width)
     if ignored := " ".join(filter(None, map(pairing, summary.compared.against))):
         lines.append(crop([(clean(ignored), "warning")], width, symbols))
     decision = _decision_lines(summary.decision, width)

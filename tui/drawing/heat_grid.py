@@ -8,9 +8,9 @@ from rich.cells import cell_len
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, line, side_by_side, width_of, wrap_facts
 
-MAX_CELL = 16
+MAX_CELL = 32
 """Widest cell, in terminal cells."""
-TALL, TALLEST = 5, 8
+TALL, TALLEST = 5, 16
 """Lines of a cell for which grids are placed side by side, and the most if there is more room."""
 MIN_WIDTH, MIN_HEIGHT = 24, 4
 GAP = 2
@@ -87,7 +87,7 @@ def heatmap_lines(heatmap: Heatmap, width: int, height: int, symbols: Symbols) -
     if width < MIN_WIDTH or height < MIN_HEIGHT:
         return []
     view = _view(heatmap, width, height, symbols)
-    return [*view.lines[view.top : view.top + view.room], BLANK, *view.legend]
+    return [*view.lines[view.top : view.top + view.room], *view.legend]
 
 
 def map_case_at(heatmap: Heatmap, at: tuple[int, int], size: tuple[int, int], symbols: Symbols) -> int | None:
@@ -108,13 +108,18 @@ def map_case_at(heatmap: Heatmap, at: tuple[int, int], size: tuple[int, int], sy
 
 
 def _view(heatmap: Heatmap, width: int, height: int, symbols: Symbols) -> _View:
-    legend = wrap_facts(heatmap.legend, width)
-    layout = _layout(heatmap, width, height - len(legend) - 1)
+    room = height - len(_legend(heatmap.legend, width))
+    layout = _layout(heatmap, width, room)
     lines, at = _all_lines(heatmap, layout, symbols)
-    hidden = _hidden(heatmap, layout, len(lines) > height - len(legend) - 1, symbols)
-    legend = wrap_facts([*hidden, *heatmap.legend], width)
-    room = max(1, height - len(legend) - 1)
+    hidden = _hidden(heatmap, layout, len(lines) > room, symbols)
+    legend = _legend([*hidden, *heatmap.legend], width)
+    room = max(1, height - len(legend))
     return _View(layout, lines, max(0, min(at - room // 2, len(lines) - room)), room, legend)
+
+
+def _legend(facts: Sequence[Sequence[Span]], width: int) -> list[Line]:
+    """Render the legend below a blank line; nothing if it is empty."""
+    return [BLANK, *wrap_facts(facts, width)] if facts else []
 
 
 def full_width(heatmap: Heatmap) -> int:

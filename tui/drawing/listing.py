@@ -7,7 +7,7 @@ from rich.cells import cell_len
 
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import fit
-from benchtui.tui.drawing.styled_text import Line, Span, crop
+from benchtui.tui.drawing.styled_text import Line, Span, crop, line, wrap_facts
 
 GAP = 2
 MIN_TEXT_WIDTH = 14
@@ -41,11 +41,28 @@ def listing_lines(listing: Listing, width: int, height: int, symbols: Symbols) -
     return [head, *(_row(listing, top + at, row, sizes, width, symbols) for at, row in enumerate(shown))]
 
 
+def listing_blocks(listing: Listing, width: int) -> list[Line]:
+    """Render each row as its text and, below, its other columns, for a width without room for a table."""
+    lines: list[Line] = []
+    for row in listing.rows:
+        signs = [
+            (f"{text:1} ", role) for title, (text, role) in zip(listing.titles, row, strict=True) if not title
+        ]
+        figures = [
+            [(f"{title} ", "muted"), cell]
+            for place, (title, cell) in enumerate(zip(listing.titles, row, strict=True))
+            if title and cell[0] and place != listing.words
+        ]
+        lines += [line(*signs, row[listing.words])]
+        lines += [line(("  ", "plain"), *drawn) for drawn in wrap_facts(figures, width - 2)]
+    return lines
+
+
 def natural_width(listing: Listing) -> int:
     """Return the width in cells at which nothing of a table is left out or shortened."""
     columns = zip(*([text for text, _ in row] for row in (_header(listing, 0), *listing.rows)), strict=True)
     sizes = [max(map(cell_len, column)) for column in columns]
-    return 1 + sum(sizes) + GAP * (len(sizes) - 1)
+    return 1 + max(sum(sizes) + GAP * (len(sizes) - 1), 0 if listing.rows else cell_len(listing.empty))
 
 
 def list_case_at(listing: Listing, at: tuple[int, int], size: tuple[int, int], symbols: Symbols) -> int | None:

@@ -21,6 +21,7 @@ GAP = "   "
 LEAST_TEXT = 20
 """Minimum width of a wrapped text in cells."""
 _PIECES = re.compile(r"\s+|\S+")
+_COLUMN = re.compile(r"(?:^ +|  +)(?=\S)")
 MAX_REWRITTEN_GAP = 12
 """Longest unchanged run, in cells, that is rewritten because jumping over it could cost more bytes."""
 
@@ -97,6 +98,28 @@ def wrap_spans(spans: Iterable[Span], width: int) -> list[Line]:
         else:
             lines.append(word)
     return [line(*pieces) for pieces in lines]
+
+
+def wrap_line(drawn: Sequence[Span], width: int) -> list[Line]:
+    """Wrap a line at spaces, under the last of its columns that begins in the first third of the width."""
+    if width_of(drawn) <= width:
+        return [line(*drawn)]
+    text = "".join(part for part, _ in drawn)
+    indent = max((end for gap in _COLUMN.finditer(text) if 3 * (end := gap.end()) <= width), default=0)
+    head, rest = _split(drawn, indent)
+    first, *others = wrap_spans(rest, width - indent)
+    return [line(*head, *first), *(line((" " * indent, "plain"), *part) for part in others)]
+
+
+def _split(spans: Iterable[Span], at: int) -> tuple[list[Span], list[Span]]:
+    """Split spans at a number of characters."""
+    head: list[Span] = []
+    rest: list[Span] = []
+    for text, role in spans:
+        head.append((text[:at], role))
+        rest.append((text[at:], role))
+        at = max(at - len(text), 0)
+    return head, rest
 
 
 def _words(spans: Iterable[Span], width: int) -> Iterator[list[Span]]:

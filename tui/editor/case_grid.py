@@ -17,7 +17,7 @@ from benchtui.sessions.sweep import (
 )
 from benchtui.sessions.sweep.options import AXES
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.format import duration
+from benchtui.tui.drawing.format import duration, memory
 
 Status = Literal["on", "off", "skipped", "missing"]
 """``missing``: its device isn't on this machine."""
@@ -189,10 +189,10 @@ def time_cell(prediction: Prediction | None, symbols: Symbols) -> str:
 
 
 def memory_cell(prediction: Prediction | None, symbols: Symbols) -> str:
-    """Format a case's predicted memory in units of 10**6 bytes, with a mark for its basis."""
+    """Format a case's predicted memory, with a mark for its basis."""
     if prediction is None or prediction.memory_mb is None:
         return symbols.absent
-    return _marked(f"{prediction.memory_mb:,.0f}", prediction.memory_basis, symbols)
+    return _marked(memory(prediction.memory_mb, symbols), prediction.memory_basis, symbols)
 
 
 def _marked(figure: str, basis: str, symbols: Symbols) -> str:

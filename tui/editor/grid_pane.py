@@ -15,7 +15,7 @@ from benchtui.sessions.sweep import Axes, Config, Exclusion, Sweep
 from benchtui.sessions.sweep.options import AXES
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import fit
-from benchtui.tui.drawing.styled_text import Line, Span, crop, justify
+from benchtui.tui.drawing.styled_text import Line, Span, crop, fitting_facts, justify, wrap_line
 from benchtui.tui.editor.case_grid import (
     CaseGrid,
     GridCase,
@@ -29,11 +29,11 @@ from benchtui.tui.editor.draft import exclusion_of
 from benchtui.tui.shell.context import AppContext
 from benchtui.tui.widgets.panel import AnyPanel, Panel
 
-TITLES = {"sequence_length": "seq", "batch_size": "bs"}
+TITLES = {"sequence_length": "seq", "batch_size": "bs", "attention": "attn"}
 """Column titles that differ from the option's name."""
-ALWAYS_SHOWN = ("device", "batch_size")
+ALWAYS_SHOWN = ("batch_size",)
 """Options shown even if all cases share the same value."""
-TIME, MEMORY = 9, 12
+TIME, MEMORY = 9, 10
 MIN_OPTION_WIDTH = 4
 """Minimum width of an option in cells."""
 GAP = "  "
@@ -54,7 +54,7 @@ class MatrixView(msgspec.Struct, frozen=True):
 
 
 def options_of(axes: Axes) -> tuple[str, ...]:
-    """Return the options to show: those with several values, and those always shown."""
+    """Return the options to show: those with several values, and the batch size."""
     return tuple(field for field in AXES if field in ALWAYS_SHOWN or len(getattr(axes, field)) > 1)
 
 
@@ -89,7 +89,7 @@ def _header(view: MatrixView, widths: dict[str, int], width: int, symbols: Symbo
         number = isinstance(getattr(view.matrix.axes, option)[0], int)
         here = view.focused and option == view.option
         cells.append((_fitted(title, size, number, symbols), "accent" if here else "muted"))
-    figures = (f"{'time s':>{TIME - 1}} {'memory MB':>{MEMORY - 1}} ", "muted")
+    figures = (f"{'time s':>{TIME - 1}} {'memory':>{MEMORY - 1}} ", "muted")
     return crop([(" " * MARK, "plain"), *_spaced(cells), figures], width, symbols)
 
 
@@ -257,5 +257,8 @@ def _history_of(sweep: Sweep, app_context: AppContext) -> HistoryEstimator:
 
 
 def _totals_lines(words: tuple[str, ...], width: int, height: int, symbols: Symbols) -> list[Line]:
-    roles = ("bright", "muted", "muted")
-    return [crop([(word, role)], width, symbols) for word, role in zip(words, roles, strict=False)]
+    texts = [[(words[0], "bright")], *([(word, "muted")] for word in words[1:])]
+    if height < len(texts):
+        parts = words[0].split(f" {symbols.dot} ")
+        return [fitting_facts([[(part, "bright")] for part in parts], width)]
+    return [part for text in texts for part in wrap_line(text, width)]

@@ -263,9 +263,10 @@ def _grid(
     families: Mapping[str, FamilyName] = NO_FAMILIES,
     bars: Sequence[float] = (),
 ) -> list[Line]:
-    """Render a table whose first column names its rows, cropped at the width of the page.
+    """Render a table whose first column names its rows. The last columns are left out if they don't fit.
 
-    ``families`` has the families of rows that get a mark. ``bars`` are shares, drawn at the end of each row.
+    ``families`` has the families of rows that get a mark. ``bars`` are shares, drawn at the end of each row if
+    there is room beside whole names.
     """
     if shown is None:
         return []
@@ -276,10 +277,12 @@ def _grid(
     cells = [titles, *([clean(cell or "") for cell in row] for row in shown.rows)]
     sizes = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
     numbers = sum(size + 2 for size, right in zip(sizes[1:], shown.right[1:], strict=True) if right)
-    sizes[0] = min(sizes[0], max(width - 2 - numbers - (MINI_BAR + 2 if bars else 0), LEAST_NAME))
-    right = shown.right
-    if not right[-1] and sum(sizes[:-1]) + 2 * len(sizes) + cell_len(titles[-1]) > width:  # words without room
+    natural, room = sizes[0], width - 2 - numbers
+    bars = bars if natural + MINI_BAR + 2 <= room else ()
+    sizes[0], right = min(natural, max(room, LEAST_NAME)), shown.right
+    while len(sizes) > 2 and _narrowest(sizes, cells[0][-1], right[-1]) > width:
         right, sizes, cells = right[:-1], sizes[:-1], [row[:-1] for row in cells]
+    sizes[0] = min(natural, max(sizes[0], width - 2 - sum(size + 2 for size in sizes[1:])))
     head = "".join(_aligned(right, cells[0], sizes, symbols)).rstrip()
     lines = [crop([(f"  {head}", "muted")], width, symbols)]
     for place, row in enumerate(cells[1:]):
@@ -291,6 +294,11 @@ def _grid(
         drawn = [("  ", "plain"), *bar(bars[place], MINI_BAR, symbols, color)] if bars else []
         lines.append(crop([mark, *spans, *drawn], width, symbols))
     return lines
+
+
+def _narrowest(sizes: Sequence[int], title: str, right: bool) -> int:
+    """Return the minimum width of a table with its marks. Only words of the last column may be cropped."""
+    return sum(sizes[:-1]) + 2 * len(sizes) + (sizes[-1] if right else cell_len(title))
 
 
 def _aligned(right: Sequence[bool], row: Sequence[str], sizes: Sequence[int], symbols: Symbols) -> list[str]:

@@ -17,7 +17,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import labeled
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean
-from benchtui.tui.drawing.styled_text import Line, crop, fitting_facts, justify
+from benchtui.tui.drawing.styled_text import Line, crop, fitting_facts, justify, wrap_line
 from benchtui.tui.explain.lines import CaseStatus, WhyView, why_lines
 from benchtui.tui.live.explainer import Explainer, RemedyTrials
 from benchtui.tui.pages.page import TextScreen
@@ -215,6 +215,8 @@ class WhyScreen(TextScreen):
         facts = step_sentence(view.case.case).split(", ") if view.case.case else [""]
         if view.base:
             facts = [f"against {view.base.label}: {view.base.name}"]
-        first = justify([(view.case.name, "strong")], [(position, "muted")], width, symbols)
+        beside = len(view.case.name) + len(position) < width
+        name = [(view.case.name, "strong")]
+        first = [justify(name, [(position, "muted")], width, symbols)] if beside else wrap_line(name, width)
         second = fitting_facts([[(fact, "muted")] for fact in facts], width)
-        return [first, second or crop([(facts[0], "muted")], width, symbols)]
+        return [*first, second or crop([(facts[0], "muted")], width, symbols)][:height]

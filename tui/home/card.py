@@ -11,7 +11,7 @@ from benchtui.sessions.sweep.options import AXES
 from benchtui.sessions.text.formatting import count
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean, compact, memory
-from benchtui.tui.drawing.styled_text import Line, Span, crop, line, wrap_facts
+from benchtui.tui.drawing.styled_text import Line, Span, line, wrap_facts, wrap_line
 from benchtui.tui.home.models import ModelEntry, age_text
 from benchtui.tui.home.reading import Offered
 from benchtui.tui.home.rows import Room, rate_text
@@ -38,9 +38,9 @@ def card_lines(card: HomeCard, width: int, height: int, symbols: Symbols) -> Seq
     """Render the keys with what they do, then facts about the model."""
     if card.entry is None:
         demo = f"{key('home.demo')} plays the demo: a sweep on four simulated GPUs"
-        return [crop([(demo, "muted")], width, symbols)][:height]
-    rows = [*(crop(row, width, symbols) for row in _actions(card, symbols)), *_facts(card, width, symbols)]
-    return [crop(row, width, symbols) for row in rows[:height]]
+        return wrap_line([(demo, "muted")], width)[:height]
+    rows = (*_actions(card, symbols), *_facts(card, width, symbols))
+    return [part for row in rows for part in wrap_line(row, width)][:height]
 
 
 def _actions(card: HomeCard, symbols: Symbols) -> Iterator[Sequence[Span]]:

@@ -19,7 +19,7 @@ from benchtui.tui.panels.gauges import Machines, gauge_height, gauge_lines
 from benchtui.tui.panels.machine_rows import Machine
 
 LEAST, MOST_CHARTS = 7, 16
-"""Lines that the machine may always have, and the most for charts of its history."""
+"""Lines that the machine may have from a usual terminal on, and the most for charts of its history."""
 OTHER_LINES = 18
 """Lines of everything but the machine's panel and the rows of models."""
 KEPT_S = 300.0
@@ -135,7 +135,7 @@ def machine_title(view: MachineView) -> tuple[list[Span], list[Span]]:
 
 def machine_height(view: MachineView, width: int, terminal: int) -> int:
     """Return the height of the machine's panel in a terminal: at most two fifths, or what the models leave."""
-    least = max(LEAST, terminal * 2 // 5 - 3)
+    least = max(min(LEAST, terminal // 3 - 1), terminal * 2 // 5 - 3)
     room = terminal - OTHER_LINES - view.listed
     if view.machines is None:
         return min(LEAST, least)
@@ -155,7 +155,7 @@ def machine_lines(view: MachineView, width: int, height: int, symbols: Symbols) 
 
 
 def _below(view: MachineView, width: int) -> list[Line]:
-    busiest = [(f"busiest: {', '.join(view.users)}", "muted")] if view.users else []
+    busiest = [(f"busiest: {user}" if not at else user, "muted") for at, user in enumerate(view.users)]
     facts = [[fact] for fact in (*view.facts, *busiest)]
     return [line((" ", "plain"), *drawn) for drawn in wrap_facts(facts, width - 1)] if facts else []
 

@@ -23,7 +23,7 @@ from benchtui.sessions.stats.ratios import latency_ratio, throughput_ratio
 from benchtui.sessions.stats.sampling import Bounds, Sample, Statistic
 from benchtui.sessions.stats.verdicts import Ratio
 from benchtui.sessions.sweep import Baseline, Work
-from benchtui.tui.live.step_statistics import THREAD_STEPS, loaded
+from benchtui.tui.live.step_statistics import THREAD_STEPS
 
 UNSTEADY_PERCENT = 30.0
 """Half-width of a typical step's interval above which its figures are no more than a guess."""
@@ -170,7 +170,7 @@ class CaseVerdicts:
         """Return whether a case can be summarized here rather than in the worker thread."""
         if case.metrics is not None:
             return True
-        return loaded() and (case.cut_off_state is not None or len(case.measured) <= THREAD_STEPS)
+        return case.cut_off_state is not None or len(case.measured) <= THREAD_STEPS
 
     def _evidence(self, case: CaseState) -> Evidence | None:
         evidence = Evidence(case, self.rounds(case), session=self._session)

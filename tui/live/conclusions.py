@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
-from benchtui.tui.live.step_statistics import loaded
 
 if TYPE_CHECKING:
     from benchtui.sessions.advice.conclusion import Conclusions
@@ -46,7 +45,7 @@ class LiveConclusions:
     def has_pending_work(self) -> bool:
         """Whether a round has ended since the last computation, and it is time for the next one."""
         feed = self._feed
-        if self._busy or not (loaded() and feed.caught_up and feed.session.started):
+        if self._busy or not (feed.caught_up and feed.session.started):
             return False
         session, moment, _ = self._computed or (None, None, None)
         done = session is feed.session and moment == _moment(feed)

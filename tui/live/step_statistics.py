@@ -1,7 +1,6 @@
 """Statistics of the steps so far of each case, and metrics of cases.
 
-They are those of the report. There are none until ``load`` has imported its module, in a thread after the first
-paint. Those of many steps are computed in a thread, too.
+They are those of the report. Those of many steps are computed in a thread.
 """
 
 from __future__ import annotations  # array[float] can't be evaluated before Python 3.12
@@ -9,7 +8,6 @@ from __future__ import annotations  # array[float] can't be evaluated before Pyt
 import asyncio
 from array import array
 from collections.abc import Sequence
-from threading import Event
 from typing import TYPE_CHECKING
 
 from benchtui.sessions.events import Phase
@@ -26,21 +24,6 @@ THREAD_STEPS = 20_000
 """Above this many steps, statistics are computed in a thread."""
 RECOMPUTE_GROWTH = 1.02
 """Growth factor in steps that triggers computing them again."""
-
-_loaded = Event()
-
-
-def load() -> None:
-    """Import the statistics."""
-    from benchtui.sessions.stats import case_metrics  # noqa: F401  (imported here, so that screens paint first)
-
-    _loaded.set()
-
-
-def loaded() -> bool:
-    """Return whether statistics can be computed without waiting for an import."""
-    return _loaded.is_set()
-
 
 Key = tuple[int, int, Phase, int | None]
 """Case, its disturbed attempts, whose steps were dropped, phase, and round or None for all."""
@@ -64,7 +47,7 @@ class StepStatistics:
         """
         steps = case.columns(phase)
         n = len(steps) if round_index is None else steps.of_round(round_index)
-        if not n or not loaded():
+        if not n:
             return None
         key = (case.index, len(case.repeated), phase, None if n == len(steps) else round_index)
         previous = self._computed.get(key)

@@ -27,7 +27,7 @@ from benchtui.tui.drawing import format
 from benchtui.tui.drawing.bars import gauge_bar
 from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.live.case_verdicts import CaseVerdicts
-from benchtui.tui.live.step_statistics import StepStatistics, loaded
+from benchtui.tui.live.step_statistics import StepStatistics
 from benchtui.tui.model.row_cells import (
     BarScales,
     answer_span,
@@ -63,6 +63,10 @@ TOKEN_RATES = {TOKENS: "tokens_per_s", NEW_TOKENS: "new_tokens_per_s"}
 """Metric of each rate in tokens."""
 PENDING = ("queued", "running")
 """States of cases whose metrics are still to come."""
+
+
+OF_ENDED_ROUNDS = ("memory", "power")
+"""Columns of the ended rounds, also of a running case: these are read at the end of a round."""
 
 
 class CaseRows:
@@ -138,8 +142,9 @@ class CaseRows:
         return steps_left(RoundSoFar(stats.n, stats.total / 1000, stats.interval_percent, on_host), measure)
 
     def predicted_memory(self, case: CaseState) -> Prediction | None:
-        """Return the predicted peak memory of a case that hasn't ended."""
-        return None if case.finished else self._memory.predict(case.config)
+        """Return the predicted peak memory of a case of which no round has ended."""
+        ended = self._counted.get(case.index, case)
+        return None if ended.finished else self._memory.predict(case.config)
 
     def parts(self, case: CaseState) -> tuple[Part, ...]:
         """Return the timed parts of a case's steps, with each part's share of the total."""
@@ -319,8 +324,7 @@ class CaseRows:
 
     def _absent(self, case: CaseState) -> Span:
         """Return the cell of a value that a case doesn't have, or doesn't have yet."""
-        pending = case.state in PENDING or not loaded()
-        return ("", "plain") if pending else (self._symbols.absent, "muted")
+        return ("", "plain") if case.state in PENDING else (self._symbols.absent, "muted")
 
     def _graph(self, case: CaseState, key: str, width: int) -> Sequence[Span]:
         """Draw the bar of a case's throughput, or of its ratio to the baseline."""
@@ -345,6 +349,8 @@ class CaseRows:
         """Return a case's metric by column; None before anything was measured."""
         if key == "samples":
             return self.rate(case)
+        if key in OF_ENDED_ROUNDS:
+            return VALUES[key](self._counted.get(case.index, case), None)
         if key not in VALUES or (case.finished is None and not len(case.measured)):
             return None
         stats = self.stats(case)

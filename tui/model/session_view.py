@@ -13,7 +13,6 @@ from benchtui.sessions.text.formatting import count, memory
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing import format
 from benchtui.tui.live.feed import Feed
-from benchtui.tui.live.step_statistics import loaded
 from benchtui.tui.model.answer import AnswerText, Ending, ending_of
 from benchtui.tui.model.case_rows import ROLES, CaseRows
 from benchtui.tui.model.event_log import EventLog
@@ -151,7 +150,7 @@ class View:
         """Cached snapshots, each with the state it was built from."""
         self._processed = 0
         """Number of ended cases already processed."""
-        self._seen: tuple[int, int, int, bool, bool] | None = None
+        self._seen: tuple[int, int, int, bool] | None = None
         self._marks: dict[str, None] = {}
         """Markers of all ended cases, in order of appearance."""
         self._last: CaseState | None = None
@@ -184,7 +183,7 @@ class View:
         feed = self._feed
         self._last = self._last_ended()
         self._add_ended(self.session.ended[self._processed :])
-        now = (self.session.done, self.session.rounds_ended, len(self.session.cases), self.over, loaded())
+        now = (self.session.done, self.session.rounds_ended, len(self.session.cases), self.over)
         if now != self._seen and (feed.caught_up or not self._seen):
             self._seen = now
             self.case_rows.cut_off = feed.cut_off
@@ -343,8 +342,8 @@ class View:
             caption = _before_first_case(self.session) if self._feed.running else ""
             return Band((), (), (0, 0), 0, None, caption=caption)
         drawn = self._with_steps(case)
-        if drawn is None or not loaded():
-            return Band((), (), (0, 0), 0, None, caption=READING if drawn is None else "")
+        if drawn is None:
+            return Band((), (), (0, 0), 0, None, caption=READING)
         caption = self._caption(case)
         steps = (drawn.index, id(drawn), len(drawn.warmup), len(drawn.measured))
         seen = (*steps, drawn.state, drawn.metrics is None, caption)
@@ -403,10 +402,12 @@ class View:
         )
 
     def _caption(self, case: CaseState) -> str:
-        """Return why a case has no steps; empty if it has some."""
+        """Return why a case has no steps, in full; empty if it has some."""
         if len(case.warmup) or case.steps_measured:
             return ""
         more = f"{key('monitor.detail')}: case details"
+        if case.finished and case.finished.reason:
+            return f"no steps: {format.clean(case.finished.reason)}; {more}"
         return WITHOUT_STEPS.get(self._current(self.session.cases[case.index]).phase, f"no steps; {more}")
 
     def _with_steps(self, case: CaseState) -> CaseState | None:

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
-from benchtui.tui.live.step_statistics import loaded
 from benchtui.tui.table.case_names import case_name
 from benchtui.tui.table.columns import DEFAULT_COLUMNS, UNSORTED
 from benchtui.tui.table.layout import Sorting
@@ -49,7 +48,7 @@ class TableOrder:
         session = self._session
         running = frozenset(case.index for case in session.running)
         wanted = (self.sorting, self.filter, self._to_run)
-        state = (id(session.order), len(session.order), running, session.done, loaded(), wanted)
+        state = (id(session.order), len(session.order), running, session.done, wanted)
         if state != self._known:
             self._known = state
             words = self.filter.lower().split()

@@ -194,7 +194,7 @@ class MonitorLayout:
             for name in ("verdict", "machine", "top", "log"):
                 screen.query_one(f"#{name}").styles.height = getattr(new_sizes, name)
             verdict = screen.query_one("#verdict")
-            verdict.display = new_sizes.verdict > 0
+            verdict.set_class(not new_sizes.verdict, "-none")
             verdict.set_class(not new_sizes.lines, "-line")
         return new_sizes.lines
 

@@ -4,7 +4,7 @@ import asyncio
 import gc
 from collections.abc import Callable
 
-from textual import events
+from textual import events, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.timer import Timer
@@ -12,9 +12,7 @@ from textual.timer import Timer
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.state.case import CaseState
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.live import step_statistics
 from benchtui.tui.live.feed import Clock, Feed
-from benchtui.tui.live.step_statistics import loaded
 from benchtui.tui.model.session_view import View
 from benchtui.tui.monitor.keys import KEYS
 from benchtui.tui.monitor.layout import MonitorLayout, panels
@@ -115,7 +113,7 @@ class Monitor(PanelScreen[None]):
         """Read and draw once; this starts the timer."""
         self._panel("small").show(self.status_line.waiting())
         self.app.app_resume_signal.subscribe(self, lambda app: self._announcer.restore())  # after ctrl+z and fg
-        self.call_after_refresh(self.app.run_worker, _load_statistics, thread=True)
+        self.call_after_refresh(self.app.run_worker, gc_control.trim_heap, thread=True)
         self.tick()
 
     def on_unmount(self) -> None:
@@ -296,7 +294,7 @@ class Monitor(PanelScreen[None]):
         if self.view is not None and self.view.case_rows.statistics.has_pending_work:
             self.run_worker(self.view.case_rows.statistics.compute_pending())
         if self.feed.conclusions.has_pending_work:
-            self.run_worker(self._conclude())
+            self.call_after_refresh(self._start_concluding)  # which would slow down the drawing of this frame
         if not self.feed.running:
             self.status_line.question = None  # all questions are about a running sweep
             if self._leaving:
@@ -387,6 +385,11 @@ class Monitor(PanelScreen[None]):
             self.view.case_rows.refresh()
         self.draw()
 
+    def _start_concluding(self) -> None:
+        if self.feed.conclusions.has_pending_work and not self.feed.closed:
+            self._conclude()
+
+    @work
     async def _conclude(self) -> None:
         await self.feed.conclusions.compute_pending()
         if not self.feed.running:
@@ -404,8 +407,8 @@ class Monitor(PanelScreen[None]):
 
     @property
     def _complete(self) -> bool:
-        """Whether everything written has been read, and statistics are loaded."""
-        return loaded() and self.feed.caught_up
+        """Whether everything written has been read."""
+        return self.feed.caught_up
 
     def _adjust_timer(self) -> None:
         """Set the timer to the current refresh rate, or faster while reading."""
@@ -442,8 +445,3 @@ class Monitor(PanelScreen[None]):
         if self.feed.session.finished is not None:
             return "stopped" if self._stop_requested else "finished"
         return "detached" if self.feed.running else "crashed"
-
-
-def _load_statistics() -> None:
-    step_statistics.load()
-    gc_control.trim_heap()

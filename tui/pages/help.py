@@ -10,7 +10,7 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.styled_text import BLANK, Line, labeled, line, side_by_side
+from benchtui.tui.drawing.styled_text import BLANK, Line, labeled, line, side_by_side, wrap_spans
 from benchtui.tui.pages.page import Page
 from benchtui.tui.shell.keymap import TITLES, Bound, active, shown
 from benchtui.tui.widgets.input_field import FilterInput
@@ -121,7 +121,8 @@ def help_lines(sections: Sequence[Section], width: int) -> list[Line]:
     """Render sections below each other. Long lines wrap with a hanging indent."""
     lines: list[Line] = []
     for title, rows in sections:
-        lines += [*([BLANK] if lines else []), line((title, "strong")), *labeled(rows, width, "accent")]
+        head = [*([BLANK] if lines else []), *wrap_spans([(title, "strong")], width)]
+        lines += [*head, *labeled(rows, width, "accent")]
     return lines
 
 

@@ -15,7 +15,10 @@ from benchtui.tui.pages.choice_screen import ChoiceScreen
 from benchtui.tui.shell import keymap
 
 TITLE, KEY = 46, 14
-"""Maximum widths of the title and key columns, in cells. Titles get at most two fifths of the width."""
+"""Maximum widths of the title and key columns, in cells. Titles get at most half of the width."""
+SHORT_KEY = 9
+NARROW, WIDE = 50, 98
+"""Widths in cells from which commands are described, and from which keys have their whole column."""
 
 
 class Command(msgspec.Struct, frozen=True):
@@ -51,10 +54,11 @@ def search(commands: Sequence[Command], text: str) -> tuple[Command, ...]:
 
 def _row(command: Command, chosen: bool, width: int, symbols: Symbols) -> Line:
     mark = symbols.chosen if chosen else " "
-    title = fit(clean(command.title), max(min(TITLE, 2 * width // 5), 10), symbols)
-    key = fit(command.key, min(KEY, width // 7), symbols)
+    key_size = KEY if width >= WIDE else SHORT_KEY
+    title_size = min(TITLE, width // 2) if width >= NARROW else width - key_size - 4
+    title, key = fit(clean(command.title), title_size, symbols), fit(command.key, key_size, symbols)
     head = [(f"{mark} ", "accent"), (f"{title} ", "strong" if chosen else "plain"), (f"{key} ", "accent")]
-    return crop([*head, (clean(command.about), "muted")], width, symbols)
+    return crop([*head, (clean(command.about) if width >= NARROW else "", "muted")], width, symbols)
 
 
 class Palette(ChoiceScreen[Command]):
@@ -62,7 +66,7 @@ class Palette(ChoiceScreen[Command]):
 
     BINDINGS = keymap.table("palette", *keymap.choosing())
 
-    ABOUT = "command, session, case, preset or theme"
+    ABOUT = "command, session, case or theme"
     DOES = "run"
     EMPTY = "nothing matches"
     items: tuple[Command, ...] = ()

@@ -7,13 +7,13 @@ from typing import Generic
 from textual import events, on
 
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.styled_text import Line
+from benchtui.tui.drawing.styled_text import Line, wrap_line
 from benchtui.tui.pages.view_screen import ViewScreen
 from benchtui.tui.shell.context import AppContext
 from benchtui.tui.table.selection import Item, Selection
 from benchtui.tui.widgets.action_bar import ActionBar
 from benchtui.tui.widgets.keys import Keys
-from benchtui.tui.widgets.long_list import Lines, LongList
+from benchtui.tui.widgets.long_list import SCROLL_BAR, Lines, LongList
 
 DrawRow = Callable[[Item, int, str], Line]
 """Renders an item for a width in cells, with a mark in front."""
@@ -87,7 +87,10 @@ class PlaceScreen(ViewScreen, Generic[Item]):
         def row(index: int, width: int) -> Line:
             return draw(rows[index], width, sign if index == at else " ")
 
+        room = self.query_one(LongList).size.width - SCROLL_BAR
         lines = () if rows else placeholder()
+        if room > 0:  # else drawn again once the list has its size
+            lines = [part for drawn in lines for part in wrap_line(drawn, room)]
         shown = Lines(len(rows), row, at) if rows else Lines(len(lines), lambda index, width: lines[index], -1)
         self.query_one(LongList).show(shown)
 

@@ -9,7 +9,7 @@ from textual.containers import Vertical
 from textual.widget import Widget
 
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.styled_text import Line, crop
+from benchtui.tui.drawing.styled_text import Line, line, wrap_line
 from benchtui.tui.shell.navigation import Place
 from benchtui.tui.widgets.key_bar import KeyBar
 from benchtui.tui.widgets.nav_bar import place_lines
@@ -64,8 +64,9 @@ class ViewScreen(PanelScreen[Any]):
 
     def _small(self, width: int, height: int, symbols: Symbols) -> list[Line]:
         """Render the most important lines, and below them the size from which all of the view is shown."""
-        brief = self.brief(width, height - 1)[: height - 1] if height else ()
-        return [crop(drawn, width, symbols) for drawn in (*brief, [("60 by 20 shows all", "muted")])]
+        brief = self.brief(width, height - 1) if height else ()
+        lines = [part for drawn in brief for part in wrap_line(drawn, width)]
+        return [*lines[: height - 1], line(("60 by 20 shows all", "muted"))]
 
     def action_help(self) -> None:
         """Open the help page."""

@@ -131,7 +131,7 @@ def answer_lines(answer: Answer, width: int, height: int, symbols: Symbols) -> l
 
 
 def _block(work: WorkAnswer, width: int, most: int, symbols: Symbols) -> list[Line]:
-    """Render the case to run with its figures, in one line if ``most`` is 1, and the facts below."""
+    """Render the case to run with its figures, in one line if ``most`` is 1, and below the facts that fit."""
     sign = symbols.best if work.decided else symbols.about
     head: list[Span] = [(f" {sign} ", "accent"), (work.name, "strong")]
     figures: list[list[Span]] = [[(text, "plain" if at else "bright")] for at, text in enumerate(work.figures)]
@@ -143,12 +143,11 @@ def _block(work: WorkAnswer, width: int, most: int, symbols: Symbols) -> list[Li
     else:
         heads = [line(*head), *(line(gap, *text) for text in lines)]
     sure = "good" if work.decided else "warning"
-    facts = [
-        text
-        for about, fact in work.facts
-        for text in _wrapped(about, fact, width, sure if about == "confidence" else "plain")
-    ]
-    return [*heads, *facts, *(_rival(rival, width, symbols) for rival in work.rivals)]
+    lines = heads
+    for about, fact in work.facts:
+        wrapped = _wrapped(about, fact, width, sure if about == "confidence" else "plain")
+        lines = [*lines, *wrapped] if len(lines) + len(wrapped) <= most else lines
+    return [*lines, *(_rival(rival, width, symbols) for rival in work.rivals)]
 
 
 def _rival(rival: Rival, width: int, symbols: Symbols) -> Line:

@@ -11,8 +11,10 @@ from benchtui.tui.drawing.styled_text import Line, Span, fitting_facts, justify,
 from benchtui.tui.table.mark_words import kind_word
 from benchtui.tui.widgets.nav_bar import place_pieces
 
-WIDE = 100
-"""Width in cells from which there is room for whole words and a long bar."""
+NARROW, WIDE = 70, 100
+"""Widths in cells from which there is room for a bar, and for whole words and a long bar."""
+ENDING = 17
+"""Width of the time left, or of how the sweep ended, in cells."""
 ROUNDING = 1e-9
 """Percentage points added before rounding down, because 0.29 * 100 is less than 29."""
 
@@ -52,7 +54,7 @@ def heading_lines(heading: SweepHeading, width: int, height: int, symbols: Symbo
     """Render the sweep's progress, and the navigation bar with all marks (caveats)."""
     right = _progress(heading, width, symbols)
     first = justify(_place(heading, width - width_of(right) - 2, symbols), right, width, symbols)
-    places = place_pieces("monitor", symbols)
+    places = place_pieces("monitor", width, symbols)
     notes = _notes(heading, width - width_of(places) - 1)
     marks = _marks(heading.marks, width - width_of([*places, *notes]) - 1, symbols)
     return [first, justify([*places, (marks, "warning")], notes, width, symbols)][:height]
@@ -66,12 +68,14 @@ def _notes(heading: SweepHeading, room: int) -> Line:
 
 
 def _marks(marks: tuple[str, ...], room: int, symbols: Symbols) -> str:
-    """Format the marks in full or in short words; those that don't fit are counted, and none is cut."""
+    """Format the marks, the first in full if they fit; those without room for a word are counted."""
     short = tuple(map(kind_word, marks))
+    whole = [(*marks[:shown], *short[shown:]) for shown in range(len(marks), 0, -1)]
     first = [
         (*short[: shown - 1], f"{short[shown - 1]} +{len(marks) - shown}") for shown in range(1, len(marks))
     ]
-    forms = ("  ".join(f" {symbols.flag} {mark}" for mark in form) for form in (marks, short, *reversed(first)))
+    by_length = (*whole, short, *reversed(first))
+    forms = ("  ".join(f" {symbols.flag} {mark}" for mark in form) for form in by_length)
     return next((form for form in forms if cell_len(form) <= room), "") if marks else ""
 
 
@@ -110,15 +114,16 @@ def _progress(heading: SweepHeading, width: int, symbols: Symbols) -> list[Span]
     size = 12 if width < WIDE else 26
     words = count_text(heading, symbols)
     count = (f"{words.removesuffix(' cases') if heading.round and width < WIDE else words} ", "plain")
-    drawn = gauge_bar(heading.progress, size, symbols, "accent")
+    drawn = gauge_bar(heading.progress, size, symbols, "accent") if width >= NARROW else []
     share: Span = (percent_text(heading.progress), "bright")
-    return [count, *drawn, share, _ending(heading, symbols)]
+    text, role = _ending(heading, symbols)
+    return [count, *drawn, share, (f"{text:>{ENDING if width >= NARROW else len(text) + 2}}", role)]
 
 
 def _ending(heading: SweepHeading, symbols: Symbols) -> Span:
     if heading.paused:
-        return (f"{'paused':>17}", "warning")
+        return ("paused", "warning")
     if heading.state == "running":
-        return (f"{time_left(heading.left, symbols):>17}", "plain")
+        return (time_left(heading.left, symbols), "plain")
     roles = {"completed": "good", "interrupted": "warning"}
-    return (f"{heading.state:>17}", roles.get(heading.state, "bad"))
+    return (heading.state, roles.get(heading.state, "bad"))

@@ -6,7 +6,17 @@ from math import ceil
 import msgspec
 
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.styled_text import BLANK, Line, Span, crop, fitting_facts, justify, line, width_of
+from benchtui.tui.drawing.styled_text import (
+    BLANK,
+    Line,
+    Span,
+    crop,
+    fitting_facts,
+    justify,
+    line,
+    width_of,
+    wrap_line,
+)
 from benchtui.tui.panels.signs import Grid, Signs, axis_cells, sign_words, strip_cells
 from benchtui.tui.panels.step_axis import Axis, Labels, Rows, labels_of
 
@@ -126,7 +136,7 @@ class _Layout(msgspec.Struct, frozen=True):
 def band_lines(band: Band, width: int, height: int, symbols: Symbols) -> list[Line]:
     """Render the plot with its scale at the left; below it the steps' axis, strips, and a legend."""
     if band.axis is None:
-        return [crop([(band.caption, "muted")], width, symbols)] if band.caption else []
+        return wrap_line([(band.caption, "muted")], width)[: max(height, 0)] if band.caption else []
     if height < LEAST_ROWS:
         return []
     strips = min(len(band.signs.strips()), max(0, height - 1 - LEAST_ROWS))

@@ -145,11 +145,12 @@ class Arrangement(msgspec.Struct, frozen=True):
     def of_cases(
         cls, width: int, names: CaseNames, columns: Sequence[Column], sorting: Sorting | None = None
     ) -> "Arrangement":
-        """Shorten the names until the most important columns fit, then select the columns.
+        """Shorten the names until the most important columns fit, if they can, then select the columns.
 
         Options that all cases share are left out of the names if that makes room for a column or a graph.
         """
-        needed = sum(column.width + GAP for column in most_important(columns))
+        least = _fitting(most_important(columns), width - 1 - LEAD - MIN_NAME)[0]
+        needed = sum(column.width + GAP for column in least)
         fitted = names.fitted(max(width - 1 - LEAD - needed, MIN_NAME))
         brief = names.without_shared()
         if brief.width < fitted.width and _shown(brief, width, columns) > _shown(fitted, width, columns):

@@ -25,7 +25,6 @@ from benchtui.sessions.library.paths import demo_path, demo_paths, entry_of
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.sweep import Axes, Sweep, cases
 from benchtui.tui.app import BenchtuiApp
-from benchtui.tui.live import step_statistics
 from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.navigation import ComparisonRequested, ExitReason
 from benchtui.tui.shell.preferences import Preferences
@@ -103,7 +102,7 @@ PAGES = (
     Picture("home", open=lambda folder: (None, None), hostname="gpu-box"),
     Picture("end"),
     Picture("monitor", open=running),
-    Picture("charts", ("3", "right", "right", "right")),
+    Picture("charts", ("3",)),
     Picture("case", ("enter",)),
     Picture("compare", compared=True),
     Picture("editor", keys=("1",), open=lambda folder: (None, None)),
@@ -127,7 +126,6 @@ async def shown(
     hostname: str = "gpu-box",
 ) -> AsyncIterator[Pilot[ExitReason]]:
     """Run the app over a session, on a machine of four played GPUs with three models, in a scratch folder."""
-    step_statistics.load()  # the app does it in a thread, after its first frame
     context = replace(
         AppContext.here(),
         running=list,

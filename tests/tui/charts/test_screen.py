@@ -215,6 +215,17 @@ async def test_arrows_select_a_cell_and_enter_opens_its_case(story: Any, engine:
         assert "cuda:0 fp16 bs 2 seq 128" in seen.text
 
 
+async def test_heatmap_of_an_ended_sweep_begins_at_the_case_to_run(story: Any, opened: Any) -> None:
+    record_sweep(story)
+    async with opened(story.end().path) as seen:
+        await press(seen, "3")
+        await seen.until(lambda: "▸★" in seen.text)
+        assert "fp16 bs 4" in seen.panel("heading")[1]
+        await press(seen, "left")
+        await seen.settle()
+        assert "fp16 bs 2" in seen.panel("heading")[1]
+
+
 async def test_view_key_keeps_the_selected_case(story: Any, engine: Any, opened: Any) -> None:
     record_sweep(story)
     async with opened(story.path, engine) as seen:

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchtui.themes.symbols import UNICODE
-from benchtui.tui.drawing.styled_text import changes, crop, line, width_of
+from benchtui.tui.drawing.styled_text import changes, crop, line, width_of, wrap_line
 
 TEXT = st.text(alphabet="ab 模é", max_size=12)
 LINES = st.lists(st.tuples(TEXT, st.sampled_from(["plain", "bad"])), max_size=4).map(
@@ -53,3 +53,32 @@ def test_changes_do_not_overlap_and_stay_within_the_line(old: object, new: objec
 @given(LINES, st.integers(0, 30))
 def test_cropped_line_never_exceeds_its_width(pieces: object, width: int) -> None:
     assert width_of(crop(pieces, width, UNICODE)) <= width  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("width", "texts"),
+    [
+        (60, ["v      quick look    6 cases: batch size 1 to 32, precision"]),
+        (48, ["v      quick look 6 cases: batch size 1 to 32,", "       precision"]),
+        (24, ["v      quick look 6", "       cases: batch size", "       1 to 32,", "       precision"]),
+    ],
+)
+def test_a_wrapped_line_continues_under_one_of_its_columns(width: int, texts: list[str]) -> None:
+    pieces = [
+        ("v      ", "accent"),
+        ("quick look    ", "strong"),
+        ("6 cases: batch size 1 to 32, precision", "plain"),
+    ]
+    drawn = wrap_line(pieces, width)
+    assert ["".join(text for text, _ in row) for row in drawn] == texts
+    assert drawn[0][0] == ("v      ", "accent") and all(width_of(row) <= width for row in drawn)
+
+
+@given(LINES, st.integers(2, 20))
+def test_a_wrapped_line_keeps_every_word_within_the_width(
+    drawn: tuple[tuple[str, str], ...], width: int
+) -> None:
+    rows = wrap_line(drawn, width)
+    assert all(width_of(row) <= width for row in rows)
+    kept, whole = ("".join(text for row in lines for text, _ in row) for lines in (rows, [drawn]))
+    assert "".join(kept.split()) == "".join(whole.split())

@@ -52,7 +52,7 @@ def test_only_visible_cases_of_a_large_grid_are_rendered() -> None:
     matrix = CaseGrid(big, HistoryEstimator())
     lines = matrix_lines(MatrixView(matrix, top=99_000, chosen=99_001, focused=True), 60, 12, UNICODE)
     assert len(lines) == 12
-    assert "".join(text for text, _ in lines[2]).startswith("▸✓ cpu")
+    assert "".join(text for text, _ in lines[2]).startswith("▸✓ 314   94")
 
 
 def test_hidden_cases_are_counted() -> None:

@@ -66,6 +66,18 @@ async def test_bare_app_opens_home(cache: Path, home_context: Any) -> None:
         assert isinstance(pilot.app.screen, Home)
 
 
+@pytest.mark.parametrize("size", [(80, 24), (60, 20), (40, 20)])
+async def test_what_keys_measure_is_never_cut(mini: Path, at_home: At, size: tuple[int, int]) -> None:
+    async with at_home(model="org/mini", size=size) as seen:
+        await seen.until(lambda: "quick look" in seen.text)
+        rows = seen.panel("card" if size[0] >= 60 else "small")
+        start = next(at for at, row in enumerate(rows) if "measure it" in row)
+        assert not any("…" in row for row in rows[start:])
+        text = " ".join(" ".join(rows[start:]).split())
+        assert "precision, attention, compile, threads v quick look" in text and "e choose" in text
+        assert "mini" in seen.text[: seen.text.index("measure it")]
+
+
 async def test_enter_searches_the_best_case_of_a_cached_model(
     mini: Path, at_home: At, started: list[Sweep], story: Any
 ) -> None:

@@ -57,6 +57,14 @@ def test_what_stays_open_leaves_the_lines_of_the_case_and_its_figures(story: Any
     assert len(shown(made, 60, 12).splitlines()) > 5
 
 
+def test_a_fact_without_room_for_all_its_lines_is_left_out(story: Any) -> None:
+    made = answer(story.begin(rounds=1).case(0, 10.0).case(1, 19.0).case(2, 38.0).end().path)
+    work = replace(made.works[0], facts=(("confidence", "clearly " * 12), ("latency", "4.10 ms")), rivals=())
+    made = replace(made, works=(work,), notes=(), keys=())
+    assert "latency" in shown(made, 60, 3) and "clearly" not in shown(made, 60, 3)
+    assert "latency" in shown(made, 60, 5) and shown(made, 60, 5).count("clearly") == 12
+
+
 def test_an_interrupted_sweep_offers_to_continue(story: Any) -> None:
     story.begin().case(0, 10.0).end("interrupted")
     made = answer(story.path)

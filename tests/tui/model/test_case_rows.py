@@ -7,7 +7,7 @@ import pytest
 
 from benchtui.sessions.events import RoundFinished
 from benchtui.sessions.journal.reader import read
-from benchtui.sessions.payloads import Environment
+from benchtui.sessions.payloads import Energy, Environment, Memory
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baseline_of
 from benchtui.sessions.stats.ratios import throughput_ratio
@@ -194,6 +194,21 @@ def test_between_two_rounds_a_row_counts_them(story: Any) -> None:
     story.begin(rounds=2).round(0).round(1)
     _, made = case_rows(story.path)
     assert [made.row(index).cells["state"][0] for index in (0, 1, 2)] == ["· 1/2 rounds"] * 2 + ["· queued"]
+
+
+def test_a_case_in_its_second_round_shows_memory_and_power_of_the_first(story: Any) -> None:
+    story.begin(rounds=2).start(0).prepare(0).steps(0, [10.0] * 20)
+    memory, energy = Memory(peak_reserved_mb=700.0), Energy(energy_j=50.0, mean_power_w=210.0, source="counter")
+    story._add(RoundFinished(t=story.t, case=0, round=0, memory=memory, energy=energy))
+    for running in (False, True):
+        if running:
+            story.start(0, round_index=1).prepare(0).steps(0, [11.0] * 8, round_index=1)
+        session = Session.load(story.path)
+        made = CaseRows(session, UNICODE)
+        made.refresh([case for case in session.cases if case.rounds])
+        cells = made.row(0).cells
+        assert (session.cases[0].state == "running") is running
+        assert (cells["memory"], cells["power"]) == (("668 MiB", "plain"), ("210", "plain"))
 
 
 def test_rounds_next_to_a_neighbor_count_as_in_exports(story: Any) -> None:

@@ -146,6 +146,14 @@ async def test_rows_without_metrics_show_why(story: Any, engine: Any, opened: An
         assert "✗ failed" in rows[3] and "SIGKILL" in rows[3]
 
 
+async def test_the_reason_of_a_case_without_steps_is_shown_in_full(story: Any, opened: Any) -> None:
+    reason = "out of memory on cuda:0: tried to allocate 62.63 GiB, 55.14 GiB of 79.65 GiB are free; use less"
+    story.begin().case(0).case(1).start(2).finish(2, "oom", reason=reason).end()
+    async with opened(story.path, size=(120, 40)) as seen:
+        await seen.settle("G")
+        assert f"no steps: {reason}; enter: case details" in " ".join(" ".join(seen.panel("band")).split())
+
+
 async def test_selected_case_marks_its_own_gpu(story: Any, engine: Any, opened: Any) -> None:
     story.begin(gpus=2, device="cuda:0").start(0).prepare(0, gpu_uuid="GPU-1").telemetry(2).finish(0)
     story.start(1).prepare(1).telemetry(2)

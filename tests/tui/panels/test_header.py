@@ -22,12 +22,20 @@ def test_marks_are_shortened_but_never_cut() -> None:
     heading = replace(HEADING, marks=("random weights", "shared GPU with 1 other process, in 1 of 2 rounds"))
     for width, text in (
         (138, "2 rounds"),
+        (96, "⚑ random weights   ⚑ shared GPU"),
         (88, "⚑ random   ⚑ shared GPU"),
         (80, "⚑ random +1"),
         (68, "Compare"),
     ):
         second = "".join(piece for piece, _ in heading_lines(heading, width, 2, UNICODE)[1])
         assert second.rstrip().endswith(text) and len(second) <= width
+
+
+def test_a_narrow_heading_names_the_sweep_and_every_view() -> None:
+    heading = replace(HEADING, name="llama-1b-sweep", state="interrupted", done=32, total=32)
+    first, second = ("".join(piece for piece, _ in row) for row in heading_lines(heading, 58, 2, UNICODE))
+    assert "llama-1b-sweep" in first and first.endswith("30 %  interrupted")
+    assert "▸2 Monitor" in second and "5 Compare" in second
 
 
 NOISY = tuple(

@@ -34,7 +34,7 @@ def plan_lines(
     yield clean(f"{sweep.name}: {_work(sweep)}")
     if remark := download_remark(sweep):
         yield clean(f"model {remark}")
-    yield f"{'':{digits}}  {'time s':>10} {'memory MB':>11}  case"
+    yield f"{'':{digits}}  {'time s':>10} {'memory':>11}  case"
     left_out: dict[tuple[str, str], tuple[int, str]] = {}
     for index in range(matrix.count):
         cell = matrix.cell(index)
