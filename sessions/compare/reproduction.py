@@ -20,7 +20,7 @@ from benchtui.sessions.payloads import Effective
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.quantiles import student_t_quantile
-from benchtui.sessions.stats.ratios import recorded_ratio
+from benchtui.sessions.stats.ratios import recorded_ratio, slowdown
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.sampling import LEAST_ROUNDS, VERDICT_CONFIDENCE, Bounds
 from benchtui.sessions.stats.verdicts import Ratio
@@ -65,11 +65,6 @@ class Repeated(msgspec.Struct, frozen=True):
     def looks_different(self) -> bool:
         """Whether its speed lies beyond the margin, though its interval may not."""
         return abs(log(self.ratio.value)) > log1p(self.ratio.same_within)
-
-    @property
-    def has_remedy(self) -> bool:
-        """Whether further rounds may decide it: no disturbance of the record hides its speed."""
-        return self.ratio.bounds is not None or not self.ratio.outside
 
 
 class Reproduction(msgspec.Struct, frozen=True):
@@ -132,7 +127,7 @@ def reproduction(comparison: SessionComparison, same_within: float | None = None
         undecided,
         lost,
         other_work,
-        (*place, *_clock_differences(pair.rows), *_applied_differences(pair.rows)),
+        (*place, *_clock_differences(pair.rows), *_applied_differences(pair.rows), *_disturbances(rows)),
     )
 
 
@@ -203,7 +198,7 @@ def _amounts(repeated: Sequence[Repeated]) -> tuple[int, int, int]:
 
 def further_sweep(judged: Reproduction, session: Session) -> Sweep | None:
     """Return the sweep of the rounds that may decide what is still unsure; None if none would."""
-    cases = [each for each in judged.undecided if each.has_remedy and each.row.new]
+    cases = [each for each in judged.undecided if each.row.new]
     if judged.answer != "UNSURE" or not cases:
         return None
     ratios = [each.ratio for each in cases if each.looks_different]
@@ -251,6 +246,19 @@ def _applied_differences(rows: Iterable[AlignedCase]) -> Iterator[str]:
                 text = f"actual {name}: {before[name]} → {after[name]}"
                 changes[text] = changes.get(text, 0) + 1
     yield from (f"{text} in {count(cases, 'case')}" for text, cases in sorted(changes.items()))
+
+
+def _disturbances(rows: Iterable[tuple[AlignedCase, Result, Result]]) -> Iterator[str]:
+    """Yield what disturbed cases in one of the sessions only, such as other processes."""
+    counts: dict[str, list[int]] = {}
+    for _, *sides in rows:
+        for side, result in enumerate(sides):
+            for why in {why.partition(":")[0] for why in slowdown(result).why}:  # without names of processes
+                counts.setdefault(why, [0, 0])[side] += 1
+    for why, amounts in counts.items():
+        if 0 in amounts:
+            before, after = (f"in {count(amount, 'case')}" if amount else "no" for amount in amounts)
+            yield f"{why}: {before} → {after}"
 
 
 def _applied(case: CaseState | None) -> dict[str, object]:

@@ -115,7 +115,7 @@ def recorded_ratio(base: Evidence, new: Evidence, same_within: float) -> Ratio |
     """Return the speed of a new case relative to what a base recorded, by samples or by steps.
 
     The record is a fixed value here, so that the interval is that of the new case alone, which further rounds
-    of it make as narrow as needed. Disturbances of either case widen it, a machine at another pace doesn't.
+    of it make as narrow as needed. Disturbances of the new case widen it, those of the record don't.
     """
     if not _timed(base) or not _timed(new):
         return None
@@ -125,9 +125,13 @@ def recorded_ratio(base: Evidence, new: Evidence, same_within: float) -> Ratio |
     )
     rounds = len(counted_rounds(new))
     ratio = Ratio(recorded_ms / _typical_ms(new), speed, same_within=same_within, rounds=rounds)
-    one, other = (_slowdown(each, len(each.rounds) < LEAST_ROUNDS) for each in (base, new))
-    ratio = _disturbed(ratio, one, other, rounds < LEAST_ROUNDS)
+    ratio = _disturbed(ratio, Slowdown(), slowdown(new), few=False)
     return _per_sample(ratio, base, new) or ratio
+
+
+def slowdown(result: Evidence) -> Slowdown:
+    """Return how much the rounds of a case that count may have been slowed down."""
+    return _slowdown(result, len(result.rounds) < LEAST_ROUNDS)
 
 
 def unlike_files(base: Evidence, new: Evidence) -> bool:

@@ -112,12 +112,23 @@ def test_only_cases_that_may_be_beyond_the_margin_get_further_rounds(bench: Any)
     assert any("bs=64" in line and line.endswith("not surely beyond the margin") for line in lines(again))
 
 
-def test_disturbed_record_is_not_measured_on_and_on(bench: Any) -> None:
-    busy = {"environment": Environment(others_cpu_percent=90.0), "measured_s": (0.0, 5.0)}
-    before, after = noisy(bench, 10.0, end=busy), noisy(bench, *NOISY)
+BUSY = {"environment": Environment(others_cpu_percent=90.0), "measured_s": (0.0, 5.0)}
+
+
+@pytest.mark.parametrize(("ms", "answer"), [(10.0, "REPRODUCED"), (20.0, "NOT REPRODUCED")])
+def test_disturbance_of_the_record_is_a_difference(bench: Any, ms: float, answer: str) -> None:
+    again = judged(noisy(bench, ms, end=BUSY), noisy(bench, *NOISY))
+    assert again.answer == answer
+    assert "  differs: other processes were running: in 1 case → no" in lines(again)
+
+
+def test_disturbed_repetition_is_measured_again(bench: Any) -> None:
+    before, after = noisy(bench, *NOISY), noisy(bench, 20.0, end=BUSY)
     again = judged(before, after)
     assert again.answer == "UNSURE"
-    assert further_sweep(again, after) is None
+    sweep = further_sweep(again, after)
+    assert sweep is not None
+    assert (sweep.measure.rounds, sweep.measure.retries) == (3, 2)
     assert "other processes were running" in list(lines(again))[1]
 
 
