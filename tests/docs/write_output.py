@@ -13,7 +13,7 @@ from docs_pages import PAGES, PROJECT, Example, blocks, examples, run, shortened
 
 def recorded(example: Example, folder: Path, home: Path) -> list[str]:
     """Return the lines that a page shows below a command."""
-    done = run(example.command, folder, home)
+    done = run(example.command, folder, home, quiet=True)
     if done.returncode:
         raise SystemExit(f"$ {example.command}\n{done.stdout}\nexit status {done.returncode}")
     return shortened(done.stdout, example.output)

@@ -1,5 +1,6 @@
 """Whether a session was reproduced follows from the verdicts of the comparison, and from what was measured."""
 
+from random import Random
 from typing import Any
 
 import pytest
@@ -63,6 +64,36 @@ def noisy(bench: Any, *rounds_ms: float, **options: Any) -> Any:
 
 NOISY = [10.0, 11.5, 9.0, 10.8, 9.4, 10.6, 11.0, 9.1, 10.2, 9.8, 10.5, 9.6, 9.3, 11.2]
 """Medians of fresh processes on a machine where they differ by 8%."""
+
+
+@pytest.mark.parametrize(
+    ("speed", "answer"), [(1.0, "REPRODUCED"), (0.6, "NOT REPRODUCED"), (1.6, "NOT REPRODUCED")]
+)
+def test_sessions_of_a_noisy_machine_are_decided(bench: Any, speed: float, answer: str) -> None:
+    """Processes that differ by 10%, on a machine whose pace differs by 3% between sessions."""
+    answers = [repeated(bench, Random(seed), speed) for seed in range(20)]
+    assert answers == [answer] * 20
+
+
+def repeated(bench: Any, chance: Random, speed: float) -> str:
+    """Measure two cases at another speed, with further rounds as long as they are asked for."""
+
+    def processes(rounds: int, scale: float = 1.0) -> list[list[float]]:
+        return [[size * scale * chance.lognormvariate(0, 0.1) for _ in range(rounds)] for size in (10.0, 20.0)]
+
+    def measured(times: list[list[float]]) -> Any:
+        rounds = [[[ms * (1 + 0.001 * (step % 5)) for step in range(12)] for ms in each] for each in times]
+        cases = [bench.case(place, 1.0, rounds=steps) for place, steps in enumerate(rounds, 1)]
+        session = bench.session(*cases)
+        session.started = replace(session.start, process_spread={})
+        return session
+
+    before, scale = measured(processes(3)), chance.lognormvariate(0, 0.03) / speed
+    times = processes(3, scale)
+    while sweep := further_sweep(again := judged(before, after := measured(times)), after):
+        for size in sweep.axes.batch_size:
+            times[size - 1] += processes(sweep.measure.rounds, scale)[size - 1]
+    return again.answer
 
 
 def test_margin_is_the_range_of_the_recorded_processes(bench: Any) -> None:
