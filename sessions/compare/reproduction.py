@@ -75,6 +75,8 @@ class Reproduction(msgspec.Struct, frozen=True):
     """Margin of equivalence as a fraction of 1."""
     spread: float | None
     """Relative standard deviation between processes that the margin follows from; None if the user set it."""
+    assumed: bool
+    """Whether that spread is assumed, because too little was measured."""
     overall: Overall | None
     """All cases together; None if none has a ratio."""
     changed: tuple[Repeated, ...]
@@ -99,6 +101,7 @@ def reproduction(comparison: SessionComparison, same_within: float | None = None
     (pair,) = comparison.against
     rows = [(row, row.pair.base, row.pair.new) for row in pair.compared if row.pair]
     spread = max((_spread(base, new) for _, base, new in rows), default=0.0)
+    assumed = not all(base.noise.pool.known or new.noise.pool.known for _, base, new in rows)
     margin = max(LEAST_MARGIN, _range_of(spread)) if same_within is None else same_within
     repeated = [
         Repeated(row, ratio, _range_of(_spread(base, new) / sqrt(len(base.rounds))))
@@ -122,6 +125,7 @@ def reproduction(comparison: SessionComparison, same_within: float | None = None
         answer,
         margin,
         spread if same_within is None else None,
+        assumed,
         Overall(together, *_amounts(repeated)) if together else None,
         changed,
         undecided,
@@ -289,9 +293,10 @@ def lines(judged: Reproduction) -> Iterator[str]:
     if judged.answer == "UNSURE":
         yield from _doubts(judged)
     if judged.spread and together:
-        spread = f"recorded spread between processes, {100 * judged.spread:.1f} %"
-        least = f", at least {100 * LEAST_MARGIN:.0f} %"
-        yield f"  margin: the range of 99 of 100 processes by the {spread}{least}"
+        spread = (
+            f"{'assumed' if judged.assumed else 'measured'} spread between them, {100 * judged.spread:.1f} %"
+        )
+        yield f"  margin: the range of 99 of 100 processes by the {spread}; at least {100 * LEAST_MARGIN:.0f} %"
     yield from (f"  measured something else: {difference}" for difference in judged.other_work)
     yield from (f"  differs: {difference}" for difference in judged.other_place)
     if not differing and judged.answer == "REPRODUCED":
