@@ -1,27 +1,40 @@
-"""Reproduction: whether a session measured again has the same result, and what differs."""
+"""Reproduction: whether a session measured again has the same result, and what differs.
 
-from collections.abc import Iterable, Iterator
+Each case is measured again until its speed relative to the recorded one is known within the margin, or beyond
+it. The recorded value has noise of its own, which no further round reduces: the margin makes up for it.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from math import ceil, exp, log, log1p, sqrt
 from statistics import fmean
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
-from benchtui.sessions.compare.align import AlignedCase, PairwiseComparison, SessionComparison
+from benchtui.sessions.advice.deciding_sweep import sweep_over
+from benchtui.sessions.advice.open_questions import Remedy
+from benchtui.sessions.compare.align import AlignedCase, SessionComparison
 from benchtui.sessions.compare.overall import Overall
 from benchtui.sessions.payloads import Effective
 from benchtui.sessions.state.case import CaseState
-from benchtui.sessions.stats.verdicts import Ratio, Verdict
+from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.quantiles import student_t_quantile
+from benchtui.sessions.stats.ratios import recorded_ratio, slowdown
+from benchtui.sessions.stats.results import Result
+from benchtui.sessions.stats.sampling import LEAST_ROUNDS, VERDICT_CONFIDENCE, Bounds
+from benchtui.sessions.stats.verdicts import Ratio
+from benchtui.sessions.sweep import Sweep
 from benchtui.sessions.text.formatting import count
-from benchtui.sessions.text.wording import ratio_cell, ratio_with_interval, why_unsure
+from benchtui.sessions.text.wording import ratio_with_interval, why_unsure
 
-REPRODUCED_WITHIN = 0.25
-"""Margin of equivalence, unless the user sets one: the pace of a virtual machine often differs by several
-percent between two sessions, which is a sure difference of its cases."""
+LEAST_MARGIN = 0.10
+"""Smallest margin of equivalence, unless the user sets one: the pace of a machine often differs by several
+percent between two sessions."""
 SAME_CLOCK = 0.03
 """Share by which mean clocks differ between runs of the same machine."""
 
 Answer = Literal["REPRODUCED", "NOT REPRODUCED", "UNSURE"]
-_CHANGED = (Verdict.FASTER, Verdict.SLOWER)
 _CLOCKS = {
     "graphics_clock_mhz": "GPU clock",
     "memory_clock_mhz": "GPU memory clock",
@@ -30,16 +43,46 @@ _CLOCKS = {
 """Clocks of a case's environment with their names."""
 _OUTCOMES = ("weights_mb", "layers", "draft_acceptance", "others", "unread")
 """Fields of the options read back that aren't an option by themselves."""
+_AMOUNTS = ("rounds", "rounds auto")
+"""Settings that don't change what is measured, only how often."""
+
+
+class Repeated(msgspec.Struct, frozen=True):
+    """A case measured again."""
+
+    row: AlignedCase
+    ratio: Ratio
+    """Its speed relative to the recorded one, with the interval of the new measurement."""
+    known_within: float
+    """Share within which the recorded speed is known, with a probability of 99%."""
+
+    @property
+    def answer(self) -> Answer:
+        """Whether its speed was reproduced."""
+        return _answer(self.ratio, self.known_within)
+
+    @property
+    def looks_different(self) -> bool:
+        """Whether its speed lies beyond the margin, though its interval may not."""
+        return abs(log(self.ratio.value)) > log1p(self.ratio.same_within)
 
 
 class Reproduction(msgspec.Struct, frozen=True):
-    """Answer to whether a session was reproduced, by the verdicts of the comparison."""
+    """Answer to whether a session was reproduced."""
 
     answer: Answer
+    margin: float
+    """Margin of equivalence as a fraction of 1."""
+    spread: float | None
+    """Relative standard deviation between processes that the margin follows from; None if the user set it."""
+    assumed: bool
+    """Whether that spread is assumed, because too little was measured."""
     overall: Overall | None
     """All cases together; None if none has a ratio."""
-    changed: tuple[AlignedCase, ...]
-    """Cases that are faster or slower, and not within the margin."""
+    changed: tuple[Repeated, ...]
+    """Cases whose speed lies beyond the margin."""
+    undecided: tuple[Repeated, ...]
+    """Cases that further rounds may decide."""
     lost: tuple[AlignedCase, ...]
     """Cases that were measured the first time only."""
     other_work: tuple[str, ...]
@@ -53,39 +96,135 @@ class Reproduction(msgspec.Struct, frozen=True):
         return [text.partition(": ")[0] for text in (*self.other_work, *self.other_place)]
 
 
-def reproduction(comparison: SessionComparison) -> Reproduction:
-    """Judge a session and the one that measured it again."""
+def reproduction(comparison: SessionComparison, same_within: float | None = None) -> Reproduction:
+    """Judge a session and the one that measured it again, by a margin or by the recorded noise."""
     (pair,) = comparison.against
-    changed = tuple(row for row in pair.rows if row.ratio and _differs(row.ratio))
-    lost = tuple(
-        row for row in pair.rows if row.lost or (pair.overall is None and row.base and row.base.has_result)
+    rows = [(row, row.pair.base, row.pair.new) for row in pair.compared if row.pair]
+    spread = max((_spread(base, new) for _, base, new in rows), default=0.0)
+    assumed = not all(base.noise.pool.known or new.noise.pool.known for _, base, new in rows)
+    margin = max(LEAST_MARGIN, _range_of(spread)) if same_within is None else same_within
+    repeated = [
+        Repeated(row, ratio, _range_of(_spread(base, new) / sqrt(len(base.rounds))))
+        for row, base, new in rows
+        if (ratio := recorded_ratio(base, new, margin)) and ratio.value > 0
+    ]
+    together = _together([each.ratio for each in repeated])
+    answer = _answer(together, max(each.known_within for each in repeated)) if together else "UNSURE"
+    changed = tuple(each for each in repeated if each.answer == "NOT REPRODUCED")
+    undecided = tuple(
+        each for each in repeated if each not in changed and (answer == "UNSURE" or each.looks_different)
     )
+    lost = tuple(row for row in pair.rows if row.lost or (not rows and row.base and row.base.has_result))
     other_work = tuple(_differences(comparison, work=True))
+    if changed or lost or other_work:
+        answer = "NOT REPRODUCED"
+    elif undecided and answer == "REPRODUCED":
+        answer = "UNSURE"
     place = _differences(comparison, work=False)
     return Reproduction(
-        _answer(pair, unlike=bool(changed or lost or other_work)),
-        pair.overall,
+        answer,
+        margin,
+        spread if same_within is None else None,
+        assumed,
+        Overall(together, *_amounts(repeated)) if together else None,
         changed,
+        undecided,
         lost,
         other_work,
-        (*place, *_clock_differences(pair.rows), *_applied_differences(pair.rows)),
+        (*place, *_clock_differences(pair.rows), *_applied_differences(pair.rows), *_disturbances(rows)),
     )
 
 
-def _answer(pair: PairwiseComparison, *, unlike: bool) -> Answer:
-    ratio = pair.overall.ratio if pair.overall else None
-    if unlike or (ratio and _differs(ratio)):
-        return "NOT REPRODUCED"
-    return "REPRODUCED" if ratio and ratio.is_within_margin else "UNSURE"
+def _answer(ratio: Ratio, known_within: float) -> Answer:
+    """Return whether an interval lies within the margin, or surely beyond it and the noise of the record."""
+    if ratio.is_within_margin:
+        return "REPRODUCED"
+    limit, bounds = 1 + max(ratio.same_within, known_within), ratio.bounds
+    beyond = bounds is not None and (bounds.sure_low > limit or bounds.sure_high < 1 / limit)
+    return "NOT REPRODUCED" if beyond else "UNSURE"
 
 
-def _differs(ratio: Ratio) -> bool:
-    return ratio.verdict in _CHANGED and not ratio.is_within_margin
+def _spread(base: Result, new: Result) -> float:
+    """Return the relative standard deviation between processes: as recorded, else as measured now."""
+    pools = [each.noise.pool for each in (base, new) if each.noise.pool.known]
+    return sqrt(pools[0].variance) if pools else base.noise.between
+
+
+def _range_of(spread: float) -> float:
+    """Return the share within which 99% of values with a spread lie."""
+    return exp(student_t_quantile((1 + VERDICT_CONFIDENCE) / 2, float("inf")) * spread) - 1
+
+
+def _together(ratios: Sequence[Ratio]) -> Ratio | None:
+    """Return the geometric mean of all cases; its interval follows from theirs, since they are independent.
+
+    Cases without an interval, which something disturbed, are left out while there are others.
+    """
+    used = [ratio for ratio in ratios if ratio.bounds] or ratios
+    if len(used) < 2:
+        return used[0] if used else None
+    center = fmean(log(ratio.value) for ratio in used)
+    return replace(
+        used[0],
+        value=exp(center),
+        bounds=_mean_bounds(center, [ratio.bounds for ratio in used if ratio.bounds]),
+        inner=None,
+        outside=tuple(dict.fromkeys(why for ratio in used for why in ratio.outside)),
+        rounds=min(ratio.rounds for ratio in used),
+    )
+
+
+def _mean_bounds(center: float, parts: Sequence[Bounds]) -> Bounds | None:
+    """Return the bounds of a geometric mean of independent cases; None without bounds."""
+    if not parts:
+        return None
+
+    def reach(name: str) -> float:
+        return sqrt(sum(log(getattr(each, name) / each.value) ** 2 for each in parts)) / len(parts)
+
+    return Bounds(
+        exp(center),
+        exp(center - reach("low")),
+        exp(center + reach("high")),
+        exp(center - reach("sure_low")),
+        exp(center + reach("sure_high")),
+    )
+
+
+def _amounts(repeated: Sequence[Repeated]) -> tuple[int, int, int]:
+    """Return the number of cases that count, of disturbed ones, and of others without an interval."""
+    without = [each for each in repeated if each.ratio.bounds is None]
+    if len(without) == len(repeated):
+        return len(repeated), 0, 0
+    disturbed = sum(bool(each.ratio.outside) for each in without)
+    return len(repeated) - len(without), disturbed, len(without) - disturbed
+
+
+def further_sweep(judged: Reproduction, session: Session) -> Sweep | None:
+    """Return the sweep of the rounds that may decide what is still unsure; None if none would."""
+    cases = [each for each in judged.undecided if each.row.new]
+    if judged.answer != "UNSURE" or not cases:
+        return None
+    ratios = [each.ratio for each in cases if each.looks_different]
+    if judged.overall and not judged.overall.ratio.is_within_margin:
+        ratios.append(judged.overall.ratio)
+    rounds = max(map(_further_rounds, ratios))
+    configs = {replace(each.row.new.config, repeat=0) for each in cases if each.row.new}
+    sweep = sweep_over(session, configs, "further", [Remedy(repeat_disturbed=True)])
+    return replace(sweep, measure=replace(sweep.measure, rounds=rounds, rounds_auto=False, aa=False))
+
+
+def _further_rounds(ratio: Ratio) -> int:
+    """Return the rounds that bring an interval to one side of the margin, at most as many as there are."""
+    distance = abs(abs(log(ratio.value)) - log1p(ratio.same_within))
+    reach = log(ratio.bounds.high / ratio.value) if ratio.bounds else 0.0
+    wanted = ratio.rounds * ((reach / distance) ** 2 - 1) if distance else float("inf")
+    return max(LEAST_ROUNDS, ceil(min(wanted, ratio.rounds)))
 
 
 def _differences(comparison: SessionComparison, *, work: bool) -> Iterator[str]:
     for difference in comparison.differences:
-        if (difference.group == "work") is work:
+        if (difference.group == "work") is work and difference.what not in _AMOUNTS:
             before, after = (value or "none" for value in difference.values)
             yield f"{difference.what}: {before} → {after}"
 
@@ -113,6 +252,19 @@ def _applied_differences(rows: Iterable[AlignedCase]) -> Iterator[str]:
     yield from (f"{text} in {count(cases, 'case')}" for text, cases in sorted(changes.items()))
 
 
+def _disturbances(rows: Iterable[tuple[AlignedCase, Result, Result]]) -> Iterator[str]:
+    """Yield what disturbed cases in one of the sessions only, such as other processes."""
+    counts: dict[str, list[int]] = {}
+    for _, *sides in rows:
+        for side, result in enumerate(sides):
+            for why in {why.partition(":")[0] for why in slowdown(result).why}:  # without names of processes
+                counts.setdefault(why, [0, 0])[side] += 1
+    for why, amounts in counts.items():
+        if 0 in amounts:
+            before, after = (f"in {count(amount, 'case')}" if amount else "no" for amount in amounts)
+            yield f"{why}: {before} → {after}"
+
+
 def _applied(case: CaseState | None) -> dict[str, object]:
     if case is None or case.effective is None:
         return {}
@@ -125,20 +277,36 @@ def _applied(case: CaseState | None) -> dict[str, object]:
 def lines(judged: Reproduction) -> Iterator[str]:
     """Yield the answer with its ratio and what differs, then the reasons and the differences one by one."""
     together = judged.overall
+    margin = f"margin {100 * judged.margin:.0f} %"
     speed = (
-        f": {count(together.cases, 'case')}, speed {ratio_with_interval(together.ratio)}" if together else ""
+        f": {count(together.cases, 'case')}, speed {ratio_with_interval(together.ratio)}, {margin}"
+        if together
+        else ""
     )
     differing = judged.differing
     reason = f"differs: {', '.join(differing)}" if differing else "nothing that is recorded differs"
     yield f"{judged.answer}{speed}{f'; {reason}' if judged.answer != 'REPRODUCED' else ''}"
-    for row in judged.changed:
-        if row.ratio:
-            yield f"  {row.case.name}: {ratio_cell(row.ratio)}"
+    for each in judged.changed:
+        yield f"  {each.row.case.name}: {ratio_with_interval(each.ratio)}, beyond the margin"
     for row in judged.lost:
         yield f"  {row.case.name}: not measured this time: {row.new.state if row.new else 'not planned'}"
-    if judged.answer == "UNSURE" and together and (doubt := why_unsure(together.ratio)):
-        yield f"  {doubt}"
+    if judged.answer == "UNSURE":
+        yield from _doubts(judged)
+    if judged.spread and together:
+        spread = (
+            f"{'assumed' if judged.assumed else 'measured'} spread between them, {100 * judged.spread:.1f} %"
+        )
+        yield f"  margin: the range of 99 of 100 processes by the {spread}; at least {100 * LEAST_MARGIN:.0f} %"
     yield from (f"  measured something else: {difference}" for difference in judged.other_work)
     yield from (f"  differs: {difference}" for difference in judged.other_place)
     if not differing and judged.answer == "REPRODUCED":
         yield "  machine, software and settings are the same"
+
+
+def _doubts(judged: Reproduction) -> Iterator[str]:
+    """Yield why the answer is unsure: what disturbed all cases, or the cases that may lie beyond the margin."""
+    if judged.overall and judged.overall.ratio.bounds is None and (doubt := why_unsure(judged.overall.ratio)):
+        yield f"  {doubt}"
+    for each in judged.undecided:
+        if each.looks_different and each.ratio.bounds:
+            yield f"  {each.row.case.name}: {ratio_with_interval(each.ratio)}, not surely beyond the margin"

@@ -31,6 +31,8 @@ _TIMES = {"first_token": "time_to_first_token", "per_token": "time_per_output_to
 """Times of requests, with the beginning of their columns."""
 _LISTS = ("marks", "rounds_p50_ms")
 _NESTED = ("parts_ms", "outlier_steps")
+_UNLABELED = "tokenizer_threads"
+"""Option that only cases without a label state."""
 _DISTURBED = "outside"
 """Doubt of a verdict whose rounds were disturbed: they decide nothing here, either."""
 _STEP_COLUMNS = ("device_ms", "host_ms", "loss", "tokens", "padded_tokens")
@@ -159,10 +161,11 @@ def _config(row: Cells) -> Config:
     shown = name.split()
     unset = (option for option in IN_NAMES if f"{BY_NAME[option].prefix}{getattr(config, option)}" not in shown)
     for same in (config, replace(config, unset=tuple(unset))):
-        if same.name == name and "precision" in stated:  # a label leaves its case's options out
+        if same.name == name and _UNLABELED in stated:
             return same
     label = name.removeprefix(f"{config.device} ").removesuffix(f" {config.parameters}")
-    return replace(config, label=label[:LONGEST_LABEL])
+    unknown = {option: UNKNOWN for option in ("compile", "padding") if option not in stated}
+    return replace(config, label=label[:LONGEST_LABEL], **unknown)
 
 
 def _steps(rows: Sequence[Cells]) -> Iterator[Measurement]:

@@ -10,7 +10,7 @@ import msgspec
 
 from benchtui.sessions.payloads import FIELD_NAMES
 from benchtui.sessions.state.case import CaseState
-from benchtui.sessions.sweep.options import COVERED_BY_LABEL
+from benchtui.sessions.sweep.options import BY_NAME
 
 if TYPE_CHECKING:
     from benchtui.sessions.stats.case_metrics import Metrics
@@ -211,12 +211,16 @@ def of_case(source: str, field: str) -> Reading:
 
 
 def requested(name: str) -> Reading:
-    """Read a requested option; None if another tool's label covers it. Of several models, each is known."""
+    """Read a requested option; None if another tool's label covers it and doesn't name its value.
+
+    Of several models, each is known.
+    """
+    option = BY_NAME[name]
 
     def value(data: CaseData) -> object:
-        config = data.case.config
-        covered = config.label and name in COVERED_BY_LABEL and not (name == "model" and config.model)
-        return None if covered else getattr(config, name)
+        config, requested = data.case.config, getattr(data.case.config, name)
+        named = f"{option.prefix}{requested}" in config.label.split() or (name == "model" and config.model)
+        return None if config.label and option.label_covers and not named else requested
 
     return Reading("session_started.plan", value)
 

@@ -116,6 +116,11 @@ class ReproductionJson(Record, frozen=True, kw_only=True, omit_defaults=False):
     """Answer of ``benchtui reproduce``."""
 
     answer: Answer
+    margin: float
+    """Margin of equivalence, as a fraction of 1."""
+    overall: OverallJson | None
+    """Speed of all cases together relative to the recorded one, whose own noise isn't in the interval. Null if
+    no case was measured again."""
     differs: tuple[str, ...]
     """What differs between the two sessions, in words: work, machine, software, settings, clocks and applied
     options."""
@@ -142,9 +147,7 @@ def as_json(compared: SessionComparison, judged: Reproduction | None = None) -> 
         sessions=tuple(_session(letter, side) for letter, side in zip(LETTERS, compared.sides, strict=False)),
         differences=compared.differences,
         against=tuple(_against(against) for against in compared.against),
-        reproduction=ReproductionJson(answer=judged.answer, differs=(*judged.other_work, *judged.other_place))
-        if judged
-        else None,
+        reproduction=_reproduction(judged) if judged else None,
     )
     return visible_json.document(comparison)
 
@@ -195,6 +198,15 @@ def _overall(overall: Overall | None) -> OverallJson | None:
         return None
     return OverallJson(
         ratio=ratio, cases=overall.cases, disturbed=overall.disturbed, unbounded=overall.unbounded
+    )
+
+
+def _reproduction(judged: Reproduction) -> ReproductionJson:
+    return ReproductionJson(
+        answer=judged.answer,
+        margin=judged.margin,
+        overall=_overall(judged.overall),
+        differs=(*judged.other_work, *judged.other_place),
     )
 
 

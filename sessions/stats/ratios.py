@@ -25,6 +25,7 @@ from benchtui.sessions.stats.disturbance import Slowdown, estimate_slowdown, in_
 from benchtui.sessions.stats.evidence import (
     Estimate,
     alternating_rounds,
+    bounds_ms,
     by_alternating,
     counted_rounds,
     difference,
@@ -108,6 +109,29 @@ def latency_ratio(base: Evidence, new: Evidence) -> Ratio | None:
         return None
     ratio = _among_others(_ratio(base, new), base, new)
     return replace(ratio, unlike_files=True) if unlike_files(base, new) else ratio
+
+
+def recorded_ratio(base: Evidence, new: Evidence, same_within: float) -> Ratio | None:
+    """Return the speed of a new case relative to what a base recorded, by samples or by steps.
+
+    The record is a fixed value here, so that the interval is that of the new case alone, which further rounds
+    of it make as narrow as needed. Disturbances of the new case widen it, those of the record don't.
+    """
+    if not _timed(base) or not _timed(new):
+        return None
+    recorded_ms, bounds = _typical_ms(base), bounds_ms(new)
+    speed = (
+        bounds.over().times(recorded_ms) if bounds and 0 < bounds.sure_low <= bounds.sure_high < inf else None
+    )
+    rounds = len(counted_rounds(new))
+    ratio = Ratio(recorded_ms / _typical_ms(new), speed, same_within=same_within, rounds=rounds)
+    ratio = _disturbed(ratio, Slowdown(), slowdown(new), few=False)
+    return _per_sample(ratio, base, new) or ratio
+
+
+def slowdown(result: Evidence) -> Slowdown:
+    """Return how much the rounds of a case that count may have been slowed down."""
+    return _slowdown(result, len(result.rounds) < LEAST_ROUNDS)
 
 
 def unlike_files(base: Evidence, new: Evidence) -> bool:

@@ -6,6 +6,7 @@ and the JSON Schema of a sweep file is generated from ``sweep_file_type``.
 
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
 import msgspec
@@ -18,6 +19,7 @@ from benchtui.sessions.sweep.library_names import (
     ALIASES,
     DEVICE_ALIASES,
     DEVICE_HINTS,
+    NUMBER_HINTS,
     TASK_ALIASES,
     TASK_HINTS,
     aliases,
@@ -25,6 +27,7 @@ from benchtui.sessions.sweep.library_names import (
     entry_named,
     flag_named,
     flags,
+    value_hint,
     value_names,
 )
 from benchtui.sessions.sweep.model import (
@@ -119,9 +122,11 @@ def _mismatch(kind: Any, value: object) -> str:  # noqa: ANN401
         return f"is not a number above {info.gt:g}"
     if isinstance(info, inspect.BoolType):
         return "is neither true nor false"
-    if not isinstance(value, str) or not value.strip():
+    allowed = get_args(kind)
+    if not isinstance(value, str | bool) or not str(value).strip():
         return "is not text; write it in quotes"
-    return f"is not recognized{ranges.nearest(value, get_args(kind))}; allowed: {', '.join(get_args(kind))}"
+    hint = ranges.nearest(str(value), allowed) or value_hint(str(value))
+    return f"is not recognized{hint}; allowed: {', '.join(allowed)}"
 
 
 def _text_of(*forms: Schema) -> Any:  # noqa: ANN401  (a type)
@@ -290,7 +295,8 @@ def _explain(value: object, where: str) -> tuple[Explain, ...]:
 
 def _axis(option: options.Option) -> Parser:
     if option.numeric:
-        bounds = ranges.Bounds(least=option.least, most=option.most)
+        hints = NUMBER_HINTS.get(option.name, {})
+        bounds = ranges.Bounds(least=option.least, most=option.most, hints=hints)
         return lambda value, where: ranges.whole_numbers(value, where, bounds)
     return _words(ranges.one_of(value_names(option), option.pattern, option.pattern_help))
 
@@ -377,7 +383,7 @@ _AXIS_PARSERS: dict[str, Parser] = {
 } | {
     "machine": _words(_machines(f", {ALL_KINDS} for every kind", ALL_KINDS)),
     "device": _words(_devices(f"cpu, cuda, cuda:N, {ALL_GPUS} for all GPUs", ALL_GPUS)),
-    "batch_size": ranges.batch_sizes,
+    "batch_size": partial(ranges.batch_sizes, bounds=ranges.Bounds(hints=NUMBER_HINTS["batch_size"])),
     "env": named_values.axis_of_variables,
     "parameters": named_values.axis,
 }

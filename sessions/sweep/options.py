@@ -77,7 +77,7 @@ class Option(msgspec.Struct, frozen=True):
     named: bool = False
     """Whether every case name includes it. Other options are included only if their value isn't the default."""
     label_covers: bool = True
-    """Whether it is unknown for an imported case that has a label (``Config.label``)."""
+    """Whether it is unknown for an imported case whose label (``Config.label``) doesn't name its value."""
     read_back: bool = False
     """Whether the worker reads back the value that was applied."""
     own_fields: bool = False
@@ -322,8 +322,6 @@ CHOICES = tuple(option.name for option in OPTIONS if not option.work)
 """Options that change how the same work is done."""
 NUMERIC = tuple(option.name for option in OPTIONS if option.numeric)
 READ_BACK = tuple(option.name for option in OPTIONS if option.read_back)
-COVERED_BY_LABEL = tuple(option.name for option in OPTIONS if option.label_covers)
-"""Options that are unknown for an imported case with a label (``Config.label``)."""
 _FIRST_SHOWN = ("machine", "model", "device", "precision", "compile")
 SHOWN = (*_FIRST_SHOWN, *(name for name in AXES if name not in _FIRST_SHOWN))
 """All options in the order of the case table."""

@@ -27,12 +27,17 @@ AT_MOST = "<="
 _DURATION_UNITS_S = {"h": 3600.0, "m": 60.0, "s": 1.0}
 _RANGE = re.compile(r"(\d{1,10})(?: *\.\. *(\d{1,10})(?: *([+*]) *(\d{1,10}))?)?", re.ASCII)
 
+_OTHER_RANGE = re.compile(r"(\d{1,10}) *(?:-|:|to) *(\d{1,10})", re.ASCII)
+"""Ranges as other tools write them."""
+
 
 class Bounds(msgspec.Struct, frozen=True):
     """Smallest and largest allowed number of an axis."""
 
     least: int = 1
     most: int = LARGEST
+    hints: dict[str, str] = {}
+    """What to write for words that aren't numbers."""
 
     @property
     def forms(self) -> str:
@@ -58,7 +63,7 @@ def values(value: object, where: str) -> tuple[str, ...]:
     return _distinct((_any(item, where) for item in _items(value, where)), where)
 
 
-def batch_sizes(value: object, where: str) -> object:
+def batch_sizes(value: object, where: str, bounds: Bounds = ANY_SIZE) -> object:
     """Parse the batch sizes, or a single ``auto`` or ``auto<=N``. Raises BenchtuiError."""
     items = value.split(",") if isinstance(value, str) else value
     words = (
@@ -66,7 +71,7 @@ def batch_sizes(value: object, where: str) -> object:
     )
     searches = [word for word in words if word.startswith(AUTO)]
     if not searches:
-        return whole_numbers(value, where)
+        return whole_numbers(value, where, bounds)
     if isinstance(items, list) and len(items) > 1:
         raise BenchtuiError(
             f"{where}: {quoted(value)}: 'auto' searches for the batch size and must be the only value"
@@ -185,7 +190,15 @@ def _expand(item: object, where: str, bounds: Bounds) -> Iterable[int]:
     if isinstance(item, str) and (match := _RANGE.fullmatch(item.strip())):
         first, last = (_within(int(end), item, where, bounds) for end in (match[1], match[2] or match[1]))
         return _range(item, where, (first, last), match[3] or "+", int(match[4] or 1))
-    raise BenchtuiError(f"{where}: {quoted(item)} is not {bounds.forms}")
+    raise BenchtuiError(f"{where}: {quoted(item)} is not {bounds.forms}{_number_hint(item, bounds)}")
+
+
+def _number_hint(item: object, bounds: Bounds) -> str:
+    """Return what to write for a word, or for a range in another syntax."""
+    text = str(item).strip().lower() if isinstance(item, str) else ""
+    span = _OTHER_RANGE.fullmatch(text)
+    hint = f'write "{span[1]}..{span[2]}"' if span else bounds.hints.get(text)
+    return f" ({hint})" if hint else ""
 
 
 def _range(item: str, where: str, ends: tuple[int, int], operator: str, by: int) -> Iterable[int]:

@@ -45,7 +45,8 @@ def parse_sweep(text: str, where: str, overrides: Sequence[str] = (), default_na
     table = read_table(text, where)
     for override in overrides:
         _override(table, override)
-    table.setdefault("name", default_name)
+    if "name" not in {entry_named(key, ENTRIES) for key in table}:
+        table["name"] = default_name
     try:
         return sweep_of(table, where)
     except BenchtuiError as error:
@@ -138,20 +139,30 @@ def _override(table: Table, override: str) -> None:
 
 
 def _path(key: str, where: str) -> list[str]:
+    homes = _homes()
     if "." in key:
         if key.count(".") >= MOST_LEVELS:
             raise BenchtuiError(f"{where}: a key with more than {MOST_LEVELS} parts")
         *tables, name = key.split(".")
+        if not (entry_named(tables[0], ENTRIES) in ENTRIES or entry_hint(tables[0], ENTRIES)):
+            entry = entry_named(name, homes)  # the table of another tool
+            if entry in homes:
+                raise BenchtuiError(f"{where}: no entry {quoted(tables[0])} (did you mean {entry!r}?)")
         return [*tables, entry_named(name, TABLES.get(".".join(tables), ()))]
-    homes: dict[str, list[str]] = {name: [name] for name in ENTRIES}
-    for table, entries in TABLES.items():
-        if table != "find":  # an entry of it would turn any sweep into a search
-            homes |= {name: [table, name] for name in entries if name not in homes}
     name = entry_named(key, homes)
     if name not in homes:
         hint = entry_hint(key, homes) or f"; entries: {', '.join(homes)}"
         raise BenchtuiError(f"{where}: no entry {quoted(key)}{hint}")
     return homes[name]
+
+
+def _homes() -> dict[str, list[str]]:
+    """Return the path of every entry that needs no table on the command line."""
+    homes = {name: [name] for name in ENTRIES}
+    for table, entries in TABLES.items():
+        if table != "find":  # an entry of it would turn any sweep into a search
+            homes |= {name: [table, name] for name in entries if name not in homes}
+    return homes
 
 
 def entries() -> list[str]:

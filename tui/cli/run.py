@@ -14,9 +14,9 @@ import click
 from benchtui.engine import client
 from benchtui.engine.client import Engine, StopCause
 from benchtui.sessions.advice.find_sweep import within
-from benchtui.sessions.compare.align import compare_sessions, load_sessions
+from benchtui.sessions.compare.align import SessionComparison, compare_sessions, load_sessions
 from benchtui.sessions.compare.joined import join_follow_up, require_joinable, with_baselines
-from benchtui.sessions.compare.reproduction import REPRODUCED_WITHIN, lines, reproduction
+from benchtui.sessions.compare.reproduction import Reproduction, further_sweep, lines, reproduction
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.estimates import history
 from benchtui.sessions.estimates.sweep_models import require_models
@@ -30,7 +30,7 @@ from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.sweep import Need, Sweep
 from benchtui.sessions.sweep.plan import included_configs
 from benchtui.sessions.text.formatting import count
-from benchtui.tui.cli.advice.optimal import budget_option, objective_option, requested_sweep
+from benchtui.tui.cli.advice.optimal import SECONDS, budget_option, objective_option, requested_sweep
 from benchtui.tui.cli.consent import trust_option
 from benchtui.tui.cli.engine import resumed_engine
 from benchtui.tui.cli.exit_status import DONE, FAILED, INTERRUPTED, exit_status_of
@@ -242,43 +242,76 @@ def _stop(engine: "Engine", number: int) -> None:
 @percentage_option(
     "--same-within",
     "same_within",
-    "Margin that must contain the whole interval of all cases together.",
-    f"{REPRODUCED_WITHIN:.0%}",
+    "Margin that must contain the interval of all cases together, instead of the recorded noise.",
+)
+@click.option(
+    "--budget",
+    "budget_s",
+    callback=SECONDS,
+    metavar="TIME",
+    help="Time limit of further rounds: by default that of the first ones, at least two minutes.",
 )
 @wait_option
 @trust_option
 @json_option("Print the comparison of both sessions, as `benchtui compare --json` does.")
 def reproduce(
-    source: str, session_path: Path | None, same_within: float, wait: bool, trust: bool, as_json: bool
+    source: str,
+    session_path: Path | None,
+    same_within: float | None,
+    budget_s: float | None,
+    wait: bool,
+    trust: bool,
+    as_json: bool,
 ) -> None:
-    """Run a session again, and compare the results.
+    """Run a session again, with further rounds until it is clear whether it has the same results.
 
     REPORT is a Markdown or HTML report of a session on this machine, or the sweep from one. REPRODUCED: the
-    whole 95% interval of all cases together lies within --same-within. NOT REPRODUCED: a case is faster or
-    slower and not within it, or no longer measured, or something else was measured, such as other weights.
-    Otherwise UNSURE. What differs is listed: driver, versions, threads, clocks, limits, kernels, files. Exit
-    status: 0 if reproduced, 1 if not or unsure, 2 for invalid usage or input, 130 if interrupted.
+    speed of all cases together, relative to the recorded one, lies within the margin with its whole 95%
+    interval. NOT REPRODUCED: it lies beyond, or that of a case does, or a case is no longer measured, or
+    something else was measured, such as other weights. UNSURE if the budget ended first. The margin is the
+    range of 99 of 100 processes by the recorded noise, at least 10%. What differs is listed: driver, versions,
+    threads, clocks, limits, kernels, files. Exit status: 0 if reproduced, 1 if not or unsure, 2 for invalid
+    usage or input, 130 if interrupted.
     """
     before = _session_of(source).absolute()
     first = _repeatable(before)
     session_path = session_path and session_path.absolute()
     with _folder_of(first):
-        ended = follow_to_end(
-            lambda: start_engine(first.start.sweep, session_path, trust=trust, wait=wait), as_json=False
-        )
-    if ended is None or exit_status_of(ended[1]) == INTERRUPTED:
-        sys.exit(INTERRUPTED)
-    engine, session = ended
-    echo(progress.summary_line(session, engine.path, engine), err=True)
-    after = progress.recorded_path(session, engine.path)
-    comparison = compare_sessions(load_sessions((before, after), VerdictSettings(same_within=same_within)))
-    judged = reproduction(comparison)
+        after, session = _measured(first.start.sweep, session_path, trust=trust, wait=wait)
+        left_s = first.start.sweep.run.budget_after_s(session.now_s) if budget_s is None else budget_s
+        comparison, judged = _judged(before, after, same_within)
+        while (further := further_sweep(judged, session)) and left_s > 0:
+            echo(next(lines(judged)), f"{count(further.measure.rounds, 'further round')}:", err=True)
+            path, measured = _measured(further, None, trust=trust, wait=wait)
+            left_s -= measured.now_s
+            if not join_follow_up(after, path, measured):
+                break
+            comparison, judged = _judged(before, after, same_within)
+            session = Session.load(after)
     if as_json:
         from benchtui.sessions.report import compare_json  # import only what this format needs
 
         click.echo(compare_json.as_json(comparison, judged), nl=False)
     echo(*lines(judged), err=as_json)
+    if further:
+        echo("  the budget for further rounds is spent: --budget sets a larger one", err=as_json)
     sys.exit(DONE if judged.answer == "REPRODUCED" else FAILED)
+
+
+def _measured(sweep: Sweep, path: Path | None, *, trust: bool, wait: bool) -> tuple[Path, Session]:
+    """Run a sweep to its end. Return its file and its session; exit if it was interrupted."""
+    ended = follow_to_end(lambda: start_engine(sweep, path, trust=trust, wait=wait), as_json=False)
+    if ended is None or exit_status_of(ended[1]) == INTERRUPTED:
+        sys.exit(INTERRUPTED)
+    engine, session = ended
+    echo(progress.summary_line(session, engine.path, engine), err=True)
+    return progress.recorded_path(session, engine.path), session
+
+
+def _judged(before: Path, after: Path, same_within: float | None) -> tuple[SessionComparison, Reproduction]:
+    sides = load_sessions((before, after), VerdictSettings(same_within=same_within))
+    comparison = compare_sessions(sides)
+    return comparison, reproduction(comparison, same_within)
 
 
 def _repeatable(path: Path) -> Session:

@@ -321,7 +321,7 @@ def _on_devices_here(preset: Sweep, overrides: tuple[str, ...]) -> Sweep:
     return replace(preset, axes=replace(preset.axes, device=here))
 
 
-MODELS = "a model is a folder with its config.json, or a hub id such as org/name"
+MODELS = "a model is a folder with its config.json, or a hub id such as google-bert/bert-base-uncased"
 _HABITS = {
     "--help": "help commands usage man",
     "--version": "version",

@@ -1,22 +1,26 @@
 """Whether a session was reproduced follows from the verdicts of the comparison, and from what was measured."""
 
+from random import Random
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from benchtui.sessions.compare.align import ComparedSession, compare_sessions
-from benchtui.sessions.compare.reproduction import Reproduction, lines, reproduction
+from benchtui.sessions.compare.reproduction import (
+    LEAST_MARGIN,
+    Reproduction,
+    further_sweep,
+    lines,
+    reproduction,
+)
 from benchtui.sessions.events import Runtime
 from benchtui.sessions.payloads import Environment, Gpu, Host, Model
-from benchtui.sessions.state.judging import VerdictSettings
-from benchtui.sessions.stats.verdicts import Doubt
 
 
-def judged(before: Any, after: Any) -> Reproduction:
-    return reproduction(
-        compare_sessions([ComparedSession.of("before", before), ComparedSession.of("after", after)])
-    )
+def judged(before: Any, after: Any, same_within: float | None = None) -> Reproduction:
+    sides = [ComparedSession.of("before", before), ComparedSession.of("after", after)]
+    return reproduction(compare_sessions(sides), same_within)
 
 
 def steady(bench: Any, *times_ms: float, host: Host | None = None) -> Any:
@@ -29,35 +33,134 @@ def test_same_speed_is_reproduced_and_its_ratio_stated(bench: Any) -> None:
     assert again.answer == "REPRODUCED"
     first, *others = lines(again)
     assert first.startswith("REPRODUCED: 2 cases, speed 1.000 × (")
-    assert others == ["  machine, software and settings are the same"]
+    assert first.endswith("), margin 10 %")
+    assert others[1:] == ["  machine, software and settings are the same"]
 
 
-@pytest.mark.parametrize(("time_ms", "verdict"), [(15.0, "FASTER"), (30.0, "SLOWER")])
-def test_case_of_another_speed_is_not_reproduced_and_named(bench: Any, time_ms: float, verdict: str) -> None:
+@pytest.mark.parametrize(("time_ms", "speed"), [(14.0, "1.43 ×"), (30.0, "0.667 ×")])
+def test_case_of_another_speed_is_not_reproduced_and_named(bench: Any, time_ms: float, speed: str) -> None:
     again = judged(steady(bench, 10.0, 20.0), steady(bench, 10.0, time_ms))
     assert again.answer == "NOT REPRODUCED"
     (named,) = [line for line in lines(again) if "bs=2" in line]
-    assert verdict in named
+    assert f": {speed} (" in named
+    assert named.endswith(", beyond the margin")
 
 
 @pytest.mark.parametrize(("margin", "answer"), [(0.25, "REPRODUCED"), (0.05, "NOT REPRODUCED")])
 def test_sure_difference_within_the_margin_is_reproduced(bench: Any, margin: float, answer: str) -> None:
-    sessions = steady(bench, 10.0, 20.0), steady(bench, 10.0, 22.0)
-    for session in sessions:
-        session.judge_by(VerdictSettings(same_within=margin))
-    again = judged(*sessions)
+    sessions = [steady(bench, *(10.0 * scale for _ in range(5))) for scale in (1.0, 1.1)]
+    again = judged(*sessions, margin)
     assert again.answer == answer
-    assert [row.case.config.batch_size for row in again.changed] == ([] if answer == "REPRODUCED" else [2])
+    assert (again.margin, again.spread) == (margin, None)
 
 
-def test_disagreement_of_typical_and_fast_steps_within_the_margin_is_reproduced(bench: Any) -> None:
-    before, after = ([10.0] * fast + [11.0] * (30 - fast) for fast in (10, 20))
-    sessions = [bench.session(bench.case(1, rounds=[times] * 12)) for times in (before, after)]
-    for session in sessions:
-        session.judge_by(VerdictSettings(same_within=0.25))
-    again = judged(*sessions)
-    assert again.overall and again.overall.ratio.doubt is Doubt.STEPS
-    assert again.answer == "REPRODUCED"
+def noisy(bench: Any, *rounds_ms: float, **options: Any) -> Any:
+    """Make a session of one case whose processes differ."""
+    steps = [[ms * (1 + 0.001 * (step % 5)) for step in range(30)] for ms in rounds_ms]
+    session = bench.session(bench.case(1, rounds=steps, ms=rounds_ms, **options))
+    session.started = replace(session.start, process_spread={})
+    return session
+
+
+NOISY = [10.0, 11.5, 9.0, 10.8, 9.4, 10.6, 11.0, 9.1, 10.2, 9.8, 10.5, 9.6, 9.3, 11.2]
+"""Medians of fresh processes on a machine where they differ by 8%."""
+
+
+@pytest.mark.parametrize(
+    ("speed", "answer"), [(1.0, "REPRODUCED"), (0.6, "NOT REPRODUCED"), (1.6, "NOT REPRODUCED")]
+)
+def test_sessions_of_a_noisy_machine_are_decided(bench: Any, speed: float, answer: str) -> None:
+    """Processes that differ by 10%, on a machine whose pace differs by 3% between sessions."""
+    answers = [repeated(bench, Random(seed), speed) for seed in range(20)]
+    assert answers == [answer] * 20
+
+
+def repeated(bench: Any, chance: Random, speed: float) -> str:
+    """Measure two cases at another speed, with further rounds as long as they are asked for."""
+
+    def processes(rounds: int, scale: float = 1.0) -> list[list[float]]:
+        return [[size * scale * chance.lognormvariate(0, 0.1) for _ in range(rounds)] for size in (10.0, 20.0)]
+
+    def measured(times: list[list[float]]) -> Any:
+        rounds = [[[ms * (1 + 0.001 * (step % 5)) for step in range(12)] for ms in each] for each in times]
+        cases = [bench.case(place, 1.0, rounds=steps) for place, steps in enumerate(rounds, 1)]
+        session = bench.session(*cases)
+        session.started = replace(session.start, process_spread={})
+        return session
+
+    before, scale = measured(processes(3)), chance.lognormvariate(0, 0.03) / speed
+    times = processes(3, scale)
+    while sweep := further_sweep(again := judged(before, after := measured(times)), after):
+        for size in sweep.axes.batch_size:
+            times[size - 1] += processes(sweep.measure.rounds, scale)[size - 1]
+    return again.answer
+
+
+def test_margin_is_the_range_of_the_recorded_processes(bench: Any) -> None:
+    quiet, wide = judged(steady(bench, 10.0), steady(bench, 10.0)), judged(*[noisy(bench, *NOISY)] * 2)
+    assert quiet.margin == LEAST_MARGIN
+    assert wide.spread == pytest.approx(0.08, abs=0.005)
+    assert wide.margin == pytest.approx(0.23, abs=0.02)
+    assert any(line.startswith("  margin: the range of 99 of 100 processes") for line in lines(wide))
+
+
+@pytest.mark.parametrize(
+    ("scale", "answer"), [(1.0, "REPRODUCED"), (1.1, "REPRODUCED"), (1.5, "NOT REPRODUCED")]
+)
+def test_further_rounds_decide_what_a_few_leave_open(bench: Any, scale: float, answer: str) -> None:
+    before = noisy(bench, *NOISY[:4])
+    times_ms = [ms * scale for ms in NOISY]
+    answers = [judged(before, noisy(bench, *times_ms[:rounds])).answer for rounds in (1, len(NOISY))]
+    assert answers == ["UNSURE", answer]
+
+
+def test_record_that_is_too_noisy_for_a_margin_refutes_nothing(bench: Any) -> None:
+    before, after = noisy(bench, 10.5), noisy(bench, *NOISY)
+    assert judged(before, after, 0.01).answer == "UNSURE"
+    assert judged(noisy(bench, 20.0), after, 0.01).answer == "NOT REPRODUCED"
+
+
+def test_further_sweep_has_the_rounds_that_may_decide(bench: Any) -> None:
+    before, after = noisy(bench, *NOISY[:4]), noisy(bench, NOISY[4])
+    sweep = further_sweep(judged(before, after), after)
+    assert sweep is not None
+    assert sweep.measure.rounds == 3
+    assert not sweep.measure.rounds_auto
+    assert sweep.axes.batch_size == (1,)
+    assert further_sweep(judged(before, noisy(bench, *NOISY)), before) is None
+
+
+def test_only_cases_that_may_be_beyond_the_margin_get_further_rounds(bench: Any) -> None:
+    cases = [bench.steady(2**place, 10.0) for place in range(5)]
+    unsteady = bench.case(64, 11.5, rounds=[[ms] * 30 for ms in (10.6, 12.4, 11.5)])
+    before, after = bench.session(*cases, bench.steady(64, 10.0)), bench.session(*cases, unsteady)
+    again = judged(before, after)
+    assert again.answer == "UNSURE"
+    assert [each.row.case.config.batch_size for each in again.undecided] == [64]
+    sweep = further_sweep(again, after)
+    assert sweep is not None
+    assert sweep.axes.batch_size == (64,)
+    assert any("bs=64" in line and line.endswith("not surely beyond the margin") for line in lines(again))
+
+
+BUSY = {"environment": Environment(others_cpu_percent=90.0), "measured_s": (0.0, 5.0)}
+
+
+@pytest.mark.parametrize(("ms", "answer"), [(10.0, "REPRODUCED"), (20.0, "NOT REPRODUCED")])
+def test_disturbance_of_the_record_is_a_difference(bench: Any, ms: float, answer: str) -> None:
+    again = judged(noisy(bench, ms, end=BUSY), noisy(bench, *NOISY))
+    assert again.answer == answer
+    assert "  differs: other processes were running: in 1 case → no" in lines(again)
+
+
+def test_disturbed_repetition_is_measured_again(bench: Any) -> None:
+    before, after = noisy(bench, *NOISY), noisy(bench, 20.0, end=BUSY)
+    again = judged(before, after)
+    assert again.answer == "UNSURE"
+    sweep = further_sweep(again, after)
+    assert sweep is not None
+    assert (sweep.measure.rounds, sweep.measure.retries) == (3, 2)
+    assert "other processes were running" in list(lines(again))[1]
 
 
 def test_case_that_was_not_measured_again_is_not_reproduced(bench: Any) -> None:

@@ -9,6 +9,7 @@ import pytest
 import random_sessions
 from msgspec import structs
 
+from benchtui.sessions.compare.align import ComparedSession, compare_sessions
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.export import case_export, dataframe, step_export
 from benchtui.sessions.export.case_rows import rows
@@ -194,3 +195,15 @@ def test_a_case_with_steps_has_their_figures_and_no_others(tmp_path: Path) -> No
                 case.finished, exported={"latency_p50_ms": 0.5, "samples_per_s": 9e9}
             )
     assert [row.latency_p50_ms for row, _ in rows(session)] == before
+
+
+def test_table_without_a_length_keeps_its_options(tmp_path: Path) -> None:
+    table, path = tmp_path / "runs.csv", tmp_path / "runs.json"
+    table.write_text("model,batch,precision,latency_ms\nbert,1,fp32,10.2\nbert,8,bf16,18.1\n")
+    session_writer.write(registry.read(table), path)
+    first = Session.load(path)
+    sessions = [first, again(first, csv, tmp_path)]
+    options = [[(row.precision, row.batch_size) for row, _ in rows(session)] for session in sessions]
+    assert options == [[("fp32", 1), ("bf16", 8)]] * 2
+    (pair,) = compare_sessions([ComparedSession.of("session", session) for session in sessions]).against
+    assert (len(pair.compared), pair.ignored) == (2, ("model",))

@@ -59,6 +59,12 @@ def test_optimizers_that_are_not_measured_are_answered(name: str) -> None:
         load_sweep("gpt2-train", [f"optim={name}"])
 
 
+@pytest.mark.parametrize("key", ["benchmark.input_shapes.batch_size", "input_shapes.batch-size"])
+def test_a_key_in_the_table_of_another_tool_is_answered(key: str) -> None:
+    with pytest.raises(BenchtuiError, match=r"no entry '\w+' \(did you mean 'batch_size'\?\)"):
+        load_sweep("quick", [f"{key}=4"])
+
+
 def test_a_file_may_use_them_together() -> None:
     text = (
         'model_id = "gpt2"\ntask = "text-generation"\n'
