@@ -54,7 +54,7 @@ COMMANDS = {
     "pause": ("engine", "pause", "Pause a running sweep once its current cases have finished."),
     "plan": ("run", "plan", "Show what a sweep would measure, without starting it."),
     "replay": ("watch", "replay", "Replay a recorded session."),
-    "reproduce": ("run", "reproduce", "Run a session again, and compare the results."),
+    "reproduce": ("run", "reproduce", "Run a session again until it is clear whether its results hold."),
     "run": ("run", "run", "Run a sweep without the app, or resume one that was stopped or crashed."),
     "schema": (
         "schema.command",

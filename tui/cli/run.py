@@ -263,7 +263,7 @@ def reproduce(
     trust: bool,
     as_json: bool,
 ) -> None:
-    """Run a session again, with further rounds until it is clear whether it has the same results.
+    """Run a session again until it is clear whether its results hold.
 
     REPORT is a Markdown or HTML report of a session on this machine, or the sweep from one. REPRODUCED: the
     speed of all cases together, relative to the recorded one, lies within the margin with its whole 95%
