@@ -46,7 +46,7 @@ elif where == "feed":
 elif where == "computation":
     screen.Monitor.on_resize = lambda self, event: self.run_worker(asyncio.to_thread(fail))
 elif where == "worker":
-    screen._load_statistics = fail
+    screen.gc_control.trim_heap = fail
 elif where == "thread":
     explainer.Explainer._profile = fail
     screen.Monitor.on_resize = lambda self, event: self.feed.explainer._enqueue(0)

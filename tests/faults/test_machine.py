@@ -77,6 +77,7 @@ def test_wall_time_is_used_only_for_names_and_dates() -> None:
     }
     assert readers == {
         "engine/client.py",  # how long ago a file was written on another machine
+        "engine/worker/explain/sampling.py",  # samples are matched with events of torch's profiler
         "sessions/library/artifacts.py",  # how long ago a converted model was used
         "sessions/timestamps.py",
         "tui/api/running.py",
