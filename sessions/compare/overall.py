@@ -1,6 +1,6 @@
 """Sum of a comparison: the geometric mean of the ratios of corresponding cases, with its verdict."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import exp, log, prod, sqrt
 from statistics import fmean, variance
 
@@ -45,7 +45,7 @@ def overall(
     shown = [ratio for ratio in ratios if ratio.shown is not None] or ratios
     quiet = _enough([ratio for ratio in shown if set(ratio.outside) <= {MACHINE_SPEED}], shown)
     used = _enough([ratio for ratio in quiet if ratio.bounds], quiet)
-    mean = _geometric_mean(used)
+    mean = _geometric_mean(used, _by_differences if len(used) >= LEAST_CASES else _by_bounds)
     speedups = list(filter(None, machine_speedups))
     if speedups and len(used) >= LEAST_CASES:
         pace = min(low for low, _ in speedups), max(high for _, high in speedups)
@@ -53,16 +53,29 @@ def overall(
     return Overall(mean, len(used), len(ratios) - len(quiet), len(quiet) - len(used))
 
 
+def overall_of_records(ratios: Sequence[Ratio]) -> Overall | None:
+    """Return the geometric mean of speeds relative to recorded ones; None without any.
+
+    Its interval follows from those of the cases, which are independent: the records are fixed values, so that
+    nothing is common to all. Cases without an interval are left out while there are others.
+    """
+    if not ratios:
+        return None
+    used = [ratio for ratio in ratios if ratio.bounds] or ratios
+    disturbed = sum(bool(ratio.outside) for ratio in ratios) - sum(bool(ratio.outside) for ratio in used)
+    left_out = len(ratios) - len(used)
+    return Overall(_geometric_mean(used, _by_errors), len(used), disturbed, left_out - disturbed)
+
+
 def _enough(some: Sequence[Ratio], every: Sequence[Ratio]) -> Sequence[Ratio]:
     """Return some of the ratios if there are enough of them, else all."""
     return some if len(some) >= min(LEAST_CASES, len(every)) else every
 
 
-def _geometric_mean(ratios: Sequence[Ratio]) -> Ratio:
-    """Return the geometric mean of several ratios. Of one it is that ratio itself."""
+def _geometric_mean(ratios: Sequence[Ratio], combine: Callable[[Sequence[Bounds]], Bounds]) -> Ratio:
+    """Return the geometric mean of several ratios, with combined bounds. Of one it is that ratio itself."""
     if len(ratios) == 1:
         return ratios[0]
-    combine = _by_differences if len(ratios) >= LEAST_CASES else _by_bounds
     bounds, fast, totals = (
         combine(parts) if all(parts := [getattr(ratio, name) for ratio in ratios]) else None
         for name in ("bounds", "fast", "totals")
@@ -92,3 +105,19 @@ def _by_bounds(parts: Sequence[Bounds]) -> Bounds:
     """Return the geometric mean of the bounds of a few cases. They include the variance between sessions."""
     names = Bounds.__struct_fields__
     return Bounds(*(prod(getattr(part, name) for part in parts) ** (1 / len(parts)) for name in names))
+
+
+def _by_errors(parts: Sequence[Bounds]) -> Bounds:
+    """Return the bounds of the geometric mean of independent cases: their errors add up by their squares."""
+    center = fmean(log(part.value) for part in parts)
+
+    def reach(name: str) -> float:
+        return sqrt(sum(log(getattr(part, name) / part.value) ** 2 for part in parts)) / len(parts)
+
+    return Bounds(
+        exp(center),
+        low=exp(center - reach("low")),
+        high=exp(center + reach("high")),
+        sure_low=exp(center - reach("sure_low")),
+        sure_high=exp(center + reach("sure_high")),
+    )

@@ -4,7 +4,7 @@ Each case is measured again until its speed relative to the recorded one is know
 it. The recorded value has noise of its own, which no further round reduces: the margin makes up for it.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from math import ceil, exp, log, log1p, sqrt
 from statistics import fmean
 from typing import Literal
@@ -15,14 +15,14 @@ from msgspec.structs import replace
 from benchtui.sessions.advice.deciding_sweep import sweep_over
 from benchtui.sessions.advice.open_questions import Remedy
 from benchtui.sessions.compare.align import AlignedCase, SessionComparison
-from benchtui.sessions.compare.overall import Overall
+from benchtui.sessions.compare.overall import Overall, overall_of_records
 from benchtui.sessions.payloads import Effective
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.quantiles import student_t_quantile
 from benchtui.sessions.stats.ratios import recorded_ratio, slowdown
 from benchtui.sessions.stats.results import Result
-from benchtui.sessions.stats.sampling import LEAST_ROUNDS, VERDICT_CONFIDENCE, Bounds
+from benchtui.sessions.stats.sampling import LEAST_ROUNDS, VERDICT_CONFIDENCE
 from benchtui.sessions.stats.verdicts import Ratio
 from benchtui.sessions.sweep import Sweep
 from benchtui.sessions.text.formatting import count
@@ -108,8 +108,9 @@ def reproduction(comparison: SessionComparison, same_within: float | None = None
         for row, base, new in rows
         if (ratio := recorded_ratio(base, new, margin)) and ratio.value > 0
     ]
-    together = _together([each.ratio for each in repeated])
-    answer = _answer(together, max(each.known_within for each in repeated)) if together else "UNSURE"
+    together = overall_of_records([each.ratio for each in repeated])
+    known_within = max((each.known_within for each in repeated), default=0.0)
+    answer = _answer(together.ratio, known_within) if together else "UNSURE"
     changed = tuple(each for each in repeated if each.answer == "NOT REPRODUCED")
     undecided = tuple(
         each for each in repeated if each not in changed and (answer == "UNSURE" or each.looks_different)
@@ -126,7 +127,7 @@ def reproduction(comparison: SessionComparison, same_within: float | None = None
         margin,
         spread if same_within is None else None,
         assumed,
-        Overall(together, *_amounts(repeated)) if together else None,
+        together,
         changed,
         undecided,
         lost,
@@ -153,51 +154,6 @@ def _spread(base: Result, new: Result) -> float:
 def _range_of(spread: float) -> float:
     """Return the share within which 99% of values with a spread lie."""
     return exp(student_t_quantile((1 + VERDICT_CONFIDENCE) / 2, float("inf")) * spread) - 1
-
-
-def _together(ratios: Sequence[Ratio]) -> Ratio | None:
-    """Return the geometric mean of all cases; its interval follows from theirs, since they are independent.
-
-    Cases without an interval, which something disturbed, are left out while there are others.
-    """
-    used = [ratio for ratio in ratios if ratio.bounds] or ratios
-    if len(used) < 2:
-        return used[0] if used else None
-    center = fmean(log(ratio.value) for ratio in used)
-    return replace(
-        used[0],
-        value=exp(center),
-        bounds=_mean_bounds(center, [ratio.bounds for ratio in used if ratio.bounds]),
-        inner=None,
-        outside=tuple(dict.fromkeys(why for ratio in used for why in ratio.outside)),
-        rounds=min(ratio.rounds for ratio in used),
-    )
-
-
-def _mean_bounds(center: float, parts: Sequence[Bounds]) -> Bounds | None:
-    """Return the bounds of a geometric mean of independent cases; None without bounds."""
-    if not parts:
-        return None
-
-    def reach(name: str) -> float:
-        return sqrt(sum(log(getattr(each, name) / each.value) ** 2 for each in parts)) / len(parts)
-
-    return Bounds(
-        exp(center),
-        exp(center - reach("low")),
-        exp(center + reach("high")),
-        exp(center - reach("sure_low")),
-        exp(center + reach("sure_high")),
-    )
-
-
-def _amounts(repeated: Sequence[Repeated]) -> tuple[int, int, int]:
-    """Return the number of cases that count, of disturbed ones, and of others without an interval."""
-    without = [each for each in repeated if each.ratio.bounds is None]
-    if len(without) == len(repeated):
-        return len(repeated), 0, 0
-    disturbed = sum(bool(each.ratio.outside) for each in without)
-    return len(repeated) - len(without), disturbed, len(without) - disturbed
 
 
 def further_sweep(judged: Reproduction, session: Session) -> Sweep | None:

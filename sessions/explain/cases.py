@@ -121,7 +121,7 @@ class ExplainedCase(msgspec.Struct, frozen=True):
         several threads can take longer for it than these waited for a processor.
         """
         host, typical_ms = self.profile.host, max(self.profile.step_ms, self.profile.plain_ms)
-        longer = host is not None and host.step_ms - self.lost_ms > (1 + DIFFERS) * typical_ms
+        longer = host is not None and self.mean_undelayed_ms > (1 + DIFFERS) * typical_ms
         waiting = sum(place.share for place in self.profile.places if place.activity not in RUNNING)
         return longer and (not self.delayed or waiting >= 2 * SHARE)
 
@@ -170,10 +170,15 @@ class ExplainedCase(msgspec.Struct, frozen=True):
         return min((host.delay_ms or 0.0) + min(host.other_delays_ms, operators_ms), host.others_ms or 0.0)
 
     @property
+    def mean_undelayed_ms(self) -> float:
+        """Mean time of a plain step without waits for a processor that others used; 0 if it wasn't watched."""
+        return max(0.0, self.profile.host.step_ms - self.lost_ms) if self.profile.host else 0.0
+
+    @property
     def _undelayed_ms(self) -> float:
-        """Plain step without the time in which a thread of it waited for a processor that others used."""
-        host, plain_ms = self.profile.host, self.profile.plain_ms
-        return min(plain_ms, max(0.0, host.step_ms - self.lost_ms)) if host else plain_ms
+        """Usual plain step, or a mean one without waits for a processor if that is shorter."""
+        plain_ms = self.profile.plain_ms
+        return min(plain_ms, self.mean_undelayed_ms) if self.profile.host else plain_ms
 
     @property
     def explained_share(self) -> float:
@@ -207,15 +212,15 @@ class ExplainedCase(msgspec.Struct, frozen=True):
     @property
     def _undelayed_share(self) -> float:
         whole_ms = self.profile.host.step_ms if self.profile.host else 0.0
-        return max(0.0, 1 - self.lost_ms / whole_ms) if whole_ms else 1.0
+        return self.mean_undelayed_ms / whole_ms if whole_ms else 1.0
 
     def takes(self, ms: float, least: float) -> bool:
         """Return whether a time is at least this share of the profiled step without waits for a processor.
 
         Profiled steps that are as short as undelayed ones contain none of these waits.
         """
-        step_ms, host = self.profile.step_ms, self.profile.host
-        undelayed_ms = max(LEAST_UNDELAYED * step_ms, host.step_ms - self.lost_ms) if host else step_ms
+        step_ms = self.profile.step_ms
+        undelayed_ms = max(LEAST_UNDELAYED * step_ms, self.mean_undelayed_ms) if self.profile.host else step_ms
         return step_ms > 0 and ms >= least * min(step_ms, undelayed_ms)
 
     def rate(self, kernel: KernelTime) -> KernelRate | None:

@@ -88,7 +88,7 @@ def in_profile(case: ExplainedCase, plain_ms: float) -> float:
     Next to a neighbor, work takes the same time in a profiled step without the waits of plain ones.
     """
     host, step_ms = case.profile.host, case.profile.step_ms
-    whole_ms = max(host.step_ms - case.lost_ms, min(host.step_ms, step_ms)) if host else 0.0
+    whole_ms = max(case.mean_undelayed_ms, min(host.step_ms, step_ms)) if host else 0.0
     return min(plain_ms / whole_ms, 1.0) * step_ms if whole_ms else 0.0
 
 

@@ -293,7 +293,7 @@ def reproduce(
 
         click.echo(compare_json.as_json(comparison, judged), nl=False)
     echo(*lines(judged), err=as_json)
-    if further:
+    if further and left_s <= 0:
         echo("  the budget for further rounds is spent: --budget sets a larger one", err=as_json)
     sys.exit(DONE if judged.answer == "REPRODUCED" else FAILED)
 

@@ -101,8 +101,8 @@ def _more_workers(case: ExplainedCase, waits_ms: float) -> tuple[float | None, R
 
 def _plain_waits_ms(case: ExplainedCase, ms: float) -> float:
     """Return the wait of plain steps: all but the rest of a profiled one, before which batches are prepared."""
-    host = case.profile.host
-    return in_profile(case, host.step_ms - case.lost_ms - (case.profile.step_ms - ms)) if host else ms
+    rest_ms = case.profile.step_ms - ms
+    return in_profile(case, case.mean_undelayed_ms - rest_ms) if case.profile.host else ms
 
 
 def _work_ms(case: ExplainedCase) -> float:

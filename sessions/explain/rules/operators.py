@@ -15,6 +15,8 @@ from benchtui.sessions.text.formatting import count, listed, number
 NEAR_PEAK = 0.7
 FAR_FROM_PEAK = 0.2
 """Share of a measured peak below which a large operator is slow for a reason that is worth finding."""
+FAST = 0.5
+"""Share of a measured peak from which the values of its inputs don't slow an operator."""
 LARGE_BYTES, LARGE_FLOPS = 4e6, 5e7
 """Minimum size of one call whose rate is comparable with a peak."""
 FUSED_MOVES = 7
@@ -401,9 +403,8 @@ def _is_slow(case: ExplainedCase, kernel: KernelTime) -> bool:
 
 
 def _is_fast(case: ExplainedCase, kernel: KernelTime) -> bool:
-    """Return whether an operator reaches half of the peak, so that its values don't slow it."""
     rate = case.rate(kernel)
-    return rate is not None and (rate.share or 0.0) >= 0.5
+    return rate is not None and (rate.share or 0.0) >= FAST
 
 
 def _any(case: ExplainedCase, rules: Iterable[Callable[[ExplainedCase], Finding | None]]) -> bool:
