@@ -75,7 +75,7 @@ SETUPS: dict[str, tuple[str, str]] = {
     "training mapped again": ("page faults", _sweep("lm-train", "sequence_length = 32")),
     "tensors mapped again": ("page faults", _own("parameters = {plant = ['fresh']}\nthreads = 2")),
     "convolution mapped again": ("page faults", _own("parameters = {plant = ['convolution']}\nthreads = 2")),
-    "elementwise": ("unfused", _sweep("classify", "batch_size = 2\nsequence_length = 64", SMALL)),
+    "elementwise": ("unfused", _sweep("classify", "batch_size = 16\nsequence_length = 128", "SHALLOW")),
     "eager attention": (
         "unfused attention",
         _sweep("embed", "sequence_length = 512\nattention = 'eager'", SMALL),
