@@ -59,7 +59,7 @@ def trials(session: Session, explained: ExplainedCase, results: Sequence[Result]
         return ()
     ended = {_key(session, case.config): case for case in session.cases if case.finished}
     by_index = {result.case.index: result for result in results or measured(session)}
-    return tuple(_trial(session, explained, finding, ended, by_index) for finding in remedies)
+    return tuple(_trial(session, explained, finding, remedies, ended, by_index) for finding in remedies)
 
 
 def all_trials(session: Session) -> tuple[Trial, ...]:
@@ -73,6 +73,7 @@ def _trial(
     session: Session,
     explained: ExplainedCase,
     finding: Finding,
+    remedies: Sequence[Finding],
     ended: dict[Config, CaseState],
     by_index: dict[int, Result],
 ) -> Trial:
@@ -81,7 +82,8 @@ def _trial(
     tried = ended.get(_key(session, config))
     base, new = by_index.get(case.index), by_index.get(tried.index) if tried else None
     ratio = comparison(base, new).ratio if base and new else None
-    return Trial(case, finding, config, *_gains(explained, finding), tried, ratio)
+    alike = [other for other in remedies if other.remedy == finding.remedy]
+    return Trial(case, finding, config, *_gains(explained, finding, alike), tried, ratio)
 
 
 def _with(config: Config, remedy: Remedy) -> Config:
@@ -93,12 +95,19 @@ def _key(session: Session, config: Config) -> Config:
     return replace(session.start.sweep.resolve(config), repeat=0, unset=())
 
 
-def _gains(explained: ExplainedCase, finding: Finding) -> tuple[float | None, float | None]:
-    """Return the bound of the speedup and the expected one: the step over what remains of it."""
+def _gains(
+    explained: ExplainedCase, finding: Finding, alike: Iterable[Finding]
+) -> tuple[float | None, float | None]:
+    """Return the bound of the speedup and the expected one: the step over what remains of it.
+
+    The bound covers all findings with this remedy, ``alike``, because trying it removes all their causes.
+    """
+    bounds_s = [other.bound_s for other in alike]
+    bound_s = None if finding.bound_s is None else sum(filter(None, bounds_s))
     step_s = (explained.profile.plain_ms if explained.measured_ms is None else explained.measured_ms) / 1000
     most, expected = (
         None if saved_s is None or not 0 <= saved_s < step_s else step_s / (step_s - saved_s)
-        for saved_s in (finding.bound_s, finding.expected_s)
+        for saved_s in (bound_s, finding.expected_s)
     )
     return most, expected
 

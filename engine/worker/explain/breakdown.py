@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from benchtui.engine.worker.explain import costs
-from benchtui.engine.worker.explain.families import family_of, family_of_work, is_overhead, is_recomputed
+from benchtui.engine.worker.explain.families import family_of, family_of_work, is_overhead
 from benchtui.engine.worker.explain.host_timeline import LONG_GAP_NS, HostTimeline, Segment
 from benchtui.engine.worker.explain.recording import ProfiledEvent
 from benchtui.sessions.errors import BenchtuiError
@@ -104,13 +104,13 @@ def break_down(events: Sequence[ProfiledEvent], host: HostTimeline, *, on_gpu: b
         family = _family_of_segment(host, segment)
         spent[family] += time_ns
         long_ns += time_ns * _may_be_asleep(segment, family)
+        recomputed_ns += time_ns * (owner is not None and host.is_recomputed(owner))
         if owner is not None and not is_overhead(host.events[owner].name):
             if owner not in keys:
                 event = host.events[owner]
                 keys[owner] = kernels.add(event.name, family, event, False)
                 counts[family] += host.is_called(owner)
             kernels.spend(keys[owner], time_ns)
-            recomputed_ns += time_ns * is_recomputed(host.names_from(owner))
     _move_waiting(spent, long_ns, host.asleep_ms, steps)
     return Breakdown(
         step_ms=_ms(host.span_ns, steps),
@@ -155,10 +155,10 @@ class _Launchers:
     def of(self, work: ProfiledEvent) -> tuple[FamilyName, ProfiledEvent | None, bool]:
         """Return the family of a kernel or copy on the GPU, its operator, and whether that is recomputed."""
         operator, place = self._others.get(work.launched_by), self._places.get(work.launched_by)
-        around: tuple[str, ...] = (operator.name,) if operator else ()
-        if place is not None:
-            around = tuple(self._host.names_from(place))
-        return family_of_work(work.name, around), operator, is_recomputed(around)
+        if place is None:
+            return family_of_work(work.name, (operator.name,) if operator else ()), operator, False
+        around = tuple(self._host.names_from(place))
+        return family_of_work(work.name, around), operator, self._host.is_recomputed(place)
 
 
 class _GpuTime:

@@ -68,21 +68,16 @@ _names = tuple((re.compile(pattern, re.IGNORECASE), family) for pattern, family 
 
 _FORWARD = re.compile(
     r"aten::(linear|conv[123]d|convolution|embedding|(layer|batch|group|instance|rms)_norm|softmax|dropout"
-    r"|scaled_dot_product_attention|relu|gelu|silu|tanh|sigmoid|einsum|matmul)"
+    r"|scaled_dot_product_attention|relu|gelu|silu|tanh|sigmoid|einsum|matmul|addmm)"
 )
 """Operators that modules call; the formulas of a backward pass call others."""
 BACKWARD = "autograd::engine::evaluate_function: "
 """Prefix of the annotation around an operator's backward pass."""
 
 
-def is_recomputed(names: Iterable[str]) -> bool:
-    """Return whether an event belongs to a forward pass within a backward pass. ``names``: innermost first."""
-    of_forward = False
-    for name in names:
-        if name.startswith(BACKWARD):
-            return of_forward
-        of_forward = of_forward or _FORWARD.fullmatch(name) is not None
-    return False
+def is_of_forward(name: str) -> bool:
+    """Return whether modules call an operator, and the formulas of a backward pass don't."""
+    return _FORWARD.fullmatch(name) is not None
 
 
 def is_overhead(name: str) -> bool:

@@ -3,10 +3,12 @@
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import islice, takewhile
 from statistics import median
 from typing import NamedTuple
 
-from benchtui.engine.worker.explain.families import is_operator, is_overhead
+from benchtui.engine.worker.explain.families import BACKWARD, is_of_forward, is_operator, is_overhead
 from benchtui.engine.worker.explain.recording import BLOCK, LAP, STEP, ProfiledEvent
 from benchtui.sessions.errors import BenchtuiError
 
@@ -81,15 +83,35 @@ class HostTimeline:
 
     def names_around(self, index: int) -> Iterator[str]:
         """Yield the names of the events that enclose an event, innermost first."""
-        parent = self.parents[index]
-        while parent is not None:
-            yield self.events[parent].name
-            parent = self.parents[parent]
+        return islice(self.names_from(index), 1, None)
 
     def names_from(self, index: int) -> Iterator[str]:
         """Yield the name of an event, and those of the events that enclose it."""
-        yield self.events[index].name
-        yield from self.names_around(index)
+        return (self.events[place].name for place in self._places_from(index))
+
+    def _places_from(self, index: int | None) -> Iterator[int]:
+        while index is not None:
+            yield index
+            index = self.parents[index]
+
+    def is_recomputed(self, index: int) -> bool:
+        """Return whether an event belongs to a forward pass within a backward pass."""
+        backward = self._backward_around(index)
+        if backward is None or backward not in self._recomputing:
+            return False
+        within = list(takewhile(lambda place: place != backward, self._places_from(index)))
+        operators = [place for place in within if is_operator(self.events[place].name)]
+        # a graph is recorded in the forward pass, so an operator without one is the node's own
+        return not operators or any(self.events[place].in_graph for place in operators)
+
+    @cached_property
+    def _recomputing(self) -> set[int]:
+        """Nodes of the backward pass that first compute a forward pass, by the annotations around them."""
+        called = (i for i, event in enumerate(self.events) if event.in_graph and is_of_forward(event.name))
+        return {backward for index in called if (backward := self._backward_around(index)) is not None}
+
+    def _backward_around(self, index: int) -> int | None:
+        return next((i for i in self._places_from(index) if self.events[i].name.startswith(BACKWARD)), None)
 
     def is_called(self, index: int) -> bool:
         """Return whether an event is an operator that isn't called by another operator."""

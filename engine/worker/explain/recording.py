@@ -28,8 +28,12 @@ class ProfiledEvent(NamedTuple):
     """Number of an operator, referenced by its work on the GPU."""
     launched_by: int = 0
     """Number of the operator that launched this work; 0 if unknown."""
+    in_graph: bool = False
+    """Whether autograd recorded the operator, for a backward pass to come."""
 
 
+_OF_BACKWARD = 1
+"""``RecordScope::BACKWARD_FUNCTION`` of torch: the event of a node of the graph."""
 _NUMBERS = 2**40
 """Range of the numbers of one profile's operators."""
 
@@ -65,7 +69,10 @@ def _events(recorded: Any, offset: int) -> Iterator[ProfiledEvent]:  # noqa: ANN
         shapes = tuple(map(_shape, event.shapes())) if is_operator else ()
         dtypes = tuple(event.dtypes()) if is_operator else ()
         strides = _strides(event) if is_operator else ()
-        yield ProfiledEvent(name, begin_ns, end_ns, thread, False, shapes, dtypes, strides, number)
+        in_graph = is_operator and event.sequence_nr() >= 0 and event.scope() != _OF_BACKWARD
+        yield ProfiledEvent(
+            name, begin_ns, end_ns, thread, False, shapes, dtypes, strides, number, in_graph=in_graph
+        )
 
 
 def _numbered(number: int, offset: int) -> int:

@@ -38,6 +38,7 @@ SMALL = "distilbert-base-uncased-finetuned-sst-2-english"
 GPT = {"model_type": "gpt2", "n_layer": 3, "n_embd": 384, "n_head": 6, "n_positions": 512, "vocab_size": 50257}
 MODELS = {
     "GPT": GPT,
+    "THIN": GPT | {"n_layer": 4, "n_embd": 64, "n_head": 2, "n_inner": 1024, "vocab_size": 512},
     "DEEP": GPT | {"n_layer": 5, "vocab_size": 2048},
     "SHALLOW": json.loads((BUNDLED / SMALL / "config.json").read_text())
     | {"n_layers": 1, "dim": 96, "n_heads": 2},
@@ -75,7 +76,7 @@ SETUPS: dict[str, tuple[str, str]] = {
     "training mapped again": ("page faults", _sweep("lm-train", "sequence_length = 32")),
     "tensors mapped again": ("page faults", _own("parameters = {plant = ['fresh']}\nthreads = 2")),
     "convolution mapped again": ("page faults", _own("parameters = {plant = ['convolution']}\nthreads = 2")),
-    "elementwise": ("unfused", _sweep("classify", "batch_size = 2\nsequence_length = 64", SMALL)),
+    "elementwise": ("unfused", _sweep("lm-forward", "sequence_length = 384", "THIN")),
     "eager attention": (
         "unfused attention",
         _sweep("embed", "sequence_length = 512\nattention = 'eager'", SMALL),

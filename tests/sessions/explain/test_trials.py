@@ -10,6 +10,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import Explained
 from benchtui.sessions.explain.cases import explained_cases
 from benchtui.sessions.explain.trials import all_trials, chosen, trial_sentence, trial_sweep, trials
+from benchtui.sessions.profiles import FamilyName, KernelTime
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.evidence import LEAST_ALTERNATING
@@ -102,3 +103,17 @@ def test_rule_without_a_finding_says_so(session: Any) -> None:
         chosen(made, explained_cases(made), ["input"])
     with pytest.raises(BenchtuiError, match=r"rule 'input': found nothing here; no finding here can be tried$"):
         chosen(made, [], ["input"])
+
+
+def test_remedy_of_two_findings_is_bounded_by_both(bench: Any) -> None:
+    """Compiling fuses operators and saves most of their calls."""
+    families: dict[FamilyName, float] = {"matmul": 11.0, "copy": 0.0, "elementwise": 10.0, "python": 9.0}
+    short = KernelTime(name="aten::mul", family="elementwise", ms=10.0, count=2500.0)
+    made = replace(profile(families), plain_ms=30.0, kernels=(short,), launches=2500.0)
+    base = bench.steady(1, 30.0, prepared={"task": "lm-forward"})
+    event = Explained(t=98.0, case=0, created="", profile=made)
+    session = bench.session(base, sweep=SWEEP, more=[event])
+    both = [each for each in trials(session, explained_cases(session)[0]) if each.options == "compile=default"]
+    saved_s = sum(each.finding.bound_s or 0.0 for each in both)
+    assert [each.finding.rule for each in both] == ["many operators", "unfused"]
+    assert [each.bound for each in both] == [pytest.approx(0.030 / (0.030 - saved_s))] * 2

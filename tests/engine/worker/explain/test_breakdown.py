@@ -188,22 +188,34 @@ def test_autograds_thread_is_a_lane_of_the_step() -> None:
 
 
 def test_forward_pass_within_the_backward_pass_is_recomputed() -> None:
-    """A backward pass calls products too, but not the operators of modules."""
+    """It records a graph, as the formulas of a backward pass don't; Python between its operators is its own."""
     backward = "autograd::engine::evaluate_function: "
     events = [
         *step(0, 20),
-        host("aten::linear", 0, 4),
+        host("aten::linear", 0, 4, in_graph=True),
         host(f"{backward}CheckpointFunctionBackward", 5, 18),
-        host("aten::linear", 6, 10, id=1),
+        host("aten::linear", 6, 10, id=1, in_graph=True),
         host("aten::addmm", 7, 9),
-        host("aten::gelu", 10, 11),
+        host("aten::mul", 10, 11, in_graph=True),
+        host("aten::mm", 11, 12),
         host(f"{backward}AddmmBackward0", 12, 17),
         host("aten::mm", 13, 16),
         gpu("gemm", 7, 10, by=1),
     ]
     timeline = HostTimeline(events)
-    assert break_down(events, timeline, on_gpu=False).recomputed_ms == pytest.approx(5.0)
+    assert break_down(events, timeline, on_gpu=False).recomputed_ms == pytest.approx(4.0 + 1.0 + 1.0 + 1.0)
     assert break_down(events, timeline, on_gpu=True).recomputed_ms == pytest.approx(3.0)
+
+
+def test_backward_pass_that_is_differentiated_again_recomputes_nothing() -> None:
+    backward = "autograd::engine::evaluate_function: "
+    events = [
+        *step(0, 20),
+        host(f"{backward}MmBackward0", 5, 18),
+        host("aten::mm", 6, 10, in_graph=True),
+        host("aten::mul", 10, 17, in_graph=True),
+    ]
+    assert break_down(events, HostTimeline(events), on_gpu=False).recomputed_ms == 0.0
 
 
 def test_thread_that_works_beside_a_running_step_takes_none_of_its_time() -> None:
