@@ -295,8 +295,8 @@ def _explain(value: object, where: str) -> tuple[Explain, ...]:
 
 def _axis(option: options.Option) -> Parser:
     if option.numeric:
-        hints = NUMBER_HINTS.get(option.name, {})
-        bounds = ranges.Bounds(least=option.least, most=option.most, hints=hints)
+        info: Any = inspect.type_info(option.kind)
+        bounds = ranges.Bounds(info.ge, info.le, NUMBER_HINTS.get(option.name, {}))
         return lambda value, where: ranges.whole_numbers(value, where, bounds)
     return _words(ranges.one_of(value_names(option), option.pattern, option.pattern_help))
 
@@ -306,8 +306,7 @@ def _option_type(option: options.Option, *, several: bool) -> Any:  # noqa: ANN4
     described = Meta(description=option.help)
     if option.named_values:
         return Annotated[NamedValues, described]
-    number = Annotated[int, Meta(ge=option.least, le=option.most)]
-    plain = (number,) if option.numeric else (bool,) if flags(option) else ()
+    plain = (option.kind,) if option.numeric else (bool,) if flags(option) else ()
     forms = _text_forms(option)
     value: Any = Union[_text_of(*forms), *plain]
     if not several:
