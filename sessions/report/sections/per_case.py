@@ -53,11 +53,7 @@ def every_case(session: Session) -> Table | None:
         return ", ".join(mark for mark in case.marks if mark not in shared) or None
 
     own = _OF_EVERY_CASE | {"own marks": (text_column("Marks", marks),)}
-    return table(columns(EVERY_CASE, _data, own), session.cases)
-
-
-def _data(case: CaseState) -> CaseData:
-    return CaseData(case, computed_metrics(case))
+    return table(columns(EVERY_CASE, lambda case: CaseData(case, computed_metrics(case)), own), session.cases)
 
 
 def _part(name: str) -> tuple[Column[Result], Column[Result]]:
