@@ -78,7 +78,7 @@ class Result(Evidence, frozen=True, kw_only=True):
         if new is not None:
             return new, "new tokens/s per GiB"
         task = self.metrics.task
-        if self.tokens_per_gib is None or (task.names_samples and task.headline == "samples"):
+        if self.tokens_per_gib is None or (task.sample != "samples" and task.headline == "samples"):
             return self.samples_per_gib, f"{self.metrics.task.unit} per GiB"
         return self.tokens_per_gib, f"{self.token_rate[1]} per GiB"
 
