@@ -50,7 +50,7 @@ def scaling(series: Series) -> tuple[Step, ...]:
     unless each was.
     """
     rated: dict[int, Result] = {}
-    for result in series.results:
+    for result in series:
         if _per_item(result) > 0:
             rated.setdefault(result.config.batch_size, result)
     rows = list(rated.values())
