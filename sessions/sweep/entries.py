@@ -53,16 +53,12 @@ Table = dict[str, Any]
 Parser = Callable[[Any, str], Any]
 Check = Callable[[str, str], str]
 
+_UNIT = re.compile("_(percent|s|c)$")
 FIELDS = {
-    "until": "until_percent",
-    "margin": "margin_percent",
-    "min_warmup": "min_warmup_s",
-    "min_time": "min_time_s",
-    "max_time": "max_time_s",
-    "timeout": "timeout_s",
-    "wait_for_quiet": "wait_for_quiet_s",
-    "wait_below": "wait_below_c",
-    "budget": "budget_s",
+    _UNIT.sub("", field): field
+    for record in (Measure, Run)
+    for field in record.__struct_fields__
+    if _UNIT.search(field)
 }
 """Fields by the names of entries without a unit."""
 NAMES = {field: name for name, field in FIELDS.items()}
