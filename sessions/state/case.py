@@ -46,7 +46,7 @@ class Summary(Protocol):
         """Number of measured steps."""
 
     @property
-    def parts(self) -> Iterable[str]:
+    def parts_ms(self) -> Iterable[str]:
         """Parts of a measured step, in recorded order."""
 
 
@@ -211,7 +211,7 @@ class CaseState(msgspec.Struct):
     @property
     def parts(self) -> Iterable[str]:
         """Parts of a measured step, in recorded order."""
-        return self.metrics.parts if self.metrics else self.measured.parts_ms
+        return (self.metrics or self.measured).parts_ms
 
     @property
     def name(self) -> str:

@@ -101,11 +101,6 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return self.latency_ms.n
 
     @property
-    def parts(self) -> Iterable[str]:
-        """Parts of a step, in recorded order."""
-        return self.parts_ms
-
-    @property
     def wait_mean_ms(self) -> float | None:
         """Mean time per step for which the host waited for the device after it had enqueued the work."""
         return None if self.host_ms is None else max(self.latency_ms.mean - self.host_ms.mean, 0.0)
