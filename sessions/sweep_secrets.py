@@ -138,16 +138,13 @@ class Secrets:
         if mask == value:
             return value
         if (name, value) not in self._masks:
-            self._masks[name, value] = numbered = self._free_mask(name, mask)
+            number = 1
+            while (pair := f"{name}={_numbered(mask, number)}") in self.values or pair in self._recorded:
+                number += 1
+            self._masks[name, value] = numbered = _numbered(mask, number)
             self.values[f"{name}={numbered}"] = value
             self._known = None
         return self._masks[name, value]
-
-    def _free_mask(self, name: str, mask: str) -> str:
-        number = 1
-        while (pair := f"{name}={_numbered(mask, number)}") in self.values or pair in self._recorded:
-            number += 1
-        return _numbered(mask, number)
 
     def _reveal(self, name: str, text: str) -> str:
         if MASK not in text:

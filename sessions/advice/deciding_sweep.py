@@ -32,7 +32,10 @@ def deciding_sweep(session: Session, questions: Sequence[OpenQuestion]) -> Sweep
     before = session.start.sweep
     if before.find or before.measure.rounds_auto:  # the engine plans the rounds, as it did the first time
         remedies = [replace(remedy, rounds=None, steps=None, by_turns=True) for remedy in remedies]
-    return sweep_over(session, _configs(session, asked), "next", remedies)
+    configs = {case.config for question in asked for case in question.cases}
+    bases = baselines(measured(session), before.measure.baseline)
+    configs |= {bases[work].config for work in {config.work for config in configs} if work in bases}
+    return sweep_over(session, {replace(config, repeat=0) for config in configs}, "next", remedies)
 
 
 def sweep_over(session: Session, wanted: Collection[Config], suffix: str, remedies: Sequence[Remedy]) -> Sweep:
@@ -89,13 +92,6 @@ def further_rounds(session: Session, sweep: Sweep) -> Sweep:
     done = [len(case.ends) * (case.state == "ok") for case in session.cases if case.config in configs]
     rounds = max(1, sweep.measure.rounds - min(done, default=0))
     return replace(sweep, measure=replace(sweep.measure, rounds=rounds))
-
-
-def _configs(session: Session, asked: Sequence[OpenQuestion]) -> set[Config]:
-    configs = {case.config for question in asked for case in question.cases}
-    bases = baselines(measured(session), session.start.sweep.measure.baseline)
-    configs |= {bases[work].config for work in {config.work for config in configs} if work in bases}
-    return {replace(config, repeat=0) for config in configs}
 
 
 def _axes(planned: Axes, wanted: Collection[Config]) -> Axes:

@@ -23,7 +23,7 @@ from benchtui.sessions.stats.quantiles import student_t_quantile
 from benchtui.sessions.stats.ratios import comparison
 from benchtui.sessions.stats.results import Result, by_work
 from benchtui.sessions.stats.sampling import VERDICT_CONFIDENCE
-from benchtui.sessions.stats.verdicts import Doubt, Ratio, Verdict
+from benchtui.sessions.stats.verdicts import Doubt, Verdict
 from benchtui.sessions.sweep import Config
 from benchtui.sessions.sweep.options import AXES
 
@@ -94,15 +94,12 @@ def worth_rounds(questions: Sequence[OpenQuestion]) -> list[OpenQuestion]:
 def contests(decisions: Iterable[Decision]) -> Iterator[Pair]:
     """Yield the cases that may be notably better than the best."""
     for about, row, best, ratio in choices(decisions):
-        if _may_be_notably_better(ratio):
+        if ratio.low is None:
+            notably_better = ratio.doubt is Doubt.OUTSIDE or ratio.value < 1 + NEAR
+        else:
+            notably_better = ratio.low < 1 / (1 + WORTH)
+        if notably_better:
             yield about, row, best, ratio
-
-
-def _may_be_notably_better(ratio: Ratio) -> bool:
-    """Return whether the first case of a ratio is worth another round of a search."""
-    if ratio.low is None:
-        return ratio.doubt is Doubt.OUTSIDE or ratio.value < 1 + NEAR
-    return ratio.low < 1 / (1 + WORTH)
 
 
 def unproven(decisions: Iterable[Decision], objective: Objective) -> Iterator[Result]:

@@ -152,10 +152,6 @@ def _quantizations(support: DeviceSupport) -> list[str]:
     return ["off", "torchao-int8", "torchao-int8-dynamic", *on_gpu]
 
 
-def _attentions(support: DeviceSupport) -> list[str]:
-    return ["sdpa", "eager", *(["flash"] if support.flash and support.on_gpu else [])]
-
-
 def _compile_modes(support: DeviceSupport) -> list[str]:
     modes = ["default", *(["reduce-overhead"] if support.on_gpu else [])]
     return ["off", *(modes if support.compiler else [])]
@@ -169,7 +165,7 @@ def _threads(support: DeviceSupport) -> list[int]:
 _VALUES: Mapping[str, Callable[[DeviceSupport], list[str] | list[int] | str]] = {
     "precision": _precisions,
     "quantization": _quantizations,
-    "attention": _attentions,
+    "attention": lambda of: ["sdpa", "eager", *(["flash"] if of.flash and of.on_gpu else [])],
     "compile": _compile_modes,
     "cache": lambda _: ["dynamic", "static"],
     "padding": lambda _: ["max", "longest"],

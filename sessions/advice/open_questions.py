@@ -324,18 +324,14 @@ def _wide_intervals(session: Session, results: Sequence[Result]) -> Iterator[Ope
         needed = steps_left(
             done, replace(rules, until_auto=False, until_percent=wanted, max_time_s=MOST_MEASURING_S)
         )
-        seconds = (latency.n + needed.steps) * latency.mean / 1000
+        most_s = float(ceil(SPARE * ((latency.n + needed.steps) * latency.mean / 1000)))
+        timeout_s = max(rules.timeout_s, float(ceil(rules.timeout_s - limit_s + most_s)))
         yield OpenQuestion(
             about=("interval",),
             cases=(row.case,),
-            remedy=None if needed.limited else _longer(rules.timeout_s, limit_s, seconds),
+            remedy=None if needed.limited else Remedy(max_time_s=most_s, timeout_s=timeout_s),
             obstacle="long" if needed.limited else None,
         )
-
-
-def _longer(timeout_s: float, limit_s: float, measuring_s: float) -> Remedy:
-    most_s = float(ceil(SPARE * measuring_s))
-    return Remedy(max_time_s=most_s, timeout_s=max(timeout_s, float(ceil(timeout_s - limit_s + most_s))))
 
 
 def _timeouts(session: Session) -> Iterator[OpenQuestion]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
 from math import prod
-from operator import attrgetter, itemgetter, mul, ne
+from operator import attrgetter, itemgetter, le, mul, ne
 from typing import Literal
 
 import msgspec
@@ -244,7 +244,11 @@ def _choose(
     """Choose from the cases that meet the constraints. There must be at least one."""
     costs = _leader_first(_by_cost(fit, metrics), metrics)
     ranked = [row for _, row in costs]
-    best, near = _likeliest(costs, metrics, expected) if expected else _simplest(costs, metrics)
+    if expected:
+        best, near = _likeliest(costs, metrics, expected)
+    else:
+        near = _undecided(_near_the_leader(costs, metrics, NEAR), metrics, simplest)
+        best = simplest(near)
     runner_up = next((row for row in ranked if row is not best), None)
     ties = tuple(Rival(row, ahead_by(row, best, metrics)) for row in near if row is not best)
     unsure = _unsure(ranked, near, best, metrics)
@@ -262,14 +266,6 @@ def _choose(
         fit=tuple(fit),
         expected=expected,
     )
-
-
-def _simplest(
-    costs: Sequence[tuple[float, Result]], metrics: Sequence[CostMetric]
-) -> tuple[Result, list[Result]]:
-    """Return the simplest of the cases that are indistinguishable from the leader, and all of them."""
-    near = _undecided(_near_the_leader(costs, metrics, NEAR), metrics, simplest)
-    return simplest(near), near
 
 
 def _likeliest(
@@ -444,7 +440,7 @@ def front(results: Sequence[Result]) -> tuple[Result, ...]:
     )
     kept: list[tuple[list[float], int]] = []
     for cost, place in costs:  # in this order, no case beats an earlier one
-        if not any(_beats(other, cost) for other, _ in kept):
+        if not any(all(map(le, other, cost)) and other != cost for other, _ in kept):
             kept.append((cost, place))
     return tuple(sorted((results[place] for _, place in kept), key=lambda row: SAMPLE_TIME.cost(row) or 0.0))
 
@@ -513,8 +509,3 @@ def _not_measured(session: Session, objective: Objective) -> Iterator[RejectedCa
             reason = case.finished.reason if case.finished else None
             word = None if case.state == "skipped" else outcome(case)  # a skip is explained by its reason
             yield RejectedCase(case, ": ".join(filter(None, (word, reason))))
-
-
-def _beats(one: Sequence[float], other: Sequence[float]) -> bool:
-    pairs = list(zip(one, other, strict=True))
-    return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)

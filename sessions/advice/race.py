@@ -100,112 +100,204 @@ def plan_rounds(session: Session) -> RacePlan:
 
     Meant to be called again after each wave. Called in the middle of one, it continues it.
     """
-    find = session.start.sweep.find
-    return _plan(session) if find is None else _search(session, find)
-
-
-def _plan(session: Session) -> RacePlan:
-    """Plan the rounds that decide the comparisons of all cases."""
-    looks = [case.index for case in session.unmeasured]
-    if looks and seconds_left(session) > 0:
+    find, looks = session.start.sweep.find, [case.index for case in session.unmeasured]
+    if find is None and looks and seconds_left(session) > 0:
         return RacePlan(_affordable(session, looks))
-    results = measured(session)
-    decisions = speed_decisions(session, results)
-    pairs = _by_importance(open_pairs(session, results, decisions), decisions)
-    turns = Turns(session, results)
-    ordinary = [question for question in pairs if not turns.suit(question)]
-    chosen = ordinary if _missing_repeats(results) else _decidable(session, ordinary)
-    plan = _next_rounds(session, results, chosen, turns.next(pairs, seconds_left(session)))
-    plan = _race(session, results, decisions, pairs, plan)
-    if plan.ended and not _missing_repeats(results):
-        return _with_effects(session, results, decisions, pairs, turns)
-    return plan
+    race = _Race(session)
+    return race.decide() if find is None else race.search(find)
 
 
-def _with_effects(
-    session: Session,
-    results: Sequence[Result],
-    decisions: Sequence[Decision],
-    pairs: Sequence[OpenQuestion],
-    turns: Turns,
-) -> RacePlan:
-    """Plan the rounds that show the effects of options, once nothing else can be decided."""
-    asked = [question.cases for question in pairs]
-    shown = [question for question in merged(list(effects(session, results))) if question.cases not in asked]
-    ordinary = [question for question in shown if not turns.suit(question)]
-    by_turns = turns.next(shown, seconds_left(session))
-    plan = _next_rounds(session, results, _decidable(session, ordinary), by_turns)
-    return _race(session, results, decisions, [*pairs, *shown], plan)
+class _Race:
+    """Rounds of a session, by what it has measured so far."""
 
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._results = measured(session)
+        self._turns = Turns(session, self._results)
+        self._left_s = seconds_left(session)
+        pools = {kind_of_result(row): row.noise.pool for row in self._results}
+        self._missing = max(
+            (ceil(LEAST_KNOWN - pool.freedom) for pool in pools.values() if not pool.known), default=0
+        )
+        """Repeats until the spread between processes is known on each kind of device."""
 
-def _search(session: Session, find: Find) -> RacePlan:
-    """Plan the rounds that find the best case for an objective."""
-    results = measured(session)
-    objective = find_objective(session, find)
-    decisions = best_cases(session, objective, results)
-    pairs = search_questions(session, decisions, results)
-    unmeasured = Unmeasured(session, session.unmeasured, results)
-    dropped = unmeasured.dropped(objective, decisions)
-    looks = unmeasured.ordered(dropped, decisions)
-    turns, contenders = Turns(session, results), worth_rounds(pairs)
-    ordinary = [question for question in contenders if not turns.suit(question)]
-    plan = _next_rounds(session, results, ordinary, turns.next(contenders, seconds_left(session)))
-    plan = _race(session, results, decisions, pairs, plan, looks)
-    if looks and seconds_left(session) <= 0:
-        dropped |= dict.fromkeys(looks, OUT_OF_BUDGET)
-    elif looks and (_looks_have_time(session) or not plan.rounds):
-        plan = replace(plan, rounds=tuple(looks), by_turns=False, ended=None)
-    elif better := promising(decisions, looks):
-        plan = replace(plan, rounds=tuple(better), by_turns=False, ended=None)
-    elif not looks and plan.ended and (again := _affordable(session, _again(unproven(decisions, objective)))):
-        plan = replace(plan, rounds=again, ended=None)
-    settled = tuple(case for case in plan.settled if case.case not in plan.rounds)
-    return replace(plan, dropped=tuple(dropped.items()), settled=settled)
+    def decide(self) -> RacePlan:
+        """Plan the rounds that decide the comparisons of all cases, then those that show effects of options."""
+        decisions = speed_decisions(self._session, self._results)
+        pairs = _by_importance(open_pairs(self._session, self._results, decisions), decisions)
+        plan = self._with_outcome(self._next_rounds(pairs, in_time=not self._missing), decisions, pairs)
+        if not plan.ended or self._missing:
+            return plan
+        asked = [question.cases for question in pairs]
+        shown = merged(list(effects(self._session, self._results)))
+        shown = [question for question in shown if question.cases not in asked]
+        return self._with_outcome(self._next_rounds(shown, in_time=True), decisions, [*pairs, *shown])
 
+    def search(self, find: Find) -> RacePlan:
+        """Plan the rounds that find the best case for an objective."""
+        session, results = self._session, self._results
+        objective = find_objective(session, find)
+        decisions = best_cases(session, objective, results)
+        pairs = search_questions(session, decisions, results)
+        unmeasured = Unmeasured(session, session.unmeasured, results)
+        dropped = unmeasured.dropped(objective, decisions)
+        looks = unmeasured.ordered(dropped, decisions)
+        plan = self._next_rounds(worth_rounds(pairs), in_time=False)
+        plan = self._with_outcome(plan, decisions, pairs, looks)
+        limited = session.start.sweep.run.budget_s is not None
+        looks_have_time = not limited or session.budget_spent_s < LOOKS_SHARE * session.budget_s
+        if looks and self._left_s <= 0:
+            dropped |= dict.fromkeys(looks, OUT_OF_BUDGET)
+        elif looks and (looks_have_time or not plan.rounds):
+            plan = replace(plan, rounds=tuple(looks), by_turns=False, ended=None)
+        elif better := promising(decisions, looks):
+            plan = replace(plan, rounds=tuple(better), by_turns=False, ended=None)
+        elif not looks and plan.ended:
+            rows = (row for row in unproven(decisions, objective) if len(row.rounds) < ROUNDS_WORTH)
+            again = _affordable(session, list(dict.fromkeys(row.case.index for row in rows)))
+            plan = replace(plan, rounds=again, ended=None) if again else plan
+        settled = tuple(case for case in plan.settled if case.case not in plan.rounds)
+        return replace(plan, dropped=tuple(dropped.items()), settled=settled)
 
-def _looks_have_time(session: Session) -> bool:
-    """Return whether first looks may go on before rivals are measured again, within a stated limit."""
-    limited = session.start.sweep.run.budget_s is not None
-    return not limited or session.budget_spent_s < LOOKS_SHARE * session.budget_s
+    def _next_rounds(self, questions: Sequence[OpenQuestion], *, in_time: bool) -> RacePlan:
+        """Return the next rounds: ordinary ones, or of cases by turns.
 
+        ``in_time`` leaves out the questions that the rest of the budget doesn't decide. As long as the spread
+        between processes isn't known, turns come first, which measure it as well.
+        """
+        ordinary = [question for question in questions if not self._turns.suit(question)]
+        rounds = _affordable(self._session, self._wave(self._decidable(ordinary) if in_time else ordinary))
+        by_turns = self._turns.next(questions, self._left_s)
+        if by_turns and (not rounds or self._missing):
+            return RacePlan(by_turns, by_turns=True)
+        return RacePlan(rounds)
 
-def _again(rows: Iterable[Result]) -> list[int]:
-    """Return the cases that get another round, without those that have too many."""
-    return list(dict.fromkeys(row.case.index for row in rows if len(row.rounds) < ROUNDS_WORTH))
+    def _with_outcome(
+        self,
+        plan: RacePlan,
+        decisions: Sequence[Decision],
+        pairs: Sequence[OpenQuestion],
+        looks: Sequence[int] = (),
+    ) -> RacePlan:
+        """Add to the next rounds what is decided and open, and say why the race is over if there are none."""
+        going_on = plan.rounds or any(case.state == "running" for case in self._session.cases)
+        others = () if going_on else other_questions(self._session, self._results, pairs)
+        open_ones = [question for question in others if question.obstacle != "resume"]  # the end leaves none
+        return replace(
+            plan,
+            settled=tuple(self._settled(decisions, pairs)),
+            questions=(*pairs, *open_ones),
+            ended=None if going_on else self._end(pairs, looks),
+        )
 
+    def _wave(self, questions: Iterable[OpenQuestion]) -> list[int]:
+        """Return the cases that get a round: of each question, the one with fewer rounds, or both.
 
-def _next_rounds(
-    session: Session, results: Sequence[Result], ordinary: Iterable[OpenQuestion], by_turns: tuple[int, ...]
-) -> RacePlan:
-    """Return the next rounds: of the questions that ordinary rounds decide, or of cases by turns.
+        Every second wave is reversed, so that drift affects all cases alike. As long as the spread between
+        processes isn't known, a few repeats of the most important cases measure it.
+        """
+        asked = list(questions)
+        questions_of = Counter(case.index for question in asked for case in question.cases)
+        common = {index for index, number in questions_of.items() if number >= COMMON_CASE}
+        wanted: dict[int, int] = {}
+        for question in asked:
+            if self._missing and len(wanted) >= self._missing:
+                break
+            for index in self._behind(question, common):
+                wanted.setdefault(index, len(wanted))
 
-    As long as the spread between processes isn't known, turns come first, which measure it as well.
-    """
-    rounds = _affordable(session, _wave(session, results, ordinary))
-    if by_turns and (not rounds or _missing_repeats(results)):
-        return RacePlan(by_turns, by_turns=True)
-    return RacePlan(rounds)
+        def turn(index: int) -> tuple[int, int]:
+            done = len(self._session.cases[index].ends)
+            return done, -wanted[index] if done % 2 else wanted[index]
 
+        return sorted(wanted, key=turn)
 
-def _race(
-    session: Session,
-    results: Sequence[Result],
-    decisions: Sequence[Decision],
-    pairs: Sequence[OpenQuestion],
-    plan: RacePlan,
-    looks: Sequence[int] = (),
-) -> RacePlan:
-    """Add to the next rounds what is decided and open, and say why the race is over if there are none."""
-    settled = tuple(_settled(session, results, decisions, pairs))
-    going_on = plan.rounds or any(case.state == "running" for case in session.cases)
-    others = () if going_on else other_questions(session, results, pairs)
-    open_ones = [question for question in others if question.obstacle != "resume"]  # the end leaves none
-    return replace(
-        plan,
-        settled=settled,
-        questions=(*pairs, *open_ones),
-        ended=None if going_on else _end(session, results, pairs, looks),
-    )
+    def _decidable(self, questions: Iterable[OpenQuestion]) -> Iterator[OpenQuestion]:
+        """Yield the questions that further rounds decide within the rest of the budget, the cheapest first.
+
+        Questions share the rounds of their common cases. Of few cases, those about the best one come earlier,
+        and get the rest of the time. In 600 simulated sweeps of at most 40 cases, in half of the time of five
+        rounds, the choice was within 3% of the best in 84% (81% otherwise), within a bound of 8% (9%), and 60%
+        of the verdicts were decided (61%); of more cases, fewer were, and the choice was no better.
+        """
+        session, left_s, few = self._session, self._left_s, len(self._session.cases) <= FEW_CASES
+
+        def factor(question: OpenQuestion) -> float:
+            return 0.5 if few and any(about.startswith("best") for about in question.about) else 1.0
+
+        costs = [
+            (factor(question) * needed.seconds, question)
+            for question in questions
+            if (needed := cost(question))
+        ]
+        cheapest = [question for _, question in sorted(costs, key=itemgetter(0))]
+        planned: dict[int, int] = {}
+        for question in cheapest:
+            rounds = question.rounds or 0
+            more = {
+                case.index: rounds - max(len(case.ends), planned.get(case.index, 0)) for case in question.cases
+            }
+            seconds = sum(
+                max(number, 0) * session.cases[index].newest_round_s for index, number in more.items()
+            )
+            if seconds <= left_s:
+                left_s -= seconds
+                planned |= {index: rounds for index, number in more.items() if number > 0}
+                yield question
+        if not planned:
+            yield from (few and _nearest_rivals(cheapest)) or cheapest
+
+    def _behind(self, question: OpenQuestion, common: Container[int]) -> Iterator[int]:
+        """Yield the cases of a question that need a round next; none if rounds wouldn't decide it.
+
+        ``common`` are the cases of several questions, which get twice as many rounds as the others.
+        """
+        cases = [self._session.cases[case.index] for case in question.cases]
+        least = min(len(case.ends) for case in cases)
+        if least < self._most_rounds(question):
+            for case in cases:
+                most = 2 * least if case.index in common else least
+                if len(case.ends) <= most and case.state in ("ok", "queued"):
+                    yield case.index
+
+    def _most_rounds(self, question: OpenQuestion) -> int:
+        """Return the rounds that a question is worth; 0 if rounds wouldn't decide it."""
+        if self._session.start.sweep.find and question.obstacle in CLOSE:
+            return ROUNDS_WORTH
+        return question.rounds or 0
+
+    def _settled(self, decisions: Sequence[Decision], pairs: Iterable[OpenQuestion]) -> Iterator[Settled]:
+        """Yield the cases without an open question, but the best ones, with the comparison that settled each.
+
+        In a search, that is the comparison with the best case, even if only a small advantage isn't excluded.
+        """
+        sweep = self._session.start.sweep
+        contested = {case.index for question in pairs for case in question.cases}
+        best = [choice.best for choice in decisions if choice.best]
+        bases = {} if sweep.find else baselines(self._results, sweep.measure.baseline)
+        for row in self._results:
+            if row.case.index in contested or any(row is other for other in best):
+                continue
+            alike = [other for other in best if other.config.work == row.config.work]
+            ratios = ((other, _speed(other, row)) for other in (*alike, bases.get(row.config.work)))
+            sure = (
+                (other, ratio)
+                for other, ratio in ratios
+                if other and ratio and (sweep.find or ratio.verdict not in UNTESTED)
+            )
+            if decided := next(sure, None):
+                yield Settled(row.case.index, decided[0].case.index, decided[1])
+
+    def _end(self, pairs: Sequence[OpenQuestion], looks: Sequence[int]) -> str:
+        """Return why the race is over."""
+        session, turns = self._session, self._turns
+        asked = worth_rounds(pairs) if session.start.sweep.find else pairs
+        by_turns = any(turns.suit(question) and turns.pairs(question) for question in asked)
+        alone = any(self._most_rounds(question) for question in asked if not turns.suit(question))
+        short = self._left_s <= 0 and (looks or session.unmeasured or alone)
+        if short or by_turns:  # turns that are asked for are left out only if they would take too long
+            return OUT_OF_BUDGET
+        return "more rounds wouldn't decide the open questions" if pairs else "every question is decided"
 
 
 def seconds_left(session: Session) -> float:
@@ -243,90 +335,10 @@ def _by_importance(questions: Iterable[OpenQuestion], decisions: Iterable[Decisi
     return sorted(questions, key=importance)
 
 
-def _wave(session: Session, results: Sequence[Result], questions: Iterable[OpenQuestion]) -> list[int]:
-    """Return the cases that get a round: of each question, the one with fewer rounds, or both.
-
-    Every second wave is reversed, so that drift affects all cases alike. As long as the spread between
-    processes isn't known, a few repeats of the most important cases measure it.
-    """
-    missing, asked = _missing_repeats(results), list(questions)
-    questions_of = Counter(case.index for question in asked for case in question.cases)
-    common = {index for index, number in questions_of.items() if number >= COMMON_CASE}
-    wanted: dict[int, int] = {}
-    for question in asked:
-        if missing and len(wanted) >= missing:
-            break
-        for index in _behind(session, question, common):
-            wanted.setdefault(index, len(wanted))
-
-    def turn(index: int) -> tuple[int, int]:
-        done = len(session.cases[index].ends)
-        return done, -wanted[index] if done % 2 else wanted[index]
-
-    return sorted(wanted, key=turn)
-
-
-def _decidable(session: Session, questions: Iterable[OpenQuestion]) -> Iterator[OpenQuestion]:
-    """Yield the questions that further rounds decide within the rest of the budget, the cheapest first.
-
-    Questions share the rounds of their common cases. Of few cases, those about the best one come earlier, and
-    get the rest of the time. In 600 simulated sweeps of at most 40 cases, in half of the time of five rounds,
-    the choice was within 3% of the best in 84% (81% otherwise), within a bound of 8% (9%), and 60% of the
-    verdicts were decided (61%); of more cases, fewer were, and the choice was no better.
-    """
-    left_s, few = seconds_left(session), len(session.cases) <= FEW_CASES
-
-    def factor(question: OpenQuestion) -> float:
-        return 0.5 if few and any(about.startswith("best") for about in question.about) else 1.0
-
-    costs = [
-        (factor(question) * needed.seconds, question) for question in questions if (needed := cost(question))
-    ]
-    cheapest = [question for _, question in sorted(costs, key=itemgetter(0))]
-    planned: dict[int, int] = {}
-    for question in cheapest:
-        rounds = question.rounds or 0
-        more = {case.index: rounds - max(len(case.ends), planned.get(case.index, 0)) for case in question.cases}
-        seconds = sum(max(number, 0) * session.cases[index].newest_round_s for index, number in more.items())
-        if seconds <= left_s:
-            left_s -= seconds
-            planned |= {index: rounds for index, number in more.items() if number > 0}
-            yield question
-    if not planned:
-        yield from (few and _nearest_rivals(cheapest)) or cheapest
-
-
 def _nearest_rivals(questions: Iterable[OpenQuestion]) -> list[OpenQuestion]:
     """Return the questions about the nearest rivals of the cases with the most throughput."""
     rivals = [question for question in questions if question.ratio and "best throughput" in question.about]
     return sorted(rivals, key=lambda rival: abs(rival.ratio.value - 1) if rival.ratio else 0.0)[:CONTENDERS]
-
-
-def _behind(session: Session, question: OpenQuestion, common: Container[int]) -> Iterator[int]:
-    """Yield the cases of a question that need a round next; none if rounds wouldn't decide it.
-
-    ``common`` are the cases of several questions, which get twice as many rounds as the others.
-    """
-    cases = [session.cases[case.index] for case in question.cases]
-    least = min(len(case.ends) for case in cases)
-    if least < _most_rounds(session, question):
-        for case in cases:
-            most = 2 * least if case.index in common else least
-            if len(case.ends) <= most and case.state in ("ok", "queued"):
-                yield case.index
-
-
-def _most_rounds(session: Session, question: OpenQuestion) -> int:
-    """Return the rounds that a question is worth; 0 if rounds wouldn't decide it."""
-    if session.start.sweep.find and question.obstacle in CLOSE:
-        return ROUNDS_WORTH
-    return question.rounds or 0
-
-
-def _missing_repeats(results: Sequence[Result]) -> int:
-    """Return the repeats until the spread between processes is known on each kind of device."""
-    pools = {kind_of_result(row): row.noise.pool for row in results}
-    return max((ceil(LEAST_KNOWN - pool.freedom) for pool in pools.values() if not pool.known), default=0)
 
 
 def _affordable(session: Session, wave: Sequence[int]) -> tuple[int, ...]:
@@ -341,43 +353,5 @@ def _affordable(session: Session, wave: Sequence[int]) -> tuple[int, ...]:
     return tuple(rounds)
 
 
-def _settled(
-    session: Session, results: Sequence[Result], decisions: Sequence[Decision], pairs: Iterable[OpenQuestion]
-) -> Iterator[Settled]:
-    """Yield the cases without an open question, with the comparison that settled each, but not the best ones.
-
-    In a search, that is the comparison with the best case, even if only a small advantage isn't excluded.
-    """
-    search = session.start.sweep.find is not None
-    contested = {case.index for question in pairs for case in question.cases}
-    best = [choice.best for choice in decisions if choice.best]
-    bases = {} if search else baselines(results, session.start.sweep.measure.baseline)
-    for row in results:
-        if row.case.index in contested or any(row is other for other in best):
-            continue
-        alike = [other for other in best if other.config.work == row.config.work]
-        ratios = ((other, _speed(other, row)) for other in (*alike, bases.get(row.config.work)))
-        sure = (
-            (other, ratio)
-            for other, ratio in ratios
-            if other and ratio and (search or ratio.verdict not in UNTESTED)
-        )
-        if decided := next(sure, None):
-            yield Settled(row.case.index, decided[0].case.index, decided[1])
-
-
 def _speed(base: Result | None, new: Result) -> Ratio | None:
     return None if base is None or base is new else comparison(base, new).ratio
-
-
-def _end(
-    session: Session, results: Sequence[Result], pairs: Sequence[OpenQuestion], looks: Sequence[int]
-) -> str:
-    turns = Turns(session, results)
-    asked = worth_rounds(pairs) if session.start.sweep.find else pairs
-    by_turns = any(turns.suit(question) and turns.pairs(question) for question in asked)
-    alone = any(_most_rounds(session, question) for question in asked if not turns.suit(question))
-    short = seconds_left(session) <= 0 and (looks or session.unmeasured or alone)
-    if short or by_turns:  # turns that are asked for are left out only if they would take too long
-        return OUT_OF_BUDGET
-    return "more rounds wouldn't decide the open questions" if pairs else "every question is decided"

@@ -72,10 +72,7 @@ class Anomaly(msgspec.Struct, frozen=True):
 def anomalies(results: Sequence[Result], peaks: Sequence[Peaks]) -> tuple[Anomaly, ...]:
     """Return all anomalies of the measured cases, by kind and then in case order."""
     checked_peaks = sound_peaks([result.case for result in results], peaks)
-    sizes = [
-        list({row.config.batch_size: row for row in batch_series.results}.values())
-        for batch_series in series(results)
-    ]
+    sizes = [list({row.config.batch_size: row for row in rows}.values()) for rows in series(results)]
     return (
         *(anomaly for rows in sizes for anomaly in _off_the_trend(rows)),
         *(anomaly for rows in sizes for anomaly in _shorter_steps(rows)),

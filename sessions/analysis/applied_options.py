@@ -44,7 +44,7 @@ def _was_applied(option: str, config: Config, effective: Effective) -> bool | No
         return False
     if option in _CHECKS:
         return _CHECKS[option](requested, effective)
-    actual = effective.others.get(option)
+    actual = effective.others.get(option, getattr(effective, option, None))
     return None if actual is None else actual == requested
 
 
@@ -86,22 +86,12 @@ def _attention(requested: str, effective: Effective) -> bool | None:
     return actual == requested if requested.startswith("sdpa-") else actual.startswith(requested)
 
 
-def _threads(requested: int, effective: Effective) -> bool | None:
-    return None if effective.threads is None else effective.threads == requested
-
-
-def _padding(requested: str, effective: Effective) -> bool | None:
-    return None if effective.padding is None else effective.padding == requested
-
-
 _CHECKS: dict[str, Callable[[Any, Effective], bool | None]] = {
     "precision": _precision,
     "compile": _compile,
     "attention": _attention,
-    "threads": _threads,
-    "padding": _padding,
 }
-"""Checks of options whose actual value has a separate field in ``Effective``."""
+"""Checks of options whose actual value isn't spelled like the requested one."""
 
 
 def _bare(dtype: str) -> str:

@@ -147,16 +147,13 @@ def chart(cases: Iterable[CaseState], lookup: MetricsLookup, metric: PlotMetric,
     groups: dict[tuple[object, ...], list[CaseState]] = {}
     for case in cases:
         if not case.config.repeat:
-            groups.setdefault(_other_options(case.config, axis), []).append(case)
+            shared = tuple(getattr(case.config, name) for name in SHOWN if name != axis)
+            groups.setdefault(shared, []).append(case)
     lines = (
         Line(key, members[0].config, _points([_point(case, lookup, metric, axis) for case in members]))
         for key, members in groups.items()
     )
     return Chart(metric, axis, tuple(lines))
-
-
-def _other_options(config: Config, axis: str) -> tuple[object, ...]:
-    return tuple(getattr(config, name) for name in SHOWN if name != axis)
 
 
 def is_charted(case: CaseState) -> bool:

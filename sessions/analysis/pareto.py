@@ -94,8 +94,13 @@ def pareto_points(
     cases: Iterable[CaseState], lookup: MetricsLookup, cost: PlotMetric, rate: PlotMetric = SAMPLES
 ) -> tuple[ParetoPoint, ...]:
     """Return every measured case that has both metrics. The second case of an A/A pair is left out."""
-    points = (_pareto_point(case, lookup, cost, rate) for case in cases if not case.config.repeat)
-    return tuple(filter(None, points))
+    points = []
+    for case in cases:
+        metrics = lookup(case) if case.has_result and not case.config.repeat else None
+        gain, paid = (rate.of(case, metrics), cost.of(case, metrics)) if metrics else (None, None)
+        if gain and paid:
+            points.append(ParetoPoint(case, gain, paid))
+    return tuple(points)
 
 
 def front(choices: Iterable[ParetoPoint]) -> tuple[ParetoPoint, ...]:
@@ -111,16 +116,6 @@ def fronts(choices: Sequence[ParetoPoint]) -> dict[Work, tuple[ParetoPoint, ...]
     """Return one front per work, because cases of different work aren't alternatives."""
     works = distinct_works(point.case.config.work for point in choices)
     return {work: front(point for point in choices if point.case.config.work == work) for work in works}
-
-
-def _pareto_point(
-    case: CaseState, lookup: MetricsLookup, cost: PlotMetric, rate: PlotMetric
-) -> ParetoPoint | None:
-    metrics = lookup(case) if case.has_result else None
-    if metrics is None:
-        return None
-    gain, paid = rate.of(case, metrics), cost.of(case, metrics)
-    return ParetoPoint(case, gain, paid) if gain and paid else None
 
 
 def _same(one: ParetoPoint, other: ParetoPoint) -> bool:

@@ -34,7 +34,13 @@ class Step:
     @property
     def gain_per_doubling(self) -> float | None:
         """``gain`` per doubling of the batch size, minus 1; None if the two sizes are too close."""
-        return _per_doubling(self._before, self.result, self.gain) if self._before and self.gain else None
+        if self._before is None or self.gain is None:
+            return None
+        doublings = log2(self.result.config.batch_size / self._before.config.batch_size)
+        try:
+            return self.gain.value ** (1 / doublings) - 1 if doublings >= LEAST_DOUBLINGS else None
+        except OverflowError:  # a file may contain impossible rates
+            return None
 
 
 def scaling(series: Series) -> tuple[Step, ...]:
@@ -43,29 +49,16 @@ def scaling(series: Series) -> tuple[Step, ...]:
     A size that was only measured next to a neighbor has no relative figures, and no other is compared with it,
     unless each was.
     """
-    rows = _rated(series)
+    rated: dict[int, Result] = {}
+    for result in series:
+        if _per_item(result) > 0:
+            rated.setdefault(result.config.batch_size, result)
+    rows = list(rated.values())
     if len(rows) < 2:
         return ()
     sound = [row for row in rows if not estimate_slowdown(row.case, throughout=True).unbounded] or rows
     before = {id(row): earlier for earlier, row in pairwise([None, *sound])}
     return tuple(Step(sound[0] if id(row) in before else None, before.get(id(row)), row) for row in rows)
-
-
-def _rated(series: Series) -> list[Result]:
-    """Return the first result of each batch size that has a rate."""
-    rows: dict[int, Result] = {}
-    for result in series.results:
-        if _per_item(result) > 0:
-            rows.setdefault(result.config.batch_size, result)
-    return list(rows.values())
-
-
-def _per_doubling(before: Result, row: Result, gain: Ratio) -> float | None:
-    doublings = log2(row.config.batch_size / before.config.batch_size)
-    try:
-        return gain.value ** (1 / doublings) - 1 if doublings >= LEAST_DOUBLINGS else None
-    except OverflowError:  # a file may contain impossible rates
-        return None
 
 
 def _rate(result: Result) -> float:

@@ -74,7 +74,8 @@ def compare_training(base: Curves, mine: Curves, limits: Distance) -> dict[str, 
     allowed = limits.or_larger(noise or Distance()).or_larger(Distance(change=rounding))
     beyond = distance.exceeds(allowed)
     if trained != 1 or _draws(base) != _draws(mine) or (beyond and noise is not None):
-        return figures | {"verdict": "different" if _learns(base, mine) else "broken"}
+        learns = float(_mean_change(base)[-1] * _mean_change(mine)[-1]) > 0  # in the baseline's direction
+        return figures | {"verdict": "different" if learns else "broken"}
     in_steps = f"{CANT_TELL} in {steps} steps"
     if beyond:
         raise BenchtuiError(f"{in_steps}: dropout draws other numbers, and there was no time for several seeds")
@@ -155,8 +156,3 @@ def _mean_change(curves: Curves) -> Curves:
 def _size(values: Curves) -> float:
     """Return the root mean square, at least the smallest divisor."""
     return max(float(numpy.sqrt(numpy.square(values).mean())), _LEAST)
-
-
-def _learns(base: Curves, mine: Curves) -> bool:
-    """Return whether the loss of a case changes in the direction of the baseline's."""
-    return float(_mean_change(base)[-1] * _mean_change(mine)[-1]) > 0

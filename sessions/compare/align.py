@@ -258,7 +258,10 @@ def _compare_with_base(base: ComparedSession, new: ComparedSession, letter: str)
     same_environment = _same_environment(base.session, new.session)
     exact = _rows(base, new, (), same_environment)
     if not _any_aligned(exact):
-        ignored = _constant_options(base, new)
+        values = {option: (_values(base, option), _values(new, option)) for option in MAY_DIFFER}
+        ignored = tuple(
+            option for option, (one, other) in values.items() if len(one) == len(other) == 1 and one != other
+        )
         loose = _rows(base, new, ignored, same_environment)
         if _any_aligned(loose):
             return PairwiseComparison(base, new, letter, loose, ignored)
@@ -350,14 +353,6 @@ def _planned(side: ComparedSession, options: Iterable[str]) -> dict[Key, CaseSta
 
 def _measured(side: ComparedSession) -> dict[int, Result]:
     return {result.case.index: result for result in side.results}
-
-
-def _constant_options(base: ComparedSession, new: ComparedSession) -> tuple[str, ...]:
-    """Return the options that have a single value in each session, but a different one."""
-    values = {option: (_values(base, option), _values(new, option)) for option in MAY_DIFFER}
-    return tuple(
-        option for option, (mine, theirs) in values.items() if len(mine) == len(theirs) == 1 and mine != theirs
-    )
 
 
 def _values(side: ComparedSession, option: str) -> set[object]:

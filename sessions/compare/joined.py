@@ -260,7 +260,7 @@ class _Join:
         if number is None:
             return None
         changed = {"case": number}
-        if hasattr(event, "round") and number < len(self._base.cases):
+        if hasattr(event, "round"):
             changed["round"] = event.round + self._rounds(number)
         event = replace(event, **changed)
         if isinstance(event, RoundFinished | CaseFinished) and event.turns:
@@ -284,17 +284,15 @@ class _Join:
 
     def _turns(self, turns: Turns) -> Turns | None:
         """Return turns with the numbers of the joined session; None if the other cases aren't part of that."""
-        rounds = [CaseRound(case=case, round=number) for case, number in self._partners(turns)]
+        rounds = [
+            CaseRound(case=joined, round=number + self._rounds(joined))
+            for case, number in turns.partners.items()
+            if (joined := self._numbers.get(case)) is not None
+        ]
         if not rounds:
             return None
         first, *others = rounds
         return replace(turns, case=first.case, round=first.round, others=tuple(others))
-
-    def _partners(self, turns: Turns) -> Iterator[tuple[int, int]]:
-        for case, number in turns.partners.items():
-            joined = self._numbers.get(case)
-            if joined is not None:
-                yield joined, number + (self._rounds(joined) if joined < len(self._base.cases) else 0)
 
     def _comparisons(self, event: Answered) -> Iterator[AnswerComparison]:
         for comparison in event.comparisons:
@@ -303,7 +301,9 @@ class _Join:
                 yield replace(comparison, case=case, baseline=baseline)
 
     def _rounds(self, number: int) -> int:
-        """Return the rounds of a case in the first session."""
+        """Return the rounds of a case in the first session; 0 for a case that is new to it."""
+        if number >= len(self._base.cases):
+            return 0
         case = self._base.cases[number]
         if case.finished and case.finished.not_measured_further is not None:
             return len(case.rounds) + 1  # its end repeats that of its last round

@@ -189,22 +189,13 @@ def _round_left(
     if step_s is not None and warmed + measured:
         warmup_left_s = 0.0 if measured else max(0.0, warmup_s(measure, step_s) - warmed * step_s)
         needed = needed or StepsLeft(max(0, least_steps(measure) - measured))
-        steps_s = _steps_time_s(needed, step_s, measured, measure)
-        return Estimate(warmup_left_s + _capped_s(steps_s, measured * step_s, measure), needed.rough)
+        steps_s = max(needed.steps * step_s, _min_measuring_s(measure) - measured * step_s)
+        if (most_s := longest_s(measure)) is not None:
+            steps_s = max(0.0, min(steps_s, most_s - measured * step_s))
+        return Estimate(warmup_left_s + steps_s, needed.rough)
     if whole is None or case.started is None:
         return whole
     return Estimate(max(0.0, whole.seconds - (now_s - case.started.t)), whole.rough)
-
-
-def _steps_time_s(needed: StepsLeft, step_s: float, measured: int, measure: Measure) -> float:
-    """Return the time of the needed steps, and at least the rest of the minimum time."""
-    return max(needed.steps * step_s, _min_measuring_s(measure) - measured * step_s)
-
-
-def _capped_s(steps_s: float, measured_s: float, measure: Measure) -> float:
-    """Cap the time of the needed steps at the rest of the time limit."""
-    most_s = longest_s(measure)
-    return steps_s if most_s is None else max(0.0, min(steps_s, most_s - measured_s))
 
 
 def queue_left(cases: Sequence[CaseState], measure: Measure, step_times: StepTimeModel) -> Estimate | None:

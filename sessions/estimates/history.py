@@ -25,7 +25,6 @@ from benchtui.sessions.estimates.memory import guess_mb
 from benchtui.sessions.events import CasePrepared
 from benchtui.sessions.journal.reader import Tail
 from benchtui.sessions.journal.session_file import SessionFile
-from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.file_names import WEIGHTS
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stored_models.file_digests import file_digest, weights_digest
@@ -103,7 +102,11 @@ class HistoryEstimator:
                 least = self._ran_out.get(same_options(case.config), case.config.size)
                 self._ran_out[same_options(case.config)] = min(least, case.config.size)
             elif case.state == "ok":
-                self._learn(case)
+                self._step_times.learn(case)
+                self._measured.add((same_options(case.config), case.config.size))
+                if (memory_mb := case.peak_memory_mb) is not None:
+                    for key in (same_options(case.config), _device(case.config)):
+                        insort(self._peaks_mb.setdefault(key, []), (case.config.size, memory_mb))
 
     def learn_files(self, model: str) -> None:
         """Learn the sizes of a model from its files, if they are on this machine."""
@@ -119,14 +122,6 @@ class HistoryEstimator:
         ran_out = config.size >= self._ran_out.get(same_options(config), config.size + 1)
         total_s = None if seconds is None else seconds * sweep.measure.rounds
         return Prediction(total_s, time_basis, memory_mb, memory_basis, ran_out)
-
-    def _learn(self, case: CaseState) -> None:
-        self._step_times.learn(case)
-        own, device = same_options(case.config), _device(case.config)
-        self._measured.add((own, case.config.size))
-        if (memory_mb := case.peak_memory_mb) is not None:
-            for key in (own, device):
-                insort(self._peaks_mb.setdefault(key, []), (case.config.size, memory_mb))
 
     def _round_time(self, config: Config, sweep: Sweep) -> tuple[float | None, Basis]:
         known = self._step_times.case(config, sweep.measure) if self._step_times.knows(config) else None

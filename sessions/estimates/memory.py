@@ -9,6 +9,7 @@ Before anything similar was measured, the sizes of the model give a rough guess.
 """
 
 from collections.abc import Iterable
+from statistics import fmean, linear_regression
 from typing import Literal
 
 import msgspec
@@ -53,16 +54,9 @@ class MemoryForecast:
         seen = self._seen.get(config.without_sizes, {})
         if len(seen) < 2:
             return None
-        fixed_mb, slope_mb = _line(seen)
-        return Prediction(fixed_mb + slope_mb * config.size, _quantity(config))
-
-
-def _line(points: dict[int, float]) -> tuple[float, float]:
-    """Fit intercept and slope by least squares. The slope is never negative: a negative one is noise."""
-    work, peak_mb = sum(points) / len(points), sum(points.values()) / len(points)
-    spread = sum((size - work) ** 2 for size in points)
-    slope = sum((size - work) * (mb - peak_mb) for size, mb in points.items()) / spread
-    return peak_mb - max(slope, 0.0) * work, max(slope, 0.0)
+        slope_mb = max(linear_regression(list(seen), list(seen.values())).slope, 0.0)  # a negative one is noise
+        mean_mb, mean_size = fmean(seen.values()), fmean(seen)
+        return Prediction(mean_mb + slope_mb * (config.size - mean_size), _quantity(config))
 
 
 def _quantity(config: Config) -> Quantity:

@@ -96,7 +96,7 @@ def as_json(session: Session) -> str:
 
 def as_csv(session: Session) -> str:
     """Return the results as CSV (RFC 4180): the fields of ``CaseRow``, then the mean of each part of a step."""
-    shown = [(_cells(row), metrics) for row, metrics in rows(session)]
+    shown = [([*map(_cell, msgspec.structs.astuple(row))], metrics) for row, metrics in rows(session)]
     parts = dict.fromkeys(part for _, metrics in shown if metrics for part in metrics.parts_ms)
     text = io.StringIO()
     writer = csv.writer(text)
@@ -114,10 +114,6 @@ def write_parquet(session: Session, path: Path, inputs: Collection[Path]) -> Non
     table = import_pyarrow().Table.from_pylist([msgspec.to_builtins(row) for row, _ in rows(session)])
     with output_file(path, inputs) as file:
         import_pyarrow().parquet.write_table(table, file)
-
-
-def _cells(row: CaseRow) -> list[object]:
-    return [_cell(getattr(row, name)) for name in row.__struct_fields__]
 
 
 def _cell(value: object) -> object:

@@ -5,23 +5,18 @@ are renamed only with a new ``SCHEMA``. Names end in their units: ``_ms``, ``_pe
 ``_w``, ``_j``, ``_percent``. Missing values are null, or an empty cell.
 """
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 from msgspec import Meta
 
 from benchtui.sessions.metrics.catalogue import EXPORTED
-from benchtui.sessions.metrics.quantity import Quantity
 
 SCHEMA = 3
 # 1  2026-11: initial version.
 # 2  2026-11: options of an imported case are null if its tool doesn't record them; ``verdict`` says same and
 #    unsure instead of "no difference" and "not known"; ``speedup`` is based on typical steps.
 # 3  2026-11: ``verdict`` is spelled as in all other documents: FASTER, SLOWER, SAME, UNSURE, REPORTED.
-
-
-def _field(row: Quantity) -> tuple[str, Any]:
-    return row.key, Annotated[row.kind, Meta(description=row.help)]
 
 
 if TYPE_CHECKING:
@@ -39,7 +34,7 @@ if TYPE_CHECKING:
 else:
     CaseRow = msgspec.defstruct(
         "CaseRow",
-        map(_field, EXPORTED),
+        [(row.key, Annotated[row.kind, Meta(description=row.help)]) for row in EXPORTED],
         frozen=True,
         kw_only=True,
         module=__name__,

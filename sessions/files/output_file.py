@@ -92,7 +92,9 @@ def _is_same(path: Path, other: Path) -> bool:
 
 @contextmanager
 def _open_output(path: Path, over: bool, private: bool) -> Iterator[IO[bytes]]:
-    there = _stat_or_none(path, follow=not private)
+    there = None
+    with suppress(FileNotFoundError):
+        there = os.stat(path, follow_symlinks=not private)
     if not over and (there or path.is_symlink()):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
     if there and not (stat.S_ISREG(there.st_mode) or stat.S_ISLNK(there.st_mode)):
@@ -132,13 +134,6 @@ def _rename_complete(partial: Path, target: Path, over: bool) -> None:
             raise
         with target.open("xb"):  # file system without hard links: reserve the name first
             partial.replace(target)
-
-
-def _stat_or_none(path: Path, *, follow: bool) -> os.stat_result | None:
-    try:
-        return os.stat(path, follow_symlinks=follow)
-    except FileNotFoundError:
-        return None
 
 
 def _open_nonblocking(path: str, flags: int) -> int:

@@ -93,7 +93,12 @@ class Reader:
         values.defaults = {name: self._in_words(name, text) for name, text in texts.items() if text}
         cells = {name: cell for name, cell in row.levels[0].items() if name in self._options}
         values.options.update({name: words(cell) for name, cell in cells.items() if not is_empty(cell)})
-        self._name(values, row)
+        if self._map.name:
+            short = filled(self._map.short_name, row)
+            whole = self._joined(self._map.name, row)
+            values.name = short if short and self._short_names[short] == 1 else whole
+        if self._map.group:
+            values.words["group"] = self._joined(self._map.group, row) or values.name
         return values
 
     def _in_words(self, name: str, text: str) -> str:
@@ -172,14 +177,6 @@ class Reader:
     def _remark(self, values: CaseValues, column: str, cell: object, why: str) -> None:
         values.unreadable.append(f"{column} {quoted(cell)} {why}")
         self.remarks.append(f"{values.unreadable[-1]}; imported as unknown")
-
-    def _name(self, values: CaseValues, row: Row) -> None:
-        if self._map.name:
-            short = filled(self._map.short_name, row)
-            whole = self._joined(self._map.name, row)
-            values.name = short if short and self._short_names[short] == 1 else whole
-        if self._map.group:
-            values.words["group"] = self._joined(self._map.group, row) or values.name
 
     def _joined(self, parts: Sequence[Text], row: Row) -> str:
         shown = [part for part in parts if not str(part).startswith("?") or part in self._varying]

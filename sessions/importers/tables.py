@@ -317,7 +317,9 @@ def _plain(block: _Block) -> tuple[list[NumberedRow], list[str]]:
         header = tuple(f"{name} ({unit})" if unit else name for name, unit in named_units)
         block = structs.replace(block, header=header)
     columns = _columns(block.header, [cells for _, cells in rows])
-    comma = _decimal_comma([cell for _, cells in rows for cell in cells])
+    every = [cell for _, cells in rows for cell in cells]
+    # some cells have a certain decimal comma, and none has a point
+    comma = any(map(_CERTAIN_COMMA.fullmatch, every)) and not any(map(_POINT.fullmatch, every))
     converted = Counter[str]()
     above = ""
     records: list[NumberedRow] = []
@@ -346,11 +348,6 @@ def _columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[tuple
         if not (name.strip() in INDEX_NAMES and [row[place] for row in rows] in counting)
         and (name or any(row[place] for row in rows))
     ]
-
-
-def _decimal_comma(cells: Sequence[str]) -> bool:
-    """Return whether the table has decimal commas: some cells have a certain one, and none has a point."""
-    return any(map(_CERTAIN_COMMA.fullmatch, cells)) and not any(map(_POINT.fullmatch, cells))
 
 
 def _plain_number(cell: str, comma: bool) -> tuple[str, str]:

@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, get_args
 
 import msgspec
 
@@ -129,7 +129,12 @@ class Tail:
         if not data and most_bytes and self.follow():
             data = self._file.read(most_bytes)
         lines = self._lines(data)
-        events = self._decoded(lines)
+        events: list[AnyRecord] = []
+        try:
+            for event in _events(lines, self.path, self._position.line):
+                events.append(event)
+        except BenchtuiError as error:
+            self._broken = error
         if self._broken and not events and begun:
             place = self._file.tell()
             self.seek(self._position)
@@ -165,15 +170,6 @@ class Tail:
         lines[0] = b"".join((*self._partial_line, lines[0]))
         self._partial_line = [lines.pop()]
         return lines
-
-    def _decoded(self, lines: list[bytes]) -> list[AnyRecord]:
-        events: list[AnyRecord] = []
-        try:
-            for event in _events(lines, self.path, self._position.line):
-                events.append(event)
-        except BenchtuiError as error:
-            self._broken = error
-        return events
 
     @property
     def torn(self) -> bool:
@@ -274,23 +270,20 @@ def _up_to(lines: list[bytes], events: int) -> list[bytes]:
 
 
 def _event(body: bytes, where: str) -> AnyRecord:
+    """Return an event; one of another version as ``Unknown``. Raises BenchtuiError for a broken line."""
     try:
         event: AnyEvent = _decoder.decode(body)
+        return event
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        return _unknown_or_error(body, where, error)
-    return event
-
-
-def _unknown_or_error(body: bytes, where: str, error: Exception) -> AnyRecord:
-    """Return an event of another version as ``Unknown``; raise BenchtuiError for a broken line."""
+        why = shortened(str(error))
     try:
         header = _header_decoder.decode(body)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        raise BenchtuiError(f"{where}: not a session event: {shortened(str(error))}") from error
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise BenchtuiError(f"{where}: not a session event: {why}") from error
     if header.schema is not None:
         require_known_schema(header.schema, where)
     if header.event in KNOWN_EVENTS:
-        raise BenchtuiError(f"{where}: invalid {header.event} event: {shortened(str(error))}")
+        raise BenchtuiError(f"{where}: invalid {header.event} event: {why}")
     return Unknown(header.event, header.t, body)
 
 
@@ -331,10 +324,5 @@ def _plans_too_many(file: IO[bytes]) -> bool:
     return planned > MOST_CASES
 
 
-def _known_events() -> frozenset[str]:
-    types: tuple[Any, ...] = AnyEvent.__args__
-    return frozenset(str(kind.__struct_config__.tag) for kind in types)
-
-
-KNOWN_EVENTS = _known_events()
+KNOWN_EVENTS = frozenset(str(kind.__struct_config__.tag) for kind in get_args(AnyEvent))
 """Tags of all events of this version."""

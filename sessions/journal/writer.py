@@ -21,7 +21,7 @@ _SPACE = b" \t\r\n"
 def repair(fd: int) -> bytes:
     """Repair a file with at least one event; return what to write before the next event."""
     size = os.fstat(fd).st_size
-    lines = _last_offset(fd, size, b"\n") + 1
+    lines = _last_offset(fd, size, lambda piece: piece.rfind(b"\n")) + 1
     place, letter = _last_visible(fd, size)
     closed = letter == b"]" and _last_visible(fd, place)[0] < lines
     if place >= lines and not closed:
@@ -35,20 +35,15 @@ def repair(fd: int) -> bytes:
 
 def _last_visible(fd: int, end: int) -> tuple[int, bytes]:
     """Return offset and value of the last byte before ``end`` that isn't white space; -1 and b"" if none."""
-    while end > 0:
-        begin = max(0, end - _CHUNK_BYTES)
-        piece = os.pread(fd, end - begin, begin).rstrip(_SPACE)
-        if piece:
-            return begin + len(piece) - 1, piece[-1:]
-        end = begin
-    return -1, b""
+    place = _last_offset(fd, end, lambda piece: len(piece.rstrip(_SPACE)) - 1)
+    return place, os.pread(fd, 1, place) if place >= 0 else b""
 
 
-def _last_offset(fd: int, end: int, letter: bytes) -> int:
-    """Return the offset of the last such byte before ``end``, or -1."""
+def _last_offset(fd: int, end: int, last: Callable[[bytes], int]) -> int:
+    """Return the offset of the last byte before ``end`` that ``last`` finds in a part of the file, or -1."""
     while end > 0:
         begin = max(0, end - _CHUNK_BYTES)
-        at = os.pread(fd, end - begin, begin).rfind(letter)
+        at = last(os.pread(fd, end - begin, begin))
         if at >= 0:
             return begin + at
         end = begin

@@ -51,7 +51,13 @@ def rename(session: Path, name: str, running_paths: Collection[Path]) -> Path:
     Raises BenchtuiError if the name is taken or invalid, or the session is elsewhere or in ``running_paths``.
     """
     _require_not_running(_require_in_library(session), running_paths, "renamed")
-    wanted = _path_for_name(name)
+    stem = name.strip().removesuffix(".json")
+    if not stem or stem == paths.LATEST or stem[0] == "-" or stem != paths.safe_name(stem):
+        raise BenchtuiError(
+            f"{name!r} is not a valid session name: use letters, digits, -, _ and ., don't begin with"
+            f" - or ., and don't use {paths.LATEST!r}"
+        )
+    wanted = paths.path_of(stem)
     if wanted == session:
         return session
     with os_errors_as(session, "can't be renamed"):
@@ -115,16 +121,6 @@ def import_results(source: Path, kind: str | None = None, map_text: str | None =
 
 def _note_path(session: Path) -> Path:
     return session.with_suffix(".note")
-
-
-def _path_for_name(name: str) -> Path:
-    stem = name.strip().removesuffix(".json")
-    if not stem or stem == paths.LATEST or stem[0] == "-" or stem != paths.safe_name(stem):
-        raise BenchtuiError(
-            f"{name!r} is not a valid session name: use letters, digits, -, _ and ., don't begin with"
-            f" - or ., and don't use {paths.LATEST!r}"
-        )
-    return paths.path_of(stem)
 
 
 def _require_in_library(session: Path) -> Path:

@@ -1,6 +1,7 @@
 """Session summaries for the list of sessions, cached so that no file is read twice."""
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from itertools import islice
@@ -223,9 +224,7 @@ class SummarizedSession(Session):
 
 
 def _best(session: Session) -> Best | None:
-    from benchtui.sessions.advice.conclusion import (
-        conclude_anyway,  # lazy import: not needed for the first paint
-    )
+    from benchtui.sessions.advice.conclusion import conclude_anyway  # not needed for the first paint
 
     works = conclude_anyway(session).works if session.started else ()
     best = max(works, key=lambda work: work.best.metrics.samples_per_s or 0.0, default=None)
@@ -244,14 +243,11 @@ def _best(session: Session) -> Best | None:
 
 
 def _summary_of(session: Session) -> Summary:
-    counts: dict[str, int] = {}
-    for case in session.cases:
-        counts[case.state] = counts.get(case.state, 0) + 1
     finished, marks = session.finished, (mark_kind(mark) for case in session.cases for mark in case.marks)
     return Summary(
         outcome=session.ending,
         reason=finished.reason if finished else None,
-        counts=counts,
+        counts=dict(Counter(case.state for case in session.cases)),
         best=_best(session),
         duration_s=session.now_s,
         marks=tuple(dict.fromkeys(marks)),

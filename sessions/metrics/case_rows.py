@@ -22,6 +22,7 @@ from benchtui.sessions.metrics.quantity import (
     measured,
     of_case,
     ratio,
+    recorded,
     requested,
     words,
 )
@@ -220,11 +221,8 @@ SAMPLE = (
 )
 
 
-def _of_answer(field: str) -> Reading:
-    return Reading(
-        f"answered.answer.{field}",
-        lambda data: getattr(data.case.answered.answer, field, None) if data.case.answered else None,
-    )
+def _answered(path: str) -> Reading:
+    return of_case(f"answered.{path}", f"answered.{path}")
 
 
 BASELINE = (
@@ -232,7 +230,7 @@ BASELINE = (
         "baseline",
         "Baseline",
         "Number of the case that this one is compared with.",
-        Reading("session_started.sweep", lambda data: data.baseline and data.baseline.case.index),
+        recorded("session_started.sweep", "baseline.case.index"),
     ),
     figure(
         "speedup",
@@ -259,7 +257,7 @@ BASELINE = (
         "verdict",
         "Verdict",
         "Verdict on the speedup: FASTER, SLOWER, SAME, UNSURE or REPORTED.",
-        Reading(STEPS, lambda data: data.ratio.verdict.name if data.ratio else None),
+        ratio("verdict.name"),
         VerdictName | None,
     ),
     words(
@@ -369,19 +367,19 @@ ANSWER = (
         "answer_shared_with",
         "Answer shared with case",
         "Number of the case whose comparison is shared, because only sizes differ.",
-        Reading("answered.shared_with", lambda data: getattr(data.case.answered, "shared_with", None)),
+        _answered("shared_with"),
     ),
     words(
         "answer_shortened",
         "Shortened probe",
         "What the probe consisted of if the case was too slow for all of it.",
-        _of_answer("shortened"),
+        _answered("answer.shortened"),
     ),
     words(
         "answer_digest",
         "Digest of the answer",
         "Hash of the output's bits, comparable between sessions.",
-        _of_answer("digest"),
+        _answered("answer.digest"),
     ),
     words(
         "answer_absent",

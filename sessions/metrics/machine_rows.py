@@ -1,6 +1,7 @@
 """Rows of the catalogue about resources: memory, energy, the machine, its counters and the compiler."""
 
 from collections.abc import Callable
+from operator import itemgetter
 
 from benchtui.sessions.metrics.quantity import (
     NO_UNIT,
@@ -9,6 +10,7 @@ from benchtui.sessions.metrics.quantity import (
     Quantity,
     Reading,
     amount,
+    changed,
     ends,
     environment,
     figure,
@@ -23,11 +25,6 @@ from benchtui.sessions.metrics.quantity import (
 from benchtui.sessions.payloads import CLOCK_LIMITS, FIELD_NAMES, GPU_ACTIVITY, HOST_ACTIVITY
 from benchtui.sessions.stats.disturbance import names_of
 from benchtui.sessions.stats.noise import gpu_busy_share
-
-
-def _lowest_peak(data: CaseData) -> float | None:
-    peaks = data.result.memory_range_mb if data.result else None
-    return peaks[0] if peaks else None
 
 
 def _energy_per_1000_tokens(data: CaseData) -> float | None:
@@ -79,7 +76,7 @@ MEMORY = (
         "peak_memory_low_mb",
         "Peak memory, lowest round",
         "Lowest of the rounds' memory peaks: on the device, or resident on a CPU.",
-        Reading("round_finished.memory", _lowest_peak),
+        changed(result("memory_range_mb", "round_finished.memory"), itemgetter(0)),
         "Lowest round",
     ),
     _peak(
@@ -209,10 +206,6 @@ def _gpu_busy(data: CaseData) -> float | None:
     return None if share is None else 100 * share
 
 
-def _neighbors(data: CaseData) -> str | None:
-    return names_of(data.case.environment.neighbors) or None
-
-
 def _process(key: str, title: str, meaning: str, row: Callable[..., Quantity]) -> Quantity:
     return row(key, title, meaning, environment(key), exported=False)
 
@@ -266,7 +259,7 @@ PROCESS = (
         "neighbors",
         "Neighbors",
         "Other processes that used the processors or the GPU next to the case, the busiest first.",
-        Reading("case_finished.environment.neighbors", _neighbors),
+        changed(environment("neighbors"), lambda neighbors: names_of(neighbors) or None),
         exported=False,
     ),
 )

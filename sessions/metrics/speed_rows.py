@@ -181,7 +181,7 @@ THROUGHPUT = (
         "sample",
         "Unit of a sample",
         "Unit of a sample: sample, image, embedding, request, or audio-s.",
-        Reading("case_prepared.task", lambda data: data.metrics and data.metrics.task.one_sample),
+        measured("task.one_sample", "case_prepared.task"),
     ),
     figure(
         "samples_per_s",

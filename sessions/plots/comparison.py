@@ -15,19 +15,17 @@ def plans(compared: SessionComparison) -> list[Plan | SkippedPlot]:
     """Plan all plots of a comparison, in the order of the document."""
     results = [result for side in compared.sides for result in side.results]
     return [
-        _over_batch(compared, results, *curves.throughput_of(results)),
-        _over_batch(compared, results, *curves.latency_of(results)),
+        _over_batch(compared, results, curves.throughput(results)),
+        _over_batch(compared, results, curves.latency(results)),
         _ratios(compared, results),
     ]
 
 
-def _over_batch(
-    compared: SessionComparison, results: list[Result], to_point: curves.ToPoint, curve: curves.Curve
-) -> Plan | SkippedPlot:
+def _over_batch(compared: SessionComparison, results: list[Result], curve: curves.Curve) -> Plan | SkippedPlot:
     batch_lines = []
     for letter, side in zip(LETTERS, compared.sides, strict=False):
         data = PlotData(side.session, side.results, {})
-        lines = curves.lines(data, to_point)
+        lines = curves.lines(data, curve)
         batch_lines += [replace(line, label=f"{letter}: {line.label}", side=f"{letter}: ") for line in lines]
     return curves.plan_lines(batch_lines, f"{_names(compared)} {step_counts(results)}", curve, "Interpretation")
 

@@ -56,8 +56,6 @@ class Line(msgspec.Struct, frozen=True):
 
 BEST = {"higher": "highest", "lower": "lowest", None: "first"}
 
-ToPoint = Callable[[Result], Point | None]
-
 
 class Curve(msgspec.Struct, frozen=True):
     """A quantity to plot over batch size."""
@@ -66,6 +64,7 @@ class Curve(msgspec.Struct, frozen=True):
     title: str
     row: Quantity
     """The quantity, whose heading labels the y axis, and whose better values are drawn of too many series."""
+    to_point: Callable[[Result], Point | None]
     caption: str
     missing_reason: str
     """Why the plot is skipped if no case has a value."""
@@ -73,46 +72,41 @@ class Curve(msgspec.Struct, frozen=True):
     """Meaning of the bars, shown after the caption if there are any."""
 
 
-def throughput(data: PlotData) -> Plan | SkippedPlot:
-    """Plan the plot of throughput over batch size: tokens per second of a language model, else samples."""
-    return _plan(data, *throughput_of(data.results))
-
-
-def throughput_of(results: Sequence[Result]) -> tuple[ToPoint, Curve]:
-    """Return the throughput to plot, in the unit of the first case."""
+def throughput(results: Sequence[Result]) -> Curve:
+    """Return the throughput to plot, in the unit of the first case: tokens of a language model, or samples."""
     unit = results[0].headline_rate[1] if results else task_of(results).unit
-    return partial(_throughput, unit=unit), replace(
-        _THROUGHPUT, row=shown(COMPARED_BY["throughput"], unit=unit)
+    row = shown(COMPARED_BY["throughput"], unit=unit)
+    return Curve(
+        "throughput",
+        "Throughput",
+        row,
+        partial(_throughput, unit=unit),
+        "",
+        "no case has a throughput",
+        bars="Bars: 95% interval, over the rounds if there are at least three, else within one process.",
     )
 
 
-def latency(data: PlotData) -> Plan | SkippedPlot:
-    """Plan the plot of the typical step over batch size, or of the mean if no case has a median."""
-    return _plan(data, *latency_of(data.results))
-
-
-def latency_of(results: Sequence[Result]) -> tuple[ToPoint, Curve]:
+def latency(results: Sequence[Result]) -> Curve:
     """Return the step time to plot: the typical step, or the mean if no case has a median."""
     medians = any(result.metrics.latency_ms.median is not None for result in results)
-    return _latency, _LATENCY if medians else replace(_LATENCY, caption="Mean step.")
+    return Curve(
+        "latency",
+        "Latency",
+        quantity(COMPARED_BY["latency"]),
+        _latency,
+        "Typical step." if medians else "Mean step.",
+        "no case was measured",
+        bars=f"Bars: from the fastest step to p95, or to the slowest with fewer than {LEAST_FOR_P95} steps.",
+    )
 
 
-def memory(data: PlotData) -> Plan | SkippedPlot:
-    """Plan the plot of peak memory over batch size."""
-    return _plan(data, _memory, _MEMORY)
+def plan(data: PlotData, curve: Curve) -> Plan | SkippedPlot:
+    """Plan the plot of a quantity over batch size."""
+    return plan_lines(lines(data, curve), step_counts(data.results), curve)
 
 
-def energy(data: PlotData) -> Plan | SkippedPlot:
-    """Plan the plot of energy per sample over batch size."""
-    return _plan(data, partial(_figure, row=_ENERGY.row), _ENERGY)
-
-
-def jitter(data: PlotData) -> Plan | SkippedPlot:
-    """Plan the plot of jitter (standard deviation of the steps over their mean) over batch size."""
-    return _plan(data, partial(_figure, row=_JITTER.row), _JITTER)
-
-
-def lines(data: PlotData, to_point: ToPoint) -> list[Line]:
+def lines(data: PlotData, curve: Curve) -> list[Line]:
     """Return the series with a value or an out-of-memory case, in the order of the plan."""
     by_series: dict[tuple[object, ...], tuple[Config, list[Point], list[int]]] = {}
     results = {result.case.index: result for result in data.results}
@@ -121,7 +115,7 @@ def lines(data: PlotData, to_point: ToPoint) -> list[Line]:
         result = results.get(case.index)
         if case.state == "oom":
             ended.append(case.config.batch_size)
-        elif result and (point := to_point(result)):
+        elif result and (point := curve.to_point(result)):
             points.append(point)
     return [
         Line(
@@ -133,10 +127,6 @@ def lines(data: PlotData, to_point: ToPoint) -> list[Line]:
         for config, points, ended in by_series.values()
         if points or ended
     ]
-
-
-def _plan(data: PlotData, to_point: ToPoint, curve: Curve) -> Plan | SkippedPlot:
-    return plan_lines(lines(data, to_point), step_counts(data.results), curve)
 
 
 def plan_lines(
@@ -286,9 +276,10 @@ def _ended(axes: "Axes", line: Line, place: int, lane: int) -> None:
 def _cross(axes: "Axes", sizes: Sequence[int], heights: Sequence[float]) -> "Line2D":
     """Draw the out-of-memory crosses. ``heights`` are shares of the y axis."""
     across = axes.get_xaxis_transform()
-    return axes.plot(sizes, heights, "x", color=style.INK, markersize=5, markeredgewidth=1.4, transform=across)[
-        0
-    ]
+    (crosses,) = axes.plot(
+        sizes, heights, "x", color=style.INK, markersize=5, markeredgewidth=1.4, transform=across
+    )
+    return crosses
 
 
 def _scale(axes: "Axes", drawn_lines: Sequence[Line], unit: str, above: float) -> None:
@@ -331,42 +322,30 @@ def _ticks(sizes: Sequence[int]) -> list[int]:
     return wanted[:: -(-len(wanted) // MOST_TICKS)]
 
 
-_THROUGHPUT = Curve(
-    "throughput",
-    "Throughput",
-    quantity(COMPARED_BY["throughput"]),
-    "",
-    "no case has a throughput",
-    bars="Bars: 95% interval, over the rounds if there are at least three, else within one process.",
-)
-_LATENCY = Curve(
-    "latency",
-    "Latency",
-    quantity(COMPARED_BY["latency"]),
-    "Typical step.",
-    "no case was measured",
-    bars=f"Bars: from the fastest step to p95, or to the slowest with fewer than {LEAST_FOR_P95} steps.",
-)
-_MEMORY = Curve(
+_ENERGY_ROW, _JITTER_ROW = quantity(COMPARED_BY["energy"]), quantity("jitter_percent")
+MEMORY = Curve(
     "memory",
     "Peak memory",
     quantity(COMPARED_BY["memory"]),
+    _memory,
     "GPU: memory allocated by the framework (with CUDA graphs: reserved), else used on the device. CPU:"
     " resident memory of the worker. 1 MB is 1,000,000 bytes.",
     "no case has a peak memory",
 )
-_ENERGY = Curve(
+ENERGY = Curve(
     "energy",
     "Energy per sample",
-    quantity(COMPARED_BY["energy"]),
+    _ENERGY_ROW,
+    partial(_figure, row=_ENERGY_ROW),
     "Over all measured steps.",
     "no case has an energy reading",
     bars="Bars: 95% interval over the rounds, if there are at least three.",
 )
-_JITTER = Curve(
+JITTER = Curve(
     "jitter",
     "Jitter",
-    quantity("jitter_percent"),
+    _JITTER_ROW,
+    partial(_figure, row=_JITTER_ROW),
     "Standard deviation of the steps over their mean.",
     "no case has a jitter",
 )

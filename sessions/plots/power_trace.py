@@ -1,7 +1,7 @@
 """Plot of power over session time, with the measured windows of the cases."""
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
 from math import isfinite
@@ -96,25 +96,16 @@ def merged(spans: Sequence[MeasuredWindow]) -> list[MeasuredWindow]:
 
 def windows(session: Session) -> list[MeasuredWindow]:
     """Return all measured windows, and the moments at which cases ran out of memory, sorted by start."""
-    return sorted(_windows(session), key=lambda span: span.start_s)
-
-
-def _windows(session: Session) -> Iterator[MeasuredWindow]:
+    spans = []
     for case in session.cases:
-        ended = (*case.rounds, *((case.finished,) if case.finished else ()))
-        for event in ended:
+        for event in case.ends:
             if event.measured_s and case.state != "oom":
-                start_s, end_s = event.measured_s
                 mean_w = number(event.energy.mean_power_w) if event.energy else None
-                yield MeasuredWindow(
-                    case.index,
-                    start_s,
-                    end_s,
-                    ran_out=False,
-                    text=value_text(case.name, f"mean power {mean_w} W" if mean_w else "power not measured"),
-                )
+                text = value_text(case.name, f"mean power {mean_w} W" if mean_w else "power not measured")
+                spans.append(MeasuredWindow(case.index, *event.measured_s, ran_out=False, text=text))
         if case.state == "oom" and case.finished:
-            yield MeasuredWindow(case.index, case.finished.t, case.finished.t, ran_out=True)
+            spans.append(MeasuredWindow(case.index, case.finished.t, case.finished.t, ran_out=True))
+    return sorted(spans, key=lambda span: span.start_s)
 
 
 def _processors(host: Trace) -> Power:

@@ -2,7 +2,8 @@
 
 import io
 import textwrap
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,20 +15,18 @@ from benchtui.sessions.errors import os_errors_as
 from benchtui.sessions.files.extras import is_installed, missing
 from benchtui.sessions.files.output_file import check_output, output_file
 from benchtui.sessions.plots import answers, bars, comparison, curves, power_trace, style
-from benchtui.sessions.plots.spec import Plan, SkippedPlot, plot_data, with_values
+from benchtui.sessions.plots.spec import Plan, PlotData, SkippedPlot, plot_data, with_values
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import labeled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PLOTS = (
+PLOTS: tuple[Callable[[PlotData], Plan | SkippedPlot | None], ...] = (
     bars.speedups,
-    curves.throughput,
-    curves.latency,
-    curves.memory,
-    curves.energy,
-    curves.jitter,
+    lambda data: curves.plan(data, curves.throughput(data.results)),
+    lambda data: curves.plan(data, curves.latency(data.results)),
+    *(partial(curves.plan, curve=curve) for curve in (curves.MEMORY, curves.ENERGY, curves.JITTER)),
     answers.answers,
     bars.compiling,
     bars.parts,

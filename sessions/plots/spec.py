@@ -60,10 +60,6 @@ def _shape(figure: "Figure", value: Value) -> str:
     return f'<rect x="{left:.1f}" y="{above:.1f}" {size}>{title}</rect>'
 
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-
 class PlotData(msgspec.Struct, frozen=True):
     """Data shared by all plots, computed once."""
 

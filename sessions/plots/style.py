@@ -100,9 +100,7 @@ def drawing() -> Iterator[None]:
     styles = import_extra("matplotlib.style", EXTRA, "drawing figures")  # imported only if plots are wanted
     with styles.context(["default", STYLE]), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from")  # viewers have other fonts
-        warnings.filterwarnings(
-            "ignore", message="constrained_layout not applied"
-        )  # labels too long for the page
+        warnings.filterwarnings("ignore", message="constrained_layout not applied")  # labels too long
         yield
 
 

@@ -3,6 +3,7 @@
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Literal, get_args
 
 import msgspec
@@ -69,7 +70,10 @@ class Markers:
             case RoundFinished():
                 self.all.append(TimelineEvent(now_s, "round", event.case))
             case CaseRepeated():
-                self._repeated(event, session)
+                self.all.append(TimelineEvent(now_s, "repeated", event.case, event.reason))
+                remaining = len(session.cases[event.case].measured)
+                progress = self._progress.get(event.case, [])
+                self._progress[event.case] = [mark for mark in progress if mark[0] <= remaining]
             case CaseFinished():
                 self.all.append(TimelineEvent(now_s, event.outcome, event.case, event.reason or ""))
                 self._unexamined.append(session.cases[event.case])
@@ -126,12 +130,6 @@ class Markers:
         unread = self._throttled.get(event.node, frozenset()) - {readings.index for readings in event.gpus}
         self._throttled[event.node] = frozenset(throttled) | unread
 
-    def _repeated(self, event: CaseRepeated, session: Session) -> None:
-        self.all.append(TimelineEvent(session.now_s, "repeated", event.case, event.reason))
-        remaining = len(session.cases[event.case].measured)
-        progress = self._progress.get(event.case, [])
-        self._progress[event.case] = [mark for mark in progress if mark[0] <= remaining]
-
     def _resumed(self, event: Resumed, session: Session) -> None:
         """Drop the outliers of restarting cases; those in kept rounds are found again when the cases end."""
         restarting = frozenset(event.cases)
@@ -165,7 +163,7 @@ def _outliers(case: CaseState, progress: list[tuple[int, float]]) -> list[tuple[
         return []
     counts: dict[float, int] = {}
     for place in outliers_of(case):
-        t = progress[min(bisect_right(progress, place, key=_steps), len(progress) - 1)][1]
+        t = progress[min(bisect_right(progress, place, key=itemgetter(0)), len(progress) - 1)][1]
         counts[t] = counts.get(t, 0) + 1
     return [(count, t) for t, count in counts.items()]
 
@@ -178,7 +176,3 @@ def _reasons(readings: GpuReadings) -> list[str]:
 
 def _t(mark: TimelineEvent) -> float:
     return mark.t
-
-
-def _steps(progress: tuple[int, float]) -> int:
-    return progress[0]

@@ -5,7 +5,7 @@ from copy import copy
 from pathlib import Path
 
 from benchtui.sessions.events import CaseFinished, CaseRepeated, Steps, Telemetry
-from benchtui.sessions.journal.reader import SLICE_BYTES, AnyRecord, FilePosition, Tail
+from benchtui.sessions.journal.reader import SLICE_BYTES, FilePosition, Tail
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.machine import MachineState
 
@@ -28,19 +28,15 @@ def reload_case(
     try:
         while wanted() and not tail.at_end:
             for event in tail.read(SLICE_BYTES):
-                _apply_to_case(whole, there, event)
-                if isinstance(event, CaseFinished) and event.case == case.index:
-                    return whole, there
+                match event:
+                    case Steps() if event.case == case.index:
+                        whole.columns(event.phase).extend(event)
+                    case CaseRepeated() if event.case == case.index:
+                        whole.drop_from_round(event.round)
+                    case Telemetry() if event.node == case.node:
+                        there.apply(event, resumed=False)
+                    case CaseFinished() if event.case == case.index:
+                        return whole, there
     finally:
         tail.close()
     return whole, there
-
-
-def _apply_to_case(case: CaseState, machine: MachineState, event: AnyRecord) -> None:
-    match event:
-        case Steps() if event.case == case.index:
-            case.columns(event.phase).extend(event)
-        case CaseRepeated() if event.case == case.index:
-            case.drop_from_round(event.round)
-        case Telemetry() if event.node == case.node:
-            machine.apply(event, resumed=False)

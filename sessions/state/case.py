@@ -46,7 +46,7 @@ class Summary(Protocol):
         """Number of measured steps."""
 
     @property
-    def parts(self) -> Iterable[str]:
+    def parts_ms(self) -> Iterable[str]:
         """Parts of a measured step, in recorded order."""
 
 
@@ -85,8 +85,7 @@ class CaseState(msgspec.Struct):
     """Whether its node was lost during a round; the steps stay until the round restarts."""
     metrics: Summary | None = None
     """Metrics of the steps, once ``sessions.stats`` has computed them; the steps may be evicted then."""
-    _columns: dict[Phase, Columns] | None = None
-    """Created on first use: in a large plan, most cases have no steps for a long time."""
+    _columns: dict[Phase, Columns] = msgspec.field(default_factory=dict)
 
     @property
     def newest_round_s(self) -> float:
@@ -132,8 +131,6 @@ class CaseState(msgspec.Struct):
 
     def columns(self, phase: Phase) -> Columns:
         """Return the steps of a phase."""
-        if self._columns is None:
-            self._columns = {}
         if phase not in self._columns:
             self._columns[phase] = Columns()
         return self._columns[phase]
@@ -141,7 +138,7 @@ class CaseState(msgspec.Struct):
     def snapshot(self) -> CaseState:
         """Return a copy that stays as it is when steps are added or dropped."""
         copied = copy(self)
-        copied._columns = {phase: columns.copy() for phase, columns in (self._columns or {}).items()} or None
+        copied._columns = {phase: columns.copy() for phase, columns in self._columns.items()}
         return copied
 
     def reset_for_resume(self) -> CaseState:
@@ -156,7 +153,7 @@ class CaseState(msgspec.Struct):
 
     def drop_from_round(self, round_index: int) -> None:
         """Drop the steps of a round and of later rounds."""
-        for columns in (self._columns or {}).values():
+        for columns in self._columns.values():
             columns.drop_from_round(round_index)
 
     def end_with_finished_rounds(self) -> float:
@@ -172,9 +169,7 @@ class CaseState(msgspec.Struct):
     def without_rounds(self, rounds: Collection[int]) -> CaseState:
         """Return a copy without some of its rounds, counted from 0, of which the case's end is the last."""
         copied = copy(self)
-        copied._columns = {
-            phase: columns.without_rounds(rounds) for phase, columns in (self._columns or {}).items()
-        }
+        copied._columns = {phase: columns.without_rounds(rounds) for phase, columns in self._columns.items()}
         kept = [round_ for place, round_ in enumerate(self.rounds) if place not in rounds]
         if self.finished:
             finished = structs.replace(self.finished, energy=self._energy_without(rounds))
@@ -201,7 +196,7 @@ class CaseState(msgspec.Struct):
 
     def drop_steps(self) -> None:
         """Drop all steps, which are no longer needed."""
-        self._columns = None
+        self._columns = {}
 
     @property
     def steps_measured(self) -> int:
@@ -211,12 +206,12 @@ class CaseState(msgspec.Struct):
     @property
     def steps_in_memory(self) -> bool:
         """Whether the steps are in memory, if the case has any."""
-        return self.metrics is None or len((self._columns or {}).get("measure", ())) > 0
+        return self.metrics is None or len(self._columns.get("measure", ())) > 0
 
     @property
     def parts(self) -> Iterable[str]:
         """Parts of a measured step, in recorded order."""
-        return self.metrics.parts if self.metrics else self.measured.parts_ms
+        return (self.metrics or self.measured).parts_ms
 
     @property
     def name(self) -> str:

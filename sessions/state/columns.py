@@ -62,7 +62,9 @@ class Columns(msgspec.Struct):
 
     def extend(self, steps: Steps) -> None:
         """Append the columns of an event; raises BenchtuiError if their lengths differ."""
-        require_equal_lengths(steps)
+        columns = (*(getattr(steps, name) for name in _STEP_COLUMNS), *steps.parts_ms.values())
+        if len({len(column) for column in columns if column is not None}) > 1:
+            raise BenchtuiError(f"case {steps.case}, steps at {steps.t:g} s: columns differ in length")
         if steps.wall_ms and (not self.rounds or self.rounds[-1][0] != steps.round):
             self.rounds.append((steps.round, len(self)))
         self.wall_ms.extend(steps.wall_ms)
@@ -79,11 +81,8 @@ class Columns(msgspec.Struct):
     def drop_from_round(self, round_index: int) -> None:
         """Drop the steps of a round and of later rounds, because the round is measured again."""
         kept = next((first for number, first in self.rounds if number >= round_index), len(self))
-        for times in (self.wall_ms, self.device_ms, self.host_ms, self.loss, *self.parts_ms.values()):
-            del times[kept:]
-        for counts in (self.tokens, self.padded_tokens):
-            del counts[kept:]
-        del self.requests[kept:]
+        for column in (*(getattr(self, name) for name in _STEP_COLUMNS), *self.parts_ms.values()):
+            del column[kept:]
         self.rounds = [entry for entry in self.rounds if entry[1] < kept]
         self.event_ends = [entry for entry in self.event_ends if entry[0] <= kept]
 
@@ -124,14 +123,6 @@ def _only(column: Any, spans: Sequence[tuple[int, int, int]]) -> Any:  # noqa: A
     for _, first, end in spans:
         copied.extend(column[first:end])
     return copied
-
-
-def require_equal_lengths(steps: Steps) -> None:
-    """Raise BenchtuiError if the columns of an event differ in length."""
-    counted = (steps.tokens, steps.padded_tokens, steps.loss, steps.requests)
-    columns = (steps.wall_ms, steps.device_ms, steps.host_ms, *counted, *steps.parts_ms.values())
-    if len({len(column) for column in columns if column is not None}) > 1:
-        raise BenchtuiError(f"case {steps.case}, steps at {steps.t:g} s: columns differ in length")
 
 
 def _with_counts(kept: array[int], counts: Sequence[int]) -> array[int]:

@@ -115,7 +115,14 @@ class Session:
         except AbandonedError:
             raise
         except BenchtuiError:  # broken, or reformatted by another program: read it as a whole
-            return cls._read_whole(path, summarize)
+            recording = reader.read(path)
+        session = cls(summarize)
+        session.torn = recording.torn
+        try:
+            session.apply_all(recording.events)
+        except BenchtuiError as error:
+            raise BenchtuiError(f"{path}: {error}") from error
+        return session
 
     @classmethod
     def by_line(cls, path: Path, summarize: Summarize | None = None, wanted: Wanted = lambda: True) -> Self:
@@ -124,9 +131,8 @@ class Session:
         Raises BenchtuiError if it can't be read, or its lines aren't whole events.
         """
         session = cls(summarize)
-        bytearray(
-            MMAP_THRESHOLD_BYTES
-        )  # freeing it raises glibc's mmap threshold, so that freed columns are reused
+        # freeing it raises glibc's mmap threshold, so that freed columns are reused
+        bytearray(MMAP_THRESHOLD_BYTES)
         with closing(reader.slices(path)) as slices:
             for events, torn in slices:
                 if not wanted():
@@ -134,17 +140,6 @@ class Session:
                 session.apply_all(events)
                 session.torn = torn
         session.start  # noqa: B018 - raises if it is missing
-        return session
-
-    @classmethod
-    def _read_whole(cls, path: Path, summarize: Summarize | None) -> Self:
-        recording = reader.read(path)
-        session = cls(summarize)
-        session.torn = recording.torn
-        try:
-            session.apply_all(recording.events)
-        except BenchtuiError as error:
-            raise BenchtuiError(f"{path}: {error}") from error
         return session
 
     @property
@@ -473,10 +468,9 @@ class Session:
             self._require_case(comparison.baseline)
             self.answer_baselines.add(comparison.baseline)
             compared = self._changeable(comparison.case)
+            # a resumed case may answer again, without its baseline's answer
             if comparison.absent is None or compared.comparison is None:
-                compared.comparison = (
-                    comparison  # a resumed case may answer again, without its baseline's answer
-                )
+                compared.comparison = comparison
 
     def _changeable(self, index: int) -> CaseState:
         """Return a case to change. An ended case is copied first, because a replay shares it."""

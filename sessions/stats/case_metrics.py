@@ -11,7 +11,7 @@ from statistics import fmean, variance
 import msgspec
 from msgspec.structs import replace
 
-from benchtui.sessions.payloads import ReportedTimes
+from benchtui.sessions.payloads import Energy, ReportedTimes
 from benchtui.sessions.state.case import CaseState, rounds_energy_j
 from benchtui.sessions.state.columns import Columns
 from benchtui.sessions.stats.distribution import (
@@ -101,11 +101,6 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return self.latency_ms.n
 
     @property
-    def parts(self) -> Iterable[str]:
-        """Parts of a step, in recorded order."""
-        return self.parts_ms
-
-    @property
     def wait_mean_ms(self) -> float | None:
         """Mean time per step for which the host waited for the device after it had enqueued the work."""
         return None if self.host_ms is None else max(self.latency_ms.mean - self.host_ms.mean, 0.0)
@@ -122,12 +117,8 @@ def metrics(case: CaseState) -> Metrics | None:
     whole = distribution(others.measured.wall_ms)
     if whole is None:
         return _reported(case)
-    measured = _measured(others, whole)
+    measured = _with_energy(_with_rates(_with_times(others, whole), others), others)
     return measured if others is case else replace(measured, outliers=outliers_of(case))
-
-
-def _measured(case: CaseState, whole: Distribution) -> Metrics:
-    return _with_energy(_with_rates(_with_times(case, whole), case), case)
 
 
 def _with_times(case: CaseState, whole: Distribution) -> Metrics:
@@ -137,7 +128,7 @@ def _with_times(case: CaseState, whole: Distribution) -> Metrics:
     new_tokens = case.prepared.new_tokens if case.prepared else None
     parts = {part: spread for part, times in steps.parts_ms.items() if (spread := distribution(times))}
     rounds_ms = tuple(round_.median.ms for round_ in rounds) if len(rounds) > 1 else ()
-    halves = _loss_halves(steps)
+    halves, last_loss = _loss_halves(steps), steps.loss[-1] if steps.loss else None
     computed = Metrics(
         latency_ms=latency,
         device_ms=distribution(steps.device_ms),
@@ -152,8 +143,8 @@ def _with_times(case: CaseState, whole: Distribution) -> Metrics:
         samples_per_step=case.samples_per_step,
         time_to_first_token_ms=parts.get("prefill") if new_tokens else None,
         time_per_output_token_ms=_per_output_token(steps, new_tokens),
-        loss=_last_loss(steps),
-        diverged=bool(steps.loss) and not isfinite(steps.loss[-1]),
+        loss=last_loss if last_loss is not None and isfinite(last_loss) else None,
+        diverged=last_loss is not None and not isfinite(last_loss),
         loss_halves=halves and (fmean(halves[0]), fmean(halves[1])),
         loss_error=halves and sqrt(sum(variance(half, fmean(half)) / len(half) for half in halves)),
         warmup_steps=len(case.warmup),
@@ -198,13 +189,13 @@ def _with_rates(metrics: Metrics, case: CaseState) -> Metrics:
 
 def _with_energy(metrics: Metrics, case: CaseState) -> Metrics:
     """Add mean power and the energy of a sample."""
-    mean_power_w, energy_j = _power_and_energy(case)
+    energy = (case.finished and case.finished.energy) or Energy()
     rounds_energy_j = _energy_by_round(case)
     bounds = interval([Statistic(joules) for joules in rounds_energy_j])
     return replace(
         metrics,
-        mean_power_w=mean_power_w,
-        energy_per_sample_j=_ratio(energy_j, _steps_alone(case) * case.samples_per_step),
+        mean_power_w=energy.mean_power_w,
+        energy_per_sample_j=_ratio(energy.energy_j, _steps_alone(case) * case.samples_per_step),
         rounds_energy_j=rounds_energy_j,
         energy_per_sample_low_j=bounds.low if bounds else None,
         energy_per_sample_high_j=bounds.high if bounds else None,
@@ -217,12 +208,6 @@ def _steps_alone(case: CaseState) -> int:
     if len(spans) != len(case.ends):
         return len(case.measured)
     return sum(end - first for (_, first, end), ended in zip(spans, case.ends, strict=True) if not ended.turns)
-
-
-def _power_and_energy(case: CaseState) -> tuple[float | None, float | None]:
-    """Return mean power in watts and energy in joules over the measured steps."""
-    energy = case.finished.energy if case.finished else None
-    return (energy.mean_power_w, energy.energy_j) if energy else (None, None)
 
 
 def _cold_cost_ms(case: CaseState, steady_ms: float | None) -> float | None:
@@ -241,10 +226,6 @@ def _cold_cost_ms(case: CaseState, steady_ms: float | None) -> float | None:
     made = case.prepared.artifact if case.prepared else None
     built_ms = 1000 * (made.export_s + made.convert_s + made.load_s) if made else 0.0
     return built_ms + sum(max(times_ms[step] - steady_ms, 0.0) for step in sorted(cold))
-
-
-def _last_loss(steps: Columns) -> float | None:
-    return steps.loss[-1] if steps.loss and isfinite(steps.loss[-1]) else None
 
 
 LARGEST_LOSS = 1e100

@@ -157,7 +157,7 @@ def distribution(times_ms: Times) -> Distribution | None:
         least=float(ordered[0]),
         most=float(ordered[-1]),
         usual=usual,
-        outliers=_count_outside(ordered, *usual) if usual else 0,
+        outliers=bisect_left(ordered, usual[0]) + n - bisect_right(ordered, usual[1]) if usual else 0,
     )
 
 
@@ -233,10 +233,6 @@ def _median_deviation(ordered: Times, middle: float) -> float:
     )
     far = sorted(abs(ordered[first + at] - middle) for at in {0, min(1, half - 1), max(half - 2, 0), half - 1})
     return far[-1] if n % 2 else (far[-2] + far[-1]) / 2
-
-
-def _count_outside(ordered: Times, low: float, high: float) -> int:
-    return bisect_left(ordered, low) + len(ordered) - bisect_right(ordered, high)
 
 
 def in_order(times_ms: Times) -> Times:
@@ -352,7 +348,8 @@ class Unsteady(msgspec.Struct, frozen=True):
 
 def detect_unsteadiness(rounds: Sequence[Times]) -> Unsteady | None:
     """Return the largest drift of any round; without drift, the two modes that are farthest apart."""
-    times = [_looked_at(round_times) for round_times in rounds if len(round_times) >= LEAST_STEPS]
+    long = (round_times for round_times in rounds if len(round_times) >= LEAST_STEPS)
+    times = [round_times[:: -(-len(round_times) // MOST_LOOKED_AT)] for round_times in long]
     drifts = [unsteady for round_times in times if (unsteady := _drift(round_times))]
     modes = [] if drifts else [unsteady for round_times in times if (unsteady := _two_modes(round_times))]
     return max(drifts or modes, key=lambda candidate: abs(candidate.share), default=None)
@@ -362,10 +359,6 @@ def is_significant(share: float, bounds: Bounds) -> bool:
     """Return whether a difference is large enough to report, and its bounds exclude zero."""
     finite = abs(share) < inf and bounds[1] < inf
     return finite and abs(share) >= LEAST_SHIFT and (bounds[0] > LEAST_APART or bounds[1] < -LEAST_APART)
-
-
-def _looked_at(times: Times) -> Times:
-    return times[:: -(-len(times) // MOST_LOOKED_AT)]
 
 
 def _drift(times: Times) -> Unsteady | None:

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
 
-import msgspec
 from msgspec import structs
 
 from benchtui.sessions.state.case import peak_mb
@@ -78,7 +77,7 @@ class Result(Evidence, frozen=True, kw_only=True):
         if new is not None:
             return new, "new tokens/s per GiB"
         task = self.metrics.task
-        if self.tokens_per_gib is None or (task.names_samples and task.headline == "samples"):
+        if self.tokens_per_gib is None or (task.sample != "samples" and task.headline == "samples"):
             return self.samples_per_gib, f"{self.metrics.task.unit} per GiB"
         return self.tokens_per_gib, f"{self.token_rate[1]} per GiB"
 
@@ -96,15 +95,8 @@ class Result(Evidence, frozen=True, kw_only=True):
         return min(peak, *(reading for reading in readings if reading), peak), peak
 
 
-class Series(msgspec.Struct, frozen=True):
-    """Cases that differ only in batch size, smallest first; never empty."""
-
-    results: tuple[Result, ...]
-
-    @property
-    def config(self) -> Config:
-        """Options of the first case; all but the batch size apply to the whole series."""
-        return self.results[0].config
+Series = tuple[Result, ...]
+"""Cases that differ only in batch size, smallest first; never empty."""
 
 
 def measured(session: Session) -> tuple[Result, ...]:
@@ -148,9 +140,7 @@ def series(results: Iterable[Result]) -> tuple[Series, ...]:
     by_series: dict[tuple[object, ...], list[Result]] = {}
     for result in results:
         by_series.setdefault(series_key(result.config), []).append(result)
-    return tuple(
-        Series(tuple(sorted(row, key=lambda member: member.config.batch_size))) for row in by_series.values()
-    )
+    return tuple(tuple(sorted(rows, key=lambda row: row.config.batch_size)) for rows in by_series.values())
 
 
 def series_key(config: Config) -> tuple[object, ...]:

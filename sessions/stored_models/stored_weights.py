@@ -84,7 +84,9 @@ def _damage_of(path: Path, size: int, _modified_ns: int) -> str:
     if path.suffix != _SAFETENSORS:
         return ""
     try:
-        stated = _stated_bytes(path)
+        length, tensors = _header(path)
+        begins = LENGTH_BYTES + length
+        stated = begins + max((tensor["data_offsets"][1] for tensor in tensors.values()), default=0)
     except _MALFORMED:
         return f"{path.name} has no header of safetensors; download it again"
     if size >= stated:
@@ -101,12 +103,6 @@ def _damage_of_archive(name: str, file: IO[bytes]) -> str:
     if magic == b"PK":
         return f"{name} is truncated: its end is missing; download it again"
     return f"{name} isn't a file of torch.save; download it again"
-
-
-def _stated_bytes(path: Path) -> int:
-    """Return the size that a safetensors file has according to its header."""
-    length, tensors = _header(path)
-    return LENGTH_BYTES + length + max((tensor["data_offsets"][1] for tensor in tensors.values()), default=0)
 
 
 def _parameters(path: Path) -> int:

@@ -53,16 +53,12 @@ Table = dict[str, Any]
 Parser = Callable[[Any, str], Any]
 Check = Callable[[str, str], str]
 
+_UNIT = re.compile("_(percent|s|c)$")
 FIELDS = {
-    "until": "until_percent",
-    "margin": "margin_percent",
-    "min_warmup": "min_warmup_s",
-    "min_time": "min_time_s",
-    "max_time": "max_time_s",
-    "timeout": "timeout_s",
-    "wait_for_quiet": "wait_for_quiet_s",
-    "wait_below": "wait_below_c",
-    "budget": "budget_s",
+    _UNIT.sub("", field): field
+    for record in (Measure, Run)
+    for field in record.__struct_fields__
+    if _UNIT.search(field)
 }
 """Fields by the names of entries without a unit."""
 NAMES = {field: name for name, field in FIELDS.items()}
@@ -295,8 +291,8 @@ def _explain(value: object, where: str) -> tuple[Explain, ...]:
 
 def _axis(option: options.Option) -> Parser:
     if option.numeric:
-        hints = NUMBER_HINTS.get(option.name, {})
-        bounds = ranges.Bounds(least=option.least, most=option.most, hints=hints)
+        info: Any = inspect.type_info(option.kind)
+        bounds = ranges.Bounds(info.ge, info.le, NUMBER_HINTS.get(option.name, {}))
         return lambda value, where: ranges.whole_numbers(value, where, bounds)
     return _words(ranges.one_of(value_names(option), option.pattern, option.pattern_help))
 
@@ -306,8 +302,7 @@ def _option_type(option: options.Option, *, several: bool) -> Any:  # noqa: ANN4
     described = Meta(description=option.help)
     if option.named_values:
         return Annotated[NamedValues, described]
-    number = Annotated[int, Meta(ge=option.least, le=option.most)]
-    plain = (number,) if option.numeric else (bool,) if flags(option) else ()
+    plain = (option.kind,) if option.numeric else (bool,) if flags(option) else ()
     forms = _text_forms(option)
     value: Any = Union[_text_of(*forms), *plain]
     if not several:

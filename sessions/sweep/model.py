@@ -275,17 +275,15 @@ class Sweep(Record, frozen=True, kw_only=True, omit_defaults=False):
         own = {
             open_option.name: self._entry(open_option)
             for open_option in open_options
-            if open_option.entry and self._uses(open_option)
+            if open_option.entry and (not open_option.tasks or self.task in open_option.tasks)
         }
         return replace(config, **own)
 
     def with_entry(self, option: Option, value: str | int) -> "Sweep":
         """Return the sweep with a value in the entry that an option's default refers to."""
         home, _, name = option.entry.partition(".")
-        return replace(self, **{home: replace(getattr(self, home), **{name: _of_option(value)})})
-
-    def _uses(self, option: Option) -> bool:
-        return not option.tasks or self.task in option.tasks
+        stated = value == SWITCH[True] if value in SWITCH else value
+        return replace(self, **{home: replace(getattr(self, home), **{name: stated})})
 
     def _entry(self, option: Option) -> str | int:
         home, _, name = option.entry.partition(".")
@@ -304,11 +302,6 @@ class Case(msgspec.Struct, frozen=True):
     def name(self) -> str:
         """Readable name of the case's options."""
         return self.config.name
-
-
-def _of_option(value: str | int) -> str | int | bool:
-    """Return an option's value in the form of its entry: a boolean for a switch."""
-    return value == SWITCH[True] if value in SWITCH else value
 
 
 def custom_task(task: str) -> tuple[str, str] | None:

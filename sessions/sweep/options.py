@@ -68,22 +68,16 @@ class Option(msgspec.Struct, frozen=True):
     """Regular expression for further values."""
     pattern_help: str = ""
     """Form of these values, such as ``lookup:N``."""
-    numeric: bool = False
-    least: int = 1
-    most: int = LARGEST
-    """Smallest and largest value of a numeric option."""
     work: bool = False
     """Whether the value changes the work of a step; any other option changes how the same work is done."""
     named: bool = False
     """Whether every case name includes it. Other options are included only if their value isn't the default."""
     label_covers: bool = True
     """Whether it is unknown for an imported case whose label (``Config.label``) doesn't name its value."""
-    read_back: bool = False
+    read_back: bool = True
     """Whether the worker reads back the value that was applied."""
     own_fields: bool = False
     """Whether ``Effective`` has separate fields for that value; otherwise it is in ``Effective.others``."""
-    free: bool = False
-    """Whether the default leaves the choice to a library, so that any actual value agrees with it."""
     of_texts: bool = False
     """Whether it has no effect on synthetic tokens."""
     tasks: tuple[str, ...] = ()
@@ -98,107 +92,98 @@ class Option(msgspec.Struct, frozen=True):
     @property
     def default(self) -> str | int:
         """Default value. A case always states its device; the default of a sweep is ``cpu``."""
-        return _DEFAULTS[self.name]
+        return "cpu" if self.name == "device" else _FIELDS[self.name].default
+
+    @property
+    def kind(self) -> Any:  # noqa: ANN401  (a type)
+        """Type of its field in ``Config``: text, or an integer with its bounds."""
+        return _FIELDS[self.name].type
+
+    @property
+    def numeric(self) -> bool:
+        """Whether its values are numbers."""
+        return isinstance(self.default, int)
+
+    @property
+    def free(self) -> bool:
+        """Whether the default leaves the choice to a library, so that any actual value agrees with it."""
+        return self.default in ("auto", 0)
 
 
+_TRAINS, _GENERATES = ("lm-train",), ("generate",)
 OPTIONS = (
     Option(
         "machine",
         "nodes of a cluster: H100, zone=a, a resource, * for every kind",
         label_covers=False,
+        read_back=False,
         rare=True,
     ),
-    Option("model", "each with its own tokenizer", entry="model", work=True),
-    Option("device", "cpu, cuda:N, cuda:* for all GPUs", named=True, label_covers=False),
+    Option("model", "each with its own tokenizer", entry="model", work=True, read_back=False),
+    Option("device", "cpu, cuda:N, cuda:* for all GPUs", named=True, label_covers=False, read_back=False),
+    Option("precision", "int8 only on cpu, tf32 only on cuda", values=PRECISIONS, named=True, own_fields=True),
     Option(
-        "precision",
-        "int8 only on cpu, tf32 only on cuda",
-        values=PRECISIONS,
-        named=True,
-        read_back=True,
-        own_fields=True,
-    ),
-    Option(
-        "quantization",
-        "of the weights after loading; checkpoint: as they are stored",
-        "quant=",
-        values=QUANTIZATIONS,
-        read_back=True,
+        "quantization", "of the weights after loading; checkpoint: as they are stored", "quant=", QUANTIZATIONS
     ),
     Option(
         "attention",
         "auto: transformers chooses; sdpa-…: a single kernel of torch's; kernel:…: from the hub",
         "attn=",
-        values=ATTENTIONS,
+        ATTENTIONS,
         pattern=r"kernel:[\w.-]+/[\w.-]+(@[\w./-]+)?",
         pattern_help="kernel:ORG/NAME@REVISION",
-        read_back=True,
         own_fields=True,
-        free=True,
     ),
     Option(
-        "compile",
-        "off, or a mode of torch.compile",
-        "compile=",
-        values=COMPILE_MODES,
-        named=True,
-        read_back=True,
-        own_fields=True,
+        "compile", "off, or a mode of torch.compile", "compile=", COMPILE_MODES, named=True, own_fields=True
     ),
     Option(
         "backend",
         "runtime that executes the model; aoti: compiled ahead of time by torch",
         "backend=",
-        values=BACKENDS,
-        read_back=True,
+        BACKENDS,
         tasks=("classify", "lm-forward", "embed", "image"),
     ),
     Option(
         "cache",
         "KV cache of task generate; static: full size from the start, as CUDA graphs need",
         "cache=",
-        values=KV_CACHES,
-        read_back=True,
-        tasks=("generate",),
+        KV_CACHES,
+        tasks=_GENERATES,
         rare=True,
     ),
     Option(
         "draft",
         "drafted tokens of task generate: lookup:N takes them from the prompt, a name from that model",
         "draft=",
-        values=("off",),
+        ("off",),
         pattern=r"lookup:[1-9]\d{0,2}|(?!lookup:)[\w./~@-]+",
         pattern_help="lookup:N, or a model",
-        read_back=True,
-        tasks=("generate",),
+        tasks=_GENERATES,
         rare=True,
     ),
     Option(
         "lora",
         "adapters that task lm-train trains instead of the weights",
         "lora=",
-        values=LORA,
-        read_back=True,
-        tasks=("lm-train",),
+        LORA,
+        tasks=_TRAINS,
         rare=True,
     ),
     Option(
         "liger",
         "layers of the package liger-kernel in task lm-train",
         "liger=",
-        values=SWITCH,
-        read_back=True,
-        tasks=("lm-train",),
+        SWITCH,
+        tasks=_TRAINS,
         rare=True,
     ),
     Option(
         "optimizer",
         "of task lm-train; auto: train.optimizer, or AdamW fused on a GPU",
         "opt=",
-        values=OPTIMIZERS,
-        read_back=True,
-        free=True,
-        tasks=("lm-train",),
+        OPTIMIZERS,
+        tasks=_TRAINS,
         entry="train.optimizer",
         rare=True,
     ),
@@ -206,10 +191,8 @@ OPTIONS = (
         "activation_checkpointing",
         "recompute activations in the backward pass of task lm-train; auto: train.activation_checkpointing",
         "ckpt=",
-        values=("auto", *SWITCH),
-        read_back=True,
-        free=True,
-        tasks=("lm-train",),
+        ("auto", *SWITCH),
+        tasks=_TRAINS,
         entry="train.activation_checkpointing",
         rare=True,
     ),
@@ -217,11 +200,7 @@ OPTIONS = (
         "accumulation",
         "batches of gradients per step of task lm-train; 0: train.accumulation",
         "acc=",
-        numeric=True,
-        least=0,
-        read_back=True,
-        free=True,
-        tasks=("lm-train",),
+        tasks=_TRAINS,
         entry="train.accumulation",
         rare=True,
     ),
@@ -229,15 +208,12 @@ OPTIONS = (
         "pooling",
         "of task embed: how token vectors become that of a text; auto: as the model states, or mean",
         "pool=",
-        values=POOLINGS,
-        read_back=True,
-        free=True,
+        POOLINGS,
         tasks=("embed",),
     ),
     Option(
         "env",
         "environment variables of a case: a table of names, each with its values",
-        read_back=True,
         named_values=True,
         rare=True,
     ),
@@ -245,39 +221,23 @@ OPTIONS = (
         "parameters",
         "of your own step: a table of names, each with its values",
         label_covers=False,
-        read_back=True,
         named_values=True,
     ),
     Option(
         "threads",
         "threads of torch within one operation; 0: torch chooses",
         "threads=",
-        numeric=True,
-        least=0,
-        most=MOST_THREADS,
-        read_back=True,
         own_fields=True,
-        free=True,
         rare=True,
     ),
     Option(
-        "tokenizer_threads",
-        "threads of the tokenizer; 0: as many as torch's",
-        "tok=",
-        numeric=True,
-        least=0,
-        most=MOST_THREADS,
-        read_back=True,
-        free=True,
-        of_texts=True,
-        rare=True,
+        "tokenizer_threads", "threads of the tokenizer; 0: as many as torch's", "tok=", of_texts=True, rare=True
     ),
     Option(
         "padding",
         "longest: to the batch's longest sample; packed: all samples in one row",
         "pad=",
-        values=PADDINGS,
-        read_back=True,
+        PADDINGS,
         own_fields=True,
         of_texts=True,
         rare=True,
@@ -286,11 +246,7 @@ OPTIONS = (
         "new_tokens",
         "tokens that are generated for each sample; 0: generate.new_tokens",
         "new=",
-        numeric=True,
-        least=0,
         work=True,
-        read_back=True,
-        free=True,
         tasks=("generate", "serve-batch", "speech"),
         entry="generate.new_tokens",
     ),
@@ -298,19 +254,18 @@ OPTIONS = (
         "audio_seconds",
         "length of the audio clips of task speech",
         "audio=",
-        numeric=True,
-        least=0,
         work=True,
+        read_back=False,
         tasks=("speech",),
     ),
-    Option("sequence_length", "tokens per sample", "seq=", numeric=True, least=0, work=True, named=True),
+    Option("sequence_length", "tokens per sample", "seq=", work=True, named=True, read_back=False),
     Option(
         "batch_size",
         "samples per step; auto: the largest that fits",
         "bs=",
-        numeric=True,
         work=True,
         named=True,
+        read_back=False,
     ),
 )
 """All options in plan order, outermost axis first."""
@@ -320,7 +275,6 @@ AXES = tuple(option.name for option in OPTIONS)
 BY_NAME = {option.name: option for option in OPTIONS}
 CHOICES = tuple(option.name for option in OPTIONS if not option.work)
 """Options that change how the same work is done."""
-NUMERIC = tuple(option.name for option in OPTIONS if option.numeric)
 READ_BACK = tuple(option.name for option in OPTIONS if option.read_back)
 _FIRST_SHOWN = ("machine", "model", "device", "precision", "compile")
 SHOWN = (*_FIRST_SHOWN, *(name for name in AXES if name not in _FIRST_SHOWN))
@@ -495,18 +449,17 @@ class Config(Record, frozen=True, kw_only=True, omit_defaults=False, gc=False):
         )
 
 
-_DEFAULTS: dict[str, str | int] = {field.name: field.default for field in msgspec.structs.fields(Config)} | {
-    "device": "cpu"
-}
+_FIELDS = {field.name: field for field in msgspec.structs.fields(Config)}
+NUMERIC = tuple(option.name for option in OPTIONS if option.numeric)
 
 
 def _axis(option: Option) -> tuple[str, object, object]:
-    kind: Any = Annotated[int, msgspec.Meta(ge=option.least, le=option.most)] if option.numeric else str
+    kind: Any = option.kind
     return option.name, tuple[kind, ...], (option.default,)
 
 
 def _selected(name: str) -> tuple[str, object, object]:
-    return name, (int if BY_NAME[name].numeric else str) | None, None
+    return name, (int if name in NUMERIC else str) | None, None
 
 
 if TYPE_CHECKING:  # a type checker can't infer fields from a table

@@ -210,18 +210,13 @@ def _range(item: str, where: str, ends: tuple[int, int], operator: str, by: int)
             f"{where}: {quoted(item)} never advances; a step is at least 1, a factor at least 2"
         )
     if operator == "+":
-        return _counted(range(first, last + 1, by), item, where)
+        if len(numbers := range(first, last + 1, by)) > MOST_VALUES:
+            amount = f"{len(numbers):,} values; at most {MOST_VALUES:,} are allowed"
+            raise BenchtuiError(f"{where}: {quoted(item)}: {amount}")
+        return numbers
     if first == 0:
         raise BenchtuiError(f"{where}: {quoted(item)} never advances; a factor leaves 0 as it is")
     return _powers(first, last, by)
-
-
-def _counted(numbers: range, item: str, where: str) -> range:
-    if len(numbers) > MOST_VALUES:
-        raise BenchtuiError(
-            f"{where}: {quoted(item)}: {len(numbers):,} values; at most {MOST_VALUES:,} are allowed"
-        )
-    return numbers
 
 
 def _powers(first: int, last: int, factor: int) -> Iterable[int]:

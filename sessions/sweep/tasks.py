@@ -44,11 +44,6 @@ class Task(msgspec.Struct, frozen=True):
         return f"{self.sample}/s"
 
     @property
-    def names_samples(self) -> bool:
-        """Whether its samples have a specific name."""
-        return self.sample != "samples"
-
-    @property
     def one_sample(self) -> str:
         """Name of one sample, such as ``image``."""
         return self.sample if self.sample.endswith("-s") else self.sample.removesuffix("s")

@@ -126,7 +126,9 @@ def toml_of(sweep: Sweep, *, whole: bool = False) -> str:
     With ``whole``, defaults that its task uses are stated, too: in another version, they may be others.
     """
     written = rewrite_toml("", texts_of(_stated(sweep, whole)), {}, sweep.exclude)
-    text = "\n".join(escape_unprintable(line, _escape) for line in written.split("\n"))
+    text = "\n".join(
+        escape_unprintable(line, lambda character: f"\\U{ord(character):08x}") for line in written.split("\n")
+    )
     return f"{_MASK_COMMENT}{text}" if MASK in text else text
 
 
@@ -167,11 +169,6 @@ def _differing(sweep: Sweep, default: Table) -> Callable[[str, str, object], boo
     """Leave out defaults, except those that name the cases of a user-defined step."""
     kept = _NAMED_AXES if custom_task(sweep.task) else ()
     return lambda key, name, item: item != default.get(key, {}).get(name) or (key == "axes" and name in kept)
-
-
-def _escape(character: str) -> str:
-    """Escape a character: all text of a new file is in basic strings."""
-    return f"\\U{ord(character):08x}"
 
 
 def rewrite_toml(source: str, texts: Texts, before: Texts, exclude: Iterable[Exclusion] | None) -> str:

@@ -121,14 +121,10 @@ def certainty_so_far(conclusion: Conclusion) -> str:
         return confidence(conclusion.choice)
     doubt = f"{count(len(conclusion.rivals), 'other')} {Phrase.MAY_BE_BETTER}"
     if conclusion.choice.likely_within is not None:
-        return f"{likely_text(conclusion.choice.likely_within)}; {doubt}"
+        percent = number(100 * conclusion.choice.likely_within, 0)
+        return f"likely {Phrase.WITHIN} {percent} % of the best; {doubt}"
     bound = bound_text(conclusion.choice)
     return f"{doubt}, by {bound} at most" if bound else doubt
-
-
-def likely_text(loss: float) -> str:
-    """Say how near to the best a case is likely to be."""
-    return f"likely {Phrase.WITHIN} {number(100 * loss, 0)} % of the best"
 
 
 def costs_per_step(result: Result) -> list[str]:

@@ -1,7 +1,7 @@
 """Effects of the options: pairs of cases that differ in one option only, and how much each value changes."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
 from operator import attrgetter
 
@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from benchtui.sessions.report.content import Section, section
 from benchtui.sessions.stats.ratios import Comparison, break_even_steps, comparison, matched
-from benchtui.sessions.stats.results import Result, Series, series
+from benchtui.sessions.stats.results import Result, series
 from benchtui.sessions.stats.verdicts import Verdict
 from benchtui.sessions.sweep import Config
 from benchtui.sessions.sweep.options import AXES, BY_NAME, CHOICES
@@ -188,19 +188,25 @@ def _name(option: str) -> str:
 
 
 def _effects(option: str, results: Sequence[Result], chosen: Recommended) -> Iterator[Effect]:
-    """Group the pairs of an option by device and value; batch sizes by device alone."""
+    """Group the pairs of an option by device and value; batch sizes by device alone.
+
+    A batch size is compared with the next smaller one of a single series, or with the smallest of several.
+    """
 
     def key(pair: Comparison) -> tuple[str, ...]:
         config = pair.new.config
         value = "" if option == "batch_size" else str(getattr(config, option))
         return (value,) if option in ANYWHERE else (config.machine, config.device, value)
 
-    if option == "batch_size":
-        yield from _of_batch_sizes(list(series(results)), chosen, key)
-        return
-    yield from _grouped(option, matched_by(option, results), chosen, key)
-    if option == "backend":
-        yield from _grouped(option, _with_compiled(results), chosen, key)
+    if option != "batch_size":
+        compared = [matched_by(option, results), *([_with_compiled(results)] if option == "backend" else [])]
+    elif len(sized := [rows for rows in series(results) if len(rows) > 1]) == 1:
+        compared = [[pair] for pair in pairwise(sized[0])]
+    else:
+        compared = [[(first, row) for first, *others in sized for row in others]]
+    for pairs in compared:
+        for _, group in groupby(sorted((comparison(*pair) for pair in pairs), key=key), key):
+            yield Effect(option, tuple(group), chosen)
 
 
 def _with_compiled(results: Iterable[Result]) -> list[tuple[Result, Result]]:
@@ -208,29 +214,6 @@ def _with_compiled(results: Iterable[Result]) -> list[tuple[Result, Result]]:
     cases = {row.config: row for row in results}
     configs = ((replace(config, backend="torch", compile="default"), row) for config, row in cases.items())
     return [(cases[base], row) for base, row in configs if row.config.backend != "torch" and base in cases]
-
-
-def _of_batch_sizes(
-    all_series: Sequence[Series], chosen: Recommended, key: Callable[[Comparison], tuple[str, ...]]
-) -> Iterator[Effect]:
-    """Compare each batch size with the next smaller one of a single series, or with the smallest of several."""
-    rows = [batch_series.results for batch_series in all_series if len(batch_series.results) > 1]
-    if len(rows) == 1:
-        for pair in pairwise(rows[0]):
-            yield Effect("batch_size", (comparison(*pair),), chosen)
-        return
-    yield from _grouped("batch_size", [(first, row) for first, *others in rows for row in others], chosen, key)
-
-
-def _grouped(
-    option: str,
-    pairs: Sequence[tuple[Result, Result]],
-    chosen: Recommended,
-    key: Callable[[Comparison], tuple[str, ...]],
-) -> Iterator[Effect]:
-    compared = sorted((comparison(base, new) for base, new in pairs), key=key)
-    for _, group in groupby(compared, key):
-        yield Effect(option, tuple(group), chosen)
 
 
 def _values(option: str, side: Iterable[Result]) -> str:

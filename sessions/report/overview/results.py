@@ -220,11 +220,9 @@ def _unmeasured_cases(session: Session) -> list[str]:
         if not case.has_result:
             reason = (case.finished and case.finished.reason) or ""
             cases_by_reason.setdefault((outcome(case), reason), []).append(case)
-    named = {key: cases[0].name for key, cases in cases_by_reason.items()}
-    return [_unmeasured(*key, len(cases), named[key]) for key, cases in cases_by_reason.items()][:MOST_OUTCOMES]
-
-
-def _unmeasured(ended: str, reason: str, cases: int, first: str) -> str:
-    names = first if cases == 1 else f"such as {first}"
-    why = reason.removeprefix(ended).lstrip(" :")  # the reason may begin with the outcome
-    return f"{count(cases, 'case')} {ended} ({names}){f': {why}' if why else ''}."
+    texts = []
+    for (ended, reason), cases in list(cases_by_reason.items())[:MOST_OUTCOMES]:
+        names = cases[0].name if len(cases) == 1 else f"such as {cases[0].name}"
+        why = reason.removeprefix(ended).lstrip(" :")  # the reason may begin with the outcome
+        texts.append(f"{count(len(cases), 'case')} {ended} ({names}){f': {why}' if why else ''}.")
+    return texts

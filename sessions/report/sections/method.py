@@ -7,7 +7,7 @@ from itertools import combinations
 from benchtui.sessions.analysis.applied_options import has_no_part, was_applied
 from benchtui.sessions.analysis.roofline import context_power_w
 from benchtui.sessions.compare.system_facts import Fact, facts
-from benchtui.sessions.payloads import Data, Effective
+from benchtui.sessions.payloads import Data
 from benchtui.sessions.sanitize import visible
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
@@ -67,26 +67,19 @@ def options(session: Session) -> Table | None:
         if case.effective:
             shown = [getattr(case.effective, field) for _, field in _EFFECTIVE]
             rows.setdefault((*series_key(case.config), *shown, _applied(case)), case)
+    read_back = [(case.config, case.effective.others) for case in rows.values() if case.effective]
+    changed = [
+        option.name
+        for option in OPTIONS
+        if any(option.name in of and getattr(config, option.name) != option.default for config, of in read_back)
+    ]
     columns: tuple[Column[CaseState], ...] = (
         text_column("Requested", lambda case: case.config.family),
         *(text_column(title, _read_back(field)) for title, field in _EFFECTIVE),
-        *(
-            text_column(option_title(option), _read_back(option))
-            for option in _read_back_options(rows.values())
-        ),
+        *(text_column(option_title(option), _read_back(option)) for option in changed),
         text_column("Applied", _applied),
     )
     return table(columns, rows.values())
-
-
-def _read_back_options(cases: Iterable[CaseState]) -> tuple[str, ...]:
-    """Return the options without a field in ``Effective`` that were requested and read back in any case."""
-    return tuple(
-        option.name
-        for option in OPTIONS
-        for read_back in [[case for case in cases if option.name in (case.effective or Effective()).others]]
-        if any(getattr(case.config, option.name) != option.default for case in read_back)
-    )
 
 
 _EFFECTIVE = (

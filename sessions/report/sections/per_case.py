@@ -14,9 +14,9 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.baseline import baseline_of
 from benchtui.sessions.stats.evidence import computed_metrics
 from benchtui.sessions.stats.ratios import throughput_ratio
-from benchtui.sessions.stats.results import Result, Series, by_work, series, series_key, task_of
+from benchtui.sessions.stats.results import Result, by_work, series, series_key, task_of
 from benchtui.sessions.stats.verdicts import Ratio
-from benchtui.sessions.sweep import Config, Work
+from benchtui.sessions.sweep import Work
 from benchtui.sessions.text.formatting import number, percent, ratio_text, signed_percent, span, time_ms
 from benchtui.sessions.text.quantities import columns, token_rates
 from benchtui.sessions.text.tables import Column, Table, in_unit, table, text_column
@@ -33,7 +33,7 @@ def performance(results: Sequence[Result]) -> Table | None:
 
 def scalings(results: Sequence[Result]) -> Table | None:
     """Return the throughput of each case relative to the smallest batch of its series, if it has several."""
-    steps = (step for batch_series in series(results) for step in scaling(batch_series))
+    steps = (step for rows in series(results) for step in scaling(rows))
     case: Column[Step] = text_column("Case", lambda step: step.result.name)
     return table((case, *in_unit(_SCALING, task_of(results))), steps)
 
@@ -53,11 +53,7 @@ def every_case(session: Session) -> Table | None:
         return ", ".join(mark for mark in case.marks if mark not in shared) or None
 
     own = _OF_EVERY_CASE | {"own marks": (text_column("Marks", marks),)}
-    return table(columns(EVERY_CASE, _data, own), session.cases)
-
-
-def _data(case: CaseState) -> CaseData:
-    return CaseData(case, computed_metrics(case))
+    return table(columns(EVERY_CASE, lambda case: CaseData(case, computed_metrics(case)), own), session.cases)
 
 
 def _part(name: str) -> tuple[Column[Result], Column[Result]]:
@@ -181,7 +177,6 @@ class Frontier(msgspec.Struct, frozen=True):
     The latter may be smaller than the former if something else was using the memory.
     """
 
-    series: Series
     largest: Result
     too_large: CaseState
 
@@ -189,11 +184,7 @@ class Frontier(msgspec.Struct, frozen=True):
 def memory(results: Sequence[Result]) -> Table | None:
     """Return the peak memory of each case, the memory per additional sample, and throughput per GiB."""
     figures = columns(MEMORY, lambda row: CaseData.of(row.result), _OF_MEMORY)
-    rows = [
-        MemoryRow(row, batch_series.results[0])
-        for batch_series in series(results)
-        for row in batch_series.results
-    ]
+    rows = [MemoryRow(row, sized[0]) for sized in series(results) for row in sized]
     return table(in_unit(figures, task_of(results)), [row for row in rows if row.result.case.peak_memory_mb])
 
 
@@ -204,20 +195,20 @@ def frontiers(session: Session, results: Sequence[Result]) -> list[Frontier]:
         if case.state == "oom":
             sizes.setdefault(series_key(case.config), []).append(case)
     oom_frontiers = []
-    for batch_series in series(results):
-        ran = {row.config.batch_size for row in batch_series.results}
-        without = sizes.get(series_key(batch_series.config), ())
+    for rows in series(results):
+        ran = {row.config.batch_size for row in rows}
+        without = sizes.get(series_key(rows[0].config), ())
         too_large = [case for case in without if case.config.batch_size not in ran]
         if too_large:
             least = min(too_large, key=lambda case: case.config.batch_size)
-            oom_frontiers.append(Frontier(batch_series, batch_series.results[-1], least))
+            oom_frontiers.append(Frontier(rows[-1], least))
     return oom_frontiers
 
 
 def frontier_table(rows: Sequence[Frontier]) -> Table | None:
     """Return a row for each frontier."""
     columns: tuple[Column[Frontier], ...] = (
-        text_column("Series", lambda frontier: _series(frontier.series.config)),
+        text_column("Series", _series),
         Column("Largest batch that ran", lambda frontier: f"{frontier.largest.config.batch_size:,}"),
         Column("Its peak (MB)", lambda frontier: number(frontier.largest.case.peak_memory_mb)),
         Column("Smallest that didn't fit", lambda frontier: f"{frontier.too_large.config.batch_size:,}"),
@@ -233,7 +224,8 @@ def energy(results: Sequence[Result]) -> Table | None:
     return table(in_unit(columns(ENERGY, CaseData.of), task_of(results)), rows)
 
 
-def _series(config: Config) -> str:
+def _series(frontier: Frontier) -> str:
+    config = frontier.largest.config
     return config.name if config.label else config.family
 
 

@@ -79,14 +79,15 @@ def _trend(row: Result) -> str | None:
     return "no trend" if abs(change) <= 2 * error else "falls" if change < 0 else "rises"
 
 
-def _steps(row: Result) -> int:
-    return row.metrics.latency_ms.n + (row.metrics.warmup_steps or 0)
-
-
 _OWN: dict[str, Columns] = {
     "label": (text_column("Case", lambda row: row.name),),
     "processor": (text_column("Processor", _data("processor")),),
-    "all steps": (Column("Steps, with warm-up", lambda row: number(_steps(row), 0)),),
+    "all steps": (
+        Column(
+            "Steps, with warm-up",
+            lambda row: number(row.metrics.latency_ms.n + (row.metrics.warmup_steps or 0), 0),
+        ),
+    ),
     "loss_halves": (Column("Mean loss, first to second half", _halves),),
     "last loss": (Column("Loss of the last step", _loss),),
     "trend": (text_column("Trend", _trend),),

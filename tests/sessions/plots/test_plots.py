@@ -9,6 +9,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from msgspec.structs import replace
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import CaseFinished, Message, Telemetry
@@ -142,13 +143,15 @@ def test_text_of_a_value_is_escaped(bench: Any) -> None:
 def test_captions_of_imported_means_speak_of_no_median_and_no_bars(tmp_path: Path) -> None:
     session_writer.write(registry.read(FIXTURES / "gpt2-training-results.csv"), tmp_path / "gpt2.json")
     data = plot_data(Session.load(tmp_path / "gpt2.json"))
-    captions = [plan(data).caption for plan in (curves.throughput, curves.latency)]
+    captions = [
+        curves.plan(data, curve_of(data.results)).caption for curve_of in (curves.throughput, curves.latency)
+    ]
     assert captions == ["n = 500 to 1,000 steps per case.", "n = 500 to 1,000 steps per case. Mean step."]
 
 
 def test_memory_of_the_whole_device_is_drawn_if_nothing_else_is_known(tmp_path: Path) -> None:
     session_writer.write(registry.read(FIXTURES / "batch-sweep-batches.csv"), tmp_path / "batches.json")
-    memory = curves.memory(plot_data(Session.load(tmp_path / "batches.json")))
+    memory = curves.plan(plot_data(Session.load(tmp_path / "batches.json")), curves.MEMORY)
     assert "else used on the device" in memory.caption
 
 
@@ -192,7 +195,9 @@ def test_out_of_memory_sizes_are_marked_in_their_series(bench: Any) -> None:
             bench.case(4, outcome="failed", precision="fp16"),
         )
     )
-    found = curves.lines(known, lambda result: curves.Point(result.config.batch_size, 1.0))
+    found = curves.lines(
+        known, replace(curves.MEMORY, to_point=lambda result: curves.Point(result.config.batch_size, 1.0))
+    )
     assert [
         (line.label, [point.batch_size for point in line.points], line.out_of_memory) for line in found
     ] == [("cpu fp32 compile=off seq=128", [1], (64,)), ("cpu bf16 compile=off seq=128", [], (2,))]

@@ -176,7 +176,8 @@ def test_throughput_point_lies_within_its_error_bar(bench: Any, rounds: int) -> 
     made = [
         bench.case(size, ms=10.0, rounds=[uneven(size, turn) for turn in range(rounds)]) for size in (1, 2, 4)
     ]
-    plan = curves.throughput(plot_data(bench.session(*made, sweep=swept(rounds=rounds))))
+    data = plot_data(bench.session(*made, sweep=swept(rounds=rounds)))
+    plan = curves.plan(data, curves.throughput(data.results))
     assert isinstance(plan, Plan)
     (line,) = drawn(plan)
     for point in line.points:

@@ -20,8 +20,8 @@ def test_series_hold_everything_but_the_batch_size(bench: Any) -> None:
             bench.case(4, 10.0), bench.case(1, 10.0), bench.case(1, 10.0, precision="bf16"), bench.case(2, 10.0)
         )
     )
-    assert [[result.config.batch_size for result in each.results] for each in found] == [[1, 2, 4], [1]]
-    assert [each.config.precision for each in found] == ["fp32", "bf16"]
+    assert [[result.config.batch_size for result in each] for each in found] == [[1, 2, 4], [1]]
+    assert [each[0].config.precision for each in found] == ["fp32", "bf16"]
 
 
 def test_varied_names_the_options_with_several_values(bench: Any) -> None:

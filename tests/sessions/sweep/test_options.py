@@ -19,8 +19,9 @@ def test_config_axes_and_baseline_have_a_field_for_every_option_and_no_other() -
     assert set(Baseline.__struct_fields__) == set(AXES)
 
 
-def test_options_with_fields_of_their_own_are_those_with_a_check_of_their_own() -> None:
-    assert {each.name for each in OPTIONS if each.own_fields} == set(applied_options._CHECKS)
+def test_options_with_fields_of_their_own_are_those_with_a_check_or_a_field_of_their_name() -> None:
+    named_alike = set(Effective.__struct_fields__) & set(BY_NAME)
+    assert {each.name for each in OPTIONS if each.own_fields} == set(applied_options._CHECKS) | named_alike
     assert not {each.name for each in IN_OTHERS} & {"attention", "threads"}, "these have columns of their own"
 
 
