@@ -25,6 +25,7 @@ _AROUND: tuple[tuple[str, FamilyName], ...] = (
     (r"^enumerate\(DataLoader\)#", "input"),
     (r"^dynamo$|^entire_frame_compile|\(dynamo_timed\)", "compile"),
     (r"^Optimizer\.(step|zero_grad)#", "optimizer"),
+    (r"aten::_?sparse_", "other"),  # the costs of dense products and copies don't apply
     (r"scaled_dot_product|ScaledDotProduct|flex_attention|FlexAttention|_efficient_attention", "attention"),
 )
 """Families of everything within a matching operator or annotation."""

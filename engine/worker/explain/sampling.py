@@ -26,8 +26,9 @@ SWITCH_S = 0.0005
 """Time after which the main thread passes Python's lock on while a sample is wanted."""
 MOST_PLACES = 12
 MOST_CHARS = 100
-_OWN, _CALLER = str(Path(__file__).parents[2]), str(Path(__file__).parent)
-"""Folders of the engine, and of the code that calls the step."""
+_OWN = str(Path(__file__).parents[2])
+_CALLERS = (str(Path(__file__).parent), str(Path(_OWN, "workloads", "own")))
+"""Folders of the engine, and of the code that calls a step: any, or one of the user's."""
 END = "the end of the step"
 """Place of a thread that has returned from the step, such as one that frees its result."""
 _INSTALLED = (sysconfig.get_path("stdlib"), "<")
@@ -210,7 +211,7 @@ def _is_local(number: int) -> bool:
 
 
 def _sample(frame: FrameType, activity: Activity) -> _Sample:
-    inside = list(takewhile(lambda one: not one.f_code.co_filename.startswith(_CALLER), _outward(frame)))
+    inside = list(takewhile(lambda one: not one.f_code.co_filename.startswith(_CALLERS), _outward(frame)))
     if not inside:
         return _Sample(END, 0, "", activity)
     frames = [one for one in inside if not one.f_code.co_filename.startswith(_OWN)] or inside

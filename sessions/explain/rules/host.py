@@ -376,8 +376,10 @@ def system_calls(case: ExplainedCase) -> Finding | None:
     ms = kernel_ms(case) - mapping_ms
     if not case.takes(ms, 2 * SHARE) or page_faults(case) or reading(case):
         return None
-    taken = of_plain_step(case, ms)
-    sentence = f"The kernel works for {taken}: the step makes many or long system calls{mostly(case)}."
+    taken, calls = of_plain_step(case, ms), ("file", "pipe", "network")
+    called = [place for place in case.profile.places if place.activity in calls and place.share >= SHARE]
+    where = f"; most of it{at_place(called)}" if called else mostly(case)
+    sentence = f"The kernel works for {taken}: the step makes many or long system calls{where}."
     return timed(case, "kernel time", sentence, "medium", ms)
 
 

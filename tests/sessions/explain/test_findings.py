@@ -566,6 +566,9 @@ def test_time_with_evidence_comes_before_the_rest(explain: Explain) -> None:
 def test_system_calls_that_nothing_explains(explain: Explain) -> None:
     case = explain({"matmul": 30.0, "python": 70.0}, host=host(100.0, main_kernel_ms=60.0), busy_cpus=1.0)
     assert findings(case)[0].rule == "kernel time"
+    line = place("network", "own.py:9", "client.recv(n)")
+    received = found(explain({"python": 100.0}, host=host(100.0, main_kernel_ms=60.0), places=(line,)))
+    assert received["kernel time"].endswith("system calls; most of it at own.py:9, `client.recv(n)`.")
     counters = host(100.0, main_kernel_ms=60.0, page_faults=25_000.0)
     keeping = explain({"other": 30.0, "python": 70.0}, host=counters, memory=MemoryKinds(growth_mb=100.0))
     assert "kernel time" not in found(keeping), "the kernel maps the memory that the step keeps"

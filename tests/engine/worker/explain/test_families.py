@@ -62,6 +62,7 @@ def test_family_by_name(name: str, family: str) -> None:
 
 def test_operators_around_decide_before_the_name() -> None:
     assert family_of("aten::bmm", ["aten::scaled_dot_product_attention"]) == "attention"
+    assert family_of("aten::addmm", ["aten::_sparse_addmm", "aten::_sparse_mm"]) == "other"
     assert family_of("aten::mul_", ["aten::_foreach_mul_", "Optimizer.step#AdamW.step"]) == "optimizer"
 
 
