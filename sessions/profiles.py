@@ -134,6 +134,10 @@ slept in: a sleep; a lock or condition; reading or writing a file, a pipe, a soc
 of these; waiting for a child process; another or unknown one."""
 
 
+END = "the end of the step"
+"""Place of a thread that has returned from the step, such as one that frees its result."""
+
+
 class Place(Record, frozen=True, kw_only=True):
     """Line of code at which the main thread was found, in steps that were sampled."""
 

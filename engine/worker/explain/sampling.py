@@ -19,7 +19,7 @@ from types import FrameType
 from typing import Literal, NamedTuple
 
 from benchtui.engine.telemetry.processors import THREADS
-from benchtui.sessions.profiles import Activity, Place
+from benchtui.sessions.profiles import END, Activity, Place
 
 INTERVAL_S = 0.001
 SWITCH_S = 0.0005
@@ -29,8 +29,6 @@ MOST_CHARS = 100
 _OWN = str(Path(__file__).parents[2])
 _CALLERS = (str(Path(__file__).parent), str(Path(_OWN, "workloads", "own")))
 """Folders of the engine, and of the code that calls a step: any, or one of the user's."""
-END = "the end of the step"
-"""Place of a thread that has returned from the step, such as one that frees its result."""
 _INSTALLED = (sysconfig.get_path("stdlib"), "<")
 _PACKAGES = ("/site-packages/", "/dist-packages/")
 """Folders of installed packages, also of those outside of this environment."""

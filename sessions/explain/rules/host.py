@@ -1,10 +1,10 @@
 """Rules about the host: what the main thread waits for, other threads and processes, the kernel, Python."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from math import inf
 
-from benchtui.sessions.explain.cases import MOST_MAPPING_MS, PAGE_MB, SHARE, ExplainedCase
+from benchtui.sessions.explain.cases import MOST_MAPPING_MS, PAGE_MB, RUNNING, SHARE, ExplainedCase
 from benchtui.sessions.explain.finding import (
     Confidence,
     Finding,
@@ -18,7 +18,7 @@ from benchtui.sessions.explain.finding import (
     with_parameter,
     with_variables,
 )
-from benchtui.sessions.profiles import Activity, FamilyName, HostUse, Place
+from benchtui.sessions.profiles import END, Activity, FamilyName, HostUse, Place
 from benchtui.sessions.sweep import named_values
 from benchtui.sessions.text.formatting import count, listed, memory, number
 
@@ -376,9 +376,7 @@ def system_calls(case: ExplainedCase) -> Finding | None:
     ms = kernel_ms(case) - mapping_ms
     if not case.takes(ms, 2 * SHARE) or page_faults(case) or reading(case):
         return None
-    taken, calls = of_plain_step(case, ms), ("file", "pipe", "network")
-    called = [place for place in case.profile.places if place.activity in calls and place.share >= SHARE]
-    where = f"; most of it{at_place(called)}" if called else mostly(case)
+    taken, where = of_plain_step(case, ms), mostly(case, ("python", "native", "file", "pipe", "network"))
     sentence = f"The kernel works for {taken}: the step makes many or long system calls{where}."
     return timed(case, "kernel time", sentence, "medium", ms)
 
@@ -399,12 +397,17 @@ def mapped_mb(host: HostUse) -> float:
     return host.page_faults * PAGE_MB + host.huge_pages * HUGE_MB
 
 
-def mostly(case: ExplainedCase) -> str:
-    """Return the line that runs Python code most, rather than operators, as the end of a sentence."""
+def mostly(case: ExplainedCase, activities: Container[Activity] = ("python",)) -> str:
+    """Return the line with most of these activities, rather than operators, as the end of a sentence."""
     lines = defaultdict[str, float](float)
     for place in case.profile.places:
-        lines[place.where] += place.share * {"python": 1, "native": -1, "operator": -1}.get(place.activity, 0)
-    places = [place for place in case.profile.places if place.activity == "python"]
+        others = place.activity in RUNNING and place.activity not in activities
+        lines[place.where] += -place.share if others else place.share * (place.activity in activities)
+    places = [place for place in case.profile.places if place.activity in activities]
     places.sort(key=lambda place: -lines[place.where])
     share = sum(place.share for place in places if place.where == places[0].where)
-    return f"; most of it{at_place(places)}" if share >= SHARE else ""
+    if share < SHARE:
+        return ""
+    made = [place for place in places if place.where != END] if places[0].where == END else []
+    freed = f", which frees what it made; next{at_place(made)}" if made else ""
+    return f"; most of it{at_place(places)}{freed}"

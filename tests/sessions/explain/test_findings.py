@@ -11,7 +11,16 @@ from benchtui.sessions.explain.cases import ExplainedCase
 from benchtui.sessions.explain.findings import RULES, findings
 from benchtui.sessions.explain.sentences import misfit_sentence, no_finding_sentence
 from benchtui.sessions.payloads import Effective, Environment, Model
-from benchtui.sessions.profiles import GraphBreak, HostUse, KernelTime, MemoryKinds, Place, Recompile, ThreadUse
+from benchtui.sessions.profiles import (
+    END,
+    GraphBreak,
+    HostUse,
+    KernelTime,
+    MemoryKinds,
+    Place,
+    Recompile,
+    ThreadUse,
+)
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.sweep import Config
@@ -566,7 +575,7 @@ def test_time_with_evidence_comes_before_the_rest(explain: Explain) -> None:
 def test_system_calls_that_nothing_explains(explain: Explain) -> None:
     case = explain({"matmul": 30.0, "python": 70.0}, host=host(100.0, main_kernel_ms=60.0), busy_cpus=1.0)
     assert findings(case)[0].rule == "kernel time"
-    line = place("network", "own.py:9", "client.recv(n)")
+    line = place("native", "own.py:9", "client.recv(n)")
     received = found(explain({"python": 100.0}, host=host(100.0, main_kernel_ms=60.0), places=(line,)))
     assert received["kernel time"].endswith("system calls; most of it at own.py:9, `client.recv(n)`.")
     counters = host(100.0, main_kernel_ms=60.0, page_faults=25_000.0)
@@ -812,3 +821,13 @@ def test_waits_of_some_steps_are_found_by_their_lines(explain: Explain) -> None:
     assert "40% of the time in all at own.py:7, `next(rows)`" in findings(case)[0].sentence
     assert "6.00 ms without the profiler at the median, but 10.0 ms on average" in str(misfit_sentence(case))
     assert "sleeping" not in found(explain({"matmul": 5.5}, host=host(6.1), **fields))
+
+
+def test_memory_that_the_result_frees_names_the_line_that_made_it(explain: Explain) -> None:
+    """A list of Python's numbers takes as long to free as to make."""
+    places = (place("python", END, "", 0.5), place("python", "own.py:9", "x.tolist()", 0.4))
+    sentence = found(explain({"python": 90.0, "matmul": 10.0}, places=places))["Python gaps"]
+    assert (
+        "most of it at the end of the step, which frees what it made; next at own.py:9, `x.tolist()`"
+        in sentence
+    )

@@ -12,6 +12,7 @@ import pytest
 
 from benchtui.engine.worker.explain import sampling
 from benchtui.engine.worker.explain.sampling import SWITCH_S, Sampler
+from benchtui.sessions.profiles import END
 
 
 @pytest.mark.parametrize(
@@ -122,11 +123,7 @@ def test_sampler_finds_the_line_of_a_busy_thread() -> None:
             sum(range(1000))
     places = sampler.places()
     assert sum(place.share for place in places) == pytest.approx(1.0, abs=0.01)
-    assert {place.where.partition(":")[0] for place in places} <= {
-        "test_sampling.py",
-        "threading.py",
-        sampling.END,
-    }
+    assert {place.where.partition(":")[0] for place in places} <= {"test_sampling.py", "threading.py", END}
 
 
 def test_samples_are_split_by_whether_an_operator_ran() -> None:
