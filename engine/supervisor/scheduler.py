@@ -163,18 +163,15 @@ class Scheduler:
         if plan.looks:
             self._look_first_at(plan.looks)
             return True
-        if plan.event.by_turns and self._begins_wait():
-            return False
+        if plan.event.by_turns:  # waits for quiet if the newest rounds by turns were disturbed
+            self._write(self._between_turns.begin(self.log.now_s()))
+            if self._between_turns.going_on:
+                return False
         self.log.write(plan.event)
         self.queue.plan_further(plan.event.cases, by_turns=plan.event.by_turns)
         if not plan.event.cases:
             self._end_measured(plan)
         return bool(plan.event.cases)
-
-    def _begins_wait(self) -> bool:
-        """Begin to wait for quiet if the newest rounds by turns were disturbed; return whether it goes on."""
-        self._write(self._between_turns.begin(self.log.now_s()))
-        return self._between_turns.going_on
 
     def _look_first_at(self, cases: Sequence[int]) -> None:
         """Let the first rounds of these cases start in this order."""
@@ -310,7 +307,8 @@ class Scheduler:
     def _skip(self, case: Case, smaller: Case) -> None:
         """Skip a pending case that is no smaller than one that ran out of memory, unless it has ended."""
         if not self.queue.has_ended(case.index):
-            size = "as large as" if _same_size(case.config, smaller.config) else "larger than"
+            sizes = {(config.batch_size, config.sequence_length) for config in (case.config, smaller.config)}
+            size = "as large as" if len(sizes) == 1 else "larger than"
             self.end_pending([case], "skipped", f"{size} case {smaller.index + 1}, which ran out of memory")
 
     def _continue_search(self, end: CaseFinished) -> None:
@@ -349,7 +347,3 @@ class Scheduler:
 def _added_since(case: CaseState, smaller: CaseState) -> bool:
     """Return whether a case was added even though a smaller one had run out of memory."""
     return case.added is not None and smaller.finished is not None and case.added.t > smaller.finished.t
-
-
-def _same_size(one: Config, other: Config) -> bool:
-    return (one.batch_size, one.sequence_length) == (other.batch_size, other.sequence_length)
