@@ -163,15 +163,18 @@ class Scheduler:
         if plan.looks:
             self._look_first_at(plan.looks)
             return True
-        if plan.event.by_turns:  # waits for quiet if the newest rounds by turns were disturbed
-            self._write(self._between_turns.begin(self.log.now_s()))
-            if self._between_turns.going_on:
-                return False
+        if plan.event.by_turns and self._begins_wait():
+            return False
         self.log.write(plan.event)
         self.queue.plan_further(plan.event.cases, by_turns=plan.event.by_turns)
         if not plan.event.cases:
             self._end_measured(plan)
         return bool(plan.event.cases)
+
+    def _begins_wait(self) -> bool:
+        """Begin to wait for quiet if the newest rounds by turns were disturbed; return whether it goes on."""
+        self._write(self._between_turns.begin(self.log.now_s()))
+        return self._between_turns.going_on
 
     def _look_first_at(self, cases: Sequence[int]) -> None:
         """Let the first rounds of these cases start in this order."""
