@@ -54,7 +54,7 @@ def _facts(item: Item, symbols: Symbols) -> Iterator[Fact]:
         ("sweep", _sweep(item, symbols), "plain"),
         ("axes", _axes(item.entry.started.sweep.axes, symbols), "plain"),
         ("software", _software(item, symbols), "plain"),
-        ("file", clean(str(item.path)), "muted"),
+        ("file", _file(item), "muted"),
     ):
         if text:
             yield label, text, role
@@ -117,6 +117,10 @@ def _software(item: Item, symbols: Symbols) -> str:
     host, torch = item.entry.started.host, item.summary.torch if item.summary else None
     driver = f"driver {host.driver}" if host.driver else ""
     return _joined(symbols, f"torch {torch}" if torch else "", driver, host.platform or "")
+
+
+def _file(item: Item) -> str:
+    return clean(str(item.path))
 
 
 def _joined(symbols: Symbols, *words: str) -> str:
