@@ -115,12 +115,13 @@ def answer_height(answer: Answer, width: int, height: int, *, whole: bool) -> in
 def answer_lines(answer: Answer, width: int, height: int, symbols: Symbols) -> list[Line]:
     """Render the answers of all works, the most important lines of each, and what stays open.
 
-    What stays open is cut to a line each if it would take the lines of the case to run and its figures, or if
-    the confidence of all works fits then. Failing that, the figures may share the line of the case.
+    What stays open is cut to a line each if it would take the lines of the case to run and its figures. With
+    several works, also if the confidence of all fits then; failing that, figures may share the case's line.
     """
     whole, brief = (_footer(answer, width, note_width) for note_width in (width, WHOLE))
     usual = brief[:height] if answer.works and len(whole) > height - HEAD_LINES else whole
-    for footer, tight in ((usual, False), (brief, False), (usual, True), (brief, True), (usual, False)):
+    others = ((brief, False), (usual, True), (brief, True), (usual, False)) if len(answer.works) > 1 else ()
+    for footer, tight in ((usual, False), *others):
         shown, sure = _works(answer.works, width, height - len(footer), symbols, tight=tight)
         if sure:
             break
