@@ -58,7 +58,8 @@ def child_error(error: BaseException) -> ChildError | None:
     for raised in (error, error.__cause__):
         text = text_of(raised) if raised else ""
         if line := last_raised(text):
-            return ChildError(line, _process_in_words(text), _frames(text))
+            frames = _FRAME.findall(text.rpartition(_TRACEBACK)[2])
+            return ChildError(line, _process_in_words(text), tuple((file, int(at)) for file, at in frames))
     return None
 
 
@@ -79,11 +80,6 @@ def _process_in_words(text: str) -> str:
     if caught:
         return caught[1]
     return f"in p{spawned[1]}" if spawned else "in a child process"
-
-
-def _frames(text: str) -> tuple[tuple[str, int], ...]:
-    trace = text.rpartition(_TRACEBACK)[2]
-    return tuple((file, int(line)) for file, line in _FRAME.findall(trace))
 
 
 def sendable(text: str) -> str:

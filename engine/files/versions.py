@@ -67,7 +67,8 @@ class FileVersions:
         if self._sweep.run.executor != "local":
             return ()
         changed: dict[str, None] = {}
-        for config in _one_for_each_model(self._sweep, configs):
+        resolved = map(self._sweep.resolve, configs)
+        for config in {(config.model, config.draft): config for config in resolved}.values():
             digests = {first.name: first.digest for first in self._of(config).values()}
             changed |= dict.fromkeys(file_changes(self._sweep, config, digests))
         return tuple(changed)
@@ -103,8 +104,3 @@ def file_changes(sweep: Sweep, config: Config, recorded: Mapping[str, str]) -> t
         for name, digest in recorded.items()
         if name in now and now[name] != digest
     )
-
-
-def _one_for_each_model(sweep: Sweep, configs: Iterable[Config]) -> list[Config]:
-    resolved = (sweep.resolve(config) for config in configs)
-    return list({(config.model, config.draft): config for config in resolved}.values())

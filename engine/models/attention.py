@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import torch
@@ -111,13 +112,8 @@ def flop_formulas() -> dict[Any, "FlopFormula"]:
     """Return a formula for every operator of fused attention that is registered in this process."""
     names = {name.split(".")[0] for name in torch._C._dispatch_get_all_op_names()}
     operators = sorted(name for name in names if _SDPA.match(name) or _FLASH.match(name))
-    packets = [_packet(name) for name in operators]
+    packets = [attrgetter(name.replace("::", "."))(torch.ops) for name in operators]
     return {packet: FlopFormula(packet) for packet in packets if hasattr(packet, "default")}
-
-
-def _packet(name: str) -> Any:  # noqa: ANN401  (torch._ops.OpOverloadPacket)
-    namespace, operator = name.split("::")
-    return getattr(getattr(torch.ops, namespace), operator)
 
 
 class Window(NamedTuple):

@@ -216,11 +216,10 @@ class CaseRun:
         return round(max(0.0, seen.others_cpu_percent - ours), 1)
 
     def _with_gpu(self, seen: Environment, gpu: Gpu, begin_s: float, end_s: float) -> Environment:
-        idle = self._readings.idle
-        clocks, memory_clocks, temperatures = (
-            [value for _, value in self._readings.gpu(gpu.index, name, begin_s, end_s)]
-            for name in ("graphics_clock_mhz", "memory_clock_mhz", "temperature_c")
-        )
+        def readings(name: str) -> list[float]:
+            return [value for _, value in self._readings.gpu(gpu.index, name, begin_s, end_s)]
+
+        idle, clocks = self._readings.idle, readings("graphics_clock_mhz")
         return replace(
             seen,
             graphics_clock_mhz=_mean(clocks),
@@ -228,19 +227,16 @@ class CaseRun:
             graphics_clock_default_mhz=gpu.graphics_clock_mhz,
             graphics_clock_default_is_highest=gpu.graphics_clock_is_highest,
             graphics_clock_best_mhz=self._readings.best_clock_mhz(gpu.index, begin_s, end_s),
-            memory_clock_mhz=_mean(memory_clocks),
+            memory_clock_mhz=_mean(readings("memory_clock_mhz")),
             memory_clock_highest_mhz=gpu.memory_clock_mhz,
             performance_states=self._readings.performance_states(gpu.index, begin_s, end_s),
             throttle=self._readings.throttle(gpu.index, begin_s, end_s),
-            temperature_c=max(temperatures, default=None),
+            temperature_c=max(readings("temperature_c"), default=None),
             power_limit_w=self._readings.power_limit_w(gpu.index),
             gpu_processes=self._other_processes,
             idle_gpu_processes=idle.gpu_processes.get(f"gpu {gpu.index}", 0) if idle else 0,
-            **{name: self._gpu_mean(gpu, name, begin_s, end_s) for name in GPU_ACTIVITY},
+            **{name: _mean(readings(name)) for name in GPU_ACTIVITY},
         )
-
-    def _gpu_mean(self, gpu: Gpu, name: str, begin_s: float, end_s: float) -> float | None:
-        return _mean([value for _, value in self._readings.gpu(gpu.index, name, begin_s, end_s)])
 
     def _unread(self) -> tuple[str, ...]:
         """Return a mark if the case ran on a GPU that the driver's readings can't be matched to."""

@@ -71,17 +71,13 @@ class TelemetryWindow:
 
     def host(self, name: str, begin_s: float, end_s: float) -> Points[float]:
         """Return a column of host readings over a span of session time."""
-        points: Points[float] = []
-        for event in self._events:
-            points += _within(event.at_s, getattr(event.host, name), begin_s, end_s)
-        return points
+        columns = [(event.at_s, getattr(event.host, name)) for event in self._events]
+        return [point for column in columns for point in _within(*column, begin_s, end_s)]
 
     def gpu(self, index: int, name: str, begin_s: float, end_s: float) -> Points[Any]:
         """Return a column of GPU readings over a span of session time."""
-        points: Points[Any] = []
-        for event, gpu in self._of(index):
-            points += _within(event.at_s, getattr(gpu, name), begin_s, end_s)
-        return points
+        columns = [(event.at_s, getattr(gpu, name)) for event, gpu in self._of(index)]
+        return [point for column in columns for point in _within(*column, begin_s, end_s)]
 
     def best_clock_mhz(self, index: int, begin_s: float, end_s: float) -> float | None:
         """Return the highest mean graphics clock of a GPU under load, in this span and earlier ones."""

@@ -3,6 +3,7 @@
 It depends on neither processes nor a clock. The scheduler reports the start and end of cases.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
@@ -278,9 +279,10 @@ class Queue:
         return scheduled
 
     def _busy(self) -> dict[str | None, set[str]]:
-        busy: dict[str | None, set[str]] = {node.name: set() for node in self.nodes}
+        """Return the devices that are in use, by node."""
+        busy = defaultdict[str | None, set[str]](set)
         for scheduled in self.running.values():
-            busy.setdefault(scheduled.node, set()).add(scheduled.case.config.device)
+            busy[scheduled.node].add(scheduled.case.config.device)
         return busy
 
     def _missing(self, case: Case, node: Node) -> str | None:

@@ -130,7 +130,10 @@ class ControlServer:
                 self._pause_accepting(now_s + PAUSE_S)
                 return
             self._accepted += 1
-            self._add_client(client)
+            self._clients.append(client)
+            self._read(client)  # most have sent everything by now
+            if len(self._clients) > MAX_CLIENTS:
+                self._drop(min(self._clients, key=lambda other: (bool(other.line), other.due_s)))
         self._pause_accepting(self._window_end_s)
 
     def _next_client(self) -> _Client:
@@ -144,12 +147,6 @@ class ControlServer:
             connection.close()
             raise
         return client
-
-    def _add_client(self, client: _Client) -> None:
-        self._clients.append(client)
-        self._read(client)  # most have sent everything by now
-        if len(self._clients) > MAX_CLIENTS:
-            self._drop(min(self._clients, key=lambda connection: (bool(connection.line), connection.due_s)))
 
     def _read(self, client: _Client) -> None:
         try:

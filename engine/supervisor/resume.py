@@ -19,7 +19,6 @@ from benchtui.sessions.library.paths import require_changeable
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.permissions import approved
 from benchtui.sessions.permissions.needed import Consent, needed_permissions
-from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.timestamps import utc_now
@@ -46,7 +45,10 @@ class ResumableSession:
         try:
             self.session = read_for("resume", path)
             enter_folder(self.session)
-            self._to_rerun = tuple(case.index for case in self.session.cases if self._must_rerun(case))
+            failed = FAILED if options.retry_failed else ()
+            self._to_rerun = tuple(
+                case.index for case in self.session.cases if case.cut_short or case.state in failed
+            )
             self._require_work()
             require_permission(self.session, options.consent)
         except BenchtuiError:
@@ -103,9 +105,6 @@ class ResumableSession:
         versions.restore(session.cases)
         to_run = [case for case in session.cases if case.index in self._to_rerun or case.state == "queued"]
         return versions.changes(case.config for case in to_run or session.cases)  # a search may add any
-
-    def _must_rerun(self, case: CaseState) -> bool:
-        return case.cut_short or (self._options.retry_failed and case.state in FAILED)
 
     def _require_work(self) -> None:
         session = self.session

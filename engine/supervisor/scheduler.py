@@ -310,7 +310,8 @@ class Scheduler:
     def _skip(self, case: Case, smaller: Case) -> None:
         """Skip a pending case that is no smaller than one that ran out of memory, unless it has ended."""
         if not self.queue.has_ended(case.index):
-            size = "as large as" if _same_size(case.config, smaller.config) else "larger than"
+            sizes = {(config.batch_size, config.sequence_length) for config in (case.config, smaller.config)}
+            size = "as large as" if len(sizes) == 1 else "larger than"
             self.end_pending([case], "skipped", f"{size} case {smaller.index + 1}, which ran out of memory")
 
     def _continue_search(self, end: CaseFinished) -> None:
@@ -349,7 +350,3 @@ class Scheduler:
 def _added_since(case: CaseState, smaller: CaseState) -> bool:
     """Return whether a case was added even though a smaller one had run out of memory."""
     return case.added is not None and smaller.finished is not None and case.added.t > smaller.finished.t
-
-
-def _same_size(one: Config, other: Config) -> bool:
-    return (one.batch_size, one.sequence_length) == (other.batch_size, other.sequence_length)

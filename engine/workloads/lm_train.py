@@ -164,7 +164,9 @@ class LmTrain(NetworkTask):
             "lora": adapters.lora_rank(self._network),
             "liger": SWITCH[adapters.uses_liger(self._network)],
             "accumulation": self._step_batches,
-            "activation_checkpointing": SWITCH[_checkpoints(self._network)],
+            "activation_checkpointing": SWITCH[
+                any(getattr(module, "gradient_checkpointing", False) for module in self._network.modules())
+            ],
         }
 
     def _checkpoint_activations(self) -> None:
@@ -178,10 +180,6 @@ class LmTrain(NetworkTask):
 
 def _trained(network: Any) -> list[tuple[str, torch.nn.Parameter]]:  # noqa: ANN401  (a model of transformers)
     return [(name, value) for name, value in network.named_parameters() if value.requires_grad]
-
-
-def _checkpoints(network: Any) -> bool:  # noqa: ANN401  (a model of transformers)
-    return any(getattr(module, "gradient_checkpointing", False) for module in network.modules())
 
 
 def _labels(inputs: dict[str, torch.Tensor]) -> torch.Tensor:

@@ -264,7 +264,14 @@ class HeatmapChart:
         selected = self.case
         at = next((place for place, (*_, case) in enumerate(ranked) if case is selected), None)
         rows = tuple(
-            self._ranked_row(case, abs(value), case.index in best, near=abs(place - (at or 0)) <= reach)
+            (
+                (self._symbols.best if case.index in best else "", "bright"),
+                (format.clean(self._labels[case.index]), "plain"),
+                (format.significant(abs(value), self._symbols), "plain"),
+                base_cell(case, self._judge, self._symbols)
+                if abs(place - (at or 0)) <= reach
+                else ("", "muted"),
+            )
             for place, (_, value, _, case) in enumerate(ranked)
         )
         return Listing(
@@ -333,14 +340,6 @@ class HeatmapChart:
         count = len(data.rows)
         place = min(max(grid * count + min(row, count - 1) + down, 0), len(data.grids) * count - 1)
         self._at = (*divmod(place, count), min(max(column + right, 0), len(data.columns) - 1))
-
-    def _ranked_row(self, case: CaseState, value: float, best: bool, *, near: bool) -> tuple[Span, ...]:
-        return (
-            (self._symbols.best if best else "", "bright"),
-            (format.clean(self._labels[case.index]), "plain"),
-            (format.significant(value, self._symbols), "plain"),
-            base_cell(case, self._judge, self._symbols) if near else ("", "muted"),
-        )
 
 
 def _value_text(value: object) -> str:

@@ -135,19 +135,9 @@ def output_option(text: str, name: str = "output", *, required: bool = False) ->
 session_option = output_option("Session file to write; by default a new one in the library.", "session_path")
 
 
-def percentage_option(
-    flag: str, name: str, text: str, default: str | None = None
-) -> Callable[[Command], Command]:
+def percentage_option(flag: str, name: str, text: str) -> Callable[[Command], Command]:
     """Return an option for a percentage, which becomes a fraction of 1."""
-    return click.option(
-        flag,
-        name,
-        callback=parsed(parse_percentage),
-        metavar="PERCENT",
-        default=default,
-        show_default=default is not None,
-        help=text,
-    )
+    return click.option(flag, name, callback=parsed(parse_percentage), metavar="PERCENT", help=text)
 
 
 def parsed(parse: Callable[[str], Value]) -> OptionCallback[Value]:

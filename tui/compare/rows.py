@@ -19,7 +19,7 @@ from benchtui.sessions.stats.verdicts import Ratio, Verdict
 from benchtui.sessions.text.formatting import ratio_span, ratio_text
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.bars import LEAST_WIDEST
-from benchtui.tui.drawing.format import clean
+from benchtui.tui.drawing.format import clean, has_words
 from benchtui.tui.drawing.styled_text import Span
 from benchtui.tui.model.row_cells import VERDICT_ROLES, ratio_graph
 from benchtui.tui.table.case_names import CaseNames, config_name
@@ -118,8 +118,7 @@ def _varying(against: PairwiseComparison) -> tuple[str, ...]:
 
 def shown(entries: Sequence[CompareEntry], words: str, order: str) -> list[CompareEntry]:
     """Return the entries whose name or verdict contains all words, sorted."""
-    wanted = words.casefold().split()
-    kept = [entry for entry in entries if all(word in _text(entry) for word in wanted)]
+    kept = [entry for entry in entries if has_words(_text(entry), words)]
     key = _KEYS.get(order)
     return sorted(kept, key=key) if key else kept
 
@@ -195,7 +194,7 @@ def why_unpaired(entry: CompareEntry) -> str:
 
 def _text(entry: CompareEntry) -> str:
     word = VERDICTS[entry.row.verdict][0] if entry.row.verdict else "lost" if entry.row.lost else "only"
-    return f"{entry.name} {word}".casefold()
+    return f"{entry.name} {word}"
 
 
 def _speed(entry: CompareEntry) -> float:

@@ -19,6 +19,12 @@ def clean(text: str) -> str:
     return replace_unprintable(text, other="")
 
 
+def has_words(text: str, words: str) -> bool:
+    """Return whether a text contains all words of a filter, ignoring case."""
+    folded = text.casefold()
+    return all(word in folded for word in words.casefold().split())
+
+
 def fit(text: str, width: int, symbols: Symbols) -> str:
     """Pad text on the right, or shorten it with an ellipsis, to a width in cells."""
     if cell_len(text) <= width:

@@ -108,17 +108,15 @@ def _line(
 def _sizes(listing: Listing, header: Sequence[Span], width: int) -> list[int]:
     columns = zip(*([text for text, _ in row] for row in (header, *listing.rows)), strict=True)
     sizes = [max(map(cell_len, column)) for column in columns]
-    while len(sizes) > listing.words + 2 and _excess(sizes, listing.words, width) > 0:
+    spare = max(0, sizes[listing.words] - MIN_TEXT_WIDTH)  # cells that the text column can give up
+
+    def excess() -> int:
+        return sum(sizes) + GAP * (len(sizes) - 1) + 1 - width
+
+    while len(sizes) > listing.words + 2 and excess() > spare:
         sizes.pop()
-    over = sum(sizes) + GAP * (len(sizes) - 1) + 1 - width
-    sizes[listing.words] = max(1, sizes[listing.words] - max(over, 0))
+    sizes[listing.words] = max(1, sizes[listing.words] - max(excess(), 0))
     return sizes
-
-
-def _excess(sizes: Sequence[int], words: int, width: int) -> int:
-    """Return by how many cells the columns overflow with the text column at its minimum."""
-    least = min(sizes[words], MIN_TEXT_WIDTH)
-    return sum(sizes) - sizes[words] + least + GAP * (len(sizes) - 1) + 1 - width
 
 
 def grouped_rows(groups: Sequence[str], chosen: int, height: int) -> Sequence[int | str]:

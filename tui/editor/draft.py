@@ -58,7 +58,7 @@ class Draft(msgspec.Struct):
 
     state: State
     saved: Sweep
-    """Sweep as last opened, saved, or started. Anything that differs from it is unsaved."""
+    """Sweep as last opened, saved, started, or discarded. Anything that differs from it is unsaved."""
     typed: Consent = NO_CONSENT
     """Permissions for code and variables that the user has typed here, in contrast to those of a file."""
     _before: list[State] = msgspec.field(default_factory=list)
@@ -118,7 +118,7 @@ class Draft(msgspec.Struct):
     def open(self, source: str | Path | Sweep) -> None:
         """Open another sweep. If it can't be read, raise BenchtuiError and change nothing."""
         self._switch(load_state(source))
-        self.mark_saved(self.sweep)
+        self.saved = self.sweep
 
     def replace_by(self, sweep: Sweep, title: str) -> None:
         """Continue with a sweep that comes from no file. This can be undone. Raises BenchtuiError."""
@@ -131,10 +131,6 @@ class Draft(msgspec.Struct):
     def redo(self) -> bool:
         """Redo the last undone change. Return False if there is none."""
         return self._step(self._after, self._before)
-
-    def mark_saved(self, sweep: Sweep) -> None:
-        """Record a sweep as saved, started, or discarded, so that it doesn't count as unsaved."""
-        self.saved = sweep
 
     def text(self) -> str:
         """Return the source's TOML text with the changes applied.
@@ -177,7 +173,7 @@ class Draft(msgspec.Struct):
         self.state = replace(self.state, origin=now)
         for states in (self._before, self._after):
             states[:] = [replace(state, origin=now) if state.origin == before else state for state in states]
-        self.mark_saved(self.sweep)
+        self.saved = self.sweep
 
     def _with(self, texts: Mapping[str, str], exclude: Exclusions) -> State:
         origin = self.state.origin

@@ -166,12 +166,6 @@ _DESCRIBED = (
 )
 
 
-def all_entries() -> tuple[FormField, ...]:
-    """Return a form field for each entry that a sweep may have."""
-    described = {entry.key: entry for entry in _DESCRIBED}
-    return tuple(described.get(key) or FormField(key) for key in entries())
-
-
 def unused(entry: FormField, sweep: Sweep) -> str | None:
     """Return why the sweep's task ignores an entry, or None if it doesn't."""
     table, _, name = entry.key.partition(".")
@@ -242,8 +236,9 @@ def _place(entry: FormField) -> tuple[int, bool, bool]:
     return group, entry.key != "axes.device", not is_size
 
 
-ENTRIES = tuple(sorted(all_entries(), key=_place))
-"""All entries in the order of the form."""
+_DESCRIBED_BY_KEY = {entry.key: entry for entry in _DESCRIBED}
+ENTRIES = tuple(sorted((_DESCRIBED_BY_KEY.get(key) or FormField(key) for key in entries()), key=_place))
+"""All entries that a sweep may have, in the order of the form."""
 _ENTRY_OF_AXIS = {f"axes.{option.name}": option.entry for option in OPTIONS if "." in option.entry}
 """Entries that the defaults of axes refer to."""
 _AXIS_OF_ENTRY = {entry: axis for axis, entry in _ENTRY_OF_AXIS.items()}

@@ -15,6 +15,7 @@ from benchtui.sessions.library.paths import DEMO
 from benchtui.sessions.stored_models.hub_cache import cached_models, stored_folder
 from benchtui.sessions.sweep import Config, Sweep
 from benchtui.sessions.sweep.toml_reader import load_sweep, preset_names
+from benchtui.sessions.text.formatting import count
 from benchtui.themes.symbols import Symbols
 from benchtui.tui.drawing.format import clean, fit
 from benchtui.tui.drawing.styled_text import Line, crop
@@ -56,12 +57,6 @@ def list_sweeps(app_context: AppContext) -> list[SweepFile]:
     return [*presets, DEMO_ENTRY, *files, *recent, *models]
 
 
-def requirements_text(sweep: Sweep) -> str:
-    """Format what a sweep requires: devices, and whether weights are downloaded."""
-    stored = "local weights" if stored_folder(sweep.model) else "downloads weights"
-    return f"{', '.join(sweep.axes.device)}; {'no download' if sweep.weights == 'random' else stored}"
-
-
 def _sweep(group: str, name: str, source: str, missing: Missing) -> SweepFile:
     shown = clean(name)
     try:
@@ -88,8 +83,11 @@ def _recent(recorded: Callable[[], Iterable[SessionFile]]) -> Iterable[SweepFile
 
 
 def _about(sweep: Sweep) -> str:
-    count = sweep.axes.count
-    return f"{count:,} case{'s' * (count != 1)}; {clean(requirements_text(sweep))}; {clean(sweep.model)}"
+    """Format the cases, devices and model of a sweep, and whether weights are downloaded."""
+    stored = "local weights" if stored_folder(sweep.model) else "downloads weights"
+    weights = "no download" if sweep.weights == "random" else stored
+    devices = ", ".join(sweep.axes.device)
+    return clean(f"{count(sweep.axes.count, 'case')}; {devices}; {weights}; {sweep.model}")
 
 
 def _files(folder: Path, missing: Missing) -> Iterable[SweepFile]:

@@ -56,13 +56,13 @@ KEYS = keymap.table(
     ("right,l", "right", "Next value", "or next option of the case", "turn(1)"),
     ("left,h", "left", "Previous value", "", "turn(-1)"),
     ("question_mark,f1", "help", "Help"),
-    ("q", "quit", "Quit", "asks first if changes would be lost", "leave"),
+    ("q", "quit", "Quit", "asks first if changes would be lost", "app.leave"),
 )
 MODEL_ENTRIES = ("model", "axes.model", "axes.draft")
 PATH_ENTRIES = ("dataset", "task")
 """Entries whose text tab completes."""
-WHILE_TYPING = ("back", "move", "other_pane", "save", "help", "leave")
-WHILE_ASKED = ("agree", "back", "help", "leave")
+WHILE_TYPING = ("back", "move", "other_pane", "save", "help")
+WHILE_ASKED = ("agree", "back", "help")
 
 
 class Editor(ViewScreen):
@@ -175,10 +175,6 @@ class Editor(ViewScreen):
         else:
             self._finish_typing()
         self.draw()
-
-    async def action_leave(self) -> None:
-        """Quit. The app asks first if changes would be lost."""
-        await self.app.run_action("app.leave")
 
     def action_start(self) -> None:
         """Start the sweep and show it."""
@@ -396,7 +392,7 @@ class Editor(ViewScreen):
         self.query_one(Field).close()
 
     def _give_up(self) -> None:
-        self.state.draft.mark_saved(self.state.draft.sweep)
+        self.state.draft.saved = self.state.draft.sweep
         self.call_later(self.app.run_action, "app.leave")
 
     @work(exclusive=True, group="devices")
@@ -417,7 +413,7 @@ class Editor(ViewScreen):
             self.draw()
 
         def started() -> None:
-            draft.mark_saved(sweep)
+            draft.saved = sweep
             self.state.show_message("")
 
         self.state.show_message("starting the engine")

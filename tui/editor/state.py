@@ -85,7 +85,7 @@ class EditorState:
             return
         here = ", ".join(device for device in self.draft.sweep.axes.device if device not in lacking)
         self.draft.apply(self.draft.with_entry("axes.device", here))
-        self.draft.mark_saved(self.draft.sweep)
+        self.draft.saved = self.draft.sweep
         reason = next(iter(lacking.values()))
         self.show_message(f"{', '.join(lacking)} left out: {reason}; {key('sweep.undo')} undoes this")
 

@@ -1,6 +1,6 @@
 """Rows of the models on Home, and which of them are shown. Independent of Textual."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import datetime
 
 import msgspec
@@ -10,7 +10,7 @@ from benchtui.sessions.stored_models.stored_model import StoredModel
 from benchtui.sessions.sweep import Config
 from benchtui.sessions.text.formatting import count
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.format import best_rate, clean, gibibytes, memory
+from benchtui.tui.drawing.format import best_rate, clean, gibibytes, has_words, memory
 from benchtui.tui.drawing.styled_text import Line, Span, line
 from benchtui.tui.home.models import Known, ModelEntry, age_text
 from benchtui.tui.shell.keymap import key
@@ -50,7 +50,10 @@ class ModelSelection(Selection[ModelEntry]):
     """All models, those whose name contains the words of a filter, and the selected one."""
 
     def __init__(self) -> None:
-        super().__init__(lambda entry: entry.model, _named)
+        super().__init__(
+            lambda entry: entry.model,
+            lambda entries, words: [entry for entry in entries if has_words(entry.name, words)],
+        )
 
     def replace(self, entries: Iterable[ModelEntry]) -> None:
         """Replace what is known about some models."""
@@ -64,11 +67,6 @@ class ModelSelection(Selection[ModelEntry]):
             self.all.insert(0, entry)
         self.select(entry.model)
         self.filter("")
-
-
-def _named(entries: Sequence[ModelEntry], words: str) -> list[ModelEntry]:
-    wanted = words.casefold().split()
-    return [entry for entry in entries if all(word in entry.name.casefold() for word in wanted)]
 
 
 def list_title(selection: ModelSelection, running: str, loaded: bool) -> tuple[list[Span], list[Span]]:

@@ -14,7 +14,7 @@ from benchtui.sessions.library.summaries import Summary, SummaryCache
 from benchtui.sessions.state.simulation import labeled
 from benchtui.sessions.text.formatting import count
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.format import best_rate, clean
+from benchtui.tui.drawing.format import best_rate, clean, has_words
 from benchtui.tui.drawing.styled_text import BLANK, Line, Span, line
 from benchtui.tui.shell.context import AppContext
 from benchtui.tui.shell.keymap import key
@@ -119,8 +119,7 @@ def shown(items: Iterable[Item], words: str, order: str) -> list[Item]:
 
 def matches(item: Item, words: str) -> bool:
     """Return whether name, host, model, note, or outcome contain every word, ignoring case."""
-    text = " ".join((item.name, item.host, item.model, item.note, item.outcome)).casefold()
-    return all(word in text for word in words.casefold().split())
+    return has_words(" ".join((item.name, item.host, item.model, item.note, item.outcome)), words)
 
 
 def row(item: Item, letter: str, symbols: Symbols) -> TableRow:

@@ -123,7 +123,10 @@ class StepCache:
                     self._requested = None
             if due := list(self._to_summarize.values())[:AT_ONCE]:
                 for case, figures in await asyncio.to_thread(self._compute, due):
-                    self._store_metrics(case, figures)
+                    case.metrics = figures
+                    del self._to_summarize[case.index]
+                    if figures and self._evicts and case.index not in self._with_steps:
+                        case.drop_steps()
         finally:
             self._busy = False
 
@@ -145,12 +148,6 @@ class StepCache:
                 oldest.drop_steps()
             else:
                 self._to_summarize[oldest.index] = oldest
-
-    def _store_metrics(self, case: CaseState, figures: "Metrics | None") -> None:
-        case.metrics = figures
-        del self._to_summarize[case.index]
-        if figures and self._evicts and case.index not in self._with_steps:
-            case.drop_steps()
 
     async def _reload(self, case: CaseState, machine: MachineState) -> None:
         try:

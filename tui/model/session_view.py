@@ -4,7 +4,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from benchtui.sessions.events import Message
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.state.simulation import SIMULATED, labeled
@@ -144,7 +143,8 @@ class View:
             self.order.columns, self.order.sorting = preferences.columns, preferences.sorting
         if before is not None:
             self.order.copy_from(before.order)
-        self._log = EventLog(feed.session, symbols, self.case_rows)
+        self.messages = EventLog(feed.session, symbols, self.case_rows).lines
+        """Return all lines of the log."""
         self._remaining = feed.remaining(self.case_rows.steps_needed)
         self._snapshots: dict[str, tuple[object, Any]] = {}
         """Cached snapshots, each with the state it was built from."""
@@ -182,19 +182,17 @@ class View:
         """Process newly ended cases, then rebuild the rest unless a long file is still being read."""
         feed = self._feed
         self._last = self._last_ended()
-        self._add_ended(self.session.ended[self._processed :])
+        ended = self.session.ended[self._processed :]
+        self._processed += len(ended)
+        self.case_rows.add_ended(ended)
+        for case in ended:
+            self._marks |= dict.fromkeys(format.clean(mark) for mark in case.marks)
         now = (self.session.done, self.session.rounds_ended, len(self.session.cases), self.over)
         if now != self._seen and (feed.caught_up or not self._seen):
             self._seen = now
             self.case_rows.cut_off = feed.cut_off
             self.case_rows.refresh()
         self.case_rows.star(self.starred)
-
-    def _add_ended(self, ended: list[CaseState]) -> None:
-        self._processed += len(ended)
-        self.case_rows.add_ended(ended)
-        for case in ended:
-            self._marks |= dict.fromkeys(format.clean(mark) for mark in case.marks)
 
     def _last_ended(self) -> CaseState | None:
         """Return the last case to end that has steps, also if nothing has been drawn since."""
@@ -369,10 +367,6 @@ class View:
         seen = (node, session.machine.newest_s, nodes, running, prepared, live)
         make = partial(machines_of, session, self._symbols, config_name, node)
         return self._cached("machines", seen, partial(make, shown=shown, live=live))
-
-    def messages(self) -> tuple[Message, ...]:
-        """Return all lines of the log."""
-        return self._log.lines()
 
     def rows(self) -> Rows:
         """Return the table rows in order.

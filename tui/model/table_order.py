@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
+from benchtui.tui.drawing.format import has_words
 from benchtui.tui.table.case_names import case_name
 from benchtui.tui.table.columns import DEFAULT_COLUMNS, UNSORTED
 from benchtui.tui.table.layout import Sorting
@@ -51,8 +52,7 @@ class TableOrder:
         state = (id(session.order), len(session.order), running, session.done, wanted)
         if state != self._known:
             self._known = state
-            words = self.filter.lower().split()
-            shown = [index for index in session.order if self._matches(index, words)]
+            shown = [index for index in session.order if not self.filter or self._matches(index)]
             self._order = self._sorted(shown, running, self.sorting) if self.sorting else shown
         return self._order
 
@@ -123,10 +123,7 @@ class TableOrder:
             ranked.sort(key=lambda index: index not in self._to_run)
         return [*first, *ranked, *(index for index in others if values[index] is None)]
 
-    def _matches(self, index: int, words: Sequence[str]) -> bool:
-        if not words:
-            return True
+    def _matches(self, index: int) -> bool:
         case = self._session.cases[index]
         texts = (case.name, case_name(case), case.state, mark_word(case.marks) or "", *case.marks)
-        text = " ".join(texts).lower()
-        return all(word in text for word in words)
+        return has_words(" ".join(texts), self.filter)

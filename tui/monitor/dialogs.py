@@ -13,7 +13,6 @@ from benchtui.themes.symbols import Symbols
 from benchtui.tui.case.screen import CaseScreen
 from benchtui.tui.drawing.format import clean
 from benchtui.tui.drawing.styled_text import BLANK, Line, crop, line
-from benchtui.tui.live.case_verdicts import CaseVerdicts
 from benchtui.tui.model.case_rows import CaseRows
 from benchtui.tui.report.generated import report_content, report_markdown
 from benchtui.tui.shell import keymap
@@ -120,11 +119,13 @@ def show_detail(monitor: Monitor) -> None:
     if case is None:
         monitor.show_message("no case to show yet")
         return
-
-    def judge() -> CaseVerdicts | None:
-        return monitor.view.case_rows.verdicts if monitor.view else None
-
-    monitor.app.push_screen(CaseScreen(monitor.feed, case.index, monitor.symbols, judge))
+    page = CaseScreen(
+        monitor.feed,
+        case.index,
+        monitor.symbols,
+        lambda: monitor.view.case_rows.verdicts if monitor.view else None,
+    )
+    monitor.app.push_screen(page)
 
 
 def show_why(monitor: Monitor) -> None:
@@ -176,13 +177,13 @@ def copy_row(monitor: Monitor) -> None:
 
 def copy_report(monitor: Monitor) -> None:
     """Generate the session's report in the background and copy it to the clipboard."""
+
+    def copy() -> None:
+        report = report_markdown(monitor.feed.path, monitor.feed.judging)
+        monitor.app.call_from_thread(monitor.app.copy_to_clipboard, report)
+
     monitor.show_message("generating the report")
-    monitor.run_in_thread(lambda: _copy_report(monitor), "report copied")
-
-
-def _copy_report(monitor: Monitor) -> None:
-    report = report_markdown(monitor.feed.path, monitor.feed.judging)
-    monitor.app.call_from_thread(monitor.app.copy_to_clipboard, report)
+    monitor.run_in_thread(copy, "report copied")
 
 
 def row_markdown(case: CaseState, case_rows: CaseRows, keys: tuple[str, ...]) -> str:

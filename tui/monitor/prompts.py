@@ -23,10 +23,6 @@ TextHandler = Callable[[str], str]
 """Handler of changed text: returns a message to show, or an empty string."""
 
 
-def _nothing(text: str) -> str:
-    return ""
-
-
 class TextPrompt(msgspec.Struct):
     """A text prompt and its handlers."""
 
@@ -34,11 +30,11 @@ class TextPrompt(msgspec.Struct):
     """Label of the prompt."""
     value: str = ""
     """Initial text."""
-    changed: TextHandler = msgspec.field(default=_nothing)
+    changed: TextHandler = lambda text: ""
     """Called on every change; returns a message on the text."""
-    submitted: TextHandler = msgspec.field(default=_nothing)
+    submitted: TextHandler = lambda text: ""
     """Called on Enter; a message keeps the prompt open."""
-    canceled: Callable[[], object] = msgspec.field(default=lambda: None)
+    canceled: Callable[[], object] = lambda: None
     """Called when the user cancels."""
     completer: Completer | None = None
     """Completes the text at tab."""

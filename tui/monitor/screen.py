@@ -304,9 +304,9 @@ class Monitor(PanelScreen[None]):
             self._link.bytes_written, self.feed.session.machine.trace.latest("engine_cpu_percent")
         )
         self.status_line.aside = self._meter.words
-        due = self._complete or self._clock() - self._drew_s >= self._period_s + READING_S
+        due = self.feed.caught_up or self._clock() - self._drew_s >= self._period_s + READING_S
         drawn = due and self.draw()
-        if self._complete and not drawn and self.view is not None and not self._link.congested:
+        if self.feed.caught_up and not drawn and self.view is not None and not self._link.congested:
             self.view.update()  # covered or frozen
             self._announce(self.view.heading(()))
 
@@ -405,15 +405,10 @@ class Monitor(PanelScreen[None]):
             newest, preferences = self.feed.conclusions.newest, self.preferences
             self.view = View(self.feed, self.symbols, self.session_name, view, newest, preferences)
 
-    @property
-    def _complete(self) -> bool:
-        """Whether everything written has been read."""
-        return self.feed.caught_up
-
     def _adjust_timer(self) -> None:
         """Set the timer to the current refresh rate, or faster while reading."""
         hz = CATCHING_UP_HZ
-        if self._complete:
+        if self.feed.caught_up:
             hz = QUIET_HZ if self._quiet else HZ
             self._period_s = 1 / hz
         if hz != self._hz:

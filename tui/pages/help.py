@@ -10,6 +10,7 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from benchtui.themes.symbols import Symbols
+from benchtui.tui.drawing.format import has_words
 from benchtui.tui.drawing.styled_text import BLANK, Line, labeled, line, side_by_side, wrap_spans
 from benchtui.tui.pages.page import Page
 from benchtui.tui.shell.keymap import TITLES, Bound, active, shown
@@ -83,12 +84,10 @@ class HelpPage(Page):
 
 def matching(sections: Sequence[Section], text: str) -> list[Section]:
     """Return the rows that contain all words of a text, with the titles of their sections."""
-    words = text.lower().split()
-    matches = [
-        (title, tuple(row for row in rows if all(word in " ".join(row).lower() for word in words)))
-        for title, rows in sections
-    ]
-    return [section for section in matches if section[1]]
+    matching_rows = (
+        (title, tuple(row for row in rows if has_words(" ".join(row), text))) for title, rows in sections
+    )
+    return [section for section in matching_rows if section[1]]
 
 
 def help_columns(sections: Sequence[Section], width: int) -> list[Line]:

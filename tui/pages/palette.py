@@ -9,7 +9,7 @@ from textual import on
 from textual.widgets import Input
 
 from benchtui.themes.symbols import Symbols
-from benchtui.tui.drawing.format import clean, fit
+from benchtui.tui.drawing.format import clean, fit, has_words
 from benchtui.tui.drawing.styled_text import Line, crop
 from benchtui.tui.pages.choice_screen import ChoiceScreen
 from benchtui.tui.shell import keymap
@@ -36,11 +36,8 @@ def search(commands: Sequence[Command], text: str) -> tuple[Command, ...]:
 
     In each group, those whose title begins with it come first, then those whose title contains it.
     """
-    words = text.lower().split()
     matches = [
-        command
-        for command in commands
-        if all(word in f"{command.group} {command.title} {command.about}".lower() for word in words)
+        command for command in commands if has_words(f"{command.group} {command.title} {command.about}", text)
     ]
     groups = list(dict.fromkeys(command.group for command in matches))
     phrase = text.strip().lower()

@@ -1,5 +1,7 @@
 """Answer of a session: what to run so far, or at the end, and what stays open. Independent of Textual."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from benchtui.themes.symbols import UNICODE, Symbols
@@ -24,6 +26,8 @@ LEAST_COLUMN, COLUMN_GAP = 52, 2
 """Minimum width of works side by side, and the gap between them, in cells."""
 HEAD_LINES = 2
 """Lines of the case to run and its figures."""
+SURE = "confidence"
+"""What the fact is about that says how certain the case to run is."""
 WHOLE = 10_000
 """Width at which no note is wrapped."""
 RIVAL_BAR, LEAST_BAR, RIVAL_SPAN = 25, 9, 1.5
@@ -111,41 +115,65 @@ def answer_height(answer: Answer, width: int, height: int, *, whole: bool) -> in
 def answer_lines(answer: Answer, width: int, height: int, symbols: Symbols) -> list[Line]:
     """Render the answers of all works, the most important lines of each, and what stays open.
 
-    What stays open is cut to a line each if it would take the lines of the case to run and its figures.
+    What stays open is cut to a line each if it would take the lines of the case to run and its figures. With
+    several works, also if the confidence of all fits then; failing that, figures may share the case's line.
     """
-    footer = _footer(answer, width, width)
-    if answer.works and len(footer) > height - HEAD_LINES:
-        footer = _footer(answer, width, WHOLE)[:height]
-    across = max(1, min(len(answer.works), (width + COLUMN_GAP) // (LEAST_COLUMN + COLUMN_GAP)))
-    room = (width + COLUMN_GAP) // across - COLUMN_GAP
-    rows = [answer.works[start : start + across] for start in range(0, len(answer.works), across)]
-    shown: list[Line] = []
-    for place, row in enumerate(rows):
-        room_left = height - len(footer) - len(shown)
-        share = max(1, room_left // (len(rows) - place)) if room_left > 0 else 0
-        blocks = [
-            [crop(pieces, room, symbols) for pieces in _block(work, room, share, symbols)] for work in row
-        ]
-        shown += side_by_side([block[:share] for block in blocks], room + COLUMN_GAP)
+    whole, brief = (_footer(answer, width, note_width) for note_width in (width, WHOLE))
+    usual = brief[:height] if answer.works and len(whole) > height - HEAD_LINES else whole
+    others = ((brief, False), (usual, True), (brief, True), (usual, False)) if len(answer.works) > 1 else ()
+    for footer, tight in ((usual, False), *others):
+        shown, sure = _works(answer.works, width, height - len(footer), symbols, tight=tight)
+        if sure:
+            break
     return [crop(pieces, width, symbols) for pieces in (*shown, *footer)]
 
 
-def _block(work: WorkAnswer, width: int, most: int, symbols: Symbols) -> list[Line]:
-    """Render the case to run with its figures, in one line if ``most`` is 1, and below the facts that fit."""
+def _works(
+    works: Sequence[WorkAnswer], width: int, height: int, symbols: Symbols, *, tight: bool
+) -> tuple[list[Line], bool]:
+    """Render works with equal shares of the lines; return whether the confidence of all of them is shown."""
+    across = max(1, min(len(works), (width + COLUMN_GAP) // (LEAST_COLUMN + COLUMN_GAP)))
+    room = (width + COLUMN_GAP) // across - COLUMN_GAP
+    rows = [works[start : start + across] for start in range(0, len(works), across)]
+    shown: list[Line] = []
+    sure = True
+    for place, row in enumerate(rows):
+        room_left = height - len(shown)
+        share = max(1, room_left // (len(rows) - place)) if room_left > 0 else 0
+        blocks = [_block(work, room, share, symbols, tight)[:share] for work in row]
+        sure &= all(set(_confidence(work, room)) <= set(block) for work, block in zip(row, blocks, strict=True))
+        cropped = [[crop(pieces, room, symbols) for pieces in block] for block in blocks]
+        shown += side_by_side(cropped, room + COLUMN_GAP)
+    return shown, sure
+
+
+def _confidence(work: WorkAnswer, width: int) -> list[Line]:
+    role = "good" if work.decided else "warning"
+    return [
+        drawn for about, text in work.facts if about == SURE for drawn in _wrapped(about, text, width, role)
+    ]
+
+
+def _block(work: WorkAnswer, width: int, most: int, symbols: Symbols, tight: bool) -> list[Line]:
+    """Render the case to run with its figures, and below the facts that fit.
+
+    The figures are in the line of the case if ``most`` is 1, or if that is ``tight`` and the first one fits.
+    """
     sign = symbols.best if work.decided else symbols.about
     head: list[Span] = [(f" {sign} ", "accent"), (work.name, "strong")]
     figures: list[list[Span]] = [[(text, "plain" if at else "bright")] for at, text in enumerate(work.figures)]
     gap = (GAP, "plain")
     beside, below = (fitting_facts(figures, width - taken - len(GAP)) for taken in (width_of(head), 0))
     lines = wrap_facts(figures, width - len(GAP)) if most >= TWO_LINES_FROM else [below]
-    if most == 1 or beside == below == lines[0]:
+    sure = _confidence(work, width)
+    joined = tight and beside[:1] == below[:1] and most < 1 + len(lines) + len(sure)
+    if most == 1 or joined or beside == below == lines[0]:
         heads = [line(*head, gap, *beside)]
     else:
         heads = [line(*head), *(line(gap, *text) for text in lines)]
-    sure = "good" if work.decided else "warning"
     lines = heads
     for about, fact in work.facts:
-        wrapped = _wrapped(about, fact, width, sure if about == "confidence" else "plain")
+        wrapped = sure if about == SURE else _wrapped(about, fact, width, "plain")
         lines = [*lines, *wrapped] if len(lines) + len(wrapped) <= most else lines
     return [*lines, *(_rival(rival, width, symbols) for rival in work.rivals)]
 

@@ -53,8 +53,11 @@ class Replay(Feed):
                 self.cache.add_ended(case)
         arrived = self.caught_up
         if self.timeline.complete:
-            self.player.end_at(self.timeline.end_s)
-            self._seek_pending()
+            self.player.end_s = self.timeline.end_s
+            try:
+                self._seek_target()
+            except BenchtuiError as error:
+                self.seek_error = str(error)
         self._advance(began_s)
         while arrived and self._clock() - began_s < READ_BUDGET_S and self.timeline.marks.find_outliers():
             pass
@@ -131,12 +134,6 @@ class Replay(Feed):
         """Close the file."""
         super().close()
         self.timeline.close()
-
-    def _seek_pending(self) -> None:
-        try:
-            self._seek_target()
-        except BenchtuiError as error:
-            self.seek_error = str(error)
 
     def _seek_target(self) -> None:
         if self._target is not None and self.timeline.complete:

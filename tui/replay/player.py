@@ -23,7 +23,8 @@ class Player:
         self._clock = clock
         self._from = (clock(), 0.0)
         """A clock time, and the position at that time."""
-        self._end_s: float | None = None
+        self.end_s: float | None = None
+        """End of the recording; None if unknown."""
 
     @property
     def position_s(self) -> float:
@@ -31,16 +32,12 @@ class Player:
         seen_s, position_s = self._from
         if self.playing:
             position_s += (self._clock() - seen_s) * self.speed
-        return position_s if self._end_s is None else min(position_s, self._end_s)
+        return position_s if self.end_s is None else min(position_s, self.end_s)
 
     @property
     def ended(self) -> bool:
         """Whether the position has reached the end."""
-        return self._end_s is not None and self.position_s >= self._end_s
-
-    def end_at(self, end_s: float | None) -> None:
-        """Set the end of the recording; None if unknown."""
-        self._end_s = end_s
+        return self.end_s is not None and self.position_s >= self.end_s
 
     def seek(self, position_s: float) -> None:
         """Go to a position; playing or paused as before."""

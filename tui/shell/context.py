@@ -54,7 +54,7 @@ class AppContext(msgspec.Struct, frozen=True):
     """User preferences."""
     judging: VerdictSettings = SWEEP_DEFAULTS
     """Baseline and equivalence margin chosen by the user."""
-    missing_device: Callable[[], Callable[[Config], str]] = lambda: _unknown_devices
+    missing_device: Callable[[], Callable[[Config], str]] = lambda: lambda config: ""
     """Check this machine. The result returns why a case's device is missing; empty if present or unknown."""
     known: Callable[[], list[SessionFile]] | None = None
     """List the sessions that estimates learn from; None for those in the library."""
@@ -63,7 +63,7 @@ class AppContext(msgspec.Struct, frozen=True):
     bundled: Callable[[], Mapping[str, Path]] = dict
     """Return the folders of the architectures that come with benchtui, by name."""
     watch: Callable[[Callable[[Host | Telemetry | MachineUsers], None]], Callable[[], None]] = lambda emit: (
-        _nothing
+        lambda: None
     )
     """Read this machine in a thread until the returned function is called."""
     hostname: str = msgspec.field(default_factory=platform.node)
@@ -97,12 +97,3 @@ class AppContext(msgspec.Struct, frozen=True):
 def _start(sweep: Sweep, consent: Consent, wait: bool) -> Engine:
     path = paths.new_path(sweep.name, datetime.now().astimezone())
     return client.start(sweep, path, consent, numbered=True, wait=wait)
-
-
-def _nothing() -> None:
-    """End nothing: no machine is read."""
-
-
-def _unknown_devices(config: Config) -> str:
-    """Return no reason: the machine hasn't been checked."""
-    return ""

@@ -58,30 +58,31 @@ class TerminalContent:
         """Discard the known content, so that everything is written again."""
         self._lines.clear()
 
-    def is_shown(self, y: int, left: int, part: Strip) -> bool:
-        """Return whether these cells are already shown at this position."""
-        return self._line(y).crop(left, left + part.cell_length).simplify() == part.simplify()
+    def write(self, parts: Sequence[tuple[int, int, Strip]], console: Console, *, whole_lines: bool) -> str:
+        """Record that cells are written; return those not shown yet as text with escape sequences.
 
-    def record_line(self, y: int, line: Strip) -> None:
-        """Record that a whole line has been written."""
-        self._lines[y] = [(0, line)]
+        Each part has its line and column. Few cells aren't compared: they have probably changed.
+        """
+        cells = sum(part.cell_length for *_, part in parts)
+        compared = whole_lines or (self._size is not None and cells > LARGE * self._size.area)
+        sequences = []
+        for y, left, part in parts:
+            if compared and self._is_shown(y, left, part):
+                continue
+            if whole_lines:
+                self._lines[y] = [(0, part)]
+            elif y in self._lines:
+                self._lines[y].append((left, part))
+                if len(self._lines[y]) > MOST_PARTS:
+                    del self._lines[y]
+            sequences.append(f"\x1b[{y + 1};{left + 1}H{_without_controls(part).render(console)}")
+        return "".join(sequences)
 
-    def record_cells(self, y: int, left: int, part: Strip) -> None:
-        """Record that cells of a line have been written. After too many, its content is unknown."""
-        if y in self._lines:
-            self._lines[y].append((left, part))
-            if len(self._lines[y]) > MOST_PARTS:
-                del self._lines[y]
-
-    def is_large(self, cells: int) -> bool:
-        """Return whether so many cells are updated that most of them are probably unchanged."""
-        return self._size is not None and cells > LARGE * self._size.area
-
-    def _line(self, y: int) -> Strip:
+    def _is_shown(self, y: int, left: int, part: Strip) -> bool:
         line = EMPTY
-        for left, part in self._lines.get(y, ()):
-            line = Strip.join([line.crop(0, left), part, line.crop(left + part.cell_length)])
-        return line
+        for at, written in self._lines.get(y, ()):
+            line = Strip.join([line.crop(0, at), written, line.crop(at + written.cell_length)])
+        return line.crop(left, left + part.cell_length).simplify() == part.simplify()
 
 
 class NewLines(LayoutUpdate):
@@ -93,15 +94,9 @@ class NewLines(LayoutUpdate):
 
     def render_segments(self, console: Console) -> str:
         """Return the update as text with escape sequences."""
-        return "".join(self._sequences(console))
-
-    def _sequences(self, console: Console) -> Iterator[str]:
-        for y, strips in enumerate(self.strips, self.region.y):
-            line = Strip.join(list(strips))
-            if not self._content.is_shown(y, self.region.x, line):
-                self._content.record_line(y, line)
-                yield _move_to(self.region.x, y)
-                yield _without_controls(line).render(console)
+        numbered = enumerate(self.strips, self.region.y)
+        lines = [(y, self.region.x, Strip.join(list(strips))) for y, strips in numbered]
+        return self._content.write(lines, console, whole_lines=True)
 
 
 class ChangedCells(CompositorUpdate):
@@ -115,15 +110,7 @@ class ChangedCells(CompositorUpdate):
 
     def render_segments(self, console: Console) -> str:
         """Return the update as text with escape sequences."""
-        return "".join(self._sequences(console))
-
-    def _sequences(self, console: Console) -> Iterator[str]:
-        large = self.content.is_large(sum(part.cell_length for *_, part in self.parts))
-        for y, left, part in self.parts:
-            if not (large and self.content.is_shown(y, left, part)):
-                self.content.record_cells(y, left, part)
-                yield _move_to(left, y)
-                yield _without_controls(part).render(console)
+        return self.content.write(self.parts, console, whole_lines=False)
 
 
 class Span(NamedTuple):
@@ -195,7 +182,3 @@ def _without_controls(strip: Strip) -> Strip:
     if all(segment.text.isprintable() for segment in strip):
         return strip
     return Strip([Segment(clean(segment.text), segment.style) for segment in strip])
-
-
-def _move_to(x: int, y: int) -> str:
-    return f"\x1b[{y + 1};{x + 1}H"

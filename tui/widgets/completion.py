@@ -26,11 +26,8 @@ def completed(text: str, names: Iterable[str]) -> Completion:
     matching = sorted({name for name in names if name.startswith(text)})
     if not matching:
         return Completion(text)
-    length = next(
-        (at for at, letters in enumerate(zip(*matching, strict=False)) if len(set(letters)) > 1),
-        min(map(len, matching)),
-    )
-    return Completion(matching[0][:length], tuple(matching) if len(matching) > 1 else ())
+    common = os.path.commonprefix(matching)  # noqa: RUF071  (letters are completed, not parts of a path)
+    return Completion(common, tuple(matching) if len(matching) > 1 else ())
 
 
 def path_completer(folder: Path) -> Completer:
@@ -54,14 +51,11 @@ def _paths(text: str, folder: Path, wanted: Callable[[Path], bool]) -> list[str]
         place = folder / Path(f"{head}{slash}").expanduser()
         names = [name for name in os.listdir(place) if name.startswith(tail) and _shown(name, tail)]
         paths = [(name, place / name) for name in names if wanted(place / name)]
-        return [f"{head}{slash}{name}{os.sep if _leads_on(path) else ''}" for name, path in paths]
+        folders = {name for name, path in paths if path.is_dir() and not holds_model(path)}
+        return [f"{head}{slash}{name}{os.sep if name in folders else ''}" for name, _ in paths]
     except (OSError, RuntimeError, ValueError):  # such as an unknown user
         return []
 
 
 def _shown(name: str, tail: str) -> bool:
     return name.isprintable() and (tail.startswith(".") or not name.startswith("."))
-
-
-def _leads_on(path: Path) -> bool:
-    return path.is_dir() and not holds_model(path)

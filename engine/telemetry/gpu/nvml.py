@@ -174,10 +174,6 @@ def _mb(size: int) -> float:
     return round(size / 1e6, 1)
 
 
-def _used_and_total_mb(memory: pynvml.c_nvmlMemory_t) -> tuple[float, float]:
-    return _mb(memory.used), _mb(memory.total)
-
-
 def _memory_by_pid_mb(processes: Iterable[pynvml.nvmlFriendlyObject]) -> dict[int, float | None]:
     """Memory by pid. None if the driver reports no amount, or 0, as in some containers."""
     total: dict[int, int] = {}
@@ -221,7 +217,11 @@ class _Readings:
     """Metrics sampled from one GPU, by their names in ``GpuSample``."""
 
     def __init__(self) -> None:
-        self.memory_used_mb = _Reading(_used_and_total_mb, _memory_without_reserved, "nvmlDeviceGetMemoryInfo")
+        self.memory_used_mb = _Reading(
+            lambda memory: (_mb(memory.used), _mb(memory.total)),
+            _memory_without_reserved,
+            "nvmlDeviceGetMemoryInfo",
+        )
         self.power_w = _Reading(_thousandth, _instant_power_mw, "nvmlDeviceGetPowerUsage")
         self.power_limit_w = _Reading(_thousandth, "nvmlDeviceGetEnforcedPowerLimit")
         self.utilization_percent = _Reading(lambda rates: float(rates.gpu), "nvmlDeviceGetUtilizationRates")

@@ -10,9 +10,9 @@ import pytest
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sweep import toml_reader
 from benchtui.sessions.sweep.toml_reader import parse_sweep, preset_names, read_source
-from benchtui.tui.cli.schema.command import schema_text
+from benchtui.tui.cli.schema.command import document_schema
 
-SCHEMA = json.loads(schema_text("sweep"))
+SCHEMA = json.loads(json.dumps(document_schema("sweep")))
 CHECK = jsonschema.Draft202012Validator(SCHEMA)
 
 

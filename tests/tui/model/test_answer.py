@@ -3,9 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from benchtui.sessions.advice.conclusion import conclude
+from benchtui.sessions.library.paths import CPU_DEMO, DEMO, demo_path
 from benchtui.sessions.state.session import Session
 from benchtui.themes.symbols import ASCII, UNICODE, Symbols
 from benchtui.tui.live.feed import Feed
@@ -112,6 +114,28 @@ def test_a_card_of_few_lines_has_a_figure_for_each_work(story: Any) -> None:
     texts = ["".join(text for text, _ in line) for line in lines]
     assert [text.split("   ")[0] for text in texts[:2]] == [" ★ bs 4 seq 32", " ★ bs 4 seq 512"]
     assert all("samples/s" in text and len(text) <= 78 for text in texts[:2])
+
+
+@pytest.mark.parametrize("name", [DEMO, CPU_DEMO])
+def test_a_card_of_80_columns_keeps_case_figure_and_confidence_of_two_works(name: str) -> None:
+    made = answer(demo_path(name))
+    lines = shown(made, 76, 8).splitlines()
+    assert len(lines) == 8 and lines[6].startswith("   open ") and lines[6].endswith("…")
+    for place, work in enumerate(made.works):
+        case, figures, confidence = lines[3 * place : 3 * place + 3]
+        assert case == f" ★ {work.name}"
+        assert figures.startswith(f"   {work.figures[0]}   {work.figures[1]}")
+        assert confidence == f"   confidence {work.certainty}"
+    assert "…" not in shown(made, 76, 9)
+
+
+def test_figures_share_the_line_of_the_case_before_its_confidence_is_left_out() -> None:
+    made = answer(demo_path())
+    made = replace(made, notes=(*made.notes, ("left", "2 cases: benchtui run --resume trial"), ("reason", "-")))
+    lines = shown(made, 76, 8).splitlines()
+    for place, work in enumerate(made.works):
+        case, confidence = lines[2 * place : 2 * place + 2]
+        assert case.startswith(f" ★ {work.name}   {work.figures[0]}") and work.certainty in confidence
 
 
 def test_low_card_says_how_certain_the_answer_is_before_the_baseline(story: Any) -> None:

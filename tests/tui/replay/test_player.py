@@ -22,7 +22,7 @@ def test_playback_stops_at_the_end_and_restarts_from_the_beginning(clock: Any) -
     player = Player(clock)
     clock.now_s += 50
     assert not player.ended
-    player.end_at(20.0)
+    player.end_s = 20.0
     assert player.ended and player.position_s == 20.0
     player.toggle()
     assert (player.playing, player.position_s, player.ended) == (True, 0.0, False)

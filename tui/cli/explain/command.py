@@ -10,8 +10,8 @@ from benchtui.engine import client
 from benchtui.sessions.compare.joined import join_follow_up
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.explain.as_json import CaseJson, case_json, explained_json
-from benchtui.sessions.explain.cases import ExplainedCase, explained_cases, measured_ms
-from benchtui.sessions.explain.difference import CaseDifference, difference
+from benchtui.sessions.explain.cases import explained_cases, measured_ms
+from benchtui.sessions.explain.difference import difference
 from benchtui.sessions.explain.selection import require_explainable, selected
 from benchtui.sessions.explain.trials import chosen, trial_sweep, trials
 from benchtui.sessions.files.output_file import check_output
@@ -161,26 +161,20 @@ def _print(session: Session, wanted: Sequence[int], *, as_json: bool) -> None:
     profiled = {explained.case.index: explained for explained in explained_cases(session)}
     shown = [profiled[index] for index in wanted if index in profiled]
     gap = difference(*shown) if len(shown) == 2 else None
+    absent = {index: _absent(session, index) for index in wanted if index not in profiled}
     if as_json:
         rows = [
-            case_json(profiled[index], trials(session, profiled[index]))
-            if index in profiled
-            else _absent(session, index)
+            absent.get(index) or case_json(profiled[index], trials(session, profiled[index]))
             for index in wanted
         ]
         print_json(explained_json(rows, gap))
     else:
-        _print_text(session, shown, gap, [_absent(session, index) for index in wanted if index not in profiled])
-    if len(shown) < len(wanted):
+        lines = [text for item in shown for text in case_lines(item, trials(session, item))]
+        echo(*lines, *(difference_lines(gap) if gap else ()))
+        why = (f"case {item.number}, {item.name}: not profiled: {item.absent}" for item in absent.values())
+        echo(*why, err=True)
+    if absent:
         sys.exit(FAILED)
-
-
-def _print_text(
-    session: Session, shown: Sequence[ExplainedCase], gap: CaseDifference | None, absent: Sequence[CaseJson]
-) -> None:
-    lines = [text for item in shown for text in case_lines(item, trials(session, item))]
-    echo(*lines, *(difference_lines(gap) if gap else ()))
-    echo(*(f"case {item.case + 1}, {item.name}: not profiled: {item.absent}" for item in absent), err=True)
 
 
 def _absent(session: Session, index: int) -> CaseJson:

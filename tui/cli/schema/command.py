@@ -75,12 +75,7 @@ def schema(name: str | None, checked: Path | None) -> None:
     elif name is None:
         raise click.UsageError("name a schema, or a file to check: --check FILE")
     else:
-        click.echo(schema_text(name))
-
-
-def schema_text(name: str) -> str:
-    """Return a schema as indented JSON."""
-    return json.dumps(document_schema(name), indent=2)
+        click.echo(json.dumps(document_schema(name), indent=2))
 
 
 def document_schema(name: str) -> dict[str, Any]:
