@@ -25,7 +25,7 @@ exit 1
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a working folder that contains a sweep."""
     (tmp_path / "own.toml").write_text(
-        'name = "mine"\nmodel = "none"\nweights = "random"\n[axes]\nbatch_size = [1, 2]\n'
+        'name = "mine"\nmodel = "gpt2"\nweights = "random"\n[axes]\nbatch_size = [1, 2]\n'
     )
     monkeypatch.chdir(tmp_path)
     return tmp_path
