@@ -193,10 +193,10 @@ def _further_rounds(ratio: Ratio) -> int:
 def _differences(comparison: SessionComparison, *, work: bool, partial: bool) -> Iterator[str]:
     """Yield the differences in work, or the others; ``partial`` leaves out what one session didn't record."""
     for difference in comparison.differences:
-        if (difference.group == "work") is work and difference.what not in _AMOUNTS:
-            if not (partial and None in difference.values):
-                before, after = (value or "none" for value in difference.values)
-                yield f"{difference.what}: {before} → {after}"
+        ignored = difference.what in _AMOUNTS or (partial and None in difference.values)
+        if (difference.group == "work") is work and not ignored:
+            before, after = (value or "none" for value in difference.values)
+            yield f"{difference.what}: {before} → {after}"
 
 
 def _clock_differences(rows: Iterable[AlignedCase]) -> Iterator[str]:
@@ -205,9 +205,12 @@ def _clock_differences(rows: Iterable[AlignedCase]) -> Iterator[str]:
         pairs = [(getattr(before, field), getattr(after, field)) for before, after in ends]
         both = [pair for pair in pairs if None not in pair]
         before, after = map(_mean_clock, zip(*(both or pairs), strict=True)) if pairs else (None, None)
-        if before is None or after is None or abs(after - before) > SAME_CLOCK * before:
-            if before != after:
-                yield f"{name}: {_clock_text(before)} → {_clock_text(after)}"
+        if before is not None and after is not None:
+            differs = abs(after - before) > SAME_CLOCK * before
+        else:
+            differs = before != after
+        if differs:
+            yield f"{name}: {_clock_text(before)} → {_clock_text(after)}"
 
 
 def _mean_clock(clocks: Iterable[float | None]) -> float | None:

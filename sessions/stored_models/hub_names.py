@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-OWNERLESS = frozenset(
+_OLD_IDS = (
     "albert-base-v1 albert-base-v2 albert-large-v1 albert-large-v2 albert-xlarge-v1 albert-xlarge-v2 "
     "albert-xxlarge-v1 albert-xxlarge-v2 bert-base-cased bert-base-cased-finetuned-mrpc bert-base-chinese "
     "bert-base-german-cased bert-base-german-dbmdz-cased bert-base-german-dbmdz-uncased "
@@ -20,8 +20,9 @@ OWNERLESS = frozenset(
     "xlm-mlm-en-2048 xlm-mlm-ende-1024 xlm-mlm-enfr-1024 xlm-mlm-enro-1024 xlm-mlm-tlm-xnli15-1024 "
     "xlm-mlm-xnli15-1024 xlm-roberta-base xlm-roberta-large xlm-roberta-large-finetuned-conll02-dutch "
     "xlm-roberta-large-finetuned-conll02-spanish xlm-roberta-large-finetuned-conll03-english "
-    "xlm-roberta-large-finetuned-conll03-german xlnet-base-cased xlnet-large-cased".split()
+    "xlm-roberta-large-finetuned-conll03-german xlnet-base-cased xlnet-large-cased"
 )
+OWNERLESS = frozenset(_OLD_IDS.split())
 """Ids of models from before owners existed. The hub redirects them; any newer id has an owner."""
 TEXT_SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".txt", ".parquet")
 """Endings of files of texts."""
@@ -41,5 +42,5 @@ def is_surely_model(word: str) -> bool:
 
 
 def may_be_dataset(name: str) -> bool:
-    """Return whether a name has the form of a dataset's on the hub: ``id``, ``id:split``, ``id:config:split``."""
+    """Return whether a name has the form ``id``, ``id:split`` or ``id:config:split`` of datasets of the hub."""
     return bool(_DATASET.fullmatch(name)) and Path(name).suffix.lower() not in TEXT_SUFFIXES

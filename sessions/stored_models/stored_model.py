@@ -99,9 +99,7 @@ def missing_reason(model: str, folder: Path | None) -> str:
         return "" if holds_model(folder) else "no model in this folder: it has no config.json"
     beside_folder = "/" in model and os.path.isdir(model.partition("/")[0])
     return (
-        ""
-        if may_be_model(model) and not beside_folder
-        else "no such folder, and not in the cache of the hub"
+        "" if may_be_model(model) and not beside_folder else "no such folder, and not in the cache of the hub"
     )
 
 

@@ -1,4 +1,4 @@
-"""``benchtui reproduce`` names what changed since a session: in its record, its files, or the world around it."""
+"""``benchtui reproduce`` names what changed since a session: in its record, its files, or the environment."""
 
 import json
 import os
@@ -64,7 +64,8 @@ def plant(path: Path) -> None:
             for table in tables:
                 record = record[table]
             record[name] = value
-    path.write_text(f"[\n{',\n'.join(map(json.dumps, events))}\n]\n")
+    lines = ",\n".join(map(json.dumps, events))
+    path.write_text(f"[\n{lines}\n]\n")
 
 
 def change(path: Path, before: bytes, after: bytes) -> None:

@@ -267,7 +267,9 @@ def planted(bench: Any, time_ms: float, change: dict[str, Any]) -> Any:
     """Make a session on a GPU with one difference."""
     applied = {"attention": "sdpa-flash", "threads": 8}
     effective = bench.effective(**applied | {name: change[name] for name in applied if name in change})
-    environment = Environment(**{"graphics_clock_mhz": 1900.0, "processor_mhz": 3500.0} | change.get("environment", {}))
+    environment = Environment(
+        **{"graphics_clock_mhz": 1900.0, "processor_mhz": 3500.0} | change.get("environment", {})
+    )
     case = bench.steady(
         1,
         time_ms,

@@ -59,7 +59,9 @@ def test_a_folder_without_weights_is_refused_unless_they_are_random(
     (empty_cache / "mine").mkdir()
     (empty_cache / "mine" / "config.json").write_text("{}")
     (empty_cache / "mine" / "training_args.bin").write_bytes(b"x")
-    with pytest.raises(BenchtuiError, match=r"^model ./mine: no weights in this folder, .*; weights = \"random\""):
+    with pytest.raises(
+        BenchtuiError, match=r"^model ./mine: no weights in this folder, .*; weights = \"random\""
+    ):
         require_models(sweep("model=./mine", "weights=pretrained"))
     require_models(sweep("model=./mine", "weights=random"))
 
@@ -80,7 +82,9 @@ def test_a_configuration_in_the_cache_is_no_model_without_its_weights(
 
 @pytest.mark.parametrize("dataset", ["./texts", "texts.txt", "/no/texts.jsonl", "~/no-texts.csv"])
 def test_a_dataset_that_is_not_there_is_refused(sweep: Callable[..., Sweep], dataset: str) -> None:
-    with pytest.raises(BenchtuiError, match=rf"^dataset '{dataset}': no such file or folder; use an existing one"):
+    with pytest.raises(
+        BenchtuiError, match=rf"^dataset '{dataset}': no such file or folder; use an existing one"
+    ):
         require_models(sweep(f"dataset={dataset}"))
 
 
