@@ -79,7 +79,7 @@ def test_script_carries_the_cache_of_the_hub(folder: Path, monkeypatch: pytest.M
     repository = folder / "hub cache" / "models--org--name"
     (repository / "snapshots" / "0a1b").mkdir(parents=True)
     (repository / "snapshots" / "0a1b" / "config.json").write_text("{}")
-    (repository / "snapshots" / "0a1b" / "model.safetensors").write_bytes(b"weights")
+    (repository / "snapshots" / "0a1b" / "pytorch_model.bin").write_bytes(b"\x80\x02")
     (repository / "refs").mkdir()
     (repository / "refs" / "main").write_text("0a1b")
     words = ("--set", "model=org/name", "--set", "weights=pretrained", "--set", "task=classify")
