@@ -5,7 +5,7 @@ it. The recorded value has noise of its own, which no further round reduces: the
 """
 
 from collections.abc import Iterable, Iterator
-from math import ceil, exp, log, log1p, sqrt
+from math import ceil, exp, inf, log, log1p, sqrt
 from statistics import fmean
 from typing import Literal
 
@@ -31,6 +31,9 @@ from benchtui.sessions.text.wording import ratio_with_interval, why_unsure
 LEAST_MARGIN = 0.10
 """Smallest margin of equivalence, unless the user sets one: the pace of a machine often differs by several
 percent between two sessions."""
+MOST_MARGIN = 0.5
+"""Largest margin, unless the user sets one: what is 1.5 times as fast isn't the same result, however noisy."""
+_LIMITS = f"at least {100 * LEAST_MARGIN:.0f} %, at most {100 * MOST_MARGIN:.0f} %"
 SAME_CLOCK = 0.03
 """Share by which mean clocks differ between runs of the same machine."""
 
@@ -102,7 +105,7 @@ def reproduction(comparison: SessionComparison, same_within: float | None = None
     rows = [(row, row.pair.base, row.pair.new) for row in pair.compared if row.pair]
     spread = max((_spread(base, new) for _, base, new in rows), default=0.0)
     assumed = not all(base.noise.pool.known or new.noise.pool.known for _, base, new in rows)
-    margin = max(LEAST_MARGIN, _range_of(spread)) if same_within is None else same_within
+    margin = _margin(spread) if same_within is None else same_within
     repeated = [
         Repeated(row, ratio, _range_of(_spread(base, new) / sqrt(len(base.rounds))))
         for row, base, new in rows
@@ -116,12 +119,11 @@ def reproduction(comparison: SessionComparison, same_within: float | None = None
         each for each in repeated if each not in changed and (answer == "UNSURE" or each.looks_different)
     )
     lost = tuple(row for row in pair.rows if row.lost or (not rows and row.base and row.base.has_result))
-    other_work = tuple(_differences(comparison, work=True))
-    if changed or lost or other_work:
+    work, place = (tuple(_differences(comparison, work=of_work, partial=not rows)) for of_work in (True, False))
+    if changed or lost or work:
         answer = "NOT REPRODUCED"
     elif undecided and answer == "REPRODUCED":
         answer = "UNSURE"
-    place = _differences(comparison, work=False)
     return Reproduction(
         answer,
         margin,
@@ -131,7 +133,7 @@ def reproduction(comparison: SessionComparison, same_within: float | None = None
         changed,
         undecided,
         lost,
-        other_work,
+        work,
         (*place, *_clock_differences(pair.rows), *_applied_differences(pair.rows), *_disturbances(rows)),
     )
 
@@ -151,22 +153,32 @@ def _spread(base: Result, new: Result) -> float:
     return sqrt(pools[0].variance) if pools else base.noise.between
 
 
+def _margin(spread: float) -> float:
+    return min(max(LEAST_MARGIN, _range_of(spread)), MOST_MARGIN)
+
+
 def _range_of(spread: float) -> float:
     """Return the share within which 99% of values with a spread lie."""
     return exp(student_t_quantile((1 + VERDICT_CONFIDENCE) / 2, float("inf")) * spread) - 1
 
 
-def further_sweep(judged: Reproduction, session: Session) -> Sweep | None:
-    """Return the sweep of the rounds that may decide what is still unsure; None if none would."""
+def further_sweep(judged: Reproduction, session: Session, budget_s: float = inf) -> Sweep | None:
+    """Return the sweep of the rounds that may decide what is still unsure; None if none would.
+
+    It has as many rounds as the budget allows, by the time of those of the session, and one at least.
+    """
     cases = [each for each in judged.undecided if each.row.new]
-    if judged.answer != "UNSURE" or not cases:
+    if judged.answer != "UNSURE" or not cases or budget_s <= 0:
         return None
     ratios = [each.ratio for each in cases if each.looks_different]
     if judged.overall and not judged.overall.ratio.is_within_margin:
         ratios.append(judged.overall.ratio)
-    rounds = max(map(_further_rounds, ratios))
     configs = {replace(each.row.new.config, repeat=0) for each in cases if each.row.new}
     sweep = sweep_over(session, configs, "further", [Remedy(repeat_disturbed=True)])
+    round_s = sum(each.row.new.newest_round_s for each in cases if each.row.new)
+    round_s *= 1 + (sweep.measure.retries or 0)
+    wanted = max(map(_further_rounds, ratios))
+    rounds = max(1, min(wanted, int(budget_s / round_s))) if budget_s < wanted * round_s else wanted
     return replace(sweep, measure=replace(sweep.measure, rounds=rounds, rounds_auto=False, aa=False))
 
 
@@ -178,9 +190,11 @@ def _further_rounds(ratio: Ratio) -> int:
     return max(LEAST_ROUNDS, ceil(min(wanted, ratio.rounds)))
 
 
-def _differences(comparison: SessionComparison, *, work: bool) -> Iterator[str]:
+def _differences(comparison: SessionComparison, *, work: bool, partial: bool) -> Iterator[str]:
+    """Yield the differences in work, or the others; ``partial`` leaves out what one session didn't record."""
     for difference in comparison.differences:
-        if (difference.group == "work") is work and difference.what not in _AMOUNTS:
+        ignored = difference.what in _AMOUNTS or (partial and None in difference.values)
+        if (difference.group == "work") is work and not ignored:
             before, after = (value or "none" for value in difference.values)
             yield f"{difference.what}: {before} → {after}"
 
@@ -189,11 +203,23 @@ def _clock_differences(rows: Iterable[AlignedCase]) -> Iterator[str]:
     ends = [(row.base.environment, row.new.environment) for row in rows if row.base and row.new]
     for field, name in _CLOCKS.items():
         pairs = [(getattr(before, field), getattr(after, field)) for before, after in ends]
-        clocks = [pair for pair in pairs if None not in pair]
-        if clocks:
-            before, after = map(fmean, zip(*clocks, strict=True))
-            if abs(after - before) > SAME_CLOCK * before:
-                yield f"{name}: {before:,.0f} → {after:,.0f} MHz"
+        both = [pair for pair in pairs if None not in pair]
+        before, after = map(_mean_clock, zip(*(both or pairs), strict=True)) if pairs else (None, None)
+        if before is not None and after is not None:
+            differs = abs(after - before) > SAME_CLOCK * before
+        else:
+            differs = before != after
+        if differs:
+            yield f"{name}: {_clock_text(before)} → {_clock_text(after)}"
+
+
+def _mean_clock(clocks: Iterable[float | None]) -> float | None:
+    read = [mhz for mhz in clocks if mhz is not None]
+    return fmean(read) if read else None
+
+
+def _clock_text(mhz: float | None) -> str:
+    return "none" if mhz is None else f"{mhz:,.0f} MHz"
 
 
 def _applied_differences(rows: Iterable[AlignedCase]) -> Iterator[str]:
@@ -244,25 +270,42 @@ def lines(judged: Reproduction) -> Iterator[str]:
     yield f"{judged.answer}{speed}{f'; {reason}' if judged.answer != 'REPRODUCED' else ''}"
     for each in judged.changed:
         yield f"  {each.row.case.name}: {ratio_with_interval(each.ratio)}, beyond the margin"
-    for row in judged.lost:
-        yield f"  {row.case.name}: not measured this time: {row.new.state if row.new else 'not planned'}"
+    yield from _lost_lines(judged.lost)
     if judged.answer == "UNSURE":
         yield from _doubts(judged)
     if judged.spread and together:
         spread = (
             f"{'assumed' if judged.assumed else 'measured'} spread between them, {100 * judged.spread:.1f} %"
         )
-        yield f"  margin: the range of 99 of 100 processes by the {spread}; at least {100 * LEAST_MARGIN:.0f} %"
+        yield f"  margin: the range of 99 of 100 processes by the {spread}; {_LIMITS}"
     yield from (f"  measured something else: {difference}" for difference in judged.other_work)
     yield from (f"  differs: {difference}" for difference in judged.other_place)
     if not differing and judged.answer == "REPRODUCED":
         yield "  machine, software and settings are the same"
 
 
+def _lost_lines(lost: Iterable[AlignedCase]) -> Iterator[str]:
+    """Yield the cases that weren't measured again, those with the same reason in one line."""
+    rows_by_reason: dict[str, list[AlignedCase]] = {}
+    for row in lost:
+        rows_by_reason.setdefault(_why_lost(row.new), []).append(row)
+    for reason, rows in rows_by_reason.items():
+        such_as = f"{count(len(rows), 'case')}, such as " if rows[1:] else ""
+        yield f"  {such_as}{rows[0].case.name}: not measured this time: {reason}"
+
+
+def _why_lost(case: CaseState | None) -> str:
+    reason = case.finished.reason if case and case.finished else None
+    return ": ".join(filter(None, (case.state, reason))) if case else "not planned"
+
+
 def _doubts(judged: Reproduction) -> Iterator[str]:
     """Yield why the answer is unsure: what disturbed all cases, or the cases that may lie beyond the margin."""
     if judged.overall and judged.overall.ratio.bounds is None and (doubt := why_unsure(judged.overall.ratio)):
         yield f"  {doubt}"
+    known_within = max((each.known_within for each in judged.undecided), default=0.0)
+    if known_within > judged.margin:
+        yield f"  the recorded speed is only known within {100 * known_within:.0f} %"
     for each in judged.undecided:
         if each.looks_different and each.ratio.bounds:
             yield f"  {each.row.case.name}: {ratio_with_interval(each.ratio)}, not surely beyond the margin"

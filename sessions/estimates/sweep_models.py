@@ -1,4 +1,4 @@
-"""Models of a sweep: whether their files are here, before anything starts."""
+"""Models and data of a sweep: whether their files are here, before anything starts."""
 
 import os
 
@@ -6,26 +6,40 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.sanitize import quoted, shell_word
 from benchtui.sessions.state.file_names import is_model_name
 from benchtui.sessions.stored_models.hub_cache import has_token, hub_answers, snapshot, stored_folder
+from benchtui.sessions.stored_models.hub_names import MISSING_DATASET, may_be_dataset
 from benchtui.sessions.stored_models.measurable import task_of
-from benchtui.sessions.stored_models.stored_model import missing_reason
+from benchtui.sessions.stored_models.stored_model import missing_reason, weights_bytes
 from benchtui.sessions.stored_models.stored_weights import damaged_weights, missing_shards
 from benchtui.sessions.sweep import SAMPLE, SYNTHETIC, Sweep, custom_task
 from benchtui.sessions.sweep.options import KERNEL
 
 _ON = {"1", "on", "yes", "true"}
 """Values that switch a variable of huggingface_hub on, in lower case."""
+_NO_WEIGHTS = 'no weights in this folder, such as model.safetensors; weights = "random" needs none'
 
 
 def require_models(sweep: Sweep) -> None:
-    """Require that each model, or the user's step, can be loaded, or may be on the hub.
+    """Require that each model and the dataset, or the user's step, can be loaded, or may be on the hub.
 
     Raises BenchtuiError naming the first other.
+    """
+    if missing := missing_input(sweep):
+        raise BenchtuiError(missing)
+
+
+def missing_input(sweep: Sweep) -> str:
+    """Return which model, step or dataset can't be loaded, and why; empty if all may be.
 
     The nodes of a cluster have files of their own.
     """
-    if sweep.run.executor == "local" and (missing := missing_model(sweep)):
+    if sweep.run.executor != "local":
+        return ""
+    if missing := missing_model(sweep):
         name = quoted(missing[0]) if custom_task(sweep.task) else missing[0]
-        raise BenchtuiError(f"{kind_of_work(sweep)} {name}: {missing[1]}")
+        return f"{kind_of_work(sweep)} {name}: {missing[1]}"
+    if custom_task(sweep.task) or _has_data_here(sweep) or may_be_dataset(sweep.dataset):
+        return ""
+    return f"dataset {quoted(sweep.dataset)}: {MISSING_DATASET}"
 
 
 def require_hub(sweep: Sweep) -> None:
@@ -68,7 +82,8 @@ def _weights_reason(model: str, sweep: Sweep) -> str:
     if folder is None or sweep.weights == "random":
         return ""
     downloads = folder == snapshot(model) and not _offline(sweep)  # transformers fetches shards from the hub
-    return ("" if downloads else missing_shards(folder)) or damaged_weights(folder)
+    reason = ("" if downloads else missing_shards(folder)) or damaged_weights(folder)
+    return reason or ("" if downloads or weights_bytes(folder) else _NO_WEIGHTS)
 
 
 def models_remark(sweep: Sweep) -> str:
@@ -95,18 +110,25 @@ def hub_models(sweep: Sweep) -> list[str]:
 
 def needs_network(sweep: Sweep) -> bool:
     """Return whether something that a sweep names may have to be downloaded."""
-    local_data = sweep.dataset in (SAMPLE, SYNTHETIC) or os.path.exists(sweep.dataset)
     drafts = [draft for draft in sweep.axes.draft if is_model_name(draft)]
     kernels = any(attention.startswith(KERNEL) for attention in sweep.axes.attention)
-    absent = [model for model in (*_models(sweep), *drafts) if stored_folder(model, sweep.weights) is None]
-    return bool(absent) or kernels or not local_data
+    absent = [draft for draft in drafts if stored_folder(draft, sweep.weights) is None]
+    return bool(absent or to_download(sweep)) or kernels or not _has_data_here(sweep)
+
+
+def _has_data_here(sweep: Sweep) -> bool:
+    return sweep.dataset in (SAMPLE, SYNTHETIC) or os.path.exists(os.path.expanduser(sweep.dataset))
 
 
 def to_download(sweep: Sweep) -> list[str]:
-    """Return the models whose weights aren't here. Random weights may be those of a bundled architecture."""
-    if sweep.weights == "random":
-        return []
-    return [model for model in _models(sweep) if stored_folder(model) is None]
+    """Return the models whose weights aren't here; with random weights, those whose configuration isn't."""
+    return [model for model in _models(sweep) if _is_to_download(model, sweep)]
+
+
+def _is_to_download(model: str, sweep: Sweep) -> bool:
+    folder = stored_folder(model, sweep.weights)
+    without = sweep.weights != "random" and folder == snapshot(model)  # others have only what is in them
+    return folder is None or (without and not weights_bytes(folder))
 
 
 def _models(sweep: Sweep) -> tuple[str, ...]:

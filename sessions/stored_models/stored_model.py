@@ -1,7 +1,6 @@
 """Stored model: size, task and shape of a model, read from its files."""
 
 import os
-import re
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 import msgspec
 
 from benchtui.sessions.stored_models.hub_cache import CONFIG
+from benchtui.sessions.stored_models.hub_names import may_be_model
 from benchtui.sessions.stored_models.measurable import (
     StatedTask,
     configuration,
@@ -22,7 +22,6 @@ from benchtui.sessions.stored_models.measurable import (
 WEIGHTS = (".safetensors", ".bin")
 """Endings of files of weights, the preferred one first."""
 NOT_WEIGHTS = ("training_args.bin", "optimizer.bin", "scheduler.bin")
-_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?", re.ASCII)
 LARGEST = 10**9
 """Largest number of a configuration that is believed."""
 _HALF = ("float16", "bfloat16")
@@ -100,9 +99,7 @@ def missing_reason(model: str, folder: Path | None) -> str:
         return "" if holds_model(folder) else "no model in this folder: it has no config.json"
     beside_folder = "/" in model and os.path.isdir(model.partition("/")[0])
     return (
-        ""
-        if _HUB_ID.fullmatch(model) and not beside_folder
-        else "no such folder, and not in the cache of the hub"
+        "" if may_be_model(model) and not beside_folder else "no such folder, and not in the cache of the hub"
     )
 
 

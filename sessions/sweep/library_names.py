@@ -193,6 +193,14 @@ _HINTS = _by_name(
         "write sequence_length": "p depth n_depth context",
         "write device, or sequence_length for a depth": "d",
         "write sequence_length and new_tokens": "pg",
+        "a step computes its batch at once; write batch_size": "ub ubatch ubatch_size n_ubatch",
+        "-o names the file; compile and backend optimize the model": "o",
+        "the dataset's texts are read, and no other column": "remove_unused_columns text_column "
+        "text_column_name column_names",
+        "an option of the app, see benchtui --help and benchtui themes": "style color colors theme",
+        'write until = "1%" for the width of an interval, max_time for a time; '
+        "the machine is read every 0.25 s": "interval sampling_interval sample_interval polling_interval "
+        "poll_interval",
         'write until = "1%", the width of the interval at which a case ends': "patience early_stopping "
         "tolerance convergence error rel_error relative_error target_error stability stability_percentage "
         "stop_when_stable",

@@ -280,7 +280,7 @@ def reproduce(
         after, session = _measured(first.start.sweep, session_path, trust=trust, wait=wait)
         left_s = first.start.sweep.run.budget_after_s(session.now_s) if budget_s is None else budget_s
         comparison, judged = _judged(before, after, same_within)
-        while (further := further_sweep(judged, session)) and left_s > 0:
+        while further := further_sweep(judged, session, left_s):
             echo(next(lines(judged)), f"{count(further.measure.rounds, 'further round')}:", err=True)
             path, measured = _measured(further, None, trust=trust, wait=wait)
             left_s -= measured.now_s
@@ -293,7 +293,7 @@ def reproduce(
 
         click.echo(compare_json.as_json(comparison, judged), nl=False)
     echo(*lines(judged), err=as_json)
-    if further and left_s <= 0:
+    if left_s <= 0 and further_sweep(judged, session):
         echo("  the budget for further rounds is spent: --budget sets a larger one", err=as_json)
     sys.exit(DONE if judged.answer == "REPRODUCED" else FAILED)
 

@@ -390,6 +390,7 @@ def named_model(word: str) -> str | None:
         BenchtuiError: If it is a folder without a model.
     """
     from benchtui.sessions.stored_models.hub_cache import stored_folder
+    from benchtui.sessions.stored_models.hub_names import is_surely_model
     from benchtui.sessions.stored_models.stored_model import missing_reason
     from benchtui.sessions.sweep.toml_reader import preset_names
 
@@ -397,7 +398,8 @@ def named_model(word: str) -> str | None:
         return None
     folder = stored_folder(word, "random")
     if folder is None:
-        hub_id = "/" in word and Path(word).suffix not in SWEEP_SUFFIXES and not missing_reason(word, None)
+        is_file = Path(word).suffix in SWEEP_SUFFIXES
+        hub_id = not is_file and is_surely_model(word) and not missing_reason(word, None)
         return word if hub_id else None
     if reason := missing_reason(word, folder):
         raise BenchtuiError(f"{word}: {reason}")

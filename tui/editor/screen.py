@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.widgets import Input
 
-from benchtui.sessions.estimates.sweep_models import kind_of_work, missing_model
+from benchtui.sessions.estimates.sweep_models import missing_input
 from benchtui.sessions.library.paths import DEMO, demo_path
 from benchtui.sessions.stored_models.hub_cache import snapshot
 from benchtui.sessions.sweep import Config, Sweep
@@ -179,8 +179,8 @@ class Editor(ViewScreen):
     def action_start(self) -> None:
         """Start the sweep and show it."""
         totals = self._cases.totals
-        if missing := missing_model(self.state.sweep):
-            self.state.show_message(f"{kind_of_work(self.state.sweep)} {': '.join(missing)}", "bad")
+        if missing := missing_input(self.state.sweep):
+            self.state.show_message(missing, "bad")
             self.draw()
         elif totals is not None and not totals.on:
             why = totals.missing_reason or "all cases are skipped or off"

@@ -3,7 +3,6 @@
 import glob
 import logging
 import os
-import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from huggingface_hub.utils.tqdm import disable_progress_bars
 from benchtui.engine.exception_text import text_of
 from benchtui.engine.models import hub
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.stored_models.hub_names import MISSING_DATASET, may_be_dataset
 
 TEXT_COLUMNS = ("text", "sentence", "review", "content")
 """Names of the text column, in order of preference."""
@@ -29,10 +29,9 @@ READERS: dict[str, Callable[..., datasets.IterableDataset]] = {
     ".txt": datasets.Dataset.from_text,
     ".parquet": datasets.Dataset.from_parquet,
 }
-"""Readers of local files by suffix. In ``.txt``, each line is a text."""
+"""Readers of local files, one for each of ``TEXT_SUFFIXES``. In ``.txt``, each line is a text."""
 
 STRING_TYPES = {"string", "large_string", "string_view"}
-HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?(:[\w.-]+){0,2}")
 ROWS = 1000
 UNREADABLE = (OSError, ValueError, TypeError, RuntimeError, DatasetsError)
 """Base classes of the exceptions that ``datasets``, pyarrow and pandas raise about data."""
@@ -48,9 +47,7 @@ def load(dataset: str) -> tuple[str, list[str]]:
     if os.path.exists(path):
         return dataset, _read_local(Path(path))
     if not _may_be_hub_id(dataset):
-        raise BenchtuiError(
-            f'dataset {dataset!r}: no such file or folder; use an existing one, a hub id, or "sample"'
-        )
+        raise BenchtuiError(f"dataset {dataset!r}: {MISSING_DATASET}")
     return _read_hub(dataset)
 
 
@@ -59,7 +56,7 @@ def _may_be_hub_id(dataset: str) -> bool:
     repository = dataset.split(":")[0]
     if any(os.path.isdir(os.path.join(folder, repository)) for folder in datasets.packaged_modules.__path__):
         return False
-    return bool(HUB_NAME.fullmatch(dataset)) and Path(dataset).suffix.lower() not in READERS
+    return may_be_dataset(dataset)
 
 
 def _silence() -> None:

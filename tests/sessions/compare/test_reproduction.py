@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from benchtui.sessions.compare.align import ComparedSession, compare_sessions
 from benchtui.sessions.compare.reproduction import (
     LEAST_MARGIN,
+    MOST_MARGIN,
     Reproduction,
     further_sweep,
     lines,
@@ -104,6 +105,15 @@ def test_margin_is_the_range_of_the_recorded_processes(bench: Any) -> None:
     assert any(line.startswith("  margin: the range of 99 of 100 processes") for line in lines(wide))
 
 
+def test_speed_beyond_the_largest_margin_is_never_reproduced(bench: Any) -> None:
+    wild = [ms * (2.0 if place % 2 else 0.5) for place, ms in enumerate(NOISY)]
+    twice = judged(noisy(bench, *wild), noisy(bench, *[ms / 1.9 for ms in wild]))
+    assert (twice.margin, twice.answer) == (MOST_MARGIN, "UNSURE")
+    assert any(line.endswith("at least 10 %, at most 50 %") for line in lines(twice))
+    few = judged(noisy(bench, *wild[:4]), noisy(bench, *wild[:4]))
+    assert any(line.startswith("  the recorded speed is only known within ") for line in lines(few))
+
+
 @pytest.mark.parametrize(
     ("scale", "answer"), [(1.0, "REPRODUCED"), (1.1, "REPRODUCED"), (1.5, "NOT REPRODUCED")]
 )
@@ -128,6 +138,15 @@ def test_further_sweep_has_the_rounds_that_may_decide(bench: Any) -> None:
     assert not sweep.measure.rounds_auto
     assert sweep.axes.batch_size == (1,)
     assert further_sweep(judged(before, noisy(bench, *NOISY)), before) is None
+
+
+def test_further_rounds_stay_within_the_budget(bench: Any) -> None:
+    before, after = noisy(bench, *NOISY[:4]), noisy(bench, NOISY[4], end={"measured_s": (0.0, 60.0)})
+    again, rounds = judged(before, after), []
+    for budget_s in (0.0, 1.0, 400.0, 1e6):  # a round and its two repetitions take 180 s at most
+        sweep = further_sweep(again, after, budget_s)
+        rounds.append(sweep.measure.rounds if sweep else 0)
+    assert rounds == [0, 1, 2, 3]
 
 
 def test_only_cases_that_may_be_beyond_the_margin_get_further_rounds(bench: Any) -> None:
@@ -168,6 +187,15 @@ def test_case_that_was_not_measured_again_is_not_reproduced(bench: Any) -> None:
     again = judged(steady(bench, 10.0, 20.0), bench.session(bench.steady(1, 10.0), failed))
     assert again.answer == "NOT REPRODUCED"
     assert any("not measured this time: failed" in line for line in lines(again))
+
+
+def test_cases_that_were_not_measured_again_are_named_with_their_reason(bench: Any) -> None:
+    failed = [bench.case(size, 1.0, outcome="failed", end={"reason": "no weights"}) for size in (1, 2)]
+    again = judged(steady(bench, 10.0, 20.0), bench.session(*failed))
+    first, *others = lines(again)
+    assert (first, len(others)) == ("NOT REPRODUCED; nothing that is recorded differs", 1)
+    assert others[0].startswith("  2 cases, such as ")
+    assert others[0].endswith("bs=1 seq=128: not measured this time: failed: no weights")
 
 
 def test_other_cases_reproduce_nothing(bench: Any) -> None:
@@ -224,7 +252,8 @@ PLANTED: dict[str, tuple[str, dict[str, Any]]] = {
     "variable": ("env OMP_NUM_THREADS: 8 → 2", {"host": replace(HOST, environment={"OMP_NUM_THREADS": "2"})}),
     "torch": ("PyTorch: 2.9 → 2.8", {"runtime": {"torch": "2.8"}}),
     "threads": ("Torch threads: 8 → 2", {"runtime": {"threads": 2}}),
-    "clock": ("GPU clock: 1,900 → 1,200 MHz", {"environment": {"graphics_clock_mhz": 1200.0}}),
+    "clock": ("GPU clock: 1,900 MHz → 1,200 MHz", {"environment": {"graphics_clock_mhz": 1200.0}}),
+    "unreadable clock": ("processor clock: 3,500 MHz → none", {"environment": {"processor_mhz": None}}),
     "kernel of attention": ("actual attention: sdpa-flash → sdpa-math in 1 case", {"attention": "sdpa-math"}),
     "threads of a case": ("actual threads: 8 → 4 in 1 case", {"threads": 4}),
     "weights": ("weights of tiny: 01234567 → 89abcdef", {"files": {"weights": "89abcdef01234567"}}),
@@ -238,7 +267,9 @@ def planted(bench: Any, time_ms: float, change: dict[str, Any]) -> Any:
     """Make a session on a GPU with one difference."""
     applied = {"attention": "sdpa-flash", "threads": 8}
     effective = bench.effective(**applied | {name: change[name] for name in applied if name in change})
-    environment = Environment(**{"graphics_clock_mhz": 1900.0} | change.get("environment", {}))
+    environment = Environment(
+        **{"graphics_clock_mhz": 1900.0, "processor_mhz": 3500.0} | change.get("environment", {})
+    )
     case = bench.steady(
         1,
         time_ms,

@@ -13,6 +13,7 @@ from benchtui.sessions.estimates.sweep_models import (
     models_remark,
     require_hub,
     require_models,
+    to_download,
 )
 from benchtui.sessions.sweep import Sweep
 from benchtui.sessions.sweep.toml_reader import load_sweep
@@ -52,13 +53,58 @@ def test_a_folder_without_a_configuration_is_refused(sweep: Callable[..., Sweep]
     assert not missing_model(sweep("model=./mine"))
 
 
+def test_a_folder_without_weights_is_refused_unless_they_are_random(
+    sweep: Callable[..., Sweep], empty_cache: Path
+) -> None:
+    (empty_cache / "mine").mkdir()
+    (empty_cache / "mine" / "config.json").write_text("{}")
+    (empty_cache / "mine" / "training_args.bin").write_bytes(b"x")
+    with pytest.raises(
+        BenchtuiError, match=r"^model ./mine: no weights in this folder, .*; weights = \"random\""
+    ):
+        require_models(sweep("model=./mine", "weights=pretrained"))
+    require_models(sweep("model=./mine", "weights=random"))
+
+
+def test_a_configuration_in_the_cache_is_no_model_without_its_weights(
+    sweep: Callable[..., Sweep], empty_cache: Path
+) -> None:
+    folder = empty_cache / "cache" / "models--org--name"
+    (folder / "refs").mkdir(parents=True)
+    (folder / "refs" / "main").write_text("a1")
+    (folder / "snapshots" / "a1").mkdir(parents=True)
+    (folder / "snapshots" / "a1" / "config.json").write_text("{}")
+    assert not to_download(sweep("model=org/name", "weights=random"))
+    assert to_download(sweep("model=org/name", "weights=pretrained")) == ["org/name"]
+    (folder / "snapshots" / "a1" / "model.safetensors").write_bytes(b"weights")
+    assert not to_download(sweep("model=org/name", "weights=pretrained"))
+
+
+@pytest.mark.parametrize("dataset", ["./texts", "texts.txt", "/no/texts.jsonl", "~/no-texts.csv"])
+def test_a_dataset_that_is_not_there_is_refused(sweep: Callable[..., Sweep], dataset: str) -> None:
+    with pytest.raises(
+        BenchtuiError, match=rf"^dataset '{dataset}': no such file or folder; use an existing one"
+    ):
+        require_models(sweep(f"dataset={dataset}"))
+
+
+@pytest.mark.parametrize("dataset", ["imdb", "imdb:test", "org/texts:main:train", "./here.txt", "synthetic"])
+def test_a_dataset_that_is_here_or_may_be_on_the_hub_is_accepted(
+    sweep: Callable[..., Sweep], empty_cache: Path, dataset: str
+) -> None:
+    (empty_cache / "here.txt").write_text("text\n")
+    require_models(sweep(f"dataset={dataset}"))
+
+
 def test_a_hub_that_does_not_answer_is_noticed_before_anything_starts(
     sweep: Callable[..., Sweep], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     with pytest.raises(BenchtuiError, match=r"^model org/name: not in the cache .*: hf download org/name$"):
         require_hub(sweep("model=org/name", "weights=pretrained"))
-    require_hub(sweep("model=org/name", "weights=random"))
+    with pytest.raises(BenchtuiError, match=r"^model org/name: not in the cache"):
+        require_hub(sweep("model=org/name", "weights=random"))  # its configuration is needed
+    require_hub(sweep("model=gpt2", "weights=random"))
     require_hub(sweep("model=org/name", "weights=pretrained", "run.executor=ray"))
 
 

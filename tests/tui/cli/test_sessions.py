@@ -275,10 +275,26 @@ def test_model_is_opened_on_home(home: Path, monkeypatch: pytest.MonkeyPatch) ->
     folder.mkdir()
     assert "mine: no model in this folder: it has no config.json" in str(run(str(folder)).exception)
     (folder / "config.json").write_text("{}")
-    for word in (str(folder), "org/name", "gpt2"):
+    words = [str(folder), "org/name", "gpt2", "distilgpt2", "bert-base-uncased"]
+    for word in words:
         assert run(word).exception is None
-    assert shown == [str(folder), "org/name", "gpt2"]
+    assert shown == words
     assert "is a model; --set, -o and --trust" in str(run("org/name", "--set", "batch_size=1").exception)
+
+
+@pytest.mark.parametrize("model", ["distilgpt2", "bert-base-uncased", "t5-small", "org/name"])
+@pytest.mark.parametrize("command", ["run", "plan", "find", "slurm", "plan quick", "run quick"])
+def test_model_that_is_not_cached_is_refused_without_a_network(
+    home: Path, monkeypatch: pytest.MonkeyPatch, command: str, model: str
+) -> None:
+    monkeypatch.setenv("HF_HOME", str(home))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    words = command.split()
+    arguments = [*words, "--set", f"model={model}"] if words[1:] else [*words, model]
+    assert str(run(*arguments).exception) == (
+        f"model {model}: not in the cache of the hub, and HF_HUB_OFFLINE is set;"
+        f" where there is a network, run: hf download {model}"
+    )
 
 
 def test_path_of_a_missing_sweep_is_no_model(home: Path) -> None:

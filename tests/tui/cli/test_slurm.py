@@ -25,7 +25,7 @@ exit 1
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a working folder that contains a sweep."""
     (tmp_path / "own.toml").write_text(
-        'name = "mine"\nmodel = "none"\nweights = "random"\n[axes]\nbatch_size = [1, 2]\n'
+        'name = "mine"\nmodel = "gpt2"\nweights = "random"\n[axes]\nbatch_size = [1, 2]\n'
     )
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -79,6 +79,7 @@ def test_script_carries_the_cache_of_the_hub(folder: Path, monkeypatch: pytest.M
     repository = folder / "hub cache" / "models--org--name"
     (repository / "snapshots" / "0a1b").mkdir(parents=True)
     (repository / "snapshots" / "0a1b" / "config.json").write_text("{}")
+    (repository / "snapshots" / "0a1b" / "pytorch_model.bin").write_bytes(b"\x80\x02")
     (repository / "refs").mkdir()
     (repository / "refs" / "main").write_text("0a1b")
     words = ("--set", "model=org/name", "--set", "weights=pretrained", "--set", "task=classify")

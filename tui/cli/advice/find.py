@@ -48,6 +48,7 @@ class FindOptions(LimitOptions):
 )
 @click.option(
     "--within",
+    "--budget",
     "within_s",
     callback=SECONDS,
     default=f"{DEFAULT_WITHIN_S / 60:g}m",
