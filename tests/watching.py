@@ -3,9 +3,8 @@
 import time
 from collections.abc import Callable
 
-import psutil
-
 from benchtui.engine import client
+from benchtui.engine.process_tree import is_running
 from benchtui.sessions.journal.reader import AnyRecord, Tail
 from benchtui.sessions.permissions.needed import Consent, keys, needed_permissions
 from benchtui.sessions.state.case import CaseState
@@ -57,7 +56,7 @@ class Watched:
 
 def wait_gone(pid: int) -> None:
     deadline = time.monotonic() + PATIENCE_S
-    while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+    while is_running(pid):
         assert time.monotonic() < deadline
         time.sleep(0.05)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
-from benchtui.engine.process_tree import kill_orphans
+from benchtui.engine.process_tree import is_running, kill_orphans
 
 WORKER = r"""
 import os, subprocess, sys, time
@@ -44,10 +44,6 @@ def adopter() -> Iterator[subprocess.Popen[str]]:
     process.communicate()
 
 
-def runs(pid: int) -> bool:
-    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-
-
 def test_only_orphans_of_dead_workers_are_killed(adopter: subprocess.Popen[str]) -> None:
     assert adopter.stdout is not None
     said: list[str] = []
@@ -56,12 +52,17 @@ def test_only_orphans_of_dead_workers_are_killed(adopter: subprocess.Popen[str])
     said.remove("ready")
     own, *pairs = map(int, said)
     children = {worker: child for worker, child in zip(pairs[::2], pairs[1::2], strict=True)}
-    (dead,) = (worker for worker in children if not runs(worker))
+    (dead,) = (worker for worker in children if not is_running(worker))
     (living,) = children.keys() - {dead}
     assert psutil.Process(children[dead]).ppid() == adopter.pid
     kill_orphans([adopter.pid], [living])
     deadline_s = time.monotonic() + 10
-    while runs(children[dead]) and time.monotonic() < deadline_s:
+    while is_running(children[dead]) and time.monotonic() < deadline_s:
         time.sleep(0.01)
-    assert [runs(pid) for pid in (children[dead], living, children[living], own)] == [False, True, True, True]
+    assert [is_running(pid) for pid in (children[dead], living, children[living], own)] == [
+        False,
+        True,
+        True,
+        True,
+    ]
     assert os.getsid(own) == os.getsid(0)
