@@ -141,7 +141,11 @@ def judge(cell: Cell, sessions: int, seed: int = 1, former: bool = True) -> tupl
     ours, theirs = Tally(), Tally()
     for _ in range(sessions):
         cases = _drawn(cell, dice)
-        others = draw_session(cell.world, dice, cell.others, 3, cell.steps, cell.spread, missing=0.0)
+        others = (
+            draw_session(cell.world, dice, cell.others, 3, cell.steps, cell.spread, missing=0.0)
+            if cell.others
+            else []
+        )
         pool = spread_between([[each.median for each in rounds] for rounds in (*cases, *others)])
         earlier = recorded_spread(cell.world, dice, cell.steps, cell.spread) if cell.recorded else Spread()
         noise = Noise(pool if pool.known else pool.plus(earlier))
