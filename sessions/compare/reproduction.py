@@ -178,7 +178,7 @@ def further_sweep(judged: Reproduction, session: Session, budget_s: float = inf)
     round_s = sum(each.row.new.newest_round_s for each in cases if each.row.new)
     round_s *= 1 + (sweep.measure.retries or 0)
     wanted = max(map(_further_rounds, ratios))
-    rounds = max(1, min(wanted, int(budget_s / round_s))) if budget_s < wanted * round_s else wanted
+    rounds = wanted if wanted * round_s <= budget_s else max(1, int(budget_s / round_s))
     return replace(sweep, measure=replace(sweep.measure, rounds=rounds, rounds_auto=False, aa=False))
 
 

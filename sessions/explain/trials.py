@@ -102,8 +102,7 @@ def _gains(
 
     The bound covers all findings with this remedy, ``alike``, because trying it removes all their causes.
     """
-    bounds_s = [other.bound_s for other in alike]
-    bound_s = None if finding.bound_s is None else sum(filter(None, bounds_s))
+    bound_s = None if finding.bound_s is None else sum(other.bound_s or 0.0 for other in alike)
     step_s = (explained.profile.plain_ms if explained.measured_ms is None else explained.measured_ms) / 1000
     most, expected = (
         None if saved_s is None or not 0 <= saved_s < step_s else step_s / (step_s - saved_s)

@@ -13,6 +13,7 @@ from benchtui.engine.workloads.inputs import datasets as text
 from benchtui.engine.workloads.inputs import stored_text
 from benchtui.engine.workloads.inputs.datasets import load_texts
 from benchtui.sessions.errors import BenchtuiError
+from benchtui.sessions.stored_models import hub_names
 
 
 def write(path: Path, content: str) -> str:
@@ -279,3 +280,7 @@ def test_home_folder_is_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(os.environ, "HOME", str(tmp_path))
     write(tmp_path / "a.txt", "one\n")
     assert load_texts("~/a.txt").texts == ["one"]
+
+
+def test_every_ending_of_a_file_of_texts_has_a_reader() -> None:
+    assert set(stored_text.READERS) == set(hub_names.TEXT_SUFFIXES)
