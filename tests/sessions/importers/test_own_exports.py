@@ -23,7 +23,7 @@ RECORDED = sorted((FIXTURES / "recorded").glob("*.json"))
 LARGE = (FIXTURES / "quick-cpu.json", *demo_paths())
 IMPORTED = [
     *("gpt2-optimizers.csv", "vllm-bench.jsonl", "guidellm.json", "hyperfine.json", "llama-bench.json"),
-    *("optimum-benchmark-generate.json", "nvbench.json", "pyperf.json", "public/gateway.json"),
+    *("optimum-benchmark-generate.json", "nvbench.json", "pyperf.json", "public/gateway.json", "aiperf.json"),
 ]
 JUDGED_AGAIN = [name for name in CaseRow.__struct_fields__ if name.startswith(("speedup_", "verdict"))]
 """What judges a case against its baseline. Like a ratio by turns, it needs steps, which results lack."""
