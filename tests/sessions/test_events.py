@@ -7,10 +7,10 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from journals import write_journal
 from msgspec import inspect
 
 from benchtui.sessions.events import SCHEMA, AnyEvent, CaseFinished, CaseStarted, Steps
-from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import FILE_NAMES, Gpu, GpuReadings
 from benchtui.sessions.sweep import Config
 
@@ -99,10 +99,7 @@ def test_case_lists_all_options_and_steps_their_round() -> None:
 
 
 def test_journal_follows_the_schema(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "s.json")
-    for event in FULL:
-        journal.append(event)
-    journal.close()
+    write_journal(tmp_path / "s.json", FULL)
     schema = msgspec.json.schema(list[AnyEvent])
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.validate(json.loads((tmp_path / "s.json").read_text()), schema)

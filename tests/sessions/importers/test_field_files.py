@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from journals import import_results
 
 from benchtui.sessions.advice.objectives import Objective
 from benchtui.sessions.advice.optimal import decide
@@ -64,8 +65,7 @@ def test_settings_that_a_sweep_added_are_options_and_named_by_compare(tmp_path: 
     for block in (16, 32):
         source, path = tmp_path / f"{block}.src", tmp_path / f"{block}.json"
         source.write_text(json.dumps(SERVE | {"block_size": block, "run_number": 0}))
-        session_writer.write(registry.read(source), path)
-        sessions.append(Session.load(path))
+        sessions.append(import_results(source, path))
     assert sessions[0].cases[0].name.endswith("block_size=16")
     difference = [(item.what, item.values) for item in compared(*sessions).differences]
     assert ("block_size", ("16", "32")) in difference
@@ -171,8 +171,7 @@ def test_commit_is_a_difference(tmp_path: Path) -> None:
         source.write_text(
             json.dumps({"benchmarks": [test], "commit_info": {"id": commit, "dirty": commit == "abc1"}})
         )
-        session_writer.write(registry.read(source), path)
-        sessions.append(Session.load(path))
+        sessions.append(import_results(source, path))
     differences = {item.what: item.values for item in compared(*sessions).differences}
     assert differences["commit"] == ("abc1, with uncommitted changes", "abc2")
 
@@ -241,8 +240,7 @@ def test_mean_that_a_file_does_not_state_is_unknown(imported: Any, tmp_path: Pat
     session = imported("batch_size,p50 latency (ms)\n1,5\n2,8\n")
     assert "means are unknown" in texts(session)
     (tmp_path / "export").write_text(case_export.as_csv(session))
-    session_writer.write(registry.read(tmp_path / "export"), tmp_path / "again.json")
-    for one in (session, Session.load(tmp_path / "again.json")):
+    for one in (session, import_results(tmp_path / "export", tmp_path / "again.json")):
         shown = [(row.latency_mean_ms, row.latency_p50_ms, row.samples_per_s) for row, _ in rows(one)]
         assert shown == [(None, 5, 200), (None, 8, 250)]
 

@@ -9,12 +9,12 @@ from typing import Any
 import msgspec
 import pytest
 from explained import SLOW, profile
+from journals import import_results
 from msgspec.structs import replace
 
 from benchtui.sessions.events import Explained, Peaks
 from benchtui.sessions.export import step_export
 from benchtui.sessions.export.case_export import as_json
-from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.payloads import Effective, Environment, Gpu, Host, StepCost
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.report.overview import option_effects
@@ -110,8 +110,8 @@ def test_recorded_report_agrees_with_its_results(path: str) -> None:
     "name", ["batch-sweep-runner.jsonl", "gpt2-training-results.csv", "optimum-benchmark.json"]
 )
 def test_imported_report_agrees_with_its_results(tmp_path: Path, name: str) -> None:
-    session_writer.write(registry.read(ROOT / "tests" / "fixtures" / name), tmp_path / "session.json")
-    assert objections_to(Session.load(tmp_path / "session.json", metrics)) == []
+    session = import_results(ROOT / "tests" / "fixtures" / name, tmp_path / "session.json", metrics)
+    assert objections_to(session) == []
 
 
 # --- planted faults

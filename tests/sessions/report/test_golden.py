@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 import pytest
 from explained import explained
+from journals import import_results
 
-from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.library import paths
 from benchtui.sessions.payloads import Data, Memory, RequestTimes
 from benchtui.sessions.report.document import markdown
@@ -52,8 +52,7 @@ def batch_sizes(tmp_path: Path) -> Session:
 
 def imported(tmp_path: Path, name: str | Path) -> Session:
     """Import a file of another tool, on a fixed day."""
-    session_writer.write(registry.read(FIXTURES / name), tmp_path / "session.json")
-    session = Session.load(tmp_path / "session.json", metrics)
+    session = import_results(FIXTURES / name, tmp_path / "session.json", metrics)
     session.started = msgspec.structs.replace(session.start, created="2026-11-22T10:00:00Z", id="imported")
     return session
 
