@@ -22,10 +22,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import measured
 from benchtui.sessions.sweep import Baseline, Measure, Sweep
 
-
-def full_report(session: Session) -> str:
-    return markdown(session, full=True)
-
+from .conftest import full_report
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 
