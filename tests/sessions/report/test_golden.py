@@ -105,25 +105,6 @@ def training(bench: Any) -> Session:
     return bench.session(*made, sweep=sweep("lm-train"))  # type: ignore[no-any-return]
 
 
-def own_steps(bench: Any) -> Session:
-    """A step of one's own, with its own parts and no tokens."""
-
-    def case(size: int, threads: int, ms: float) -> Any:
-        parts = {"first": [0.55 * ms] * 30, "second": [0.4 * ms] * 30}
-        return bench.case(
-            size,
-            ms,
-            threads=threads,
-            parts=parts,
-            columns={"tokens": None},
-            effective=bench.effective(threads=threads),
-            marks=("step of own.py:make",),
-        )
-
-    made = [case(size, threads, 2.0 * size**0.6 / threads**0.5) for threads in (1, 2) for size in SIZES]
-    return bench.session(*made, sweep=sweep("own.py:make"))  # type: ignore[no-any-return]
-
-
 def with_profiles(bench: Any) -> Session:
     """Two precisions of one batch size, explained; a third case that can't be."""
     made = [bench.case(1, 28.5), bench.case(1, 16.3, precision="bf16"), bench.case(2, 31.0)]
@@ -250,7 +231,6 @@ REPORTS: dict[str, Callable[[Any, Path], Session]] = {
     "batch-sweep": lambda bench, tmp_path: imported(tmp_path, "batch-sweep-runner.jsonl"),
     "generate": lambda bench, tmp_path: generating(bench),
     "lm-train": lambda bench, tmp_path: training(bench),
-    "own-steps": lambda bench, tmp_path: own_steps(bench),
     "embed": lambda bench, tmp_path: embedding(bench),
     "image": lambda bench, tmp_path: imaging(bench),
     "speech": lambda bench, tmp_path: listening(bench),
