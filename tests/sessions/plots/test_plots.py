@@ -13,7 +13,7 @@ from journals import import_results
 from msgspec.structs import replace
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import CaseFinished, Message, Telemetry
+from benchtui.sessions.events import CaseFinished, Telemetry
 from benchtui.sessions.payloads import Energy, GpuReadings, HostReadings, Memory, Reported
 from benchtui.sessions.plots import bars, curves, power_trace
 from benchtui.sessions.plots.render import RenderedPlot, render_plots, write
@@ -176,13 +176,6 @@ def test_plot_without_data_is_skipped_with_a_reason(bench: Any) -> None:
 def test_session_without_measurements_has_no_plots(bench: Any) -> None:
     found, lacking = render_plots(bench.session(bench.case(1, outcome="oom")))
     assert (found, len(lacking)) == ([], 9)
-
-
-def test_session_without_its_first_event_is_an_error() -> None:
-    session = Session()
-    session.apply(Message(t=0.0, level="info", text="x"))
-    with pytest.raises(BenchtuiError, match="no session_started event"):
-        render_plots(session)
 
 
 def test_out_of_memory_sizes_are_marked_in_their_series(bench: Any) -> None:

@@ -106,12 +106,9 @@ def test_recorded_report_agrees_with_its_results(path: str) -> None:
     assert objections_to(session, recording=recording_of(ROOT / path)) == []
 
 
-@pytest.mark.parametrize(
-    "name", ["batch-sweep-runner.jsonl", "gpt2-training-results.csv", "optimum-benchmark.json"]
-)
-def test_imported_report_agrees_with_its_results(tmp_path: Path, name: str) -> None:
-    session = import_results(ROOT / "tests" / "fixtures" / name, tmp_path / "session.json", metrics)
-    assert objections_to(session) == []
+def test_imported_report_agrees_with_its_results(tmp_path: Path) -> None:
+    file = ROOT / "tests" / "fixtures" / "optimum-benchmark.json"
+    assert objections_to(import_results(file, tmp_path / "session.json", metrics)) == []
 
 
 # --- planted faults
