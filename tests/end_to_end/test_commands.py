@@ -268,10 +268,6 @@ def test_doctor_lists_what_is_present_and_missing(benchtui: Run) -> None:
         assert f" {what} " in ran.stdout
 
 
-def test_completion_prints_a_script(benchtui: Run) -> None:
-    assert "_BENCHTUI_COMPLETE" in benchtui("completion", "bash").stdout
-
-
 @pytest.mark.parametrize(
     ("shell", "place"),
     [

@@ -248,19 +248,6 @@ def test_queue_can_be_changed_during_the_sweep(
     assert markdown(session)
 
 
-def test_batch_size_is_searched(start: Callable[[Sweep], Watched], own: Callable[..., Sweep]) -> None:
-    body = """
-if case.batch_size > 5:
-    torch.empty(10**15)
-return Step(lambda: time.sleep(0.02), case.batch_size)"""
-    watched = start(own(body, "batch_size=auto", "iterations=10"))
-    session = watched.until_ended()
-    assert [case.config.batch_size for case in session.cases] == [1, 2, 4, 8, 6, 5]
-    assert watched.states == ["ok", "ok", "ok", "oom", "oom", "ok"]
-    (found,) = (message.text for message in session.messages if message.text.startswith("auto"))
-    assert "largest that fits 5 (6 ran out of memory)" in found
-
-
 def test_detached_child_ends_with_its_case(
     start: Callable[[Sweep], Watched], own: Callable[..., Sweep], tmp_path: Path
 ) -> None:

@@ -144,23 +144,6 @@ def test_sweep_stopped_by_signals_resumes_twice(desk: Desk, tiny_sweep: Callable
     assert "2 times: " in markdown(session)
 
 
-OWN = """
-import time
-import torch
-
-class Step:
-    def __init__(self, samples):
-        self.samples = samples
-    def step(self):
-        time.sleep(0.02)
-
-def make(case):
-    if case.batch_size > 5:
-        torch.empty(10**15)
-    return Step(case.batch_size)
-"""
-
-
 def test_only_one_engine_writes_a_session(desk: Desk, tiny_sweep: Callable[..., Sweep]) -> None:
     desk.start(tiny_sweep("batch_size=1,2", *ENDLESS))
     with pytest.raises(

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 import pytest
 from click.testing import CliRunner
+from journals import write_journal
 from random_sessions import random_events
 
 from benchtui.sessions.advice.conclusion import conclude
 from benchtui.sessions.export.case_export import as_json
-from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.replay import timeline
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.text.formatting import number, ratio_text
@@ -216,10 +216,7 @@ async def last_frame(path: Path, machine: Machine) -> Frame:
 
 def written(seed: int, folder: Path) -> Path:
     path = folder / f"{seed}.json"
-    with closing(Journal(path)) as journal:
-        for event in random_events(seed):
-            journal.append(event)
-    return path
+    return write_journal(path, random_events(seed))
 
 
 def choices(path: Path) -> list[dict[str, Any]]:

@@ -59,13 +59,6 @@ def unsteady(story: Any) -> Any:
     return story
 
 
-def failing(story: Any) -> Any:
-    story.begin()
-    for case in range(3):
-        story.finish(case, "failed", reason="no such model: /models/none")
-    return story.end()
-
-
 MOMENTS = (
     Moment("starting", "has it started?", lambda s: s.begin().wait(1.0).say("hello"), ("0/3 cases", "left")),
     Moment(
@@ -179,13 +172,6 @@ MOMENTS = (
         over,
     ),
     Moment(
-        "everything failed",
-        "why, and what now?",
-        failing,
-        ("failed", "/models/none", "e change and run again"),
-        over,
-    ),
-    Moment(
         "stopped",
         "how do I go on?",
         lambda s: three(s, 10.0).end("interrupted"),
@@ -197,20 +183,6 @@ MOMENTS = (
         "is anything lost?",
         lambda s: three(s, 10.0),
         ("engine gone", "measurements are kept"),
-        over,
-    ),
-    Moment(
-        "skipped",
-        "was all of it measured?",
-        lambda s: three(s, 10.0, 11.0).finish(2, "skipped", reason="larger").end(),
-        ("2 ok", "1 skipped"),
-        over,
-    ),
-    Moment(
-        "one failed",
-        "was all of it measured?",
-        lambda s: three(s, 10.0, 11.0).start(2).finish(2, "failed", reason="crashed").end(),
-        ("2 ok", "1 failed"),
         over,
     ),
     Moment(

@@ -29,8 +29,6 @@ FORMS: tuple[tuple[str, ...], ...] = (
     ("--format", "json", "--steps"),
     ("--format", "parquet", "--steps"),
 )
-EXPORTS = [("export", "a.json", *form) for form in FORMS]
-COMPARE = ("compare", "a.json", "b.json")
 REFUSED = "is a session; sessions are never overwritten"
 
 

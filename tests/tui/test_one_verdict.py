@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from journals import write_journal
 from random_sessions import random_events, run
 
 import benchtui.tui.charts.screen  # noqa: F401 -- defines the keys that hints name
@@ -28,7 +29,6 @@ from benchtui.sessions.events import CaseFinished, Explained, RoundFinished, Ses
 from benchtui.sessions.export import case_export as exported
 from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.journal.reader import read
-from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.library.paths import CPU_DEMO, GPU_DEMO, demo_path
 from benchtui.sessions.payloads import Host
 from benchtui.sessions.plots.bars import case_speedups
@@ -90,11 +90,7 @@ MIRRORED = {"FASTER": "SLOWER", "SLOWER": "FASTER"} | {word: word for word in ("
 @cache
 def written(seed: int, again: int, folder: Path) -> Path:
     path = folder / f"{'ab'[again]}{seed}.json"
-    journal = Journal(path)
-    for event in random_events(seed, again):
-        journal.append(event)
-    journal.close()
-    return path
+    return write_journal(path, random_events(seed, again))
 
 
 @pytest.fixture(scope="session")

@@ -137,15 +137,6 @@ def test_search_adds_cases_next_to_its_family(stage: Begin) -> None:
     assert session.cases[4].state == "oom"
 
 
-def test_later_rounds_rerun_the_searched_sizes(stage: Begin) -> None:
-    sweep = stage(axes=AUTO, measure=Measure(rounds=2))
-    sweep.finish_all(fitting(3))
-    session = sweep.told()
-    outcomes = {case.config.batch_size: (case.state, len(case.measured.by_round())) for case in session.cases}
-    assert outcomes == {1: ("ok", 2), 2: ("ok", 2), 4: ("oom", 1), 3: ("ok", 2)}
-    assert len(texts(session)) == 1, "the search is over after its round"
-
-
 def started(sweep: Any) -> list[int]:
     """Batch sizes in the order in which their cases began."""
     events = read(sweep.path).events
@@ -155,7 +146,11 @@ def started(sweep: Any) -> list[int]:
 def test_second_round_runs_the_searched_sizes_backward(stage: Begin) -> None:
     sweep = stage(axes=AUTO, measure=Measure(rounds=2))
     sweep.finish_all(fitting(3))
+    session = sweep.told()
+    outcomes = {case.config.batch_size: (case.state, len(case.measured.by_round())) for case in session.cases}
+    assert outcomes == {1: ("ok", 2), 2: ("ok", 2), 4: ("oom", 1), 3: ("ok", 2)}
     assert started(sweep) == [1, 2, 4, 3, 3, 2, 1]
+    assert len(texts(session)) == 1, "the search is over after its round"
 
 
 def test_predicted_memory_avoids_a_case_that_would_not_fit(stage: Begin) -> None:

@@ -253,26 +253,6 @@ def test_attention_without_its_mask_is_different(
     assert compared(tmp_path, sweep, sound, broken).verdict in ("different", "broken")
 
 
-def test_attention_that_sees_the_future_is_different(
-    trained_sweep: Callable[..., Sweep], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A causal model whose kernel ignores the mask."""
-    sweep, kernel = trained_sweep("attention=sdpa"), torch.nn.functional.scaled_dot_product_attention
-    sound, broken = made(sweep), made(sweep)
-    answer = broken.answer
-
-    def without_mask(step_s: float) -> Output:
-        with monkeypatch.context() as patch:
-            patch.setattr(
-                torch.nn.functional, "scaled_dot_product_attention", lambda q, k, v, **_: kernel(q, k, v)
-            )
-            return answer(step_s)  # type: ignore[no-any-return]
-
-    monkeypatch.setattr(broken, "answer", without_mask)
-    found = compared(tmp_path, sweep, sound, broken)
-    assert found.verdict in ("different", "broken") and found.kl_mean is not None and found.kl_mean > 0.1
-
-
 def test_other_weights_are_broken(
     lm_sweep: Callable[..., Sweep], texts: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -282,16 +262,6 @@ def test_other_weights_are_broken(
         loading, "_fill", lambda module: [torch.nn.init.normal_(each, std=0.02) for each in module.parameters()]
     )
     assert compared(tmp_path, sweep, sound, made(sweep)).verdict == "broken"
-
-
-@pytest.mark.parametrize(("precision", "most"), [("bf16", 1e-2), ("int8", 5e-2)])
-def test_coarser_precision_is_close(
-    lm_sweep: Callable[..., Sweep], texts: str, tmp_path: Path, precision: str, most: float
-) -> None:
-    sweep = lm_sweep(texts)
-    found = compared(tmp_path, sweep, made(sweep), made(lm_sweep(texts, f"precision={precision}")))
-    assert found.kl_mean is not None and 0 < found.kl_mean < most
-    assert found.sqnr_db is not None and 15 < found.sqnr_db < 60
 
 
 def test_real_checkpoint_shows_what_each_precision_costs(
@@ -328,7 +298,8 @@ def test_slowest_case_is_not_asked(lm_sweep: Callable[..., Sweep]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "step_s", "shortened"), [(1, 20.0, "1 of 4 inputs"), (8, 60.0, "2 of 4 inputs"), (8, 20.0, None)]
+    ("size", "step_s", "shortened"),
+    [(1, 20.0, "1 of 4 inputs"), (1, 5.0, "3 of 4 inputs"), (8, 60.0, "2 of 4 inputs"), (8, 20.0, None)],
 )
 def test_slow_step_answers_a_part_of_a_batch(
     lm_sweep: Callable[..., Sweep], size: int, step_s: float, shortened: str | None
@@ -350,14 +321,6 @@ def test_slow_training_trains_fewer_seeds_and_steps(lm_sweep: Callable[..., Swee
     assert outputs[0].values[:1, :3].tolist() == outputs[2].values.tolist()
     with pytest.raises(BenchtuiError, match="the probe would take 32 s"):
         workload.answer(16.0)
-
-
-def test_slow_case_answers_fewer_inputs(lm_sweep: Callable[..., Sweep]) -> None:
-    workload = made(lm_sweep("batch_size=1"))
-    whole, part = workload.answer(0.01), workload.answer(5.0)
-    assert (whole.shortened, part.shortened) == (None, "3 of 4 inputs")
-    numpy.testing.assert_array_equal(whole.values[: len(part.values)].numpy(), part.values.numpy())
-    assert len(part.values) == 3 * len(whole.values) // 4
 
 
 @pytest.mark.parametrize("options", [(), ("cache=static",), ("draft=lookup:2",)])

@@ -194,6 +194,10 @@ def test_tail_is_p90_with_too_few_steps_for_p99(bench: Any) -> None:
     assert decision.tail.name == "p90"
     even = decide(bench.session(bench.case(1, short), bench.case(1, 24.0, threads=2)), Objective("latency"))
     assert even.tail is None
+    for slow_ms, is_longer in ((13.2, False), (13.5, True)):  # p90 of the other: 12.06 ms
+        near = [slow_ms if place % 5 == 4 else 10.0 + place % 7 / 100 for place in range(25)]
+        cases = bench.case(1, near, threads=2), bench.case(1, short)
+        assert (decide(bench.session(*cases), Objective("latency")).tail is not None) is is_longer
 
 
 def test_steadiest_case_needs_several_rounds_to_be_distinguished(bench: Any) -> None:

@@ -1,8 +1,8 @@
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from journals import write_journal
 from msgspec.structs import replace
 
 from benchtui.sessions.compare.joined import (
@@ -14,8 +14,6 @@ from benchtui.sessions.compare.joined import (
     with_baselines,
 )
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import AnyEvent
-from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Energy, Host, Memory
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
@@ -25,23 +23,15 @@ from benchtui.sessions.sweep.plan import included_configs
 SWEEP = Sweep(name="first", model="tiny")
 
 
-def write(path: Path, events: Sequence[AnyEvent]) -> Path:
-    journal = Journal(path, sync_cases=False)
-    for event in events:
-        journal.append(event)
-    journal.close()
-    return path
-
-
 @pytest.fixture
 def first(bench: Any, tmp_path: Path) -> Path:
     """A session of two cases, of one round of 30 steps each."""
     made = (bench.case(1, 10.0), bench.case(2, 15.0, end={"energy": Energy(energy_j=3.0, mean_power_w=1.0)}))
-    return write(tmp_path / "first.json", bench.events(*made, sweep=SWEEP))
+    return write_journal(tmp_path / "first.json", bench.events(*made, sweep=SWEEP))
 
 
 def follow_up(bench: Any, path: Path, *made: Any, **sweep: Any) -> Path:
-    return write(path, bench.events(*made, sweep=replace(SWEEP, name="next", **sweep)))
+    return write_journal(path, bench.events(*made, sweep=replace(SWEEP, name="next", **sweep)))
 
 
 def test_rounds_of_a_case_are_measured_together(bench: Any, first: Path, tmp_path: Path) -> None:
@@ -64,7 +54,7 @@ def test_rounds_of_a_case_are_measured_together(bench: Any, first: Path, tmp_pat
 
 def test_disturbance_of_both_sessions_is_one_mark_with_its_rounds(bench: Any, tmp_path: Path) -> None:
     used = "disturbed: other processes used {}% CPU: {} (root)"
-    path = write(
+    path = write_journal(
         tmp_path / "first.json",
         bench.events(bench.case(1, 10.0, end={"marks": ("sample text", used.format(59, "a"))}), sweep=SWEEP),
     )
@@ -105,7 +95,7 @@ def test_case_that_failed_again_keeps_what_was_measured(bench: Any, first: Path,
 
 def test_case_that_failed_before_is_replaced(bench: Any, tmp_path: Path) -> None:
     failed = bench.case(1, 99.0, outcome="timeout", end={"reason": "slow"})
-    first = write(tmp_path / "a.json", bench.events(failed, sweep=SWEEP))
+    first = write_journal(tmp_path / "a.json", bench.events(failed, sweep=SWEEP))
     session = load_joined([first, follow_up(bench, tmp_path / "b.json", bench.case(1, 10.0))])
     assert (session.cases[0].state, session.cases[0].steps_measured) == ("ok", 30)
     assert metrics(session.cases[0]).latency_ms.median == pytest.approx(10.0)
@@ -155,7 +145,7 @@ def test_sessions_of_other_work_are_refused(
     bench: Any, first: Path, tmp_path: Path, sweep: dict[str, Any], host: Host | None, reason: str
 ) -> None:
     made = bench.events(bench.case(1, 10.0), sweep=replace(SWEEP, **sweep), host=host)
-    other, before = write(tmp_path / "b.json", made), first.read_bytes()
+    other, before = write_journal(tmp_path / "b.json", made), first.read_bytes()
     with pytest.raises(BenchtuiError, match=f"can't be joined: {reason}"):
         join_into(first, other)
     assert first.read_bytes() == before

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from journals import write_journal
 
 from benchtui.sessions.events import Explained, Peaks
 from benchtui.sessions.explain.as_json import case_json, explained_json
@@ -16,13 +17,6 @@ from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.profiles import KernelTime
 from benchtui.sessions.replay.timeline import ReplayCursor, Timeline
 from benchtui.sessions.state.session import Session
-
-
-def write(path: Path, events: Any) -> None:
-    journal = Journal(path)
-    for event in events:
-        journal.append(event)
-    journal.close()
 
 
 def explained(make_profile: Any, case: int, ms: float = 10.0, **fields: Any) -> Explained:
@@ -40,7 +34,7 @@ def append(path: Path, *events: Explained) -> None:
 
 def test_profiles_are_appended_after_the_end(bench: Any, make_profile: Any, tmp_path: Path) -> None:
     path = tmp_path / "session.json"
-    write(path, bench.events(bench.case(1, 10.0), bench.case(2, 12.0)))
+    write_journal(path, bench.events(bench.case(1, 10.0), bench.case(2, 12.0)))
     amount = len(json.loads(path.read_text()))
     append(path, explained(make_profile, 1), explained(make_profile, 0))
     append(path, explained(make_profile, 1, 20.0))
@@ -52,7 +46,7 @@ def test_profiles_are_appended_after_the_end(bench: Any, make_profile: Any, tmp_
 
 def test_replay_has_a_profile_from_its_moment_on(bench: Any, make_profile: Any, tmp_path: Path) -> None:
     path = tmp_path / "session.json"
-    write(path, bench.events(bench.case(1, 10.0), bench.case(2, 12.0)))
+    write_journal(path, bench.events(bench.case(1, 10.0), bench.case(2, 12.0)))
     append(path, explained(make_profile, 0))
     timeline = Timeline(path)
     while not timeline.complete:
@@ -81,7 +75,7 @@ def test_json_has_findings_and_the_difference(bench: Any, make_profile: Any) -> 
 def test_profile_is_compared_with_the_peaks_of_its_time(bench: Any, make_profile: Any, tmp_path: Path) -> None:
     """Trial rounds measured the peaks again, next to a neighbor; the case ended after them."""
     path = tmp_path / "session.json"
-    write(path, bench.events(bench.case(1, 10.0), bench.case(2, 12.0)))
+    write_journal(path, bench.events(bench.case(1, 10.0), bench.case(2, 12.0)))
     session = Session.load(path)
     case = session.cases[1]
     case.explained = msgspec.structs.replace(explained(make_profile, 1), t=0.6)

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from journals import import_results
 
-from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.state.session import Session
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -23,8 +23,7 @@ def imported(tmp_path: Path) -> Import:
             source = content
         else:
             source.write_text(content if isinstance(content, str) else json.dumps(content), "utf-8")
-        session_writer.write(registry.read(source, kind), tmp_path / "session.json")
-        return Session.load(tmp_path / "session.json")
+        return import_results(source, tmp_path / "session.json", kind=kind)
 
     return run
 

@@ -1,17 +1,17 @@
 """Files as the field writes them: what is unusual about each, and what must come in all the same."""
 
-import gzip
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from journals import import_results
 
 from benchtui.sessions.advice.objectives import Objective
 from benchtui.sessions.advice.optimal import decide
 from benchtui.sessions.compare.align import ComparedSession, compare_sessions
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.export import case_export, dataframe
+from benchtui.sessions.export import case_export
 from benchtui.sessions.export.case_rows import rows
 from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.report.document import markdown
@@ -65,8 +65,7 @@ def test_settings_that_a_sweep_added_are_options_and_named_by_compare(tmp_path: 
     for block in (16, 32):
         source, path = tmp_path / f"{block}.src", tmp_path / f"{block}.json"
         source.write_text(json.dumps(SERVE | {"block_size": block, "run_number": 0}))
-        session_writer.write(registry.read(source), path)
-        sessions.append(Session.load(path))
+        sessions.append(import_results(source, path))
     assert sessions[0].cases[0].name.endswith("block_size=16")
     difference = [(item.what, item.values) for item in compared(*sessions).differences]
     assert ("block_size", ("16", "32")) in difference
@@ -172,8 +171,7 @@ def test_commit_is_a_difference(tmp_path: Path) -> None:
         source.write_text(
             json.dumps({"benchmarks": [test], "commit_info": {"id": commit, "dirty": commit == "abc1"}})
         )
-        session_writer.write(registry.read(source), path)
-        sessions.append(Session.load(path))
+        sessions.append(import_results(source, path))
     differences = {item.what: item.values for item in compared(*sessions).differences}
     assert differences["commit"] == ("abc1, with uncommitted changes", "abc2")
 
@@ -197,57 +195,6 @@ def test_row_out_of_memory_is_a_case_and_the_others_come_in(imported: Any) -> No
     session = imported(TRAINING.replace("0.1250,4096.0,1800.75", "CUDA out of memory,,"))
     assert [case.state for case in session.cases] == ["ok", "ok", "oom"]
     assert session.cases[2].finished.reason == "avg_step_time is CUDA out of memory"
-
-
-@pytest.mark.parametrize(
-    "written",
-    [
-        pytest.param(TRAINING.replace(",", ";").replace(".", ","), id="decimal commas"),
-        pytest.param(TRAINING.replace(",", "\t"), id="tabs"),
-        pytest.param("\ufeff" + TRAINING, id="byte order mark"),
-        pytest.param("# run of today\nINFO loading\n" + TRAINING, id="lines before"),
-        pytest.param(TRAINING + TRAINING.splitlines()[0] + "\n", id="repeated header"),
-        pytest.param("\n".join(f"{'' if n == 0 else n - 1},{line}" for n, line in enumerate(TRAINING.splitlines())), id="index"),  # noqa: E501
-        pytest.param("\n".join("| " + line.replace(",", " | ") + " |" for line in TRAINING.splitlines()), id="bars"),  # noqa: E501
-    ],
-)  # fmt: skip
-def test_table_in_another_dialect_has_the_same_figures(imported: Any, tmp_path: Path, written: str) -> None:
-    shown = [(row.name, row.latency_mean_ms, row.peak_allocated_mb) for row, _ in rows(imported(written))]
-    assert shown == [
-        ("cuda fp32 compile=off bs=1 seq=128", 50.0, 900.5),
-        ("cuda fp32 compile=off bs=2 seq=128", 80.0, 1200.25),
-        ("cuda fp32 compile=off bs=4 seq=128", 125.0, 1800.75),
-    ]
-
-
-@pytest.mark.parametrize(
-    "data",
-    [gzip.compress(TRAINING.encode()), TRAINING.encode("utf-16"), TRAINING.replace("\n", "\r\n").encode()],
-    ids=["gzip", "utf-16", "crlf"],
-)
-def test_table_in_other_bytes_is_read(tmp_path: Path, data: bytes) -> None:
-    (tmp_path / "t").write_bytes(data)
-    assert len(registry.read(tmp_path / "t").measurements) == 3
-
-
-@pytest.mark.parametrize(
-    ("data", "cause"),
-    [
-        (b"PK\x03\x04abc", "a ZIP archive, or a spreadsheet's own format"),
-        (b"\x80\x04\x95abc", "a Python pickle, which could run any code"),
-        (b"\x1f\x8bnot gzip", "can't be decompressed"),
-        (b"a,b\nx,y\n", "neither JSON nor a table"),
-        (b"batch_size,latency_ms\n1,0\n2,0.0\n", "all latencies are 0"),
-        (b"color,size\nred,3\n", "no column is recognized as a step time or a rate"),
-        (b'{"results": [', "not valid JSON: line 1"),
-    ],
-)
-def test_refusal_names_its_own_cause(tmp_path: Path, data: bytes, cause: str) -> None:
-    (tmp_path / "f").write_bytes(data)
-    with pytest.raises(BenchtuiError) as caught:
-        registry.read(tmp_path / "f")
-    assert cause in str(caught.value)
-    assert "not a supported format" not in str(caught.value)
 
 
 def test_map_by_hand_and_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -293,8 +240,7 @@ def test_mean_that_a_file_does_not_state_is_unknown(imported: Any, tmp_path: Pat
     session = imported("batch_size,p50 latency (ms)\n1,5\n2,8\n")
     assert "means are unknown" in texts(session)
     (tmp_path / "export").write_text(case_export.as_csv(session))
-    session_writer.write(registry.read(tmp_path / "export"), tmp_path / "again.json")
-    for one in (session, Session.load(tmp_path / "again.json")):
+    for one in (session, import_results(tmp_path / "export", tmp_path / "again.json")):
         shown = [(row.latency_mean_ms, row.latency_p50_ms, row.samples_per_s) for row, _ in rows(one)]
         assert shown == [(None, 5, 200), (None, 8, 250)]
 
@@ -314,45 +260,6 @@ def test_rows_too_far_apart_are_no_rounds(imported: Any) -> None:
     session = imported("batch_size,latency_ms\n1,5\n1,5.2\n2,5\n2,50\n")
     assert [row.name for row in measured(session)] == ["bs=1", "bs=2 #1", "bs=2 #2"]
     assert "more than 3 times apart" in texts(session)
-
-
-@pytest.mark.parametrize("form", ["csv", "json", "frame", "jsonl", "parquet"])
-def test_own_exports_come_back_as_they_went_out(imported: Any, tmp_path: Path, form: str) -> None:
-    session = imported(TRAINING.replace("0.1250,4096.0,1800.75", "OOM,,"))
-    frame, path = dataframe.frame(session), tmp_path / "export"
-    if form == "parquet":
-        case_export.write_parquet(session, path, ())
-    else:
-        written = {
-            "csv": lambda: case_export.as_csv(session),
-            "json": lambda: case_export.as_json(session),
-            "frame": lambda: frame.to_csv(),
-            "jsonl": lambda: frame.to_json(orient="records", lines=True),
-        }
-        path.write_text(written[form]())
-    session_writer.write(registry.read(path), tmp_path / "again.json")
-    again = Session.load(tmp_path / "again.json")
-    before, after = ([row for row, _ in rows(one)] for one in (session, again))
-    assert after == before
-
-
-@pytest.mark.parametrize("file", ["gpt2-optimizers.csv", "vllm-bench.jsonl", "guidellm.json", "aiperf.json"])
-def test_exports_of_imported_files_come_back_with_all_figures(imported: Any, tmp_path: Path, file: str) -> None:
-    session = imported(Path(__file__).parents[2] / "fixtures" / file)
-    (tmp_path / "export").write_text(case_export.as_csv(session))
-    session_writer.write(registry.read(tmp_path / "export"), tmp_path / "again.json")
-    before, after = ([row for row, _ in rows(one)] for one in (session, Session.load(tmp_path / "again.json")))
-    assert after == before
-
-
-def test_generation_comes_back_without_further_marks(tmp_path: Path) -> None:
-    session = Session.load(Path(__file__).parents[2] / "fixtures" / "recorded" / "generate.json")
-    (tmp_path / "export").write_text(case_export.as_csv(session))
-    session_writer.write(registry.read(tmp_path / "export"), tmp_path / "again.json")
-    before, after = ([row for row, _ in rows(one)] for one in (session, Session.load(tmp_path / "again.json")))
-    assert [(row.name, row.marks, row.outcome) for row in after] == [
-        (row.name, row.marks, row.outcome) for row in before
-    ]
 
 
 def test_table_with_a_column_for_each_case_is_read(imported: Any) -> None:

@@ -283,13 +283,6 @@ def test_unknown_format_lists_the_known_ones(tmp_path: Path) -> None:
     assert {"hyperfine", "llama-bench", "optimum-benchmark", "training-csv", "vllm-bench"} <= set(tools())
 
 
-def test_binary_file_is_rejected(tmp_path: Path) -> None:
-    path = tmp_path / "binary"
-    path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(BenchtuiError, match="binary data, not text"):
-        read(path)
-
-
 def test_out_of_range_value_is_rejected_before_writing(tmp_path: Path) -> None:
     target = {"latency": {"unit": "s", "values": [0.5]}, "memory": None}
     config = {

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import random_sessions
+from journals import import_results
 from msgspec import structs
 
 from benchtui.sessions.compare.align import ComparedSession, compare_sessions
@@ -14,7 +15,7 @@ from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.export import case_export, dataframe, step_export
 from benchtui.sessions.export.case_rows import rows
 from benchtui.sessions.export.case_schema import CaseRow
-from benchtui.sessions.importers import registry, session_writer
+from benchtui.sessions.importers import registry
 from benchtui.sessions.library.paths import demo_paths
 from benchtui.sessions.state.session import Session
 
@@ -23,7 +24,7 @@ RECORDED = sorted((FIXTURES / "recorded").glob("*.json"))
 LARGE = (FIXTURES / "quick-cpu.json", *demo_paths())
 IMPORTED = [
     *("gpt2-optimizers.csv", "vllm-bench.jsonl", "guidellm.json", "hyperfine.json", "llama-bench.json"),
-    *("optimum-benchmark-generate.json", "nvbench.json", "pyperf.json", "public/gateway.json"),
+    *("optimum-benchmark-generate.json", "nvbench.json", "pyperf.json", "public/gateway.json", "aiperf.json"),
 ]
 JUDGED_AGAIN = [name for name in CaseRow.__struct_fields__ if name.startswith(("speedup_", "verdict"))]
 """What judges a case against its baseline. Like a ratio by turns, it needs steps, which results lack."""
@@ -61,8 +62,7 @@ def again(session: Session, write: Callable[[Session, Path], None], folder: Path
     """Export a session, import the export, and load what it became."""
     exported, path = folder / "export", folder / "again.json"
     write(session, exported)
-    session_writer.write(registry.read(exported), path)
-    return Session.load(path)
+    return import_results(exported, path)
 
 
 def differing(before: Session, after: Session) -> dict[str, tuple[object, object]]:
@@ -200,8 +200,7 @@ def test_a_case_with_steps_has_their_figures_and_no_others(tmp_path: Path) -> No
 def test_table_without_a_length_keeps_its_options(tmp_path: Path) -> None:
     table, path = tmp_path / "runs.csv", tmp_path / "runs.json"
     table.write_text("model,batch,precision,latency_ms\nbert,1,fp32,10.2\nbert,8,bf16,18.1\n")
-    session_writer.write(registry.read(table), path)
-    first = Session.load(path)
+    first = import_results(table, path)
     sessions = [first, again(first, csv, tmp_path)]
     options = [[(row.precision, row.batch_size) for row, _ in rows(session)] for session in sessions]
     assert options == [[("fp32", 1), ("bf16", 8)]] * 2

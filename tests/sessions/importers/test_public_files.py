@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from journals import import_results
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.export.case_rows import rows
-from benchtui.sessions.importers import registry, session_writer
+from benchtui.sessions.importers import registry
 from benchtui.sessions.importers.registry import detect
 from benchtui.sessions.state.session import Session
 
@@ -276,8 +277,7 @@ READ_OFF = {
 
 
 def imported_by_map(file: str, folder: Path) -> Session:
-    session_writer.write(registry.read(FOLDER / file, map_text=MAPS.get(file)), folder / "session.json")
-    return Session.load(folder / "session.json")
+    return import_results(FOLDER / file, folder / "session.json", map_text=MAPS.get(file))
 
 
 @pytest.mark.parametrize("file", FILES)

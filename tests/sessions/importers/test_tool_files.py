@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from journals import import_results
 
 from benchtui.sessions.export.case_rows import rows
-from benchtui.sessions.importers import registry, session_writer
+from benchtui.sessions.importers import registry
 from benchtui.sessions.importers.registry import detect
 from benchtui.sessions.state.session import Session
 
@@ -191,8 +192,7 @@ def test_maps_of_further_tools_have_a_dozen_lines() -> None:
 def test_map_by_hand_reads_columns_of_the_same_quantity_as_cases(tmp_path: Path) -> None:
     """AutoGPTQ's table of README, with tokens/s by quantization."""
     text = "model=model,GPU=device,fp16=new_tokens_per_s,gptq-int4=new_tokens_per_s"
-    session_writer.write(registry.read(FOLDER / "autogptq.md", map_text=text), tmp_path / "s.json")
-    session = Session.load(tmp_path / "s.json")
+    session = import_results(FOLDER / "autogptq.md", tmp_path / "s.json", map_text=text)
     rates = [row.new_tokens_per_s for row, _ in rows(session)]
     assert rates == [18.87, 25.53, 12.48, 15.25, None, 29.55]
     assert [case.state for case in session.cases].count("oom") == 1

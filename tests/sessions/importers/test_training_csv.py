@@ -126,12 +126,6 @@ def test_missing_attention_column_stays_unknown(imported: Any) -> None:
     assert session.cases[0].config.attention == "unknown"
 
 
-def test_header_may_be_quoted_and_start_with_a_byte_order_mark(imported: Any) -> None:
-    quoted = ",".join(f'"{name}"' for name in HEAD.split(","))
-    session = imported(f"\ufeff{quoted}\na_F_def_,fp32,False,1,5,1,8,8\n")
-    assert len(session.cases) == 1
-
-
 def test_fields_missing_from_the_table_stay_unknown(imported: Any, csv_file: Path) -> None:
     session = imported(csv_file)
     host = session.start.host

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from journals import write_journal
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import AnyEvent, CaseStarted, Message, Resumed, SessionFinished, Steps
@@ -28,12 +29,7 @@ def events(bench: Any) -> list[AnyEvent]:
 
 
 def write_session(path: Path, events: list[AnyEvent]) -> bytes:
-    path.unlink(missing_ok=True)
-    record = Journal(path)
-    for event in events:
-        record.append(event)
-    record.close()
-    return path.read_bytes()
+    return write_journal(path, events).read_bytes()
 
 
 def resume(path: Path, *more: AnyEvent) -> None:

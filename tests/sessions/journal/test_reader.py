@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from journals import write_journal
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import AnyEvent, Message, SessionFinished, SessionStarted
@@ -28,20 +29,12 @@ def events(bench: Any) -> list[AnyEvent]:
     return made
 
 
-def write_session(path: Path, events: list[AnyEvent]) -> Path:
-    record = Journal(path)
-    for event in events:
-        record.append(event)
-    record.close()
-    return path
-
-
 def lines_of(path: Path) -> list[bytes]:
     return path.read_bytes().split(b"\n")
 
 
 def test_finished_file_is_a_json_array_with_one_event_per_line(tmp_path: Path, events: list[AnyEvent]) -> None:
-    path = write_session(tmp_path / "s.json", events)
+    path = write_journal(tmp_path / "s.json", events)
     whole = json.loads(path.read_text())
     lines = lines_of(path)
     assert [lines[0], *lines[-2:]] == [b"[", b"]", b""]
@@ -61,7 +54,7 @@ def test_finished_file_is_a_json_array_with_one_event_per_line(tmp_path: Path, e
 
 
 def test_file_cut_anywhere_has_the_events_before_the_cut(tmp_path: Path, events: list[AnyEvent]) -> None:
-    data = write_session(tmp_path / "s.json", events).read_bytes()
+    data = write_journal(tmp_path / "s.json", events).read_bytes()
     cut = tmp_path / "cut.json"
     closing = data.index(b"\n]\n")
     for size in range(data.index(b"\n", 2) + 1, len(data) + 1):
@@ -76,14 +69,14 @@ def test_file_cut_anywhere_has_the_events_before_the_cut(tmp_path: Path, events:
 
 
 def test_unknown_event_is_kept_as_written(tmp_path: Path, events: list[AnyEvent]) -> None:
-    path = write_session(tmp_path / "s.json", events)
+    path = write_journal(tmp_path / "s.json", events)
     lines = lines_of(path)
     path.write_bytes(b"\n".join([*lines[:3], NEWER + b",", *lines[3:]]))
     assert read(path).events == [*events[:2], Unknown("case_moved", 5.0, NEWER), *events[2:]]
 
 
 def test_unknown_field_is_ignored(tmp_path: Path, events: list[AnyEvent]) -> None:
-    path = write_session(tmp_path / "s.json", events)
+    path = write_journal(tmp_path / "s.json", events)
     path.write_bytes(path.read_bytes().replace(b'"t":', b'"weather":{"rain":[1]},"t":'))
     assert read(path).events == events
 
@@ -92,7 +85,7 @@ def test_unknown_field_is_ignored(tmp_path: Path, events: list[AnyEvent]) -> Non
 def test_newer_schema_is_rejected_naming_both_versions(
     tmp_path: Path, events: list[AnyEvent], plan: bytes
 ) -> None:
-    path = write_session(tmp_path / "s.json", events)
+    path = write_journal(tmp_path / "s.json", events)
     path.write_bytes(path.read_bytes().replace(b'"schema":3', b'"schema":4').replace(b'"plan":[', plan))
     with pytest.raises(
         BenchtuiError, match=r"s\.json.* schema 4, but this version reads up to schema 3; update benchtui$"
@@ -125,7 +118,7 @@ def test_newer_schema_is_rejected_naming_both_versions(
 def test_broken_line_is_reported_with_its_number(
     tmp_path: Path, events: list[AnyEvent], line: bytes, why: str
 ) -> None:
-    path = write_session(tmp_path / "s.json", events)
+    path = write_journal(tmp_path / "s.json", events)
     lines = lines_of(path)
     path.write_bytes(b"\n".join([*lines[:4], line, *lines[4:]]))
     with pytest.raises(BenchtuiError, match=rf"s\.json, line 5: ({why})"):
@@ -157,7 +150,7 @@ def test_file_of_another_kind_is_rejected(tmp_path: Path, text: str) -> None:
 
 def test_session_must_begin_with_session_started(tmp_path: Path, events: list[AnyEvent]) -> None:
     with pytest.raises(BenchtuiError, match="should begin with a session_started event"):
-        read(write_session(tmp_path / "s.json", events[1:]))
+        read(write_journal(tmp_path / "s.json", events[1:]))
 
 
 def test_unreadable_file_is_named(tmp_path: Path) -> None:
@@ -195,7 +188,7 @@ def test_end_of_case_and_session_is_synced_to_disk(
     synced: list[bytes] = []
     path = tmp_path / "s.json"
     monkeypatch.setattr(os, "fsync", lambda _: synced.append(lines_of(path)[-2]))
-    write_session(path, events[:-1])
+    write_journal(path, events[:-1])
     assert [json.loads(line.rstrip(b","))["case"] for line in synced] == [0, 1]
     record = Journal(tmp_path / "t.json")
     record.append(SessionFinished(t=0.0, outcome="completed"))
@@ -288,7 +281,7 @@ def test_threads_write_whole_lines(tmp_path: Path, events: list[AnyEvent]) -> No
 
 
 def test_tail_returns_each_event_once_and_waits_for_whole_lines(tmp_path: Path, events: list[AnyEvent]) -> None:
-    data = write_session(tmp_path / "s.json", events).read_bytes()
+    data = write_journal(tmp_path / "s.json", events).read_bytes()
     path = tmp_path / "growing.json"
     found: list[list[reader.AnyRecord]] = []
     with path.open("wb", buffering=0) as file:
@@ -304,7 +297,7 @@ def test_tail_returns_each_event_once_and_waits_for_whole_lines(tmp_path: Path, 
 
 
 def test_tail_can_continue_from_the_position_of_another(tmp_path: Path, events: list[AnyEvent]) -> None:
-    path = write_session(tmp_path / "s.json", events[:-1])
+    path = write_journal(tmp_path / "s.json", events[:-1])
     whole = path.stat().st_size
     with path.open("ab") as file:
         file.write(b"oops\n")
@@ -362,10 +355,7 @@ def test_plan_with_too_many_cases_is_rejected_before_decoding(
     bench: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "s.json"
-    record = Journal(path)
-    for event in bench.events(*(bench.case(size) for size in range(1, 5))):
-        record.append(event)
-    record.close()
+    write_journal(path, bench.events(*(bench.case(size) for size in range(1, 5))))
     monkeypatch.setattr(reader, "MOST_CASES", 4)
     assert len(Session.load(path).cases) == 4
     monkeypatch.setattr(reader, "MOST_CASES", 3)

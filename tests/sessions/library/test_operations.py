@@ -3,9 +3,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from journals import write_journal
 
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.library import operations, paths
 
 
@@ -15,10 +15,7 @@ def record(home: Path, bench: Any) -> Any:
 
     def write(name: str, folder: Path | None = None, id: str = "abc") -> Path:
         path = (folder or paths.folder()) / name
-        journal = Journal(path)
-        for event in bench.events(bench.case(1, 1.0)):
-            journal.append(event)
-        journal.close()
+        write_journal(path, bench.events(bench.case(1, 1.0)))
         path.write_text(path.read_text().replace('"id":"abc"', f'"id":"{id}"'))
         return path
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from journals import write_journal
 
 from benchtui.sessions.errors import BenchtuiError
 from benchtui.sessions.events import SessionStarted
@@ -163,10 +164,7 @@ def test_session_outside_the_library_is_known_while_it_exists(
 ) -> None:
     outside, gone = tmp_path / "out\nside.json", tmp_path / "gone.json"
     for path in (outside, gone):
-        journal = Journal(path)
-        for event in bench.events(bench.case(1, 10.0)):
-            journal.append(event)
-        journal.close()
+        write_journal(path, bench.events(bench.case(1, 10.0)))
         library.remember(path)
         library.remember(path)
     gone.unlink()

@@ -2,9 +2,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from journals import write_journal
 
 from benchtui.sessions.advice.conclusion import conclude
-from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.library import summaries
 from benchtui.sessions.library.summaries import VERSION, SummaryCache, summary
 from benchtui.sessions.payloads import Reported
@@ -17,11 +17,7 @@ def record(bench: Any, tmp_path: Path) -> Any:
     """Return a function that writes a session file of given cases."""
 
     def write(*made: Any, name: str = "s.json", **options: Any) -> Path:
-        journal = Journal(tmp_path / name)
-        for event in bench.events(*made, **options):
-            journal.append(event)
-        journal.close()
-        return tmp_path / name
+        return write_journal(tmp_path / name, bench.events(*made, **options))
 
     return write
 

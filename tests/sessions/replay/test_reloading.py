@@ -3,9 +3,10 @@
 from pathlib import Path
 from typing import Any
 
+from journals import write_journal
+
 from benchtui.sessions.events import CaseFinished, CaseRepeated, CaseStarted, RoundFinished, Steps
 from benchtui.sessions.journal.reader import FilePosition
-from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.replay.reloading import reload_case
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
@@ -13,11 +14,7 @@ from benchtui.sessions.stats.case_metrics import metrics
 
 
 def write_session(path: Path, events: list[Any]) -> Session:
-    journal = Journal(path)
-    for event in events:
-        journal.append(event)
-    journal.close()
-    return Session.load(path)
+    return Session.load(write_journal(path, events))
 
 
 def times(case: CaseState) -> tuple[list[float], list[float]]:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from journals import write_journal
 
 from benchtui.sessions.events import (
     Answered,
@@ -26,7 +27,6 @@ from benchtui.sessions.events import (
     Steps,
     Telemetry,
 )
-from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import AnswerComparison, GpuReadings, Host, HostReadings, Model
 from benchtui.sessions.replay import timeline as under_test
 from benchtui.sessions.replay.timeline import ReplayCursor, Timeline
@@ -45,18 +45,6 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read and apply files of a few lines in many pieces."""
     monkeypatch.setattr(under_test, "BATCH_BYTES", 200)
     monkeypatch.setattr(under_test, "BATCH_EVENTS", 2)
-
-
-def write_session(path: Path, events: list[AnyEvent]) -> Path:
-    path.unlink(missing_ok=True)
-    journal = Journal(path)
-    for event in events:
-        if isinstance(event, Resumed):
-            journal.close()
-            journal = Journal(path, resumed=True)
-        journal.append(event)
-    journal.close()
-    return path
 
 
 def read(path: Path) -> Timeline:
@@ -236,7 +224,7 @@ def test_seeking_equals_applying_all_events_up_to_the_moment(
     tmp_path: Path, events: list[AnyEvent], data: st.DataObject
 ) -> None:
     moments = st.one_of(st.sampled_from([event.t for event in events]), st.floats(-1, events[-1].t + 1))
-    with closing(read(write_session(tmp_path / "s.json", events))) as timeline:
+    with closing(read(write_journal(tmp_path / "s.json", events))) as timeline:
         telling = ReplayCursor(timeline)
         for t in data.draw(st.lists(moments, min_size=1, max_size=8)):
             session = go(telling, t)
@@ -255,7 +243,7 @@ def long(tmp_path: Path, bench: Any) -> Iterator[tuple[list[AnyEvent], Timeline]
         made += [steps(case, 0, 1.0, t=first + step) for step in range(400)]
         made.append(CaseFinished(t=first + 400, case=case, outcome="ok"))
     made.append(SessionFinished(t=1000.0, outcome="completed"))
-    timeline = read(write_session(tmp_path / "s.json", made))
+    timeline = read(write_journal(tmp_path / "s.json", made))
     yield made, timeline
     timeline.close()
 
@@ -268,7 +256,7 @@ def test_restarted_cases_that_never_started_stay_as_planned(tmp_path: Path) -> N
     events += [Resumed(t=1.0, created="", host=Host(), cases=(0, 1, 2))]
     events += [CaseStarted(t=2.0, case=0, config=PLAN[0])]
     events += [steps(0, 0, 1.0, t=3.0 + step) for step in range(40)]
-    timeline = read(write_session(tmp_path / "s.json", events))
+    timeline = read(write_journal(tmp_path / "s.json", events))
     telling = ReplayCursor(timeline)
     for t in (42.0, 10.0, 2.0, 0.5, 30.0):
         assert session_values(go(telling, t)) == session_values(applied_up_to(events, t))
@@ -287,11 +275,11 @@ def test_moving_on_keeps_the_session_and_going_back_replaces_it(long: Any) -> No
 
 def test_events_appended_later_are_read(tmp_path: Path, long: Any) -> None:
     events, _ = long
-    path = write_session(tmp_path / "growing.json", events[:100])
+    path = write_journal(tmp_path / "growing.json", events[:100])
     timeline = read(path)
     telling = ReplayCursor(timeline)
     assert len(go(telling, 2000.0).cases[0].measured) == 97
-    write_session(tmp_path / "other.json", events)
+    write_journal(tmp_path / "other.json", events)
     with path.open("ab") as file:
         file.write((tmp_path / "other.json").read_bytes()[path.stat().st_size :])
     assert not timeline.complete
@@ -305,7 +293,7 @@ def test_events_appended_later_are_read(tmp_path: Path, long: Any) -> None:
 @pytest.mark.usefixtures("small_pieces")
 def test_broken_line_ends_the_timeline_with_a_message(tmp_path: Path, long: Any) -> None:
     events, _ = long
-    path = write_session(tmp_path / "broken.json", events[:50])
+    path = write_journal(tmp_path / "broken.json", events[:50])
     with path.open("ab") as file:
         file.write(b"what is this\n" + b"x" * 2000)
     timeline = read(path)

@@ -7,6 +7,9 @@ import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from benchtui.sessions.report.document import markdown
+from benchtui.sessions.state.session import Session
+
 
 @dataclass
 class Section:
@@ -72,8 +75,12 @@ class Document:
         return {child.type for token in self.tokens for child in (token, *(token.children or ()))}
 
 
-def parse(markdown: str) -> Document:
-    tokens = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).parse(markdown)
+def full_report(session: Session, per_hour: float | None = None) -> str:
+    return markdown(session, per_hour, full=True)
+
+
+def parse(text: str) -> Document:
+    tokens = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).parse(text)
     document = Document([Section("")], tokens)
     row: list[str] | None = None
     heading = False

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from journals import import_results
 
 from benchtui.sessions.compare.align import ComparedSession, SessionComparison, compare_sessions
-from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.payloads import Host, Memory
 from benchtui.sessions.plots.render import render_comparison
 from benchtui.sessions.report.compare import markdown, report, row_markdown
@@ -120,8 +120,7 @@ def test_several_sessions_are_compared_with_the_first(bench: Any, read: Any) -> 
 def test_nothing_is_decided_over_unknown_work(tmp_path: Path, read: Any) -> None:
     sides = []
     for name in ("hyperfine.json", "optimum-benchmark.json", "batch-sweep-runner.jsonl"):
-        session_writer.write(registry.read(FIXTURES / name), tmp_path / name)
-        sides.append(ComparedSession.of(name, Session.load(tmp_path / name, metrics)))
+        sides.append(ComparedSession.of(name, import_results(FIXTURES / name, tmp_path / name, metrics)))
     document = read(markdown(compare_sessions(sides)))
     assert all("can't be compared" in said for said in document["Decision"].paragraphs)
     assert "Best session for each need" not in document.titles

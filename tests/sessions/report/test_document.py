@@ -14,10 +14,7 @@ from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Baseline, Measure, Sweep
 
-
-def full_report(session: Session) -> str:
-    return markdown(session, full=True)
-
+from .conftest import full_report
 
 Read = Callable[[str], Any]
 

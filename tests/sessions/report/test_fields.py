@@ -9,13 +9,12 @@ from typing import Any
 import msgspec
 import pytest
 from explained import SLOW, profile
+from journals import import_results
 from msgspec.structs import replace
 
-from benchtui.sessions.advice.optimal import Decision
 from benchtui.sessions.events import Explained, Peaks
 from benchtui.sessions.export import step_export
 from benchtui.sessions.export.case_export import as_json
-from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.payloads import Effective, Environment, Gpu, Host, StepCost
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.report.overview import option_effects
@@ -26,7 +25,7 @@ from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.stats.disturbance import undisturbed
 from benchtui.sessions.stats.verdicts import Verdict
 from benchtui.sessions.sweep import Axes, Baseline, Sweep
-from benchtui.sessions.text import conclusion, quantities
+from benchtui.sessions.text import quantities
 from benchtui.sessions.text.formatting import percentage
 from benchtui.sessions.text.tables import Column
 
@@ -107,12 +106,9 @@ def test_recorded_report_agrees_with_its_results(path: str) -> None:
     assert objections_to(session, recording=recording_of(ROOT / path)) == []
 
 
-@pytest.mark.parametrize(
-    "name", ["batch-sweep-runner.jsonl", "gpt2-training-results.csv", "optimum-benchmark.json"]
-)
-def test_imported_report_agrees_with_its_results(tmp_path: Path, name: str) -> None:
-    session_writer.write(registry.read(ROOT / "tests" / "fixtures" / name), tmp_path / "session.json")
-    assert objections_to(Session.load(tmp_path / "session.json", metrics)) == []
+def test_imported_report_agrees_with_its_results(tmp_path: Path) -> None:
+    file = ROOT / "tests" / "fixtures" / "optimum-benchmark.json"
+    assert objections_to(import_results(file, tmp_path / "session.json", metrics)) == []
 
 
 # --- planted faults
@@ -135,21 +131,6 @@ def test_checker_rejects_same_for_an_unsure_option(bench: Any, monkeypatch: pyte
     assert any("that needs all to be SAME" in each for each in objections_to(session))
 
 
-def test_checker_rejects_clearly_ahead_with_longer_slow_steps(
-    bench: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scattered = [10.0, 10.1, 9.9] * 8 + [10.0, 10.0] + [17.0] * 4
-    session = bench.session(bench.case(1, scattered), bench.case(1, 13.0, threads=2))
-    assert objections_to(session) == []
-    confidence = conclusion.confidence
-
-    def without_tail(choice: Decision) -> str:
-        return confidence(msgspec.structs.replace(choice, tail=None))
-
-    monkeypatch.setattr(conclusion, "confidence", without_tail)
-    assert any("longer is ('p90', 17.0" in each for each in objections_to(session))
-
-
 def test_checker_rejects_break_even_of_compiling_that_is_not_faster(
     bench: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -166,15 +147,6 @@ def test_checker_rejects_ranks_not_ordered_by_throughput(bench: Any, monkeypatch
     assert objections_to(session) == []
     monkeypatch.setattr(per_case, "sorted", lambda rows, **how: list(rows), raising=False)
     assert any("not by throughput" in each for each in objections_to(session))
-
-
-def test_checker_rejects_a_decided_answer_of_an_undecided_choice(
-    bench: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    session = bench.session(bench.case(1, 10.0), bench.case(2, 19.0))
-    assert objections_to(session) == []
-    monkeypatch.setattr(conclusion, "certainty_so_far", lambda work: "clearly ahead of the next")
-    assert any("the verdicts are" in each for each in objections_to(session))
 
 
 # --- every figure is compared with something

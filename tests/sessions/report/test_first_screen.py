@@ -48,7 +48,7 @@ SESSIONS = (
 
 
 SCREENS = GOLDEN / "screens"
-IMPORTS = ("comprehensive-report", "batch-sweep", "gpt2-training")
+SHORT = ("demo", "comprehensive-report", "batch-sweep", "gpt2-training")
 
 
 def rendered(session: Session) -> list[str]:
@@ -161,19 +161,17 @@ def test_at_most_one_sentence_stands_in_front_of_a_section(name: str, bench: Any
     assert [lead for lead in found if re.search(r"[.!?] [A-Z]", lead)] == []
 
 
-SIZES = {
-    "recorded-classify": ((97, 317), (67, 158)),
-    "demo": ((159, 406), (87, 159)),
-    "lm-train": ((117, 242), (85, 156)),
-    "generate": ((103, 220), (87, 158)),
-    "comparison-recorded": ((109, 286), (97, 159)),
-    "comparison-imported": ((82, 207), (95, 159)),
-    "comprehensive-report": ((121, 225), (75, 157)),
-    "batch-sweep": ((110, 333), (80, 157)),
-    "gpt2-training": ((98, 372), (85, 158)),
-}
-"""Lines and longest line of the reports' Markdown: when four rows of a decision were four lines each, and now.
-Comparisons have more lines now, because tables that were too wide are split."""
+SCREENED = (
+    "recorded-classify",
+    "demo",
+    "lm-train",
+    "generate",
+    "comparison-recorded",
+    "comparison-imported",
+    "comprehensive-report",
+    "batch-sweep",
+    "gpt2-training",
+)
 
 
 def size_of(lines: Sequence[str]) -> tuple[int, int]:
@@ -181,18 +179,14 @@ def size_of(lines: Sequence[str]) -> tuple[int, int]:
     return len(lines), max(len(line) for line in lines if not line.startswith("#"))
 
 
-@pytest.mark.parametrize("name", SIZES)
-def test_golden_report_is_short_and_narrow(name: str) -> None:
-    before, now = SIZES[name]
-    assert size_of((GOLDEN / f"{name}.md").read_text().splitlines()) == now
-    assert now[1] <= LONGEST_LINE < before[1]
-    assert now[0] <= 90 or name not in ("demo", *IMPORTS)
-    first, *screen = (SCREENS / "before" / f"{name}.txt").read_text().splitlines()
-    assert first == "{} lines, longest {}".format(*before)
-    assert len(screen) == ROWS
+@pytest.mark.parametrize("golden", sorted(GOLDEN.glob("*.md")), ids=lambda golden: golden.stem)
+def test_golden_report_is_short_and_narrow(golden: Path) -> None:
+    count, longest = size_of(golden.read_text().splitlines())
+    assert longest <= LONGEST_LINE
+    assert count <= 90 or golden.stem not in SHORT
 
 
-@pytest.mark.parametrize("name", SIZES)
+@pytest.mark.parametrize("name", SCREENED)
 def test_first_screen_is_as_recorded(bench: Any, tmp_path: Path, name: str) -> None:
     """A file has the size of the Markdown, its longest line, and the first screen of a terminal."""
     if made := COMPARISONS.get(name.removeprefix("comparison-")):

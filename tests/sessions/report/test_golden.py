@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 import pytest
 from explained import explained
+from journals import import_results
 
-from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.library import paths
 from benchtui.sessions.payloads import Data, Memory, RequestTimes
 from benchtui.sessions.report.document import markdown
@@ -52,8 +52,7 @@ def batch_sizes(tmp_path: Path) -> Session:
 
 def imported(tmp_path: Path, name: str | Path) -> Session:
     """Import a file of another tool, on a fixed day."""
-    session_writer.write(registry.read(FIXTURES / name), tmp_path / "session.json")
-    session = Session.load(tmp_path / "session.json", metrics)
+    session = import_results(FIXTURES / name, tmp_path / "session.json", metrics)
     session.started = msgspec.structs.replace(session.start, created="2026-11-22T10:00:00Z", id="imported")
     return session
 
@@ -104,25 +103,6 @@ def training(bench: Any) -> Session:
     made = [case(size, "fp32", 50.0 * size**0.8, falling) for size in SIZES]
     made += [case(size, "amp-bf16", 30.0 * size**0.8, broken) for size in SIZES]
     return bench.session(*made, sweep=sweep("lm-train"))  # type: ignore[no-any-return]
-
-
-def own_steps(bench: Any) -> Session:
-    """A step of one's own, with its own parts and no tokens."""
-
-    def case(size: int, threads: int, ms: float) -> Any:
-        parts = {"first": [0.55 * ms] * 30, "second": [0.4 * ms] * 30}
-        return bench.case(
-            size,
-            ms,
-            threads=threads,
-            parts=parts,
-            columns={"tokens": None},
-            effective=bench.effective(threads=threads),
-            marks=("step of own.py:make",),
-        )
-
-    made = [case(size, threads, 2.0 * size**0.6 / threads**0.5) for threads in (1, 2) for size in SIZES]
-    return bench.session(*made, sweep=sweep("own.py:make"))  # type: ignore[no-any-return]
 
 
 def with_profiles(bench: Any) -> Session:
@@ -239,25 +219,27 @@ def recorded(path: Path) -> Callable[[Any, Path], Session]:
     return lambda bench, tmp_path: Session.load(path, metrics)
 
 
-REPORTS: dict[str, Callable[[Any, Path], Session]] = {
-    "quick-cpu": recorded(FIXTURES / "quick-cpu.json"),
-    "demo": recorded(paths.demo_path()),
-    "demo-gpu": recorded(paths.demo_path(paths.GPU_DEMO)),
-    "demo-cpu": recorded(paths.demo_path(paths.CPU_DEMO)),
-    "comprehensive-report": recorded(FIXTURES / "comprehensive-report.json"),
+MADE: dict[str, Callable[[Any, Path], Session]] = {
     "gpt2-training": lambda bench, tmp_path: imported(tmp_path, "gpt2-training-results.csv"),
     "gpt2-optimizers": lambda bench, tmp_path: imported(tmp_path, "gpt2-optimizers.csv"),
     "batch-sizes": lambda bench, tmp_path: batch_sizes(tmp_path),
     "batch-sweep": lambda bench, tmp_path: imported(tmp_path, "batch-sweep-runner.jsonl"),
     "generate": lambda bench, tmp_path: generating(bench),
     "lm-train": lambda bench, tmp_path: training(bench),
-    "own-steps": lambda bench, tmp_path: own_steps(bench),
     "embed": lambda bench, tmp_path: embedding(bench),
     "image": lambda bench, tmp_path: imaging(bench),
     "speech": lambda bench, tmp_path: listening(bench),
     "serve-batch": lambda bench, tmp_path: serving(bench),
     "explained": lambda bench, tmp_path: with_profiles(bench),
+}
+REPORTS = {
+    "quick-cpu": recorded(FIXTURES / "quick-cpu.json"),
+    "demo": recorded(paths.demo_path()),
+    "demo-gpu": recorded(paths.demo_path(paths.GPU_DEMO)),
+    "demo-cpu": recorded(paths.demo_path(paths.CPU_DEMO)),
+    "comprehensive-report": recorded(FIXTURES / "comprehensive-report.json"),
     **{f"recorded-{task}": recorded(FIXTURES / "recorded" / f"{task}.json") for task in TASKS},
+    **MADE,
 }
 
 
@@ -274,18 +256,15 @@ def assert_recorded(name: str, report: str) -> None:
     assert shown == place.read_text()
 
 
-@pytest.fixture(params=list(REPORTS))
-def named(request: pytest.FixtureRequest, bench: Any, tmp_path: Path) -> tuple[str, Session]:
-    return request.param, REPORTS[request.param](bench, tmp_path)
+@pytest.mark.parametrize("name", REPORTS)
+def test_default_report_is_as_recorded(name: str, bench: Any, tmp_path: Path) -> None:
+    assert_recorded(name, markdown(REPORTS[name](bench, tmp_path)))
 
 
-def test_default_report_is_as_recorded(named: tuple[str, Session]) -> None:
-    name, session = named
-    assert_recorded(name, markdown(session))
-
-
-def test_numbers_and_sentences_follow_from_the_results(named: tuple[str, Session]) -> None:
-    _, session = named
+@pytest.mark.parametrize("name", MADE)
+def test_numbers_and_sentences_follow_from_the_results(name: str, bench: Any, tmp_path: Path) -> None:
+    """Those of recorded sessions are checked against their steps too, in the tests of the fields."""
+    session = MADE[name](bench, tmp_path)
     task = task_named(session.start.sweep.task)
     for full in (False, True):
         report = markdown(session, full=full)

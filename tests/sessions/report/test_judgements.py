@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from journals import import_results
 
 from benchtui.sessions.analysis.anomalies import anomalies
 from benchtui.sessions.compare.align import ComparedSession, compare_sessions
 from benchtui.sessions.events import Peaks, Resumed, Runtime
-from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.library import paths
 from benchtui.sessions.payloads import Host, Memory, Reported, StepCost
 from benchtui.sessions.plots import curves
@@ -22,10 +22,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import measured
 from benchtui.sessions.sweep import Baseline, Measure, Sweep
 
-
-def full_report(session: Session) -> str:
-    return markdown(session, full=True)
-
+from .conftest import full_report
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 
@@ -100,8 +97,7 @@ def test_facts_missing_from_a_source_are_not_reported_as_equal(tmp_path: Path, r
     for device in ("cpu", "cuda"):
         source = tmp_path / f"{device}.jsonl"
         source.write_text(json.dumps(row | {"device": device}) + "\n")
-        session_writer.write(registry.read(source), tmp_path / f"{device}.json")
-        sides.append(ComparedSession.of(device, Session.load(tmp_path / f"{device}.json")))
+        sides.append(ComparedSession.of(device, import_results(source, tmp_path / f"{device}.json")))
     document = read(compare.markdown(compare_sessions(sides)))
     section = document["What differs"]
     assert section.tables[0][1:] == [["settings", "device", "cpu", "cuda"]]
@@ -315,8 +311,7 @@ def test_steadiest_case_is_left_out_unless_it_surely_is_and_as_fast(bench: Any, 
 
 def test_what_a_source_reports_decides_without_a_tie_of_more_than_the_margin(tmp_path: Path, read: Any) -> None:
     """One repeated row is too little to know the noise: a lead of 3.5% over a simpler case is a lead."""
-    session_writer.write(registry.read(FIXTURES / "gpt2-training-results.csv"), tmp_path / "gpt2.json")
-    session = Session.load(tmp_path / "gpt2.json")
+    session = import_results(FIXTURES / "gpt2-training-results.csv", tmp_path / "gpt2.json")
     text = full_report(session)
     best = read(text).need("Maximum throughput")
     assert best["Run"] == "cuda amp-fp16 compile=reduce-overhead bs=5 seq=768"

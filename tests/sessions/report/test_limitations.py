@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from benchtui.sessions.importers import registry, session_writer
+from journals import import_results
+
 from benchtui.sessions.report.limitations import ACCURACY, limitations
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
@@ -41,8 +42,7 @@ def test_accuracy_is_a_limit_of_several_precisions_without_answers(bench: Any) -
 
 
 def test_import_without_steps_shows_no_slow_steps(tmp_path: Path) -> None:
-    session_writer.write(registry.read(FIXTURES / "gpt2-training-results.csv"), tmp_path / "session.json")
-    found = of(Session.load(tmp_path / "session.json", metrics))
+    found = of(import_results(FIXTURES / "gpt2-training-results.csv", tmp_path / "session.json", metrics))
     assert found == [
         UNKNOWN_HARDWARE,
         "The source kept no single steps, so drift and slow steps can't be seen.",

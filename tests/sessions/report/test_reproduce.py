@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from journals import import_results
 from msgspec import structs
 
-from benchtui.sessions.importers import registry, session_writer
 from benchtui.sessions.payloads import Host, Model
 from benchtui.sessions.report.document import markdown, report
 from benchtui.sessions.report.html import report_page
@@ -87,8 +87,7 @@ def test_imported_session_has_no_recipe(bench: Any) -> None:
 
 def test_imported_session_names_its_file_and_how_to_get_its_figures(tmp_path: Path, read: Any) -> None:
     for name, kept in (("gpt2-training-results.csv", "every figure"), ("hyperfine.json", "every step")):
-        session_writer.write(registry.read(FIXTURES / name), tmp_path / f"{name}.session.json")
-        session = Session.load(tmp_path / f"{name}.session.json", metrics)
+        session = import_results(FIXTURES / name, tmp_path / f"{name}.session.json", metrics)
         assert session.start.source_file == name
         export = {"every figure": "--format csv", "every step": "--steps"}[kept]
         (text,) = read(markdown(session))["How to reproduce"].paragraphs

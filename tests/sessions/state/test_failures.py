@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import msgspec
+from journals import import_results
 
 from benchtui.sessions.events import AnyEvent
 from benchtui.sessions.importers import registry, session_writer
@@ -41,6 +42,5 @@ def test_older_session_has_only_the_mark_and_the_same_meaning(tmp_path: Path) ->
 
 def test_case_without_failures_has_none(tmp_path: Path) -> None:
     (tmp_path / "h.json").write_text('{"results": [{"command": "a", "mean": 1.0, "times": [1.0, 1.1]}]}')
-    session_writer.write(registry.read(tmp_path / "h.json"), tmp_path / "s.json")
-    (case,) = Session.load(tmp_path / "s.json").cases
+    (case,) = import_results(tmp_path / "h.json", tmp_path / "s.json").cases
     assert failures(case) is None

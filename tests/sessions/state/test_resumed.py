@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from journals import write_journal
 
 from benchtui.sessions.analysis.roofline import limit
 from benchtui.sessions.errors import BenchtuiError
@@ -25,7 +26,6 @@ from benchtui.sessions.events import (
     Steps,
 )
 from benchtui.sessions.export import step_export as steps_format
-from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.library.summaries import summary
 from benchtui.sessions.payloads import Host, Memory, Model, StepCost
 from benchtui.sessions.replay.markers import Markers
@@ -98,17 +98,6 @@ def applied(events: list[AnyEvent], metrics: Summarize | None = None) -> Session
     return session
 
 
-def write_session(path: Path, events: list[AnyEvent]) -> Path:
-    journal = Journal(path)
-    for event in events:
-        if isinstance(event, Resumed):
-            journal.close()
-            journal = Journal(path, resumed=True)
-        journal.append(event)
-    journal.close()
-    return path
-
-
 def test_cut_off_case_is_queued_again_without_its_steps(whole: list[AnyEvent]) -> None:
     until = next(at for at, event in enumerate(whole) if isinstance(event, Resumed)) + 1
     session = applied(whole[:until])
@@ -170,14 +159,14 @@ def test_resume_ends_a_pause_and_keeps_the_original_machine_facts(bench: Any) ->
 
 def test_resume_by_a_newer_version_is_rejected(bench: Any, tmp_path: Path) -> None:
     made = bench.events(bench.case(1), finished=None)
-    path = write_session(tmp_path / "s.json", [*made, resumed(5.0, 0, schema=9)])
+    path = write_journal(tmp_path / "s.json", [*made, resumed(5.0, 0, schema=9)])
     with pytest.raises(BenchtuiError, match="written with schema 9, but this version reads up to schema 3"):
         Session.load(path)
 
 
 def test_exported_steps_exclude_discarded_ones(whole: list[AnyEvent], tmp_path: Path) -> None:
     out = io.BytesIO()
-    steps_format.write_csv(Session.load(write_session(tmp_path / "s.json", whole)), out)
+    steps_format.write_csv(Session.load(write_journal(tmp_path / "s.json", whole)), out)
     rows = list(csv.DictReader(out.getvalue().decode().splitlines()))
     assert [(row["case"], row["step"], row["wall_ms"]) for row in rows] == [
         ("0", "0", "10.0"),
@@ -190,10 +179,10 @@ def test_exported_steps_exclude_discarded_ones(whole: list[AnyEvent], tmp_path: 
 
 def test_summary_counts_a_resumed_session_as_one(bench: Any, tmp_path: Path) -> None:
     made = bench.events(*(bench.case(size) for size in (1, 2, 3, 4)), finished=None)[:2]
-    found = summary(write_session(tmp_path / "s.json", [*made, *STOPPED, resumed(6.0, 1, 2, 3), *REST]))
+    found = summary(write_journal(tmp_path / "s.json", [*made, *STOPPED, resumed(6.0, 1, 2, 3), *REST]))
     assert (found.outcome, found.counts, found.left) == ("completed", {"ok": 3, "skipped": 1}, 0)
     assert found.best is not None and found.best.samples_per_s == pytest.approx(1000 / 10)
-    stopped = summary(write_session(tmp_path / "stopped.json", [*made, *STOPPED]))
+    stopped = summary(write_journal(tmp_path / "stopped.json", [*made, *STOPPED]))
     assert (stopped.outcome, stopped.left, stopped.cases) == ("interrupted", 3, 4)
 
 
@@ -211,7 +200,7 @@ def test_summary_rates_rounds_from_before_and_after_the_resume(bench: Any, tmp_p
         steps(0, 7.0, 30.0, round_index=1),
         end(0, 8.0),
     ]
-    best = summary(write_session(tmp_path / "s.json", [*made, *events])).best
+    best = summary(write_journal(tmp_path / "s.json", [*made, *events])).best
     assert best is not None and best.samples_per_s == pytest.approx(1000 * 2 / 40)
 
 

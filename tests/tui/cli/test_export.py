@@ -25,15 +25,34 @@ def export(*arguments: object) -> Result:
     return CliRunner().invoke(app, ["export", *map(str, arguments)], catch_exceptions=False)
 
 
-def test_report_written_to_a_file_links_its_plots(session: Path, tmp_path: Path) -> None:
-    done = export(session, "--figures", tmp_path / "figures", "-o", tmp_path / "report.md")
+@pytest.fixture(scope="module")
+def with_figures(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Path]:
+    """A report written to a file with its figures: what the command said, and the folder."""
+    folder = tmp_path_factory.mktemp("figures")
+    return export(FIXTURE, "--figures", folder / "figures", "-o", folder / "report.md"), folder
+
+
+def test_report_written_to_a_file_links_its_plots(with_figures: tuple[Result, Path]) -> None:
+    done, folder = with_figures
     assert done.stdout == ""
     assert done.stderr.startswith("figures skipped: ")
     assert done.stderr.count("\n") == 1
-    text = (tmp_path / "report.md").read_text()
-    assert "](figures/throughput.svg)" in text
+    assert "](figures/throughput.svg)" in (folder / "report.md").read_text()
     for name in ("throughput.svg", "throughput.png"):
-        assert (tmp_path / "figures" / name).stat().st_size > 1000
+        assert (folder / "figures" / name).stat().st_size > 1000
+
+
+def test_report_names_the_figures_that_are_left_out(with_figures: tuple[Result, Path]) -> None:
+    done, folder = with_figures
+    last = " ".join((folder / "report.md").read_text().split("\n\n")[-1].split())
+    assert last.replace("\\", "") == f"Figures left out: {done.stderr.strip().partition(': ')[2]}."
+
+
+def test_first_screen_has_one_figure(with_figures: tuple[Result, Path]) -> None:
+    _, folder = with_figures
+    decision = (folder / "report.md").read_text().partition("## Decision\n")[2].partition("\n## ")[0]
+    assert decision.count("](figures/") == 1
+    assert "](figures/speedup.svg)" in decision
 
 
 def test_comparison_is_exported_with_its_figures(session: Path, tmp_path: Path) -> None:
@@ -52,19 +71,6 @@ def test_comparison_is_exported_with_its_figures(session: Path, tmp_path: Path) 
     page = export(session, other, "--format", "html", "--baseline", other).stdout
     assert page.count("<figure") == 3
     assert "<title>Comparison: other and s</title>" in page
-
-
-def test_report_names_the_figures_that_are_left_out(session: Path, tmp_path: Path) -> None:
-    done = export(session, "--figures", tmp_path / "figures", "-o", tmp_path / "report.md")
-    last = " ".join((tmp_path / "report.md").read_text().split("\n\n")[-1].split())
-    assert last.replace("\\", "") == f"Figures left out: {done.stderr.strip().partition(': ')[2]}."
-
-
-def test_first_screen_has_one_figure(session: Path, tmp_path: Path) -> None:
-    export(session, "--figures", tmp_path / "figures", "-o", tmp_path / "report.md")
-    decision = (tmp_path / "report.md").read_text().partition("## Decision\n")[2].partition("\n## ")[0]
-    assert decision.count("](figures/") == 1
-    assert "](figures/speedup.svg)" in decision
 
 
 def test_report_on_standard_output_links_no_plots(session: Path, tmp_path: Path) -> None:

@@ -1,12 +1,9 @@
-"""Check the fields of the choices: case, figure, ratios, certainty and costs; and the row of each workload."""
+"""Check the fields of the choices: case, figure, ratios and costs; and the row of each workload."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import replace
-from math import inf
 
 from .facts import (
-    MIN_EFFECT,
     NEEDS_BY_TITLE,
     SPEED,
     Pair,
@@ -14,11 +11,9 @@ from .facts import (
     changes_answer,
     comparable_memory,
     cost,
-    longer_tail,
     peak_mb,
     step_ms,
     token_rate,
-    without_steps,
 )
 from .reader import NUMBER, Claim, Part, Reader, Rows, half_digit, memory_rounds_to, parse_number, rounds_to
 
@@ -56,7 +51,6 @@ def _check_choice(claim: Claim, row: dict[str, str], need: str, length: int | No
         claim.require(other in fit and other is not best, f"{other['name']} isn't another to choose from")
         check_figure(claim, figure, need, other, tied=True)
         check_ratio(claim, row["Ahead of it by"], claim.facts.pair(need, other, best, fit))
-    _check_confidence(claim, row["Confidence"], need, best, fit)
     if "Costs" in row:
         _check_costs(claim, row["Costs"], best)
 
@@ -130,63 +124,6 @@ def check_ratio(claim: Claim, shown: str, pair: Pair) -> None:
         claim.require_value(seen[1], resolution, "the resolution")
 
 
-def _check_confidence(claim: Claim, shown: str, need: str, best: Row, fit: Sequence[Row]) -> None:
-    """Check the certainty against the ratios of the choice to all others."""
-    facts, others = claim.facts, [row for row in fit if row is not best]
-    pairs = [facts.pair(need, row, best, fit) for row in others]
-    words = [pair.words for pair in pairs]
-    contends = [facts.contends(need, row, best, fit) for row in others]
-    leads = facts.costs(need, best, fit) <= facts.costs(need, fit[0], fit) * (1 + 1e-12)
-    tail = longer_tail(need, best, others[0]) if others else None
-    bounded = re.fullmatch(rf"(.+), (?:within|by) ({NUMBER}) % (?:of the best|at most)", shown)
-    likely = re.search(rf"likely within ({NUMBER}) % of the best; ", shown)
-    if likely:
-        claim.require("undecided" in shown and need in ("throughput", "latency"), "only speed has an estimate")
-        claim.require(parse_number(likely[1]) <= 100, "an estimate of over 100 % says nothing")
-        shown = shown.replace(likely[0], "")
-    else:
-        _check_bound(claim, bounded[2] if bounded else None, pairs, contends)
-    shown = bounded[1] if bounded else shown
-    amount = parse_number(next(iter(re.findall(rf" ({NUMBER}) others?\b", shown)), "0"))
-    least, most = contends.count(True), len(contends) - contends.count(False)
-    doubtful = [each & {"UNSURE", "REPORTED"} for each in words[1:]]
-    unsure = [each for each in words if each not in ({"FASTER"}, {"SAME"})]
-    faster = ["FASTER" in each for each in words]
-    holds = {
-        "the only case": not others,
-        "the only case that can be compared": not others,
-        "as reported": without_steps(best),
-        "clearly ahead of the next": bool(others) and leads and not tail and all(faster),
-        "ahead of the next, but not in its slow steps": tail is not None and f"({tail[0]})" in shown,
-        "ahead of the next, but not surely of all others": leads and any(doubtful) and faster[0],
-        "indistinguishable from": max(least, 1) <= amount <= most,
-        "leans ahead of": max(least, 1) <= amount <= most,
-        "undecided: may be as good or better": 0 < amount <= len(unsure),
-    }.get(re.sub(rf" ({NUMBER}) others?\b| \(p\d+\)", "", shown), False)
-    claim.require(
-        holds, f"certainty {shown!r}: the verdicts are {words}, near are {contends}, longer is {tail}"
-    )
-
-
-def _check_bound(
-    claim: Claim, shown: str | None, pairs: Sequence[Pair], contends: Sequence[bool | None]
-) -> None:
-    """Check by how much another case may be better at most, by the lower bounds of the ratios."""
-    counted = [pair for pair, contending in zip(pairs, contends, strict=True) if contending]
-    possible = [pair for pair in pairs if pair.words != {"FASTER"}]
-    if shown is None:
-        unsure = any(pair.words == {"UNSURE"} and (pair.low or 0) < 1 / (1 + MIN_EFFECT) for pair in counted)
-        useful = all(pair.low is not None and pair.low > 0.5 for pair in possible)
-        claim.require(not (unsure and useful), "it isn't said by how much another one may be better at most")
-        return
-    claim.require(not any(pair.low is None and pair.known for pair in counted), "one of them has no interval")
-    least = max((1 / pair.low - 1 for pair in counted if pair.low), default=0.0)
-    most = max((1 / pair.low - 1 if pair.low else inf for pair in possible), default=0.0)
-    floor, ceiling = (100 * max(bound, MIN_EFFECT) for bound in (least, most))
-    slack = half_digit(shown) + 1e-6
-    claim.require(floor - slack <= parse_number(shown) <= ceiling + slack, f"it is {floor} to {ceiling} %")
-
-
 def _check_costs(claim: Claim, shown: str, best: Row) -> None:
     """Check the peak memory and compile time that a choice costs, and that nothing is left out."""
     base = claim.facts.base_of(best)
@@ -228,9 +165,6 @@ def check_decision(reader: Reader, part: Part, rows: Rows) -> None:
             claim, base = reader.claim(f"Decision, {text}"), reader.facts.base_of(best) if best else None
             if best and base:
                 check_ratio(claim, ratio[1], reader.facts.throughput(base, best))
-    undecided = any(text.startswith(("Not decided", "Run for now", "Nothing")) for text in part.texts)
-    open_rows = [row for row in rows[:3] if row["Confidence"].startswith("undecided")]
-    reader.claim("Decision").require(undecided or not open_rows, "said as decided")
 
 
 def _check_memory(reader: Reader, shown: str, tokens: int | None) -> None:

@@ -16,7 +16,6 @@ DTYPES = {"fp32": "float32", "tf32": "float32", "fp16": "float16", "bf16": "bflo
 OUTCOMES = {"oom": "out of memory", "running": "unfinished", "queued": "not started"}
 NEEDS_BY_TITLE = {title: need for need, title in OPTIMA.items()}
 SPEED = ("throughput", "latency")
-LONGER_TAIL = 1.1
 MIN_EFFECT = 0.005
 """Minimum distance of an interval from 1 for one case to be faster."""
 MIN_ROUNDS = 3
@@ -100,16 +99,6 @@ def cost(name: str, row: Row) -> float | None:
 def balanced_figures(fit: Sequence[Row]) -> list[str]:
     """Return the metrics of the balanced need: those that all cases have."""
     return [name for name in ("throughput", "latency", "mb", "energy") if all(cost(name, row) for row in fit)]
-
-
-def longer_tail(need: str, row: Row, other: Row) -> tuple[str, float, float] | None:
-    """Return the highest percentile that both cases have, if it is notably longer than the other's."""
-    samples = row["samples_per_step"] / other["samples_per_step"] if need == "throughput" else 1
-    for name in ("p99", "p90"):
-        mine, theirs = row[f"latency_{name}_ms"], other[f"latency_{name}_ms"]
-        if mine is not None and theirs is not None and need in SPEED:
-            return (name, mine, theirs) if mine > LONGER_TAIL * theirs * samples else None
-    return None
 
 
 def applied_states(row: Row, option: str) -> set[bool | None]:
@@ -298,11 +287,3 @@ class Facts:
         if pair.verdict is None or (pair.verdict == "UNSURE" and pair.doubt is None and lead >= SAME_WITHIN):
             return None
         return pair.verdict != "FASTER" and lead < (SAME_WITHIN if pair.doubt == "no interval" else SMALL_LEAD)
-
-    def contends(self, need: str, row: Row, best: Row, fit: Sequence[Row]) -> bool | None:
-        """Whether a case is near the best one, or may be better; None if no JSON says."""
-        pair, near = self.pair(need, row, best, fit), self.near(need, row, fit)
-        if near is not False:
-            return near
-        doubtful = pair.words & ({"UNSURE", "REPORTED"} if pair.value < 1 + SMALL_LEAD else {"UNSURE"})
-        return bool(doubtful) if not doubtful or pair.words == doubtful else None

@@ -7,12 +7,9 @@ from msgspec.structs import replace
 
 from benchtui.sessions.events import CaseStarted, NodeJoined, NodeLost, Runtime
 from benchtui.sessions.payloads import Environment, Host
-from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
 
-
-def full_report(session: Session) -> str:
-    return markdown(session, full=True)
+from ..conftest import full_report
 
 
 def joined(node: str, **host: Any) -> NodeJoined:

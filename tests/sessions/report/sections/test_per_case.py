@@ -6,13 +6,9 @@ from typing import Any
 from benchtui.sessions.events import CaseAdded, CaseFinished, RoundFinished
 from benchtui.sessions.export.case_export import as_json
 from benchtui.sessions.payloads import Energy, Environment, Memory
-from benchtui.sessions.report.document import markdown
-from benchtui.sessions.state.session import Session
 from benchtui.sessions.sweep import Config
 
-
-def full_report(session: Session, per_hour: float | None = None) -> str:
-    return markdown(session, per_hour, full=True)
+from ..conftest import full_report
 
 
 def gpu(bench: Any, size: int, ms: float, peak_mb: float, **options: Any) -> Any:

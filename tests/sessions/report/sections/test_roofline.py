@@ -4,22 +4,8 @@ from typing import Any
 
 from benchtui.sessions.events import Peaks
 from benchtui.sessions.payloads import StepCost
-from benchtui.sessions.report.document import markdown
-from benchtui.sessions.state.session import Session
 
-
-def full_report(session: Session) -> str:
-    return markdown(session, full=True)
-
-
-CPU = Peaks(
-    t=0.1,
-    device="cpu",
-    precision="fp32",
-    flops_per_s=1.5e11,
-    bytes_per_s=1.1e10,
-    how={"flops": "product of matrices", "bytes": "copy"},
-)
+from ..conftest import full_report
 
 
 def case(bench: Any, size: int, gflop: float, gb: float, **work: Any) -> Any:

@@ -2,6 +2,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from journals import write_journal
 
 from benchtui.sessions.events import (
     AnyEvent,
@@ -16,7 +17,6 @@ from benchtui.sessions.events import (
     SessionStarted,
     Steps,
 )
-from benchtui.sessions.journal.writer import Journal
 from benchtui.sessions.payloads import Host, Memory
 from benchtui.sessions.state.case import OUT_OF_BUDGET
 from benchtui.sessions.state.session import Session
@@ -130,10 +130,7 @@ def test_follow_applies_old_events_and_yields_new_ones_after_a_resume(tmp_path: 
     second = [Resumed(t=3.0, created="", host=Host(), cases=()), CaseFinished(t=4.0, case=1, outcome="ok")]
     third = [Resumed(t=4.0, created="", host=Host(), cases=()), SessionFinished(t=5.0, outcome="completed")]
     for at, events in enumerate((first, second, third)):
-        journal = Journal(path, resumed=at > 0)
-        for event in events:
-            journal.append(event)
-        journal.close()
+        write_journal(path, events, resumed=at > 0)
     engine: Any = ExitedEngine(path, 4.0)
     session = Session()
     assert list(follow(engine, session)) == third
