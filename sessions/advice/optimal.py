@@ -1,6 +1,6 @@
 """Optimal case: the one to run for an objective, and whether it clearly beats the runner-up."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial, reduce
 from math import prod
 from operator import attrgetter, itemgetter, le, mul, ne
@@ -41,10 +41,6 @@ TAIL = 1.1
 """Factor by which the best case's tail may exceed the next one's while the lead is still clear."""
 ROUNDING = 0.01
 """Relative error of an answer (40 dB) up to which it makes no difference: that of computing in bf16."""
-SIMPLER = 0.03
-"""Largest lead, as estimated, to give up for a simpler case. An answer nearer to the baseline's and a case
-that isn't compiled are worth ``NEAR``. In 200 simulated sweeps of up to 200 cases, five rounds each, the choice
-was within 3% of the best in 84% (78% with ``NEAR`` for all)."""
 FEW = 60
 """Maximum number of cases by which, and of others for which, a choice other than a search's is estimated."""
 MOST_TRIES = 20
@@ -174,7 +170,7 @@ def decide(session: Session, objective: Objective, results: Sequence[Result] | N
     kept = tuple(row for row in able if not row.case.changes_answer)
     fit = kept if kept and objective.keeps_answers else able
     metrics = cost_metrics(objective, fit)
-    choice = _choose(fit, objective, metrics, _expected(session, rows, metrics) if objective.search else {})
+    choice = _choose(fit, objective, metrics, partial(_expected, session, rows, metrics))
     return replace(
         choice,
         rejected=(*rejected, *_with_other_answers(able, fit)),
@@ -243,16 +239,26 @@ def _by_cost(rows: Iterable[Result], metrics: Sequence[CostMetric]) -> list[tupl
 
 
 def _choose(
-    fit: Sequence[Result], objective: Objective, metrics: Sequence[CostMetric], expected: dict[int, Expected]
+    fit: Sequence[Result],
+    objective: Objective,
+    metrics: Sequence[CostMetric],
+    expect: Callable[[int | None], dict[int, Expected]],
 ) -> Decision:
-    """Choose from the cases that meet the constraints. There must be at least one."""
+    """Choose from the cases that meet the constraints. There must be at least one.
+
+    ``expect`` returns the expected costs, by at most that many cases.
+    """
     costs = _leader_first(_by_cost(fit, metrics), metrics)
     ranked = [row for _, row in costs]
+    expected = expect(None) if objective.search else {}
     if expected:
         best, near = _likeliest(costs, metrics, expected)
     else:
-        near = _undecided(_near_the_leader(costs, metrics, NEAR), metrics, partial(simplest, metrics=metrics))
-        best = simplest(near, metrics)
+        near = _near_the_leader(costs, metrics, NEAR)
+        estimable = len(near) > 1 and all(row.case.steps_measured for row in near)
+        choose = partial(simplest, metrics=metrics, expected=expect(FEW) if estimable else {})
+        near = _undecided(near, metrics, choose)
+        best = choose(near)
     runner_up = next((row for row in ranked if row is not best), None)
     ties = tuple(Rival(row, ahead_by(row, best, metrics)) for row in near if row is not best)
     unsure = _unsure(ranked, near, best, metrics)
@@ -358,15 +364,17 @@ def _undecided(
     return near[:1]
 
 
-def simplest(rows: Sequence[Result], metrics: Sequence[CostMetric]) -> Result:
+def simplest(rows: Sequence[Result], metrics: Sequence[CostMetric], expected: Mapping[int, Expected]) -> Result:
     """Return the simplest of several indistinguishable cases, or the first of several equally simple ones.
 
-    The criteria are, in this order: nearest answer, no compilation, and among those within ``SIMPLER`` of the
-    best, least memory, shortest step, fewest non-default options.
+    The criteria are, in this order: nearest answer, no compilation, least expected cost, least memory, shortest
+    step, fewest non-default options.
     """
     plain = _least(rows, (_answer_error, _compiled))
-    most = (1 + SIMPLER) * min(total_cost(row, metrics) for row in plain)
-    near = [row for row in plain if total_cost(row, metrics) <= most]
+    known = all(row.case.index in expected for row in plain)
+    costs = [expected[row.case.index].cost if known else total_cost(row, metrics) for row in plain]
+    most = (1 + SAME_WITHIN) * min(costs)
+    near = [row for cost, row in zip(costs, plain, strict=True) if cost <= most]
     return _least(near, (PEAK_MEMORY.cost, STEP_TIME.cost, _options))[0]
 
 
