@@ -1,7 +1,7 @@
 """Optimal case: the one to run for an objective, and whether it clearly beats the runner-up."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import reduce
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial, reduce
 from math import prod
 from operator import attrgetter, itemgetter, le, mul, ne
 from typing import Literal
@@ -170,7 +170,7 @@ def decide(session: Session, objective: Objective, results: Sequence[Result] | N
     kept = tuple(row for row in able if not row.case.changes_answer)
     fit = kept if kept and objective.keeps_answers else able
     metrics = cost_metrics(objective, fit)
-    choice = _choose(fit, objective, metrics, _expected(session, rows, metrics) if objective.search else {})
+    choice = _choose(fit, objective, metrics, partial(_expected, session, rows, metrics))
     return replace(
         choice,
         rejected=(*rejected, *_with_other_answers(able, fit)),
@@ -239,16 +239,26 @@ def _by_cost(rows: Iterable[Result], metrics: Sequence[CostMetric]) -> list[tupl
 
 
 def _choose(
-    fit: Sequence[Result], objective: Objective, metrics: Sequence[CostMetric], expected: dict[int, Expected]
+    fit: Sequence[Result],
+    objective: Objective,
+    metrics: Sequence[CostMetric],
+    expect: Callable[[int | None], dict[int, Expected]],
 ) -> Decision:
-    """Choose from the cases that meet the constraints. There must be at least one."""
+    """Choose from the cases that meet the constraints. There must be at least one.
+
+    ``expect`` returns the expected costs, by at most that many cases.
+    """
     costs = _leader_first(_by_cost(fit, metrics), metrics)
     ranked = [row for _, row in costs]
+    expected = expect(None) if objective.search else {}
     if expected:
         best, near = _likeliest(costs, metrics, expected)
     else:
-        near = _undecided(_near_the_leader(costs, metrics, NEAR), metrics, simplest)
-        best = simplest(near)
+        near = _near_the_leader(costs, metrics, NEAR)
+        estimable = len(near) > 1 and all(row.case.steps_measured for row in near)
+        choose = partial(simplest, metrics=metrics, expected=expect(FEW) if estimable else {})
+        near = _undecided(near, metrics, choose)
+        best = choose(near)
     runner_up = next((row for row in ranked if row is not best), None)
     ties = tuple(Rival(row, ahead_by(row, best, metrics)) for row in near if row is not best)
     unsure = _unsure(ranked, near, best, metrics)
@@ -354,20 +364,33 @@ def _undecided(
     return near[:1]
 
 
-def simplest(rows: Sequence[Result]) -> Result:
+def simplest(rows: Sequence[Result], metrics: Sequence[CostMetric], expected: Mapping[int, Expected]) -> Result:
     """Return the simplest of several indistinguishable cases, or the first of several equally simple ones.
 
-    The criteria are, in this order: nearest answer, no compilation, least memory, shortest step, fewest
-    non-default options. Values within the margin of equivalence count as equal.
+    The criteria are, in this order: nearest answer, no compilation, least expected cost, least memory, shortest
+    step, fewest non-default options.
     """
-    remaining = list(rows)
-    for cost in (_answer_error, _compiled, PEAK_MEMORY.cost, STEP_TIME.cost, _options):
+    plain = _least(rows, (_answer_error, _compiled))
+    known = all(row.case.index in expected for row in plain)
+    costs = [expected[row.case.index].cost if known else total_cost(row, metrics) for row in plain]
+    most = (1 + SAME_WITHIN) * min(costs)
+    near = [row for cost, row in zip(costs, plain, strict=True) if cost <= most]
+    return _least(near, (PEAK_MEMORY.cost, STEP_TIME.cost, _options))[0]
+
+
+def _least(rows: Sequence[Result], costs: Iterable[Callable[[Result], float | None]]) -> Sequence[Result]:
+    """Return the rows with the least costs, by one after the other, if all of them have that cost.
+
+    Values within the margin of equivalence count as equal.
+    """
+    remaining = rows
+    for cost in costs:
         values = [cost(row) for row in remaining]
         readings = [value for value in values if value is not None]
         if len(readings) == len(remaining):
             most = min(readings) + SAME_WITHIN * abs(min(readings))  # a reading may be negative
             remaining = [row for row, value in zip(remaining, readings, strict=True) if value <= most]
-    return remaining[0]
+    return remaining
 
 
 def total_cost(row: Result, metrics: Sequence[CostMetric]) -> float:

@@ -53,8 +53,6 @@ the best one are measured before its rivals. In 150 simulated searches, limited 
 first rounds, the choice was within 3% of the best in 89% (86% with a share of 0.5 or 0.85)."""
 COMMON_CASE = 4
 """Questions about one case, such as a baseline, from which it gets twice as many rounds as the others."""
-FEW_CASES = 40
-"""Cases of a sweep up to which the choice of the best one comes before verdicts that are cheaper to decide."""
 _IMPORTANCE: tuple[About, ...] = ("best", "best throughput", "best latency", "verdict", "front")
 """Subjects of questions about pairs, most important first."""
 
@@ -215,21 +213,10 @@ class _Race:
     def _decidable(self, questions: Iterable[OpenQuestion]) -> Iterator[OpenQuestion]:
         """Yield the questions that further rounds decide within the rest of the budget, the cheapest first.
 
-        Questions share the rounds of their common cases. Of few cases, those about the best one come earlier,
-        and get the rest of the time. In 600 simulated sweeps of at most 40 cases, in half of the time of five
-        rounds, the choice was within 3% of the best in 84% (81% otherwise), within a bound of 8% (9%), and 60%
-        of the verdicts were decided (61%); of more cases, fewer were, and the choice was no better.
+        Questions share the rounds of their common cases. Those about the best case get the rest of the time.
         """
-        session, left_s, few = self._session, self._left_s, len(self._session.cases) <= FEW_CASES
-
-        def factor(question: OpenQuestion) -> float:
-            return 0.5 if few and any(about.startswith("best") for about in question.about) else 1.0
-
-        costs = [
-            (factor(question) * needed.seconds, question)
-            for question in questions
-            if (needed := cost(question))
-        ]
+        session, left_s = self._session, self._left_s
+        costs = [(needed.seconds, question) for question in questions if (needed := cost(question))]
         cheapest = [question for _, question in sorted(costs, key=itemgetter(0))]
         planned: dict[int, int] = {}
         for question in cheapest:
@@ -245,7 +232,7 @@ class _Race:
                 planned |= {index: rounds for index, number in more.items() if number > 0}
                 yield question
         if not planned:
-            yield from (few and _nearest_rivals(cheapest)) or cheapest
+            yield from _nearest_rivals(cheapest) or cheapest
 
     def _behind(self, question: OpenQuestion, common: Container[int]) -> Iterator[int]:
         """Yield the cases of a question that need a round next; none if rounds wouldn't decide it.

@@ -254,11 +254,14 @@ def main() -> None:
     options.add_argument("--sessions", type=int, default=200)
     options.add_argument("--first", type=int, default=0, help="number of the first session")
     options.add_argument("--most", type=int, default=200, help="cases of the largest grid")
-    options.add_argument("--kinds", default="/".join(KINDS))
+    options.add_argument("--kinds", default="/".join(KINDS), help="separated by slashes")
     options.add_argument("--each", action="store_true", help="print each session")
     wanted = options.parse_args()
+    kinds = wanted.kinds.split("/")
+    if unknown := set(kinds).difference(KINDS):
+        options.error(f"--kinds: {', '.join(sorted(unknown))}: must be of {', '.join(KINDS)}")
     numbers = range(wanted.first, wanted.first + wanted.sessions)
-    for table in play_all(numbers, wanted.kinds.split("/"), wanted.most).values():
+    for table in play_all(numbers, kinds, wanted.most).values():
         if wanted.each:
             print(*table.outcomes, sep="\n")
         print(*table.lines(), sep="\n", flush=True)

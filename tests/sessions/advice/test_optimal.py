@@ -78,6 +78,15 @@ def test_simpler_of_two_cases_tied_within_noise_is_chosen(bench: Any) -> None:
     assert (unsure.best.config.batch_size, unsure.verdict) == (1, Verdict.UNSURE)
 
 
+@pytest.mark.parametrize(("compiled", "chosen"), [("off", 2), ("default", 1)])
+def test_more_is_given_up_for_a_case_that_is_not_compiled(bench: Any, compiled: str, chosen: int) -> None:
+    """A lead of 6% that isn't established, over a case of less memory."""
+    cases = bench.case(1, 10.0, end=rss(100.0)), bench.case(2, 18.8, compile=compiled, end=rss(900.0))
+    decision = decide(bench.session(*cases), Objective())
+    assert (decision.best.config.batch_size, decision.verdict) == (chosen, Verdict.UNSURE)
+    assert [row.config.batch_size for row in decision.ties] == [3 - chosen]
+
+
 def scattered(bench: Any, batch_size: int, rounds_ms: tuple[float, ...]) -> Any:
     """Return a case whose processes vary by 10%, and their steps hardly."""
     times = [[ms * (1 + 0.001 * place) for place in range(20)] for ms in rounds_ms]
@@ -153,14 +162,14 @@ def test_nearer_answer_of_indistinguishable_cases_is_chosen(
 
 
 def test_noisy_leader_does_not_tie_two_cases_that_differ(bench: Any) -> None:
-    """The case with the least memory is indistinguishable from the leader, but slower than the second."""
+    """The case that isn't compiled is indistinguishable from the leader, but slower than the second."""
 
-    def made(rounds_ms: tuple[float, ...], megabytes: float, threads: int) -> Any:
+    def made(rounds_ms: tuple[float, ...], compiled: str, threads: int) -> Any:
         times = [[ms * (1 + 0.01 * (place / 29 - 0.5)) for place in range(30)] for ms in rounds_ms]
-        return bench.case(1, times[0], rounds=times, threads=threads, end=rss(megabytes))
+        return bench.case(1, times[0], rounds=times, threads=threads, compile=compiled)
 
-    scattered, steady = made((8.82, 9.8, 10.78), 900.0, 1), made((9.9,) * 3, 900.0, 2)
-    slower = made((10.72,) * 3, 100.0, 3)
+    scattered, steady = made((8.82, 9.8, 10.78), "default", 1), made((9.9,) * 3, "default", 2)
+    slower = made((10.72,) * 3, "off", 3)
     decision = decide(bench.session(scattered, steady, slower), Objective())
     assert decision.best.config.threads == 1
     assert [row.config.threads for row in decision.ties] == [2]
