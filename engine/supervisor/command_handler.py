@@ -3,7 +3,7 @@
 from benchtui.engine.control import Command
 from benchtui.engine.supervisor.scheduler import Scheduler
 from benchtui.sessions.errors import BenchtuiError
-from benchtui.sessions.events import Continued, OrderChanged, Paused
+from benchtui.sessions.events import Continued, Paused
 from benchtui.sessions.sweep import MOST_CASES
 from benchtui.sessions.sweep.toml_reader import validate_config
 
@@ -26,9 +26,7 @@ def execute(command: Command, scheduler: Scheduler) -> tuple[int, ...]:
             cases = [scheduler.queue.require_unended(index) for index in _require_cases(command)]
             scheduler.end_pending(cases, "skipped", "dropped by the user")
         case "order":
-            scheduler.queue.rearrange(_require_cases(command))
-            order = tuple(pending.index for pending in scheduler.queue.pending)
-            scheduler.log.write(OrderChanged(t=scheduler.log.now_s(), cases=order))
+            scheduler.rearrange(_require_cases(command))
         case "add":
             return _add(scheduler, command)
         case "again":

@@ -161,7 +161,8 @@ class Scheduler:
         for index, reason in plan.dropped:
             self.end_pending([self.queue.cases[index]], "skipped", reason)
         if plan.looks:
-            self._look_first_at(plan.looks)
+            if [case.index for case in self.queue.pending][: len(plan.looks)] != list(plan.looks):
+                self.rearrange(plan.looks)
             return True
         if plan.event.by_turns and self._begins_wait():
             return False
@@ -176,19 +177,18 @@ class Scheduler:
         self._write(self._between_turns.begin(self.log.now_s()))
         return self._between_turns.going_on
 
-    def _look_first_at(self, cases: Sequence[int]) -> None:
-        """Let the first rounds of these cases start in this order."""
-        if [case.index for case in self.queue.pending][: len(cases)] != list(cases):
-            self.queue.rearrange(cases)
-            order = tuple(case.index for case in self.queue.pending)
-            self.log.write(OrderChanged(t=self.log.now_s(), cases=order))
-
     def _end_measured(self, plan: FurtherPlan) -> None:
         """End the measured cases with the rounds that they have, and say why."""
         for line in plan.summary:
             self.log.write_message(line)
         for case in self.queue.drop([case.index for case in self.queue.between_plans]):
             self.log.write(self._rounds.end(case.index, plan.reason(case.index), self.log.now_s()))
+
+    def rearrange(self, cases: Sequence[int]) -> None:
+        """Let the first rounds of these cases start next, in this order. Raises BenchtuiError."""
+        self.queue.rearrange(cases)
+        order = tuple(case.index for case in self.queue.pending)
+        self.log.write(OrderChanged(t=self.log.now_s(), cases=order))
 
     def stop(self, reason: str) -> None:
         """End the running cases and the sweep."""

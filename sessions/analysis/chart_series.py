@@ -1,7 +1,8 @@
-"""Chart data: a metric over one axis of a sweep, with one line per combination of the other options."""
+"""Chart data: a metric over axes of a sweep, with one group of cases per combination of the other options."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -80,16 +81,23 @@ MetricsLookup = Callable[[CaseState], "Metrics | None"]
 
 
 class Point(msgspec.Struct, frozen=True):
-    """A case on a line."""
+    """A case on a line, or in a cell of a heatmap."""
 
     case: CaseState
-    x: int
+    at: tuple[Any, ...]
+    """Its value of each axis."""
     value: Value | None
     """None if the case has no such metric: out of memory, failed, or not run yet."""
 
+    @property
+    def x(self) -> int:
+        """Its place on a line."""
+        x: int = self.at[0]
+        return x
 
-class Line(msgspec.Struct, frozen=True):
-    """Cases that differ only along the axis, smallest first; never empty."""
+
+class Group(msgspec.Struct, frozen=True):
+    """Cases that differ only along the axes: a line, smallest first, or a grid of a heatmap. Never empty."""
 
     key: tuple[object, ...]
     """Options that the cases share."""
@@ -103,7 +111,7 @@ class Chart(msgspec.Struct, frozen=True):
 
     metric: PlotMetric
     axis: str
-    lines: tuple[Line, ...]
+    lines: tuple[Group, ...]
 
     @property
     def drawable(self) -> tuple[Point, ...]:
@@ -144,16 +152,26 @@ def _has_tokens(case: CaseState) -> bool:
 
 def chart(cases: Iterable[CaseState], lookup: MetricsLookup, metric: PlotMetric, axis: str) -> Chart:
     """Build the chart of a metric over an axis. The second case of an A/A pair is left out."""
-    groups: dict[tuple[object, ...], list[CaseState]] = {}
-    for case in cases:
-        if not case.config.repeat:
-            shared = tuple(getattr(case.config, name) for name in SHOWN if name != axis)
-            groups.setdefault(shared, []).append(case)
     lines = (
-        Line(key, members[0].config, _points([_point(case, lookup, metric, axis) for case in members]))
-        for key, members in groups.items()
+        replace(group, points=tuple(sorted(group.points, key=lambda point: point.x)))
+        for group in groups(cases, lookup, metric, (axis,))
     )
     return Chart(metric, axis, tuple(lines))
+
+
+def groups(
+    cases: Iterable[CaseState], lookup: MetricsLookup, metric: PlotMetric, axes: Collection[str]
+) -> tuple[Group, ...]:
+    """Group cases by all options but the axes. The second case of an A/A pair is left out."""
+    found: dict[tuple[object, ...], list[CaseState]] = {}
+    for case in cases:
+        if not case.config.repeat:
+            shared = tuple(getattr(case.config, name) for name in SHOWN if name not in axes)
+            found.setdefault(shared, []).append(case)
+    return tuple(
+        Group(key, members[0].config, _points([_point(case, lookup, metric, axes) for case in members]))
+        for key, members in found.items()
+    )
 
 
 def is_charted(case: CaseState) -> bool:
@@ -161,15 +179,16 @@ def is_charted(case: CaseState) -> bool:
     return case.has_result or case.state in ("running", "queued")
 
 
-def _point(case: CaseState, lookup: MetricsLookup, metric: PlotMetric, axis: str) -> Point:
+def _point(case: CaseState, lookup: MetricsLookup, metric: PlotMetric, axes: Iterable[str]) -> Point:
     metrics = lookup(case) if is_charted(case) else None
-    return Point(case, getattr(case.config, axis), metric.of(case, metrics) if metrics else None)
+    at = tuple(getattr(case.config, axis) for axis in axes)
+    return Point(case, at, metric.of(case, metrics) if metrics else None)
 
 
 def _points(points: Iterable[Point]) -> tuple[Point, ...]:
-    """Return one point per x, smallest first. For a rerun case, keep the newest point with a value."""
-    kept: dict[int, Point] = {}
+    """Return one point per place. For a rerun case, keep the newest point with a value."""
+    kept: dict[tuple[Any, ...], Point] = {}
     for point in points:
-        if point.x not in kept or point.value or not kept[point.x].value:
-            kept[point.x] = point
-    return tuple(kept[x] for x in sorted(kept))
+        if point.at not in kept or point.value or not kept[point.at].value:
+            kept[point.at] = point
+    return tuple(kept.values())

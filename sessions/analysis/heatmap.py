@@ -4,30 +4,13 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from benchtui.sessions.analysis.chart_series import MetricsLookup, PlotMetric, Value, is_charted
+from benchtui.sessions.analysis.chart_series import Group, MetricsLookup, PlotMetric, groups
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.sweep import Config, Work
-from benchtui.sessions.sweep.options import CHOICES, NUMERIC, SHOWN
+from benchtui.sessions.sweep.options import CHOICES, NUMERIC
 
 FIRST_AXES = tuple(dict.fromkeys((*reversed(NUMERIC), *CHOICES)))
 """Options in the order in which they become axes: those with numbers, batch size first, then the others."""
-
-
-class HeatValue(msgspec.Struct, frozen=True):
-    """Case of a cell, and its value."""
-
-    case: CaseState
-    value: Value | None
-    """None if the case has no such metric: out of memory, failed, or not run yet."""
-
-
-class Grid(msgspec.Struct, frozen=True):
-    """Cases that differ only along the two axes."""
-
-    config: Config
-    """Configuration of its first case."""
-    cells: dict[tuple[object, object], HeatValue]
-    """Cells by column value and row value; combinations that weren't planned are missing."""
 
 
 class HeatmapData(msgspec.Struct, frozen=True):
@@ -37,13 +20,14 @@ class HeatmapData(msgspec.Struct, frozen=True):
     columns: tuple[object, ...]
     rows: tuple[object, ...]
     """Values of the two options: numbers in ascending order, names in plan order."""
-    grids: tuple[Grid, ...]
+    grids: tuple[Group, ...]
+    """One per combination of the other options; it lacks combinations of the two that weren't planned."""
 
     @property
     def values(self) -> list[tuple[CaseState, float]]:
         """All cases that have a value, with the value."""
-        cells = (cell for grid in self.grids for cell in grid.cells.values())
-        return [(cell.case, cell.value.middle) for cell in cells if cell.value]
+        points = (point for grid in self.grids for point in grid.points)
+        return [(point.case, point.value.middle) for point in points if point.value]
 
     def best(self) -> dict[Work, CaseState]:
         """Return the best case of each kind of work (``Config.work``)."""
@@ -74,30 +58,11 @@ def heatmap_data(
 ) -> HeatmapData:
     """Arrange cases by two options. The second case of an A/A pair is left out."""
     shown = [case for case in cases if not case.config.repeat]
-    others = [name for name in SHOWN if name not in axes]
-    groups: dict[tuple[object, ...], list[CaseState]] = {}
-    for case in shown:
-        groups.setdefault(tuple(getattr(case.config, name) for name in others), []).append(case)
-    grids = (Grid(members[0].config, _cells(members, lookup, metric, axes)) for members in groups.values())
     columns, rows = (_values([getattr(case.config, name) for case in shown]) for name in axes)
-    return HeatmapData(metric, columns, rows, tuple(grids))
+    return HeatmapData(metric, columns, rows, groups(shown, lookup, metric, axes))
 
 
 def _values(values: Sequence[object]) -> tuple[object, ...]:
     distinct = dict.fromkeys(values)
     numbers = [value for value in distinct if isinstance(value, int)]
     return tuple(sorted(numbers)) if len(numbers) == len(distinct) else tuple(distinct)
-
-
-def _cells(
-    members: Iterable[CaseState], lookup: MetricsLookup, metric: PlotMetric, axes: tuple[str, str]
-) -> dict[tuple[object, object], HeatValue]:
-    """Return one cell per combination. For a rerun case, keep the newest cell with a value."""
-    kept: dict[tuple[object, object], HeatValue] = {}
-    for case in members:
-        at = (getattr(case.config, axes[0]), getattr(case.config, axes[1]))
-        metrics = lookup(case) if is_charted(case) else None
-        cell = HeatValue(case, metric.of(case, metrics) if metrics else None)
-        if at not in kept or cell.value or not kept[at].value:
-            kept[at] = cell
-    return kept

@@ -50,6 +50,14 @@ def _applied(option: Option) -> Quantity:
     return row(f"{option.name}_used", title, meaning, actual(option.name))
 
 
+def _end(key: str, title: str, meaning: str) -> Quantity:
+    return words(key, title, meaning, finished(key))
+
+
+def _read_back(key: str, title: str, meaning: str) -> Quantity:
+    return words(key, title, meaning, applied(key))
+
+
 def _steps(data: CaseData) -> int | None:
     reported = data.case.reported
     return data.case.steps_measured or (reported.steps if reported else None)
@@ -103,8 +111,8 @@ OUTCOME = (
         of_case("case_finished.outcome", "state"),
         str,
     ),
-    words("reason", "Reason", "Reason why the case failed or was skipped.", finished("reason")),
-    words("signal", "Signal", "Signal that killed the worker, such as SIGKILL.", finished("signal")),
+    _end("reason", "Reason", "Reason why the case failed or was skipped."),
+    _end("signal", "Signal", "Signal that killed the worker, such as SIGKILL."),
     Quantity(
         "exit_code",
         "Exit code",
@@ -114,12 +122,7 @@ OUTCOME = (
         Amount,
         format="words",
     ),
-    words(
-        "stderr_line",
-        "Last line on stderr",
-        "Last line that the worker wrote to standard error.",
-        finished("stderr_line"),
-    ),
+    _end("stderr_line", "Last line on stderr", "Last line that the worker wrote to standard error."),
     words(
         "marks",
         "Marks",
@@ -129,18 +132,8 @@ OUTCOME = (
     ),
 )
 APPLIED = (
-    words(
-        "weights_dtype",
-        "Dtype of the weights",
-        "Dtype of the model's weights, read back.",
-        applied("weights_dtype"),
-    ),
-    words(
-        "autocast_dtype",
-        "Dtype of autocast",
-        "Dtype of autocast, read back; empty without autocast.",
-        applied("autocast_dtype"),
-    ),
+    _read_back("weights_dtype", "Dtype of the weights", "Dtype of the model's weights, read back."),
+    _read_back("autocast_dtype", "Dtype of autocast", "Dtype of autocast, read back; empty without autocast."),
     words(
         "attention_used",
         "Attention, applied",
@@ -217,7 +210,7 @@ SAMPLE = (
         Reading("case_repeated", lambda data: len(data.case.repeated)),
         exported=False,
     ),
-    words("stop", "Ended by", "Reason why measuring stopped.", finished("stop")),
+    _end("stop", "Ended by", "Reason why measuring stopped."),
 )
 
 

@@ -1,6 +1,7 @@
 """Rows of the catalogue about resources: memory, energy, the machine, its counters and the compiler."""
 
 from collections.abc import Callable
+from functools import partial
 from operator import itemgetter
 
 from benchtui.sessions.metrics.quantity import (
@@ -191,8 +192,13 @@ ENERGY = (
 )
 
 
-def _condition(field: str, title: str, meaning: str, *, exported: bool = True) -> Quantity:
-    return figure(field, title, meaning, environment(field), exported=exported)
+def _condition(
+    key: str, title: str, meaning: str, row: Callable[..., Quantity] = figure, *, exported: bool = True
+) -> Quantity:
+    return row(key, title, meaning, environment(key), exported=exported)
+
+
+_process = partial(_condition, exported=False)
 
 
 def _slowing(data: CaseData) -> tuple[str, ...] | None:
@@ -204,10 +210,6 @@ def _gpu_busy(data: CaseData) -> float | None:
     times = data.metrics and (data.metrics.device_ms or data.metrics.latency_ms)
     share = gpu_busy_share(data.case, times.median if times else None)
     return None if share is None else 100 * share
-
-
-def _process(key: str, title: str, meaning: str, row: Callable[..., Quantity]) -> Quantity:
-    return row(key, title, meaning, environment(key), exported=False)
 
 
 PROCESS = (
@@ -229,15 +231,14 @@ PROCESS = (
         "run_delay_s",
         "Waited for a processor",
         "Time for which the worker's threads were ready to run but waited for a processor, summed over them.",
-        figure,
     ),
     _process("affinity", "CPU affinity", "Numbers of the CPUs that the worker may use.", words),
     _process("numa_nodes", "NUMA nodes", "NUMA nodes of these CPUs.", words),
-    _process("steal_percent", "Stolen CPU time", "CPU time that the hypervisor gave to others.", figure),
-    _process("load_average", "Load average", "Load average of the last minute.", figure),
+    _process("steal_percent", "Stolen CPU time", "CPU time that the hypervisor gave to others."),
+    _process("load_average", "Load average", "Load average of the last minute."),
     _process("major_faults", "Page faults from disk", "Number of page faults that waited for a disk.", amount),
     _process("huge_page_mode", "Huge pages", "Mode of transparent huge pages.", words),
-    _process("huge_pages_mb", "In huge pages", "Memory of the worker in transparent huge pages.", figure),
+    _process("huge_pages_mb", "In huge pages", "Memory of the worker in transparent huge pages."),
     _process(
         "processor_throttled",
         "Processor throttled by heat",
@@ -252,8 +253,8 @@ PROCESS = (
         tuple[str, ...],
         exported=False,
     ),
-    _process("memory_clock_highest_mhz", "Highest memory clock", "Maximum clock of the GPU's memory.", figure),
-    _process("power_limit_w", "Power limit", "Power limit of the GPU.", figure),
+    _process("memory_clock_highest_mhz", "Highest memory clock", "Maximum clock of the GPU's memory."),
+    _process("power_limit_w", "Power limit", "Power limit of the GPU."),
     _process("gpu_processes", "Other GPU processes", "Maximum number of other processes on the GPU.", amount),
     words(
         "neighbors",
@@ -264,8 +265,8 @@ PROCESS = (
     ),
 )
 MACHINE = (
-    figure("user_ms", "User", "Mean CPU time of a step in user mode.", environment("user_ms")),
-    figure("system_ms", "System", "Mean CPU time of a step in the kernel.", environment("system_ms")),
+    _condition("user_ms", "User", "Mean CPU time of a step in user mode."),
+    _condition("system_ms", "System", "Mean CPU time of a step in the kernel."),
     figure(
         "others_cpu_percent",
         "CPU use of other processes",

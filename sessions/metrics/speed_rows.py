@@ -35,6 +35,11 @@ def _outliers(data: CaseData) -> int | None:
     return len(data.metrics.outliers) if data.metrics and data.case.steps_measured else None
 
 
+def _percentile(name: str, meaning: str, charted: str = "") -> Quantity:
+    title, reading = f"Latency, {name}", measured(f"latency_ms.{name}")
+    return figure(f"latency_{name}_ms", title, meaning, reading, name, charted=charted)
+
+
 LATENCY = (
     figure(
         "latency_mean_ms",
@@ -76,28 +81,9 @@ LATENCY = (
         format="half width",
         better="lower",
     ),
-    figure(
-        "latency_p90_ms",
-        "Latency, p90",
-        "90th percentile of the step times, from 20 steps on.",
-        measured("latency_ms.p90"),
-        "p90",
-    ),
-    figure(
-        "latency_p95_ms",
-        "Latency, p95",
-        "95th percentile, from 40 steps on.",
-        measured("latency_ms.p95"),
-        "p95",
-    ),
-    figure(
-        "latency_p99_ms",
-        "Latency, p99",
-        "99th percentile, from 100 steps on.",
-        measured("latency_ms.p99"),
-        "p99",
-        charted="latency p99",
-    ),
+    _percentile("p90", "90th percentile of the step times, from 20 steps on."),
+    _percentile("p95", "95th percentile, from 40 steps on."),
+    _percentile("p99", "99th percentile, from 100 steps on.", "latency p99"),
     figure(
         "latency_std_ms",
         "Latency, standard deviation",

@@ -6,8 +6,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from benchtui.sessions.analysis.chart_series import LATENCY, SAMPLES, MetricsLookup, PlotMetric, throughput
-from benchtui.sessions.analysis.heatmap import Grid, HeatmapData, HeatValue, axis_pairs, heatmap_data
+from benchtui.sessions.analysis.chart_series import (
+    LATENCY,
+    SAMPLES,
+    Group,
+    MetricsLookup,
+    PlotMetric,
+    Point,
+    throughput,
+)
+from benchtui.sessions.analysis.heatmap import HeatmapData, axis_pairs, heatmap_data
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.themes.symbols import Symbols
@@ -72,7 +80,7 @@ class ColorScale(msgspec.Struct, frozen=True):
         return min(int(share * len(HEAT)), TOP)
 
 
-def heat_cell(cell: HeatValue, scale: ColorScale | None, best: bool, symbols: Symbols) -> HeatCell:
+def heat_cell(cell: Point, scale: ColorScale | None, best: bool, symbols: Symbols) -> HeatCell:
     """Render a case as a cell: its value on a color step, or its state."""
     state, index = cell.case.state, cell.case.index
     if cell.value is None or scale is None:
@@ -174,8 +182,9 @@ class HeatmapChart:
     def _find(self, case: CaseState | None) -> None:
         data = self._data
         for number, grid in enumerate(data.grids if data else ()):
-            for (column, row), cell in grid.cells.items():
+            for cell in grid.points:
                 if data and cell.case is case:
+                    column, row = cell.at
                     self._at = (number, data.rows.index(row), data.columns.index(column))
 
     def next_axis(self) -> str:
@@ -304,12 +313,13 @@ class HeatmapChart:
         return starred, "to run at its sequence length" if several else "to run"
 
     @property
-    def _cell(self) -> HeatValue | None:
+    def _cell(self) -> Point | None:
         data = self._data
         if data is None:
             return None
         grid, row, column = self._at
-        return data.grids[grid].cells.get((data.columns[column], data.rows[row]))
+        at = data.columns[column], data.rows[row]
+        return next((cell for cell in data.grids[grid].points if cell.at == at), None)
 
     @property
     def _scale(self) -> ColorScale | None:
@@ -320,12 +330,12 @@ class HeatmapChart:
         return case.index in self._shown
 
     def _drawn(
-        self, data: HeatmapData, grid: Grid, name: str, scale: ColorScale | None, best: set[int]
+        self, data: HeatmapData, grid: Group, name: str, scale: ColorScale | None, best: set[int]
     ) -> HeatGrid:
         """Render a grid; cells that don't match the filter are blank."""
         cells = {
-            at: heat_cell(cell, scale, cell.case.index in best, self._symbols)
-            for at, cell in grid.cells.items()
+            cell.at: heat_cell(cell, scale, cell.case.index in best, self._symbols)
+            for cell in grid.points
             if self._matches(cell.case)
         }
         rows = (tuple(cells.get((column, row)) for column in data.columns) for row in data.rows)

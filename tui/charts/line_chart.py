@@ -7,6 +7,7 @@ import msgspec
 from benchtui.sessions.analysis.chart_series import (
     SAMPLES,
     Chart,
+    Group,
     MetricsLookup,
     PlotMetric,
     Point,
@@ -16,7 +17,6 @@ from benchtui.sessions.analysis.chart_series import (
     chart,
     throughput,
 )
-from benchtui.sessions.analysis.chart_series import Line as ChartLine
 from benchtui.sessions.state.case import CaseState
 from benchtui.sessions.state.session import Session
 from benchtui.themes.symbols import Symbols
@@ -95,7 +95,7 @@ class LineChart:
             choice.x = next((point.x for point in self.line.points if point.value), self.line.points[0].x)
 
     @property
-    def line(self) -> ChartLine | None:
+    def line(self) -> Group | None:
         """Selected line; None if there is none."""
         return next((line for line in self.chart.lines if line.key == self.choice.line), None)
 
@@ -240,10 +240,10 @@ class LineChart:
             (f"{n:,}" if n else symbols.absent, "muted"),
         )
 
-    def _at_x(self, line: ChartLine) -> Point | None:
+    def _at_x(self, line: Group) -> Point | None:
         return next((point for point in line.points if point.x == self.choice.x), None)
 
-    def _at(self, line: ChartLine) -> Span:
+    def _at(self, line: Group) -> Span:
         point = self._at_x(line)
         if point is None:
             return (self._symbols.absent, "muted")
@@ -251,10 +251,10 @@ class LineChart:
             return state_span(point.case, self._symbols)
         return (format.significant(point.value.middle, self._symbols), "plain")
 
-    def _letter(self, line: ChartLine) -> Span:
+    def _letter(self, line: Group) -> Span:
         return letter_of(self._letters[line.key])
 
-    def _curve(self, line: ChartLine, chosen: bool) -> Curve:
+    def _curve(self, line: Group, chosen: bool) -> Curve:
         letter, role = self._letter(line)
         dots = tuple(dot for point in line.points if (dot := self._dot(point)))
         return Curve(letter, "strong" if chosen else role, dots)

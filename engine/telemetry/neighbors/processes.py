@@ -41,7 +41,7 @@ def used_s(pids: Iterable[int], proc: Path = PROC) -> float:
     return sum(process.used_s for process in processes if process)
 
 
-def children_below(pids: Iterable[int], proc: Path = PROC) -> dict[int, list[int]]:
+def children_below(pids: Iterable[int]) -> dict[int, list[int]]:
     """Return the children of these processes and of all their descendants, by parent.
 
     None are found where the kernel doesn't list children (CONFIG_PROC_CHILDREN). Each thread has a list.
@@ -51,7 +51,7 @@ def children_below(pids: Iterable[int], proc: Path = PROC) -> dict[int, list[int
     while waiting:
         pid = waiting.pop()
         if pid not in by_parent:
-            folder = f"{proc}/{pid}/task"
+            folder = f"{PROC}/{pid}/task"
             texts = (kernel_text(f"{folder}/{thread}/children") for thread in _names(folder))
             by_parent[pid] = [int(child) for text in texts for child in text.split()]
             waiting += by_parent[pid]

@@ -36,14 +36,14 @@ class SignalBatches(Batches):
     """Samples of one shape, repeated endlessly. Each batch is processed as a timed part of the step."""
 
     def __init__(
-        self, samples: Samples, batch_size: int, process: tuple[str, Process | None], data: Data
+        self, samples: Samples, batch_size: int, process: tuple[str, Process | None], data: Data, *marks: str
     ) -> None:
         """Store the samples, which are along the first axis. Without a process they are inputs unchanged."""
         self._part, self._process = process
         self._samples = samples
         self._first = self._at = numpy.arange(batch_size)
         self._mask = torch.ones((batch_size, 1), dtype=torch.long)
-        self.data = data
+        self.data, self.marks = data, marks
 
     def draw(self, lap: Lap) -> Batch:
         """Process the next samples, wrapping around at the end. The mask has one position per sample."""
@@ -71,9 +71,8 @@ def image_batches(location: loading.ModelLocation, config: Any, batch_size: int)
         height, width, channels = _image_shape(config)
         drawn = generator.standard_normal((count, channels, height, width), dtype=numpy.float32)
         data = Data(dataset=SYNTHETIC, samples=count, shape=f"{height} x {width} x {channels}")
-        batches = SignalBatches(drawn, batch_size, ("preprocess", None), data)
-        batches.marks = ("synthetic images", f"images aren't processed: {absent}")
-        return batches
+        unprocessed = f"images aren't processed: {absent}"
+        return SignalBatches(drawn, batch_size, ("preprocess", None), data, "synthetic images", unprocessed)
     raw = generator.integers(0, 256, (count, *RAW_SIZE, CHANNELS), dtype=numpy.uint8)
 
     def process(images: list[Samples]) -> dict[str, torch.Tensor]:
@@ -86,9 +85,7 @@ def image_batches(location: loading.ModelLocation, config: Any, batch_size: int)
         processor=type(processor).__name__,
         shape=f"{RAW_SIZE[0]} x {RAW_SIZE[1]}, processed to {height} x {width} x {channels}",
     )
-    batches = SignalBatches(raw, batch_size, ("preprocess", process), data)
-    batches.marks = ("synthetic images",)
-    return batches
+    return SignalBatches(raw, batch_size, ("preprocess", process), data, "synthetic images")
 
 
 def audio_batches(location: loading.ModelLocation, seconds: int, batch_size: int) -> SignalBatches:
@@ -119,9 +116,7 @@ def audio_batches(location: loading.ModelLocation, seconds: int, batch_size: int
         processor=type(extractor).__name__,
         shape=f"{seconds} s at {rate:,} Hz",
     )
-    batches = SignalBatches(drawn, batch_size, ("features", process), data)
-    batches.marks = ("synthetic audio",)
-    return batches
+    return SignalBatches(drawn, batch_size, ("features", process), data, "synthetic audio")
 
 
 def _image_processor(location: loading.ModelLocation) -> tuple[Any, str]:

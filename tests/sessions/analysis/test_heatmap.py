@@ -37,8 +37,8 @@ def test_one_varying_option_and_imported_labels_give_no_heatmap() -> None:
 def test_other_options_are_grids_of_their_own(bench: Any) -> None:
     found = heatmap_data(cases_of(bench), metrics, SAMPLES, BY_SIZE_AND_LENGTH)
     assert (found.columns, found.rows) == ((1, 8), (32, 128))
-    assert [(grid.config.precision, len(grid.cells)) for grid in found.grids] == [("fp32", 4), ("bf16", 1)]
-    assert found.grids[0].cells[8, 128].value is None
+    assert [(grid.config.precision, len(grid.points)) for grid in found.grids] == [("fp32", 4), ("bf16", 1)]
+    assert [point.value for point in found.grids[0].points if point.at == (8, 128)] == [None]
 
 
 def test_each_sequence_length_has_its_own_best_case(bench: Any) -> None:
