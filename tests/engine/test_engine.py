@@ -289,8 +289,8 @@ class Probe:
 class OnCpu(WorkerProcesses):
     def query_torch(self):
         return Probe(super().query_torch())
-    def start(self, job):
-        return super().start(replace(job, config=replace(job.config, device="cpu")))
+    def start(self, job, pipes=None):
+        return super().start(replace(job, config=replace(job.config, device="cpu")), pipes)
 
 if __name__ == "__main__":
     sweep = msgspec.json.decode(sys.stdin.buffer.read(), type=Sweep)
@@ -390,7 +390,7 @@ def test_killed_fork_server_costs_one_case(
 
 @pytest.mark.long
 def test_scaled_down_training_preset_runs(start: Callable[[Sweep], Watched], tiny_gpt2: Path) -> None:
-    smaller = ("device=cpu", "batch_size=1,2", "sequence_length=16", "warmup=1", "iterations=3")
+    smaller = ("device=cpu", "batch_size=1,2", "sequence_length=16", "rounds=1", "warmup=1", "iterations=3")
     kinds = ("compile=off,reduce-overhead", "precision=fp32,fp16,amp-fp16")
     watched = start(load_sweep("gpt2-train", (f"model={tiny_gpt2}", "wait_for_quiet=off", *smaller, *kinds)))
     session = watched.until_ended()
@@ -405,9 +405,8 @@ def test_scaled_down_training_preset_runs(start: Callable[[Sweep], Watched], tin
             assert list(case.measured.tokens) == [16 * case.config.batch_size] * 3
             assert all(0 < loss < 20 for loss in case.measured.loss)
             assert case.marks[:2] == ("random weights", "synthetic tokens")
-            assert {mark_kind(mark) for mark in case.marks[2:]} <= {
-                "disturbed"
-            }  # whatever else the machine does
+            own = {mark_kind(mark) for mark in case.marks[2:]}
+            assert own <= {"disturbed", "page faults"}, "whatever the machine does"
 
 
 def test_generation_measures_prefill_and_decode_separately(

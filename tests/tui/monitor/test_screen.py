@@ -207,7 +207,7 @@ async def test_a_fault_in_the_advice_is_shown_and_does_not_end_the_app(
 
 
 async def test_a_finished_session_shows_its_outcome_and_next_steps(story: Any, opened: Any) -> None:
-    story.begin().case(0).case(1, 19.6).finish(2, "skipped", reason="no").end()
+    story.begin().case(0).case(1, 19.8).finish(2, "skipped", reason="no").end()
     async with opened(story.path) as seen:
         await seen.settle()
         assert verdict(seen) == "completed  2 ok · 1 skipped  in 3 s"
@@ -579,7 +579,7 @@ async def test_a_running_sweep_says_what_is_best_so_far_and_what_is_next(
 
 
 async def test_the_answer_so_far_takes_a_line_on_a_short_screen(story: Any, engine: Any, opened: Any) -> None:
-    story.begin().case(0, 10.0).case(1, 19.6)
+    story.begin().case(0, 10.0).case(1, 19.8)
     async with opened(story.path, engine, size=(80, 24)) as seen:
         await seen.settle()
         assert verdict(seen) == "so far bs 1  99.8 samples/s  indistinguishable from 1 other"
