@@ -24,7 +24,6 @@ from benchtui.sessions.events import CaseFinished, CaseStarted, Message, Runtime
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.case_metrics import metrics
-from benchtui.sessions.stats.disturbance import mark_kind
 from benchtui.sessions.sweep import Config, Sweep
 from benchtui.sessions.sweep.toml_reader import load_sweep
 
@@ -404,9 +403,7 @@ def test_scaled_down_training_preset_runs(start: Callable[[Sweep], Watched], tin
             assert list(case.measured.parts_ms) == ["transfer", "forward", "backward", "optimizer"]
             assert list(case.measured.tokens) == [16 * case.config.batch_size] * 3
             assert all(0 < loss < 20 for loss in case.measured.loss)
-            assert case.marks[:2] == ("random weights", "synthetic tokens")
-            own = {mark_kind(mark) for mark in case.marks[2:]}
-            assert own <= {"disturbed", "page faults"}, "whatever the machine does"
+            assert {"random weights", "synthetic tokens"} <= set(case.marks)
 
 
 def test_generation_measures_prefill_and_decode_separately(

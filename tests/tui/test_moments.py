@@ -161,7 +161,7 @@ MOMENTS = (
         "not decided",
         "is the best surely better?",
         lambda s: unsteady(s.begin(rounds=2)).end(),
-        ("≈ bs 4", "UNSURE"),
+        ("≈ bs 4", "undecided"),
         over,
     ),
     Moment(
