@@ -27,7 +27,7 @@ SPEED_NEEDS: tuple[Need, ...] = ("throughput", "latency")
 OBJECTIVES: dict[str, Need] = {**{need: need for need in NEEDS}, "cost": "throughput"}
 """Needs by the names that users state. At a price per hour, the lowest cost is the highest throughput."""
 NEAR = 0.1
-"""Largest lead to give up for a simpler case if the lead isn't established."""
+"""Lead of the best case up to which another one may be preferred, if the lead isn't established."""
 
 
 class Objective(msgspec.Struct, frozen=True):
@@ -42,8 +42,8 @@ class Objective(msgspec.Struct, frozen=True):
     work: Work | None = None
     """Work of the cases to choose from. None selects all cases, which must then share their work."""
     search: bool = False
-    """Whether to choose as a search does: cases are ranked by typical steps, whose intervals decide, and not
-    the simplest of several is chosen but the likeliest."""
+    """Whether to choose as a search does: cases are ranked by typical steps, whose intervals decide, and the
+    likeliest of several is chosen, whatever else it costs."""
 
     @property
     def keeps_answers(self) -> bool:

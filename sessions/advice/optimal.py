@@ -152,7 +152,7 @@ class Decision(msgspec.Struct, frozen=True):
 
 
 def decide(session: Session, objective: Objective, results: Sequence[Result] | None = None) -> Decision:
-    """Choose the best measured case for an objective. If several are indistinguishable, choose the simplest.
+    """Choose the best measured case for an objective. Of indistinguishable ones, choose the preferred one.
 
     ``results`` are the session's, if already computed.
     """
@@ -170,7 +170,7 @@ def decide(session: Session, objective: Objective, results: Sequence[Result] | N
     kept = tuple(row for row in able if not row.case.changes_answer)
     fit = kept if kept and objective.keeps_answers else able
     metrics = cost_metrics(objective, fit)
-    choice = _choose(fit, objective, metrics, partial(_expected, session, rows, metrics))
+    choice = _choose(fit, objective, metrics, _expected(session, rows, metrics) if objective.search else {})
     return replace(
         choice,
         rejected=(*rejected, *_with_other_answers(able, fit)),
@@ -239,26 +239,15 @@ def _by_cost(rows: Iterable[Result], metrics: Sequence[CostMetric]) -> list[tupl
 
 
 def _choose(
-    fit: Sequence[Result],
-    objective: Objective,
-    metrics: Sequence[CostMetric],
-    expect: Callable[[int | None], dict[int, Expected]],
+    fit: Sequence[Result], objective: Objective, metrics: Sequence[CostMetric], expected: dict[int, Expected]
 ) -> Decision:
-    """Choose from the cases that meet the constraints. There must be at least one.
-
-    ``expect`` returns the expected costs, by at most that many cases.
-    """
+    """Choose from the cases that meet the constraints. There must be at least one."""
     costs = _leader_first(_by_cost(fit, metrics), metrics)
     ranked = [row for _, row in costs]
-    expected = expect(None) if objective.search else {}
     if expected:
         best, near = _likeliest(costs, metrics, expected)
     else:
-        near = _near_the_leader(costs, metrics, NEAR)
-        estimable = len(near) > 1 and all(row.case.steps_measured for row in near)
-        choose = partial(simplest, metrics=metrics, expected=expect(FEW) if estimable else {})
-        near = _undecided(near, metrics, choose)
-        best = choose(near)
+        best, near = _preferred(costs, metrics)
     runner_up = next((row for row in ranked if row is not best), None)
     ties = tuple(Rival(row, ahead_by(row, best, metrics)) for row in near if row is not best)
     unsure = _unsure(ranked, near, best, metrics)
@@ -276,6 +265,20 @@ def _choose(
         fit=tuple(fit),
         expected=expected,
     )
+
+
+def _preferred(
+    costs: Sequence[tuple[float, Result]], metrics: Sequence[CostMetric]
+) -> tuple[Result, list[Result]]:
+    """Return the case to prefer, and those indistinguishable from the leader, of which it is one.
+
+    The leader of many cases is partly lucky, so what is expected of them decides, if their steps are known.
+    """
+    near = _near_the_leader(costs, metrics, NEAR)
+    estimable = len(near) > 1 and all(row.case.steps_measured for row in near)
+    choose = partial(_first_choice, metrics=metrics, expected=expected_costs(costs[:FEW]) if estimable else {})
+    near = _undecided(near, metrics, choose)
+    return choose(near), near
 
 
 def _likeliest(
@@ -364,8 +367,10 @@ def _undecided(
     return near[:1]
 
 
-def simplest(rows: Sequence[Result], metrics: Sequence[CostMetric], expected: Mapping[int, Expected]) -> Result:
-    """Return the simplest of several indistinguishable cases, or the first of several equally simple ones.
+def _first_choice(
+    rows: Sequence[Result], metrics: Sequence[CostMetric], expected: Mapping[int, Expected]
+) -> Result:
+    """Return the case to prefer among indistinguishable ones, the first of several that are equally good.
 
     The criteria are, in this order: nearest answer, no compilation, least expected cost, least memory, shortest
     step, fewest non-default options.
