@@ -8,7 +8,7 @@ import pytest
 from benchtui.sessions.advice.conclusion import conclude, questions_of
 from benchtui.sessions.advice.deciding_sweep import deciding_sweep
 from benchtui.sessions.advice.open_questions import Remedy, open_questions
-from benchtui.sessions.advice.race import cost, plan_rounds, seconds_left
+from benchtui.sessions.advice.race import Cost, cost, plan_rounds, seconds_left
 from benchtui.sessions.events import Answered, CaseFinished, CaseStarted, RoundFinished, SessionStarted, Steps
 from benchtui.sessions.payloads import AnswerComparison, Host, ProcessSpread
 from benchtui.sessions.state.case import OUT_OF_BUDGET
@@ -30,6 +30,7 @@ def session_of(
     budget_s: float | None = None,
     find: Find | None = None,
     configs: Sequence[Config] = (),
+    freedom: float = 12.0,
 ) -> Session:
     """Return a session of cases with rounds of these medians, or with another outcome; empty ones wait."""
     configs = configs or tuple(
@@ -37,7 +38,7 @@ def session_of(
         for place in range(len(cases))
     )
     session = Session()
-    recorded = {} if spread is None else {"cpu": ProcessSpread(between=spread, freedom=12.0)}
+    recorded = {} if spread is None else {"cpu": ProcessSpread(between=spread, freedom=freedom)}
     axes = Axes(
         batch_size=tuple(sorted({config.batch_size for config in configs})),
         precision=tuple(dict.fromkeys(config.precision for config in configs)),
@@ -116,6 +117,8 @@ def test_best_case_of_each_work_is_not_settled_against_another() -> None:
     plan = plan_rounds(session_of([10.0] * 3, [30.0] * 3, [20.0] * 3, [60.0] * 3, configs=lengths))
     assert [(each.case, each.against) for each in plan.settled] == [(1, 0), (3, 2)]
     assert plan.ended == "every question is decided"
+    faster = plan_rounds(session_of([30.0] * 3, [10.0] * 3, [60.0] * 3, [20.0] * 3, configs=lengths))
+    assert [(each.case, each.against) for each in faster.settled] == [(0, 1), (2, 3)]
 
 
 def test_case_that_is_not_surely_slower_is_not_settled() -> None:
@@ -136,6 +139,20 @@ def test_cases_that_did_not_succeed_get_no_rounds() -> None:
 def test_unknown_spread_is_measured_with_a_few_repeats() -> None:
     plan = plan_rounds(session_of(*[(10.0 + 0.01 * place,) for place in range(30)], spread=None))
     assert 12 <= len(plan.rounds) <= 14
+
+
+def test_spread_that_is_known_in_part_needs_fewer_repeats() -> None:
+    cases = [(10.0 + 0.01 * place,) for place in range(30)]
+    assert 4 <= len(plan_rounds(session_of(*cases, spread=0.01, freedom=8.0)).rounds) <= 5
+    devices = [Config(device=device, threads=n) for device in ("cpu", "cuda:0") for n in range(1, 16)]
+    both = plan_rounds(session_of(*cases, spread=0.01, freedom=8.0, configs=devices))
+    assert len(both.rounds) >= 12, "nothing is known of the GPU"
+
+
+def test_cost_counts_no_rounds_of_a_case_that_has_enough() -> None:
+    plan = plan_rounds(session_of([20.0] * 6, [20.5] * 2, [40.0] * 2, spread=0.03))
+    (question,) = (question for question in plan.questions if "verdict" in question.about)
+    assert cost(question) == Cost(question.rounds - 2, (question.rounds - 2) * ROUND_S)
 
 
 def test_spent_budget_ends_the_race_and_says_what_stays_open() -> None:
@@ -176,6 +193,13 @@ def test_time_that_decides_nothing_is_left_to_the_rivals_of_the_best_case() -> N
     assert sorted(plan.rounds) == [1, 2]
 
 
+def test_that_time_goes_to_the_nearest_rivals() -> None:
+    cases = ([20.0] * 2, [10.0], *[[10.0 + 0.1 * place] for place in (7, 6, 5, 4, 3, 2, 1)])
+    spent_s = 1000.0 - seconds_left(session_of(*cases, spread=0.05, budget_s=1000.0))
+    plan = plan_rounds(session_of(*cases, spread=0.05, budget_s=spent_s + 7.9 * ROUND_S))
+    assert sorted(plan.rounds) == [1, 5, 6, 7, 8]
+
+
 def test_plan_fits_the_budget_but_for_its_last_round() -> None:
     cases = [(10.0 + 0.01 * place,) for place in range(10)]
     plan = plan_rounds(session_of(*cases, spread=0.03, budget_s=12.5 * ROUND_S, find=Find()))
@@ -195,6 +219,14 @@ def test_question_that_no_rounds_decide_ends_the_race() -> None:
     plan = plan_rounds(session_of((10.0,) * 3, (two_paces,) * 3, (40.0,) * 3))
     assert plan.rounds == () and plan.questions
     assert plan.ended == "more rounds wouldn't decide the open questions"
+
+
+def test_search_repeats_what_is_too_close_to_call_and_a_sweep_does_not() -> None:
+    cases = ([20.0] * 3, [10.0] * 3, [10.2] * 3)
+    decided, searched = (plan_rounds(session_of(*cases, spread=0.06, find=find)) for find in (None, Find()))
+    assert [question.obstacle for question in decided.questions] == ["close"]
+    assert decided.rounds == () and decided.ended == "more rounds wouldn't decide the open questions"
+    assert sorted(searched.rounds) == [1, 2]
 
 
 def test_effect_that_no_pair_shows_is_measured_once_all_else_is_decided() -> None:
