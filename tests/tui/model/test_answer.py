@@ -41,17 +41,17 @@ def shown(made: Answer, width: int = 116, height: int = 12) -> str:
 
 
 def test_a_running_sweep_names_its_rivals_and_what_is_next(story: Any) -> None:
-    story.begin(rounds=1).case(0, 10.0).case(1, 19.0)
+    story.begin(rounds=1).case(0, 10.0).case(1, 19.8)
     made = answer(story.path, Alive())
     assert (made.word, made.over) == ("so far", False)
-    assert "indistinguishable from 1 other, within 16 % of the best" in shown(made)
+    assert "indistinguishable from 1 other, within 12 % of the best" in shown(made)
     assert "next       bs 4: every case of the plan gets a round" in shown(made)
     assert any("×" not in rival.text and rival.bounds for work in made.works for rival in work.rivals)
 
 
 def test_what_stays_open_leaves_the_lines_of_the_case_and_its_figures(story: Any) -> None:
     """The figures of a long name have a line of their own."""
-    made = answer(story.begin(rounds=1).case(0, 10.0).case(1, 19.0).case(2, 38.0).end().path)
+    made = answer(story.begin(rounds=1).case(0, 10.0).case(1, 19.8).case(2, 39.6).end().path)
     made = replace(made, works=(replace(made.works[0], name="a" * 50),), keys=())
     name, figures, note = shown(made, 60, 3).splitlines()
     assert name.endswith("aaa") and "samples/s" in figures
@@ -60,7 +60,7 @@ def test_what_stays_open_leaves_the_lines_of_the_case_and_its_figures(story: Any
 
 
 def test_a_fact_without_room_for_all_its_lines_is_left_out(story: Any) -> None:
-    made = answer(story.begin(rounds=1).case(0, 10.0).case(1, 19.0).case(2, 38.0).end().path)
+    made = answer(story.begin(rounds=1).case(0, 10.0).case(1, 19.8).case(2, 39.6).end().path)
     work = replace(made.works[0], facts=(("confidence", "clearly " * 12), ("latency", "4.10 ms")), rivals=())
     made = replace(made, works=(work,), notes=(), keys=())
     assert "latency" in shown(made, 60, 3) and "clearly" not in shown(made, 60, 3)
@@ -92,14 +92,14 @@ def test_an_unfinished_evaluation_says_so(story: Any) -> None:
 
 
 def test_an_answer_is_ascii_on_a_terminal_limited_to_it(story: Any) -> None:
-    story.begin().case(0, 10.0).case(1, 19.0).case(2, 38.0).end()
+    story.begin().case(0, 10.0).case(1, 19.8).case(2, 39.6).end()
     made = answer(story.path, symbols=ASCII)
     lines = answer_lines(made, 116, 12, ASCII)
     assert all(text.isascii() for line in lines for text, _ in line)
 
 
 def test_a_short_screen_has_only_the_title_of_a_running_sweep(story: Any) -> None:
-    story.begin().case(0, 10.0).case(1, 19.0)
+    story.begin().case(0, 10.0).case(1, 19.8)
     made = answer(story.path, Alive())
     assert answer_height(made, 78, 24, whole=False) == 0
     left, _ = answer_title(made, 0)
