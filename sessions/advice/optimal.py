@@ -276,7 +276,8 @@ def _preferred(
     """
     near = _near_the_leader(costs, metrics, NEAR)
     estimable = len(near) > 1 and all(row.case.steps_measured for row in near)
-    choose = partial(_first_choice, metrics=metrics, expected=expected_costs(costs[:FEW]) if estimable else {})
+    known = [entry for entry in costs if entry[0] > 0][:FEW]
+    choose = partial(_first_choice, metrics=metrics, expected=expected_costs(known) if estimable else {})
     near = _undecided(near, metrics, choose)
     return choose(near), near
 
@@ -377,10 +378,11 @@ def _first_choice(
     """
     plain = _least(rows, (_answer_error, _compiled))
     known = all(row.case.index in expected for row in plain)
-    costs = [expected[row.case.index].cost if known else total_cost(row, metrics) for row in plain]
-    most = (1 + SAME_WITHIN) * min(costs)
-    near = [row for cost, row in zip(costs, plain, strict=True) if cost <= most]
-    return _least(near, (PEAK_MEMORY.cost, STEP_TIME.cost, _options))[0]
+
+    def cost(row: Result) -> float:
+        return expected[row.case.index].cost if known else total_cost(row, metrics)
+
+    return _least(plain, (cost, PEAK_MEMORY.cost, STEP_TIME.cost, _options))[0]
 
 
 def _least(rows: Sequence[Result], costs: Iterable[Callable[[Result], float | None]]) -> Sequence[Result]:
