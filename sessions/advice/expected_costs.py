@@ -55,16 +55,17 @@ _NORMAL = NormalDist()
 
 
 def expected_costs(
-    costs: Sequence[tuple[float, Result]], unmeasured: Sequence[CaseState] = ()
+    costs: Sequence[tuple[float, Result]], unmeasured: Sequence[CaseState] = (), most: int = MOST
 ) -> dict[int, Expected]:
     """Return the expected cost of each case by its index, from those of the measured cases, lowest first.
 
-    Only the ``MOST`` best of these count, and have one.
+    Only the best of these count, and have one: as many as ``most``, whose cost is positive.
     """
-    if not costs:
+    known = [(cost, row) for cost, row in costs if cost > 0][:most]
+    if not known:
         return {}
-    rows = [row for _, row in costs[:MOST]]
-    cases, logs = [*(row.case for row in rows), *unmeasured], [log(cost) for cost, _ in costs[:MOST]]
+    rows = [row for _, row in known]
+    cases, logs = [*(row.case for row in rows), *unmeasured], [log(cost) for cost, _ in known]
     columns = [column for axis in AXES if any(column := _codes(cases, axis))]
     values = list(zip(*columns, strict=True)) or [()] * len(cases)
     center, factor = fmean(logs), _Factor()
@@ -77,10 +78,10 @@ def expected_costs(
         shared = _shared(values[at], values[: len(rows)])
         if at < len(rows):
             shared[at] += DEVIATION**2
-        known = factor.solve(shared)
-        variance = EFFECT**2 * len(columns) + DEVIATION**2 - _product(known, known)
-        cost, error = exp(center + _product(known, distances)), sqrt(max(variance, 0.0))
-        expected[case.index] = Expected(cost, error, values[at], known)
+        solved = factor.solve(shared)
+        variance = EFFECT**2 * len(columns) + DEVIATION**2 - _product(solved, solved)
+        cost, error = exp(center + _product(solved, distances)), sqrt(max(variance, 0.0))
+        expected[case.index] = Expected(cost, error, values[at], solved)
     return expected
 
 

@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from benchtui.sessions.advice.constraints import Relaxation, nearest_relaxations, violations
-from benchtui.sessions.advice.expected_costs import UNPREDICTED, Expected, expected_costs, likely_loss
+from benchtui.sessions.advice.expected_costs import MOST, UNPREDICTED, Expected, expected_costs, likely_loss
 from benchtui.sessions.advice.objectives import (
     NEAR,
     PEAK_MEMORY,
@@ -226,12 +226,12 @@ def _with_other_answers(able: Iterable[Result], fit: Iterable[Result]) -> Iterat
 
 
 def _expected(
-    session: Session, rows: Sequence[Result], metrics: Sequence[CostMetric], most: int | None = None
+    session: Session, rows: Sequence[Result], metrics: Sequence[CostMetric], most: int = MOST
 ) -> dict[int, Expected]:
     """Return the expected costs of cases, from those of the best of them that have one."""
-    costs = [entry for entry in _by_cost(rows, metrics) if entry[0] > 0][:most]
     works = {row.config.work for row in rows}
-    return expected_costs(costs, [case for work in works for case in _without_a_round(session, work)])
+    pending = [case for work in works for case in _without_a_round(session, work)]
+    return expected_costs(_by_cost(rows, metrics), pending, most)
 
 
 def _by_cost(rows: Iterable[Result], metrics: Sequence[CostMetric]) -> list[tuple[float, Result]]:
@@ -276,8 +276,8 @@ def _preferred(
     """
     near = _near_the_leader(costs, metrics, NEAR)
     estimable = len(near) > 1 and all(row.case.steps_measured for row in near)
-    known = [entry for entry in costs if entry[0] > 0][:FEW]
-    choose = partial(_first_choice, metrics=metrics, expected=expected_costs(known) if estimable else {})
+    expected = expected_costs(costs, most=FEW) if estimable else {}
+    choose = partial(_first_choice, metrics=metrics, expected=expected)
     near = _undecided(near, metrics, choose)
     return choose(near), near
 
