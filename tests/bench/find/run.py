@@ -259,7 +259,7 @@ def main() -> None:
     wanted = options.parse_args()
     kinds = wanted.kinds.split("/")
     if unknown := set(kinds).difference(KINDS):
-        options.error(f"--kinds: {', '.join(sorted(unknown))}: must be of {', '.join(KINDS)}")
+        options.error(f"--kinds: {'/'.join(sorted(unknown))}: must be of {'/'.join(KINDS)}")
     numbers = range(wanted.first, wanted.first + wanted.sessions)
     for table in play_all(numbers, kinds, wanted.most).values():
         if wanted.each:
