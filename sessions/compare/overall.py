@@ -1,12 +1,14 @@
 """Sum of a comparison: the geometric mean of the ratios of corresponding cases, with its verdict."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import exp, log, prod, sqrt
 from statistics import fmean, variance
 
 import msgspec
 
-from benchtui.sessions.stats.noise import BETWEEN_SESSIONS
+from benchtui.sessions.stats.evidence import Estimate
+from benchtui.sessions.stats.noise import Spread
 from benchtui.sessions.stats.ratios import MACHINE_SPEED, Comparison, widened_for_pace
 from benchtui.sessions.stats.sampling import Bounds
 from benchtui.sessions.stats.verdicts import Ratio
@@ -45,7 +47,9 @@ def overall(
     shown = [ratio for ratio in ratios if ratio.shown is not None] or ratios
     quiet = _enough([ratio for ratio in shown if set(ratio.outside) <= {MACHINE_SPEED}], shown)
     used = _enough([ratio for ratio in quiet if ratio.bounds], quiet)
-    mean = _geometric_mean(used, _by_differences if len(used) >= LEAST_CASES else _by_bounds)
+    apart = max(ratio.apart for ratio in used)
+    by_differences = partial(_by_differences, apart=apart)
+    mean = _geometric_mean(used, by_differences if len(used) >= LEAST_CASES else _by_bounds)
     speedups = list(filter(None, machine_speedups))
     if speedups and len(used) >= LEAST_CASES:
         pace = min(low for low, _ in speedups), max(high for _, high in speedups)
@@ -94,11 +98,10 @@ def _geometric_mean(ratios: Sequence[Ratio], combine: Callable[[Sequence[Bounds]
     )
 
 
-def _by_differences(parts: Sequence[Bounds]) -> Bounds:
-    """Return the bounds of the geometric mean by Student's t over the cases."""
+def _by_differences(parts: Sequence[Bounds], apart: float) -> Bounds:
+    """Return the bounds of the geometric mean by Student's t over the cases, and a variance common to all."""
     logs = [log(part.value) for part in parts]
-    error = sqrt(variance(logs) / len(logs) + 2 * BETWEEN_SESSIONS**2)
-    return Bounds.around(fmean(logs), error, len(logs) - 1)
+    return Estimate(fmean(logs), (Spread(variance(logs) / len(logs), len(logs) - 1),)).bounds(apart)
 
 
 def _by_bounds(parts: Sequence[Bounds]) -> Bounds:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from math import inf, log, sqrt
-from statistics import fmean, geometric_mean
+from operator import sub
+from statistics import correlation, fmean, geometric_mean
 from typing import TYPE_CHECKING, TypeVar, cast
 
 import msgspec
@@ -22,6 +23,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.distribution import Distribution, median, outliers, sample, slices_of
 from benchtui.sessions.stats.disturbance import left_out_rounds, undisturbed
 from benchtui.sessions.stats.noise import (
+    LEAST_KNOWN,
     Evidence,
     Noise,
     Spread,
@@ -31,7 +33,8 @@ from benchtui.sessions.stats.noise import (
     noise_by_kind,
     spread_by_turns,
 )
-from benchtui.sessions.stats.sampling import Bounds, Sample, Statistic, log_mean_of_rounds
+from benchtui.sessions.stats.quantiles import student_t_quantile
+from benchtui.sessions.stats.sampling import Bounds, Sample, Statistic
 
 if TYPE_CHECKING:
     from benchtui.sessions.stats.case_metrics import Metrics
@@ -42,6 +45,8 @@ ALTERNATING_S = 3.0
 such a difference was 14 to 66% less than the sum of both; of rounds over 8 s apart, it was hardly less."""
 LEAST_ALTERNATING = 6
 """Minimum number of alternating rounds to compare pair by pair. Fewer don't measure their spread well."""
+TOGETHER = 0.9
+"""Probability with which the rounds of two cases that don't vary together are recognized."""
 
 
 E = TypeVar("E", bound=Evidence)
@@ -118,7 +123,8 @@ def with_noise(evidence: Iterable[E], session: Session) -> list[E]:
     every = list(evidence)
     start, margin = session.start, session.same_within
     medians = ((result.case, [round_.median for round_ in result.rounds]) for result in every)
-    noise = with_turns(noise_by_kind(medians, aa_pair(every), start.process_spread, margin), every)
+    by_kind = noise_by_kind(medians, aa_pair(every), start.process_spread, margin, start.host.virtual)
+    noise = with_turns(by_kind, every)
     return [replace(result, noise=noise[kind_of_result(result)], session=session) for result in every]
 
 
@@ -206,20 +212,33 @@ def _gap_s(one: tuple[float, float], other: tuple[float, float]) -> float:
     return max(one[0], other[0]) - min(one[1], other[1])
 
 
-def by_alternating(base: Evidence, new: Evidence, figures: Sequence[Sequence[Statistic]]) -> Estimate | None:
-    """Return the estimated logarithm of a ratio from the differences of alternating rounds."""
+def by_alternating(
+    base: Evidence, new: Evidence, figures: Sequence[Sequence[Statistic]], others: tuple[Spread, Spread]
+) -> Estimate | None:
+    """Return the estimated logarithm of a ratio from alternating rounds.
+
+    If the rounds of both cases vary together, by a one-sided test of their correlation at 10%, its variance is
+    that of the differences of neighbors. Otherwise these only know less than two cases that share the spread of
+    their session.
+    """
     if not all(map(all_positive, figures)):
         return None
-    differences = [
-        Statistic(one.ms / other.ms, _joint_error(one, other)) for one, other in zip(*figures, strict=True)
-    ]
-    center, _, _ = log_mean_of_rounds(differences)
-    own, pool = Spread.of(differences), base.noise.pool
-    others, _ = others_of_pair(base, new)
-    noisier = others.variance > 0 and is_noisier(own, others.of_difference())
-    if pool.freedom >= own.freedom and not pool.has_paces and not noisier:
-        own = own.shared_with(pool.of_difference())
-    return Estimate(center, (own.of_mean(len(differences)),))
+    logs, pool = [[log(figure.ms) for figure in side] for side in figures], base.noise.pool
+    n, center = len(logs[0]), fmean(map(sub, *logs))
+    if _vary_together(*logs):
+        pairs = zip(*figures, strict=True)
+        ratios = [Statistic(one.ms / other.ms, _joint_error(one, other)) for one, other in pairs]
+        return Estimate(center, (Spread.of(ratios).of_mean(n),))
+    if n - 1 <= pool.freedom < LEAST_KNOWN and not pool.has_paces:
+        return Estimate(center, (Spread(2 * pool.variance, pool.freedom).of_mean(n),))
+    return difference(base, new, figures, others)
+
+
+def _vary_together(one: Sequence[float], other: Sequence[float]) -> bool:
+    if min(len(set(one)), len(set(other))) < 2:
+        return False
+    alike, freedom = correlation(one, other), len(one) - 2
+    return alike * sqrt(freedom) > student_t_quantile(TOGETHER, freedom) * sqrt(max(1 - alike**2, 0.0))
 
 
 def _joint_error(one: Statistic, other: Statistic) -> float:
@@ -308,8 +327,10 @@ def typical_of_rounds(case: CaseState, medians: Sequence[float]) -> float | None
 
 
 def rate_bounds(metrics: Metrics, evidence: Evidence) -> tuple[float, float] | None:
-    """Return the 95% interval of samples per second, which holds fresh processes; None if nothing bounds it."""
-    bounds = _bounds_of([round_.mean for round_ in counted_rounds(evidence)], evidence)
+    """Return the 95% interval of samples per second, which holds another session; None if nothing bounds it."""
+    bounds = _bounds_of(
+        [round_.mean for round_ in counted_rounds(evidence)], evidence, between_sessions(evidence)
+    )
     rate = metrics.samples_per_s
     if bounds is None or not rate or not evidence.case.steps_measured or not bounds.low > 0:
         return None
@@ -317,11 +338,20 @@ def rate_bounds(metrics: Metrics, evidence: Evidence) -> tuple[float, float] | N
     return min(rate, samples / bounds.high), max(rate, samples / bounds.low)
 
 
-def bounds_ms(result: Evidence) -> Bounds | None:
-    """Return the bounds of a case's typical step, including process-to-process variation; None if unknown."""
-    return _bounds_of([round_.median for round_ in counted_rounds(result)], result)
+def bounds_ms(result: Evidence, *, again: bool = False) -> Bounds | None:
+    """Return the bounds of a case's typical step, including process-to-process variation; None if unknown.
+
+    With ``again``, they hold that of another session on the machine.
+    """
+    apart = between_sessions(result) if again else 0.0
+    return _bounds_of([round_.median for round_ in counted_rounds(result)], result, apart)
 
 
-def _bounds_of(figures: Sequence[Statistic], result: Evidence) -> Bounds | None:
+def between_sessions(one: Evidence, other: Evidence | None = None) -> float:
+    """Return the variance between the sessions of two cases, or between a case's and another like it."""
+    return one.noise.between_sessions**2 + (other or one).noise.between_sessions ** 2
+
+
+def _bounds_of(figures: Sequence[Statistic], result: Evidence, apart: float) -> Bounds | None:
     estimate = estimate_of(figures, result, others_of(result, result)) if all_positive(figures) else None
-    return estimate.bounds() if estimate else None
+    return estimate.bounds(apart) if estimate else None

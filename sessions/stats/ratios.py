@@ -25,6 +25,7 @@ from benchtui.sessions.stats.disturbance import Slowdown, estimate_slowdown, in_
 from benchtui.sessions.stats.evidence import (
     Estimate,
     alternating_rounds,
+    between_sessions,
     bounds_ms,
     by_alternating,
     counted_rounds,
@@ -32,7 +33,6 @@ from benchtui.sessions.stats.evidence import (
     others_of_pair,
 )
 from benchtui.sessions.stats.noise import (
-    BETWEEN_SESSIONS,
     LEAST_REPEATS,
     PACES_BY_TURNS,
     TURNS_SHARE,
@@ -298,10 +298,9 @@ def _ratio(base: Evidence, new: Evidence) -> Ratio:
         return by_turns_ratio
     alternating = alternating_rounds(base, new)
     sides = alternating or (counted_rounds(base), counted_rounds(new))
-    others = None if alternating else others_of_pair(base, new)
+    others, estimated = others_of_pair(base, new), by_alternating if alternating else difference
     typical, low, mean = (
-        difference(base, new, figures, others) if others else by_alternating(base, new, figures)
-        for figures in zip(*map(statistics_of, sides), strict=True)
+        estimated(base, new, figures, others) for figures in zip(*map(statistics_of, sides), strict=True)
     )
     margin, rounds = max(base.noise.margin, new.noise.margin), min(map(len, sides))
     if typical is None and (separate := _if_all_steps_differ(base, new)):
@@ -377,7 +376,7 @@ def _floor(base: Evidence, new: Evidence) -> float:
 
 def _apart(base: Evidence, new: Evidence) -> float:
     """Return the variance between the sessions of two cases; 0 within one session."""
-    return 0.0 if base.session is new.session else 2 * BETWEEN_SESSIONS**2
+    return 0.0 if base.session is new.session else between_sessions(base, new)
 
 
 def _over_rounds(value: float, rounds: Sequence[Sequence[Statistic]], base: Result) -> Ratio:

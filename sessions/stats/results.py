@@ -40,8 +40,8 @@ class Result(Evidence, frozen=True, kw_only=True):
 
     @property
     def typical_bounds(self) -> Bounds | None:
-        """Bounds of the typical step, which hold fresh processes; None if nothing bounds it."""
-        return bounds_ms(self)
+        """Bounds of the typical step, which hold another session; None if nothing bounds it."""
+        return bounds_ms(self, again=True)
 
     @property
     def token_rate(self) -> tuple[float | None, str]:
@@ -126,7 +126,7 @@ def _all(session: Session) -> list[Result]:
 
 
 def _with_rate_bounds(computed: Metrics, evidence: Evidence) -> Metrics:
-    """Extend the interval of the throughput to fresh processes of the case.
+    """Extend the interval of the throughput to fresh processes of the case, and to another session.
 
     That of its metrics knows only the processes that were measured.
     """

@@ -10,7 +10,6 @@ from benchtui.sessions.advice.objectives import Need
 from benchtui.sessions.advice.optimal import Decision, Rival
 from benchtui.sessions.analysis.applied_options import was_applied
 from benchtui.sessions.metrics.views import COMPARED_BY
-from benchtui.sessions.stats.evidence import bounds_ms
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.stats.sampling import CONFIDENCE, VERDICT_CONFIDENCE
 from benchtui.sessions.stats.verdicts import MIN_EFFECT, Doubt, Ratio, Verdict
@@ -133,7 +132,7 @@ def figure_interval(result: Result, need: Need) -> str | None:
                 return None
             return span(number(low * rate / samples_per_s), number(high * rate / samples_per_s))
         case "latency":
-            bounds = bounds_ms(result)
+            bounds = result.typical_bounds
             return span(time_ms(bounds.low), time_ms(bounds.high)) if bounds else None
         case "energy":
             return interval_text(COMPARED_BY[need], result)

@@ -38,12 +38,12 @@ def state_span(case: CaseState, symbols: Symbols) -> Span:
 def with_interval(
     case: CaseState, value: Value | None, figure: PlotMetric, metrics: Metrics | None, judge: CaseVerdicts
 ) -> Value | None:
-    """Return a rate or a typical step with its 95% interval, which holds fresh processes."""
+    """Return a rate or a typical step with its 95% interval, which holds another session."""
     evidence = judge.evidence(case)
     if value is None or metrics is None or evidence is None:
         return value
     if figure.of is LATENCY.of:
-        bounds = bounds_ms(evidence)
+        bounds = bounds_ms(evidence, again=True)
         return Value(value.middle, bounds.low, bounds.high) if bounds else value
     ends, rate = rate_bounds(metrics, evidence), metrics.samples_per_s
     if ends is None or not rate or not figure.higher_is_better:

@@ -120,7 +120,7 @@ class CaseVerdicts:
     def step_bounds(self, case: CaseState) -> Bounds | None:
         """Return the bounds of a measured case's typical step in milliseconds; None if nothing bounds it."""
         evidence = self.evidence(case)
-        return bounds_ms(evidence) if evidence else None
+        return bounds_ms(evidence, again=True) if evidence else None
 
     def half_width_percent(self, case: CaseState) -> float | None:
         """Return half of the 95% interval of a measured case's typical step, in percent of it."""
@@ -195,7 +195,7 @@ class CaseVerdicts:
             if case.index not in self._medians:
                 self._medians[case.index] = medians_of(case)
             medians.append((case, self._medians[case.index]))
-        noise = noise_by_kind(medians, self._aa_pair(), start.process_spread, self._margin)
+        noise = noise_by_kind(medians, self._aa_pair(), start.process_spread, self._margin, start.host.virtual)
         by_turns = [case for case in self._measured.values() if any(end.turns for end in case.ends)]
         self._noise = with_turns(noise, [Evidence(case, self.rounds(case)) for case in by_turns])
         return self._noise

@@ -63,9 +63,12 @@ def _outcomes(base: CaseState, new: CaseState, letter: str) -> str:
 def limitations(compared: SessionComparison) -> list[str]:
     """Describe the limitations of the comparison and the meaning of its verdicts."""
     texts = [_attribution(compared), _sources(compared), _accuracy(compared)]
+    pairs = (row.pair for against in compared.against for row in against.compared if row.pair)
+    spreads = (side.noise.between_sessions for pair in pairs for side in (pair.base, pair.new))
+    between = f"{100 * max(spreads, default=BETWEEN_SESSIONS):g}%"
     spread = (
-        "Intervals cover steps, fresh processes, and an assumed spread of"
-        f" {100 * BETWEEN_SESSIONS:g}% between sessions; each setup was recorded in one session."
+        f"Intervals cover steps, fresh processes, and an assumed spread of {between} between sessions; each"
+        " setup was recorded in one session."
     )
     return [*(text for text in texts if text), spread, VERDICTS]
 

@@ -17,6 +17,7 @@ import welch
 from msgspec.structs import replace
 from worlds import (
     JITTER,
+    NOISY_PAIR,
     PACED,
     WORLDS,
     World,
@@ -140,12 +141,9 @@ def judge(cell: Cell, sessions: int, seed: int = 1, former: bool = True) -> tupl
     dice = np.random.default_rng([seed, *cell.name.encode()])
     ours, theirs = Tally(), Tally()
     for _ in range(sessions):
-        cases = _drawn(cell, dice)
-        others = (
-            draw_session(cell.world, dice, cell.others, 3, cell.steps, cell.spread, missing=0.0)
-            if cell.others
-            else []
-        )
+        factors = cell.world.unlike(dice, cell.cases + cell.others)
+        cases = _drawn(cell, dice, factors[: cell.cases])
+        others = draw_session(cell.world, dice, factors[cell.cases :], 3, cell.steps, cell.spread)
         pool = spread_between([[each.median for each in rounds] for rounds in (*cases, *others)])
         earlier = recorded_spread(cell.world, dice, cell.steps, cell.spread) if cell.recorded else Spread()
         noise = Noise(pool if pool.known else pool.plus(earlier))
@@ -155,7 +153,7 @@ def judge(cell: Cell, sessions: int, seed: int = 1, former: bool = True) -> tupl
     return ours, theirs
 
 
-def _drawn(cell: Cell, dice: np.random.Generator) -> list[tuple[Sample, ...]]:
+def _drawn(cell: Cell, dice: np.random.Generator, factors: np.ndarray) -> list[tuple[Sample, ...]]:
     if cell.by_turns is not None:
         if cell.by_turns:
             return draw_by_turns(
@@ -163,8 +161,8 @@ def _drawn(cell: Cell, dice: np.random.Generator) -> list[tuple[Sample, ...]]:
             )
         return draw_alone(dice, cell.rounds, cell.steps, cell.spread)
     if cell.common is not None:
-        return draw_turns(cell.world, dice, cell.rounds, cell.steps, cell.spread, cell.common)
-    return draw_session(cell.world, dice, cell.cases, cell.rounds, cell.steps, cell.spread, cell.missing)
+        return draw_turns(cell.world, dice, factors, cell.rounds, cell.steps, cell.spread, cell.common)
+    return draw_session(cell.world, dice, factors, cell.rounds, cell.steps, cell.spread, cell.missing)
 
 
 def _add_ours(tally: Tally, cell: Cell, cases: Sequence[tuple[Sample, ...]], noise: Noise) -> None:
@@ -233,7 +231,7 @@ def every_cell() -> Iterator[Cell]:
     yield Cell(WORLDS[0], 0.02, 5, 16)
     for common, recorded in product((0.14, 0.43, 0.66), (False, True)):
         yield Cell(WORLDS[0], 0.02, 6, 2, recorded, common)
-    for world, common in product((WORLDS[0], *WORLDS[-2:]), (0.0, 0.14, 0.43)):
+    for world, common in product((WORLDS[0], *WORLDS[-2:], NOISY_PAIR), (0.0, 0.14, 0.43)):
         yield Cell(world, 0.02, 6, 2, common=common, others=6)
     yield from cells_by_turns()
 

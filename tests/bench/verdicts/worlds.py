@@ -72,6 +72,10 @@ def _one_noisy(dice: Random, cases: int) -> np.ndarray:
     return factors
 
 
+def _first_noisy(dice: Random, cases: int) -> np.ndarray:
+    return np.where(np.arange(cases) == 0, 4.0, 1.0)
+
+
 @dataclass(frozen=True)
 class World:
     """How steps and processes vary."""
@@ -101,14 +105,19 @@ WORLDS = (
     World("unlike cases", unlike=_unlike),
     World("one noisy case", unlike=_one_noisy),
 )
+NOISY_PAIR = World("noisy pair", unlike=_first_noisy)
+"""World in which one of the two cases that are compared is noisier than all others."""
 PACED = (World("two paces", slow_pace=0.5), World("rare pace", slow_pace=0.15))
 """Worlds in which processes of one case run at two paces."""
 
 
 def draw_session(
-    world: World, dice: Random, cases: int, rounds: int, n: int, spread: float, missing: float
+    world: World, dice: Random, factors: np.ndarray, rounds: int, n: int, spread: float, missing: float = 0.0
 ) -> list[tuple[Sample, ...]]:
-    """Draw the rounds of equal cases. Each round but the first of a case is missing with a probability."""
+    """Draw the rounds of equal cases, given the factor of each on the spread between its processes.
+
+    Each round but the first of a case is missing with a probability.
+    """
     return [
         tuple(
             summary
@@ -116,17 +125,17 @@ def draw_session(
             if not number or dice.random() >= missing
             if (summary := sample(world.process(dice, n, spread * factor)))
         )
-        for factor in world.unlike(dice, cases)
+        for factor in factors
     ]
 
 
 def draw_turns(
-    world: World, dice: Random, rounds: int, n: int, spread: float, common: float
+    world: World, dice: Random, factors: np.ndarray, rounds: int, n: int, spread: float, common: float
 ) -> list[tuple[Sample, ...]]:
     """Draw two equal cases that ran in turns and share a part of the variance between their processes."""
     found: list[tuple[Sample, ...]] = []
     together = np.sqrt(common) * spread * dice.standard_normal(rounds)
-    for factor in world.unlike(dice, 2):
+    for factor in factors:
         alone = np.sqrt(1 - common) * spread * dice.standard_normal(rounds)
         offsets = factor * (together + alone)
         times = (TYPICAL_MS * np.exp(offset + world.steps(dice, n)) for offset in offsets)

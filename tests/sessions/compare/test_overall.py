@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from benchtui.sessions.compare.align import ComparedSession, PairwiseComparison, compare_sessions
 from benchtui.sessions.compare.overall import Overall, overall
-from benchtui.sessions.payloads import Environment, Reported
+from benchtui.sessions.payloads import Environment, Host, Reported
 from benchtui.sessions.report.compare import case_table
 from benchtui.sessions.report.compare_columns import full_columns
 from benchtui.sessions.report.comparison.decision import setup_sentence
@@ -19,33 +19,47 @@ from benchtui.sessions.stats.verdicts import Doubt, Ratio, Verdict
 SHARED = {"environment": Environment(processors=2, gpu_processes=1)}
 
 
-def compared(bench: Any, *times_ms: tuple[float, float], disturbed: int = 0) -> PairwiseComparison:
+def compared(
+    bench: Any, *times_ms: tuple[float, float], disturbed: int = 0, virtual: bool | None = None
+) -> PairwiseComparison:
     """Two sessions with these steps of each case; the first cases of the new one were disturbed."""
     old = [bench.case(size, before) for size, (before, _) in enumerate(times_ms, 1)]
     new = [
         bench.case(size, after, end=SHARED if size <= disturbed else {})
         for size, (_, after) in enumerate(times_ms, 1)
     ]
-    sides = [ComparedSession.of(name, bench.session(*made)) for name, made in (("old", old), ("new", new))]
+    host = Host(hostname="box", virtual=virtual)
+    sessions = (("old", bench.session(*old, host=host)), ("new", bench.session(*new, host=host)))
+    sides = [ComparedSession.of(name, session) for name, session in sessions]
     return compare_sessions(sides).against[0]
 
 
-def test_all_cases_together_show_what_no_case_alone_does(bench: Any) -> None:
+@pytest.mark.parametrize(
+    ("virtual", "between", "verdict"), [(False, 0.003, Verdict.SLOWER), (True, 0.02, Verdict.UNSURE)]
+)
+def test_all_cases_together_show_what_no_case_alone_does(
+    bench: Any, virtual: bool, between: float, verdict: Verdict
+) -> None:
     losses = (1.045, 1.05, 1.055, 1.05)
-    against = compared(bench, *((10.0 * size, 10.0 * size * by) for size, by in enumerate(losses, 1)))
+    against = compared(
+        bench, *((10.0 * size, 10.0 * size * by) for size, by in enumerate(losses, 1)), virtual=virtual
+    )
     assert {row.verdict for row in against.rows} == {Verdict.UNSURE}
     found = against.overall
     assert found is not None
     logs = [-log(by) for by in losses]
     center = sum(logs) / 4
-    error = sqrt(sum((each - center) ** 2 for each in logs) / 3 / 4 + 2 * 0.003**2)
-    half, sure = (student_t_quantile(share, 3) * error for share in (0.975, 0.995))
+    own = sum((each - center) ** 2 for each in logs) / 3 / 4
+    total = own + 2 * between**2
+    half, sure = (student_t_quantile(share, 3 * (total / own) ** 2) * sqrt(total) for share in (0.975, 0.995))
     bounds = found.ratio.bounds
     assert bounds is not None and (found.cases, found.disturbed) == (4, 0)
     ends = (bounds.value, bounds.low, bounds.high, bounds.sure_low, bounds.sure_high)
     assert ends == pytest.approx([exp(center + by) for by in (0, -half, half, -sure, sure)], rel=1e-4)
-    assert found.ratio.verdict is Verdict.SLOWER
-    assert against.loss == pytest.approx(exp(-center - sure) - 1, rel=1e-3)
+    assert found.ratio.verdict is verdict
+    assert against.loss == (
+        0 if verdict is Verdict.UNSURE else pytest.approx(exp(-center - sure) - 1, rel=1e-3)
+    )
 
 
 def test_cases_that_differ_in_direction_are_no_loss(bench: Any) -> None:

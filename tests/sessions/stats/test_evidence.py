@@ -1,3 +1,4 @@
+from math import hypot, log, sqrt
 from random import Random
 from typing import Any
 
@@ -222,10 +223,20 @@ def test_rate_lies_within_its_interval_even_if_the_typical_rounds_were_slower_or
     figures = metrics(case)
     assert figures is not None
     low, high = rate_bounds(figures, found) or (0.0, 0.0)
-    bounds = bounds_ms(found)
+    bounds = bounds_ms(found, again=True)
     assert bounds and (low, high) == pytest.approx((4000 / bounds.high, 4000 / bounds.low), rel=1e-4)
     assert rate_bounds(replace(figures, samples_per_s=1.0), found) == (1.0, high)
     assert rate_bounds(replace(figures, samples_per_s=9e9), found) == (low, 9e9)
+
+
+@pytest.mark.parametrize("between", [0.003, 0.02])
+def test_an_interval_that_holds_another_session_has_the_variance_of_both(bench: Any, between: float) -> None:
+    (found,) = evidence(bench.session(bench.case(4, rounds=[[10.0] * 6, [10.1] * 6, [10.2] * 6] * 20)))
+    found = replace(found, noise=replace(found.noise, between_sessions=between))
+    own, again = bounds_ms(found), bounds_ms(found, again=True)
+    assert own and again and own.value == again.value
+    errors = [log(bounds.high / bounds.value) / 1.96 for bounds in (own, again)]
+    assert errors[1] == pytest.approx(hypot(errors[0], between * sqrt(2)), rel=0.03)
 
 
 def test_typical_step_of_rounds_is_the_geometric_mean_of_those_that_count(bench: Any) -> None:

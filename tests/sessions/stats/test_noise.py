@@ -69,6 +69,12 @@ def test_of_nothing_an_assumption_is_known_for_each_kind() -> None:
         "cuda": Noise(),
         GPU_BOUND: Noise(assumed=ASSUMED_GPU_BOUND),
     }
+    virtual = noise_of([], None, {}, virtual=True)
+    assert {kind: noise.between_sessions for kind, noise in virtual.items()} == {
+        "cpu": 0.02,
+        "cuda": 0.02,
+        GPU_BOUND: 0.003,
+    }
     assert (Noise().pool, Noise().floor, Noise().same_within) == (Spread(0.0, 0.0), None, 0.02)
     assert (Noise().between, Noise().freedom(1), Noise().known) == (0.12, 4.0, False)
 

@@ -394,9 +394,9 @@ def test_two_rounds_that_agree_have_the_spread_that_is_assumed() -> None:
 
 
 def test_what_was_measured_of_the_noise_counts_in_place_of_the_assumption() -> None:
-    one, other = Noise(Spread(0.001**2, 50.0)), Noise(Spread(0.004**2, 12.0))
+    one, other = Noise(Spread(0.001**2, 50.0)), Noise(Spread(0.004**2, 12.0), between_sessions=0.02)
     found = latency(case(10.0, noise=one), case(10.0, noise=other, session=OTHER))
-    variance, apart = 0.001**2 + 0.004**2, 2 * 0.003**2
+    variance, apart = 0.001**2 + 0.004**2, 0.003**2 + 0.02**2
     freedom = (variance + apart) ** 2 / (0.001**4 / 3 + 0.004**4 / 3)
     assert found.bounds == near(by_t(0.0, sqrt(variance + apart), freedom))
     assert not found.assumed
@@ -1258,17 +1258,32 @@ def test_earlier_rounds_of_one_case_are_left_out_of_the_pairs() -> None:
     assert latency(joined, one).bounds == latency(*reversed(in_turns(*DRIFT))).bounds
 
 
-def test_a_difference_in_turns_shares_its_variance_with_the_machine() -> None:
-    known = Noise(Spread(0.02**2, 12.0))
-    logs = [log(one / other) for one, other in DRIFT]
-    variance = shared(2 * 0.02**2, spread(*logs)) / 6
-    found = latency(*in_turns(*DRIFT, noise=known))
-    assert found.bounds == near(by_t(sum(logs) / 6, sqrt(variance), 5 / (1 - SHARE)))
-    enough, few = (latency(*in_turns(*DRIFT, noise=Noise(Spread(0.02**2, each)))).bounds for each in (5.0, 4.9))
-    assert enough == near(by_t(sum(logs) / 6, sqrt(variance), 5.0))
-    assert few == latency(*in_turns(*DRIFT)).bounds, "they know more themselves"
-    paces = Noise(Spread(0.2**2, 12.0))
-    assert latency(*in_turns(*DRIFT, noise=paces)).bounds == latency(*in_turns(*DRIFT)).bounds
+def alike(correlation: float) -> list[tuple[float, float]]:
+    """Six rounds of two cases, by 1% faster, whose logarithms have a correlation."""
+    one, other = (1, -1, 1, -1, 0, 0), (0, 0, 0, 0, sqrt(2), -sqrt(2))
+    rest = sqrt(1 - correlation**2)
+    pairs = zip(one, other, strict=True)
+    return [(10.1 * exp(0.01 * x), 10 * exp(0.01 * (correlation * x + rest * y))) for x, y in pairs]
+
+
+@pytest.mark.parametrize("noise", [None, Noise(Spread(0.02**2, 12.0)), Noise(Spread(0.2**2, 12.0))])
+@pytest.mark.parametrize("turns", [DRIFT, alike(0.62), alike(1.0)])
+def test_rounds_in_turns_that_vary_together_are_compared_pair_by_pair(
+    turns: list[tuple[float, float]], noise: Noise | None
+) -> None:
+    logs = [log(one / other) for one, other in turns]
+    expected = by_t(sum(logs) / 6, sqrt(spread(*logs) / 6), 5.0)
+    assert latency(*in_turns(*turns, noise=noise)).bounds == near(expected)
+
+
+@pytest.mark.parametrize("turns", [alike(0.60), alike(-1.0), [(10.1, 10 + by / 10) for by in range(6)]])
+def test_other_rounds_in_turns_are_compared_as_those_of_cases_apart(turns: list[tuple[float, float]]) -> None:
+    for noise in (Noise(Spread(0.02**2, 12.0)), Noise(Spread(0.02**2, 4.9)), Noise(Spread(0.06**2, 11.0))):
+        close, apart = (latency(*in_turns(*turns, apart_s=apart_s, noise=noise)) for apart_s in (1.0, 50.0))
+        assert close.bounds == near(apart.bounds)
+    few = Noise(Spread(0.02**2, 5.0))
+    mean = sum(log(one / other) for one, other in turns) / 6
+    assert latency(*in_turns(*turns, noise=few)).bounds == near(by_t(mean, 0.02 / sqrt(3), 5.0))
 
 
 def test_too_few_steps_suffice_if_each_of_one_case_is_longer_than_all_of_the_other(bench: Any) -> None:
@@ -1310,12 +1325,3 @@ def test_separate_steps_of_several_rounds_share_the_spread_of_processes(bench: A
     assert (other.rounds, other.between) == (2, pytest.approx(0.02 * sqrt(0.75)))
     unknown = replace(fast, noise=Noise())
     assert not found.assumed and latency(slow, unknown).assumed and latency(unknown, slow).assumed
-
-
-def test_noisy_pair_that_alternates_is_judged_by_its_own_spread() -> None:
-    """The other cases vary by 0.5%, each of the pair by 6%."""
-    noisy = [(10.0 * exp(0.06 * (-1) ** turn), 10.0 * exp(-0.06 * (-1) ** turn)) for turn in range(6)]
-    pair = Spread(0.06**2 * 6 / 5, 10.0)
-    session = Noise(Spread(0.005**2, 24.0).plus(pair))
-    assert not session.pool.has_paces
-    assert latency(*in_turns(*noisy, noise=session)).bounds == latency(*in_turns(*noisy)).bounds

@@ -58,7 +58,7 @@ def test_five_rounds_of_eight_cases_find_five_percent_at_a_spread_of_two(simulat
 
 
 def test_six_turns_find_five_percent_at_a_spread_of_two(simulation: Any) -> None:
-    assert judged(simulation, "lognormal", 0.02, 6, 2, 100, common=0.43).power(0.05) >= 75
+    assert judged(simulation, "lognormal", 0.02, 6, 2, 200, common=0.14, others=6).power(0.05) >= 75
 
 
 def by_turns(simulation: Any, rounds: int, sessions: int, *, turns: bool = True, cases: int = 2) -> Any:
