@@ -104,6 +104,7 @@ def test_report_names_cases_as_other_outputs_do(path: Path) -> None:
     shown = list(tables(markdown(Session.load(path, metrics), full=True)))
     numbered = [row for table in shown for row in table if {"No.", "Case"} <= {*row}]
     assert {(int(row["No."]), row["Case"]) for row in numbered} == names.items()
+    shown += tables(markdown(Session.load(path, metrics)))
     labels = {row[title] for table in shown for row in table for title in ("Case", "Run") if title in row}
     assert labels
     assert labels <= {*names.values()}
