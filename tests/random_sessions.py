@@ -19,8 +19,8 @@ from benchtui.sessions.payloads import Environment, Host, Memory, Model, Process
 from benchtui.sessions.sweep import Baseline, Config, Measure, Sweep
 
 
-def random_events(seed: int, again: int = 0) -> list[AnyEvent]:
-    """The events of a session; ``again`` draws other times for the same plan."""
+def random_events(seed: int, again: int = 0, slower: float = 1.0) -> list[AnyEvent]:
+    """The events of a session; ``again`` draws other times for the same plan, ``slower`` multiplies them."""
     rounds = (1, 3, 5)[seed % 3]
     imported, disturbed, aa = seed % 6 == 5, seed % 2 == 1, seed % 4 == 0
     dice = Random(seed)
@@ -51,7 +51,7 @@ def random_events(seed: int, again: int = 0) -> list[AnyEvent]:
         if index == skipped:
             events.append(CaseFinished(t=1.0, case=index, outcome="skipped", reason="dropped from the queue"))
             continue
-        middle_ms = 0.4 * config.batch_size * config.sequence_length * pace[config]
+        middle_ms = 0.4 * config.batch_size * config.sequence_length * pace[config] * slower
         mine = dice.random() < 0.5 if disturbed else False
         one = (middle_ms * dice.lognormvariate(0, noise) for _ in range(rounds))
         times = [[each * dice.lognormvariate(0, jitter) for _ in range(40)] for each in one]

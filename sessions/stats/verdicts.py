@@ -158,6 +158,11 @@ class Ratio(msgspec.Struct, frozen=True):
         return _beyond(self.bounds.low, self.bounds.high)
 
     @property
+    def has_wide_fast_steps(self) -> bool:
+        """Whether only the interval of fast steps is too wide for a difference that typical ones show."""
+        return self.doubt is Doubt.WIDE and _word(self.bounds, self.same_within) is not Verdict.UNSURE
+
+    @property
     def resolution(self) -> float | None:
         """Smallest difference that would have been detected, as a share (0.38 is 38%)."""
         if self.bounds is None or not self.value > 0 or not self.bounds.sure_low > 0:

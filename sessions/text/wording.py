@@ -181,8 +181,10 @@ def verdict_reason(ratio: Ratio) -> str:
 
 
 def _doubtful_figures(ratio: Ratio) -> str | None:
-    """Return what makes a ratio unsure: ratios that disagree, the 99% interval, or causes outside the cases."""
+    """Return what makes a ratio unsure: ratios that disagree, the interval that decides, or outside causes."""
     match ratio.doubt:
+        case Doubt.WIDE if ratio.has_wide_fast_steps and ratio.fast:
+            return f"{ratio_span(ratio.fast.low, ratio.fast.high, ratio.value)} ×"
         case Doubt.WIDE if ratio.leaning and ratio.bounds:
             return f"{ratio_span(ratio.bounds.sure_low, ratio.bounds.sure_high, ratio.value)} ×"
         case Doubt.STEPS if ratio.fast:
@@ -208,7 +210,7 @@ def doubt_phrase(ratio: Ratio) -> str | None:
     match ratio.doubt:
         case Doubt.WIDE if ratio.leaning is not None:
             return f"{Phrase.LEANS} {ratio.leaning} (95 %), not at 99 %"
-        case Doubt.WIDE if ratio.resolution and _below_resolution(ratio):
+        case Doubt.WIDE if not ratio.has_wide_fast_steps and ratio.resolution and _below_resolution(ratio):
             return resolution_text(ratio.resolution)
         case None:
             return None
@@ -220,6 +222,8 @@ def kind_of_doubt(ratio: Ratio) -> str | None:
     """Return the kind of reason why a ratio is unsure, without figures; None if it isn't."""
     if ratio.doubt is Doubt.NO_INTERVAL and ratio.reported:
         return Phrase.NO_STEPS
+    if ratio.has_wide_fast_steps:
+        return f"interval of fast steps {Phrase.TOO_WIDE}"
     return _DOUBTS[ratio.doubt] if ratio.doubt else None
 
 

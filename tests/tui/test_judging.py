@@ -69,6 +69,8 @@ def recorded(home: Path, make_story: Any) -> Any:
             0,
             "no case is significantly more than 40% slower; 2 SLOWER by less than 40%; 0 UNSURE",
         ),
+        (1.3, 4, ("--fail-on-all", "2%"), 1, "new: all cases together are significantly more than 2% slower"),
+        (1.3, 4, ("--fail-on-all", "40%"), 0, "all cases together are not significantly more than 40% slower"),
     ],
 )
 def test_the_gate_reports_unsure_cases_and_fails_on_them_only_on_request(

@@ -63,15 +63,12 @@ def names_of(path: Path) -> dict[int, str]:
 
 def test_documents_name_and_number_cases_alike(path: Path, tmp_path: Path) -> None:
     names = names_of(path)
-    found = [
-        each
-        for document in documents(path, tmp_path)
-        for each in objects(document)
-        if {"case", "name"} <= {*each}
-    ]
+    made = [each for document in documents(path, tmp_path) for each in objects(document)]
+    found = [each for each in made if {"case", "name"} <= {*each}]
     assert found
     assert {(each["number"], each["name"]) for each in found} <= names.items()
     assert all(each["number"] == each["case"] + 1 for each in found)
+    assert not [each for each in made if each.get("text", "").startswith(("Cpu", "Cuda"))]
 
 
 def test_verdicts_are_spelled_in_one_way_and_have_their_reason(path: Path, tmp_path: Path) -> None:
@@ -82,6 +79,8 @@ def test_verdicts_are_spelled_in_one_way_and_have_their_reason(path: Path, tmp_p
         assert bool(ratio["reason"]) == (ratio["verdict"] in ("UNSURE", "REPORTED"))
     for decision in (each for each in found if "runner_up" in each):
         assert bool(decision["best"]) == bool(decision["confidence"])
+        reasons = (decision[name] for name in ("ties", "unsure", "tail", "reason"))
+        assert decision["clear"] or decision["runner_up"] is None or any(reasons)
         assert all(rival["reason"] for rival in decision["unsure"])
 
 
@@ -105,6 +104,7 @@ def test_report_names_cases_as_other_outputs_do(path: Path) -> None:
     shown = list(tables(markdown(Session.load(path, metrics), full=True)))
     numbered = [row for table in shown for row in table if {"No.", "Case"} <= {*row}]
     assert {(int(row["No."]), row["Case"]) for row in numbered} == names.items()
+    shown += tables(markdown(Session.load(path, metrics)))
     labels = {row[title] for table in shown for row in table for title in ("Case", "Run") if title in row}
     assert labels
     assert labels <= {*names.values()}

@@ -25,6 +25,7 @@ from benchtui.sessions.advice.objectives import Objective
 from benchtui.sessions.advice.optimal import NEAR_ENOUGH, decide, works
 from benchtui.sessions.analysis.chart_series import LATENCY, SAMPLES
 from benchtui.sessions.compare.align import SessionComparison, compare_sessions, load_sessions
+from benchtui.sessions.compare.gate import Gate, gate_line
 from benchtui.sessions.events import CaseFinished, Explained, RoundFinished, SessionStarted
 from benchtui.sessions.export import case_export as exported
 from benchtui.sessions.importers import registry, session_writer
@@ -88,9 +89,9 @@ MIRRORED = {"FASTER": "SLOWER", "SLOWER": "FASTER"} | {word: word for word in ("
 
 
 @cache
-def written(seed: int, again: int, folder: Path) -> Path:
-    path = folder / f"{'ab'[again]}{seed}.json"
-    return write_journal(path, random_events(seed, again))
+def written(seed: int, again: int, folder: Path, slower: float = 1.0) -> Path:
+    path = folder / f"{'ab'[again]}{seed}{'-slower' if slower > 1 else ''}.json"
+    return write_journal(path, random_events(seed, again, slower))
 
 
 @pytest.fixture(scope="session")
@@ -343,16 +344,21 @@ def optimal(path: Path, *options: str) -> list[dict[str, Any]]:
 
 def test_optimal_agrees_with_the_table_on_best_versus_next(path: Path) -> None:
     """With the best case as baseline, the table's verdict on the next equals ``optimal``'s on the best."""
+    words = row_verdicts(json.loads(exported.as_json(Session.load(path)))["cases"])
     for said in optimal(path):
+        for row in filter(None, (said["best"], said["runner_up"], said["leader"], *said["front"])):
+            assert row_verdicts([row]) == {row["case"]: words[row["case"]]}
+        if against := said["against_baseline"]:
+            assert against["verdict"] == words[said["best"]["case"]]
         best, other = said["best"], said["runner_up"]
         if other is None:
             continue
         options = ("device", "precision", "batch_size", "sequence_length", "attention", "compile", "threads")
         wanted = [f"--baseline={option}={best[option]}" for option in options if best[option] != "unknown"]
         done = CliRunner().invoke(app, ["export", str(path), "--format", "json", *wanted])
-        words = row_verdicts(json.loads(done.stdout)["cases"])
-        if words[best["case"]] == "base":
-            assert words[other["case"]] == MIRRORED[said["verdict"]]
+        against_best = row_verdicts(json.loads(done.stdout)["cases"])
+        if against_best[best["case"]] == "base":
+            assert against_best[other["case"]] == MIRRORED[said["verdict"]]
         assert said["ahead"]["verdict"] == said["verdict"]
 
 
@@ -419,7 +425,8 @@ def test_generated_sessions_have_starred_rows(folder: Path) -> None:
 def pairs_of(path: Path, folder: Path) -> list[tuple[Path, Path]]:
     seed = re.fullmatch(r"a(\d+)", path.stem)
     copy = Path(shutil.copy(path, folder / "copy.json"))
-    return [(path, copy), *([(path, written(int(seed[1]), 1, folder))] if seed else [])]
+    others = [written(int(seed[1]), 1, folder, slower) for slower in (1.0, 1.3)] if seed else []
+    return [(path, other) for other in (copy, *others)]
 
 
 @pytest.mark.parametrize("within", [None, 0.1])
@@ -433,6 +440,12 @@ def test_every_view_gives_a_pair_the_same_verdict(path: Path, folder: Path, with
         said = [word for word in words.values() if word]
         margin = ["--same-within", f"{100 * within}%"] if within is not None else []
         assert _command_verdicts(paths, margin) == words
+        _, gate = gate_line(against, Gate(case=9.9))
+        for word in ("SLOWER", "UNSURE", "REPORTED"):
+            counted = re.search(rf"(\d+) {word}\b", gate)
+            assert int(counted[1] if counted else 0) == said.count(word)
+        lost = any(row.lost for row in against.rows)
+        assert gate_line(against, Gate(case=0.0))[0] is (lost or "SLOWER" in said)
         for text in (comparison_text(found), compare.markdown(found)):
             words_of_rows = re.findall(r"\b(?:FASTER|SLOWER|SAME|UNSURE|REPORTED)\b", _table_of(text))
             assert sorted(words_of_rows) == sorted(said)
@@ -454,6 +467,7 @@ def test_every_view_gives_all_cases_together_the_same_verdict(
         word = sum_of(found)
         sentence = " ".join(sentences(found)[0].split())
         known = found.against[0].overall
+        assert gate_line(found.against[0], Gate(overall=0.0))[0] is (word == "SLOWER")
         assert bool(known and known.ratio.shown is not None) is (" × as fast as " in sentence)
         summary = ComparisonSummary(found, tuple(sentences(found)), 1, 1, "", "plan")
         page = " ".join(" ".join(text for text, _ in line) for line in summary_lines(summary, 400, 40, UNICODE))
@@ -483,10 +497,12 @@ def sum_of(found: SessionComparison) -> str | None:
 def test_sums_of_generated_and_imported_sessions_have_several_verdicts(folder: Path) -> None:
     """The agreement above covers more than one verdict."""
     pairs = [(written(seed, 0, folder), written(seed, 1, folder)) for seed in SEEDS]
+    pairs += [(written(seed, 0, folder), written(seed, 1, folder, slower=1.3)) for seed in SEEDS]
+    pairs += [(slower, path) for path, slower in pairs[-len(SEEDS) :]]
     for path in (pairs[1][0], imported(SOURCES[0], folder)):
         pairs.append((path, Path(shutil.copy(path, folder / f"again-{path.stem}.json"))))
     words = {sum_of(compare_sessions(load_sessions(pair))) for pair in pairs}
-    assert words >= {"SAME", "UNSURE", "REPORTED"}
+    assert words >= {*MIRRORED}
 
 
 def test_next_asks_about_the_cases_that_the_table_leaves_open(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Anomalies: results that noise alone doesn't explain."""
+"""Anomalies: results that neither their neighbors nor their own steps would suggest."""
 
 from collections.abc import Sequence
 
@@ -7,6 +7,7 @@ from benchtui.sessions.state.session import Session
 from benchtui.sessions.stats.results import Result
 from benchtui.sessions.text.formatting import capitalized, listed, percent, signed_percent, span
 from benchtui.sessions.text.tables import Column, Table, table, text_column
+from benchtui.sessions.text.wording import Phrase
 
 MOST_ANOMALIES = 10
 """Maximum number of anomalies in a short report."""
@@ -20,7 +21,7 @@ def anomaly_table(session: Session, results: Sequence[Result], *, full: bool) ->
     facts: tuple[Column[Anomaly], ...] = (
         text_column("Case", lambda anomaly: anomaly.result.name),
         text_column("What", _describe),
-        text_column("Confidence", _certainty),
+        text_column("Evidence", _evidence),
     )
     return table(facts, rows)
 
@@ -55,11 +56,12 @@ _DESCRIPTIONS: dict[Kind, str] = {
 }
 
 
-def _certainty(anomaly: Anomaly) -> str | None:
+def _evidence(anomaly: Anomaly) -> str:
+    """Say what an anomaly rests on: an interval, or why there is none."""
     if anomaly.kind == "no effect":
-        return "not verified"
+        return Phrase.NOT_VERIFIED
     if anomaly.kind in COUNTED:
-        return "counted"
+        return "a share of measured times"
     if anomaly.bounds is None:
         return "can't be tested: its source kept no steps"
-    return f"{span(signed_percent(anomaly.bounds[0]), signed_percent(anomaly.bounds[1]))} %"
+    return f"95% interval {span(signed_percent(anomaly.bounds[0]), signed_percent(anomaly.bounds[1]))} %"

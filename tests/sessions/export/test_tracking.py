@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import pytest
 
 from benchtui.sessions.export import tracking
 from benchtui.sessions.state.session import Session
@@ -71,6 +72,10 @@ def test_every_measured_case_has_its_interval_as_bounds() -> None:
     assert len(bounded) == 2 * len(found) - 4, "two cases of two rounds of 5 steps have none"
     for metric in bounded:
         assert metric["lower_value"] <= metric["value"] <= metric["upper_value"]
+    for result, (latency, rate) in zip(measured(session), map(dict.values, found.values()), strict=True):
+        if result.typical_bounds:  # which holds fresh processes
+            assert latency["lower_value"] == pytest.approx(result.typical_bounds.low * 1e6)
+            assert rate["lower_value"] == result.metrics.samples_per_s_low
     for name, entry, rate in zip(found, times, rates, strict=True):
         assert entry["name"] == rate["name"] == name and name.startswith("SIMULATED ")
         assert found[name]["latency"]["value"] == entry["value"] * 1e6

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from benchtui.sessions.library import paths
 from benchtui.sessions.report.document import markdown
 from benchtui.sessions.state.session import Session
+from benchtui.sessions.stats.case_metrics import metrics
 from benchtui.sessions.stats.ratios import throughput_ratio
 from benchtui.sessions.stats.results import Result, by_work, measured
 from benchtui.sessions.stats.verdicts import Verdict
@@ -60,6 +61,9 @@ def test_interval_of_a_case_holds_more_than_the_steps_of_its_process(path: Path)
         assert low is None or high is None or low <= (result.metrics.samples_per_s or 0.0) <= high
         if len(result.rounds) == 1 and of_steps and bounds:
             assert bounds.half_width_percent > of_steps
+            own = metrics(result.case)
+            assert own and own.samples_per_s_low and own.samples_per_s_high and low and high
+            assert low < own.samples_per_s_low < own.samples_per_s_high < high
 
 
 def test_cases_that_are_not_told_apart_have_intervals_that_overlap(path: Path) -> None:
@@ -93,13 +97,14 @@ def rows_of(document: Document, title: str) -> list[dict[str, str]]:
     return [dict(zip(header, row, strict=True)) for header, *rows in tables for row in rows]
 
 
-def test_case_far_behind_with_few_steps_leaves_the_lead_established() -> None:
+@pytest.mark.parametrize("tokens", [512, 2048])
+def test_case_far_behind_with_few_steps_leaves_the_lead_established(tokens: int) -> None:
     """At 2,048 tokens, fp32 bs=16 takes 157 times as long as the choice, by two rounds of five steps."""
-    printed = optimal(DEMO, "--objective", "latency", "--sequence-length", 2048, "--json")
+    printed = optimal(DEMO, "--objective", "latency", "--sequence-length", tokens, "--json")
     (said,) = json.loads(printed)["decisions"]
     assert (said["verdict"], said["clear"], said["unsure"], said["ties"]) == ("FASTER", True, [], [])
     assert said["confidence"] == "clearly ahead of the next"
-    text = optimal(DEMO, "--objective", "latency", "--sequence-length", 2048)
+    text = optimal(DEMO, "--objective", "latency", "--sequence-length", tokens)
     assert re.search(r"^  confidence +clearly ahead of the next$", text, re.MULTILINE)
     best = next(row for row in results(DEMO) if row.case.index == said["best"]["case"])
     few = [
@@ -107,6 +112,15 @@ def test_case_far_behind_with_few_steps_leaves_the_lead_established() -> None:
     ]
     ratios = [throughput_ratio(row, best) for row in few]
     assert ratios and all(ratio and ratio.verdict is not Verdict.UNSURE for ratio in ratios)
+
+
+def test_session_that_decides_nothing_recommends_nothing() -> None:
+    """Of a busy machine: equal cases were 170% apart, and the first line said what to run."""
+    short = parse(markdown(Session.load(FIXTURES / "recorded" / "classify.json")))
+    (answer,) = short["Decision"].paragraphs[:1]
+    assert answer.startswith("Not decided: 2 others may be as good or better; so far ")
+    assert "To decide, measure " in answer and not re.search(r"\bRun\b", short["Decision"].text)
+    assert "Other objectives" not in short.titles
 
 
 @pytest.mark.parametrize("title", ["Choices", "Other objectives", "Decision"])
@@ -120,6 +134,12 @@ def test_what_disturbed_a_case_is_no_anomaly_of_the_one_next_to_it() -> None:
     """At 512 tokens, bf16 eager bs=16 ran next to another process."""
     off_the_trend = [row["Case"] for row in rows_of(full(DEMO), "Anomalies") if "predict" in row["What"]]
     assert not [name for name in off_the_trend if "eager" in name and name.endswith(" bs=4")]
+
+
+def test_evidence_of_an_anomaly_is_an_interval_or_why_there_is_none(path: Path) -> None:
+    interval = r"95% interval [-+][\d.,]+( to [-+][\d.,]+)? %"
+    for row in rows_of(full(path), "Anomalies"):
+        assert re.fullmatch(rf"{interval}|a share of measured times|not verified", row["Evidence"])
 
 
 def test_nothing_exceeds_a_peak(path: Path) -> None:

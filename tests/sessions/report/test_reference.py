@@ -223,6 +223,7 @@ ROWS: dict[str, tuple[Field | Command, ...]] = {
                 "Throughput (×)": "1.003 to 1.006",
                 "Time per sample (%)": "-0.59 to -0.34",
                 "Verdicts": "3 REPORTED",
+                "Advice": "–",
             },
         ),
         texts(COMPREHENSIVE, "Caveats", "amp-fp16 in 3 cases; whether it was applied isn't recorded."),

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from benchtui.sessions.stats.verdicts import Verdict
+
 
 @pytest.fixture(scope="module")
 def simulation() -> Any:
@@ -25,18 +27,39 @@ def judged(
     return simulation.judge(cell, sessions, former=False)[0]
 
 
+def opposite(found: Any, by: float) -> float:
+    """Return the percentage of slower cases that are called faster."""
+    return float(100 * found.planted[by][Verdict.FASTER] / found.pairs)
+
+
+@pytest.mark.parametrize("steps", [12, 40])
 @pytest.mark.parametrize("recorded", [False, True])
 @pytest.mark.parametrize("world", ["bimodal", "wandering", "two paces", "rare pace"])
-def test_one_round_hardly_ever_calls_equal_cases_different(simulation: Any, world: str, recorded: bool) -> None:
-    found = judged(simulation, world, 0.003, 1, 8, 20, recorded=recorded)
+def test_one_round_hardly_ever_calls_equal_cases_different(
+    simulation: Any, world: str, recorded: bool, steps: int
+) -> None:
+    found = judged(simulation, world, 0.003, 1, 8, 20, recorded=recorded, steps=steps)
     assert found.false <= 1
     assert found.coverage[0] >= 93
+    assert opposite(found, 0.05) <= 1
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3, 5])
+def test_interval_of_a_case_holds_its_typical_step_in_fresh_processes(simulation: Any, rounds: int) -> None:
+    """The steps of one process know nothing of others: their interval held it in 45 of 100."""
+    assert judged(simulation, "lognormal", 0.01, rounds, 20, 10).coverage[2] >= 93
+
+
+def test_more_rounds_find_more_where_steps_have_two_modes(simulation: Any) -> None:
+    one, three, five = (judged(simulation, "bimodal", 0.003, each, 8, 20).power(0.2) for each in (1, 3, 5))
+    assert one <= three < five
 
 
 @pytest.mark.parametrize(("cases", "rounds"), [(2, 3), (2, 4), (4, 3), (8, 3), (8, 5)])
 def test_processes_at_two_paces_are_no_difference(simulation: Any, cases: int, rounds: int) -> None:
     found = judged(simulation, "two paces", 0.003, rounds, cases, 80 // (cases - 1) + 1)
     assert found.false <= 2
+    assert opposite(found, 0.05) <= 2
     assert found.coverage[0] >= 93
 
 

@@ -95,7 +95,11 @@ def sweep_text(sweep: Sweep) -> str:
 
 def text(question: OpenQuestion) -> str:
     """Say what is open, and what decides it."""
-    return sentences(*map(capitalized, (asked(question), _decided_by(question))))
+    open_ = asked(question)
+    names = tuple(case.name for case in question.cases)
+    return sentences(
+        open_ if open_.startswith(names) else capitalized(open_), capitalized(_decided_by(question))
+    )
 
 
 def question_json(question: OpenQuestion) -> QuestionJson:
