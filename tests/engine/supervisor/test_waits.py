@@ -291,7 +291,7 @@ def test_wait_is_checked_every_half_a_second_until_its_end() -> None:
 
 
 def test_announced_wait_lasts_milliseconds_at_most(begin: Callable[..., Stage]) -> None:
-    (scheduled,) = begin().sweep.scheduler.queue.running
+    (scheduled,) = begin().sweep.scheduler.queue.running.values()
     _, waiting = Wait("quiet", began_s=10.0, most_s=2.34567, is_met=bool).announced(scheduled)
     assert isinstance(waiting, Waiting) and (waiting.reason, waiting.most_s) == ("waiting for quiet", 2.346)
 
@@ -299,7 +299,7 @@ def test_announced_wait_lasts_milliseconds_at_most(begin: Callable[..., Stage]) 
 def test_time_for_waits_grows_from_the_start_of_the_engine(begin: Callable[..., Stage]) -> None:
     """A session that is resumed after an hour has no hour to wait."""
     here = begin()
-    (scheduled,) = here.sweep.scheduler.queue.running
+    (scheduled,) = here.sweep.scheduler.queue.running.values()
     waits = Waits(Run(wait_for_quiet_s=4.0), [], here.sweep.loads, began_s=3600.0)
     first = waits.quiet(scheduled, BUSY, 3600.0)
     assert first is not None and first.most_s == 4.0
