@@ -55,7 +55,7 @@ class MachineLoads:
 
     def others_percent(self, node: str | None, since_s: float) -> float | None:
         """Return the CPU use of others over the newest ``QUIET_S``; None until that has passed since a time."""
-        readings = [reading for reading in list(self._others.get(node, ())) if reading[0] >= since_s]
+        readings = list(self._others.get(node, ()))
         if not readings or readings[-1][0] - since_s < QUIET_S:
             return None
         return fmean(percent for at_s, percent in readings if at_s > readings[-1][0] - QUIET_S)
@@ -163,7 +163,7 @@ class Waits:
         if below_c is None or device == "cpu" or self._is_cool(scheduled, below_c):
             return None
         most_s = self._rules.wait_for_quiet_s or WAIT_FOR_QUIET_S
-        what = f"a GPU below {below_c:g} °C, now at {self._temperature_c(scheduled):.0f} °C"
+        what = f"a GPU below {below_c:g} °C, now at {max(self._temperatures_c(scheduled)):.0f} °C"
         return Wait(what, now_s, most_s, lambda: self._is_cool(scheduled, below_c))
 
     def _is_quiet(self, scheduled: ScheduledRound, seen: Environment, since_s: float) -> bool:
@@ -178,14 +178,14 @@ class Waits:
         return used is not None and used <= IDLE_GPU_PERCENT
 
     def _is_cool(self, scheduled: ScheduledRound, below_c: float) -> bool:
-        return self._temperature_c(scheduled) < below_c
+        return all(celsius < below_c for celsius in self._temperatures_c(scheduled))
 
-    def _temperature_c(self, scheduled: ScheduledRound) -> float:
-        """Return the temperature of the case's GPU, or of the hottest if unknown so far; 0 if unreadable."""
+    def _temperatures_c(self, scheduled: ScheduledRound) -> list[float]:
+        """Return the readable temperature of the case's GPU, or of each one if unknown which it is."""
         index = self._gpus.get((scheduled.node, scheduled.case.config.device))
         gpus = [gpu.index for gpu in self._hosts[scheduled.node].gpus] if index is None else [index]
         readings = (self._loads.temperature_c(scheduled.node, gpu) for gpu in gpus)
-        return max((celsius for celsius in readings if celsius is not None), default=0.0)
+        return [celsius for celsius in readings if celsius is not None]
 
 
 class WaitBetweenTurns:
@@ -193,10 +193,8 @@ class WaitBetweenTurns:
 
     def __init__(self, waits: Waits) -> None:
         self._waits = waits
-        self._disturbed: tuple[ScheduledRound, Retry] | None = None
-        """A disturbed one of the newest rounds by turns, and how it would be repeated on its own."""
-        self._seen = Environment()
-        """Environment of that round."""
+        self._disturbed: tuple[ScheduledRound, Retry, Environment] | None = None
+        """A disturbed one of the newest rounds by turns, how it would be repeated alone, its environment."""
         self._wait: Wait | None = None
 
     @property
@@ -210,15 +208,15 @@ class WaitBetweenTurns:
 
     def note(self, scheduled: ScheduledRound, ended: CaseFinished, retry: Retry | None) -> None:
         """Remember a round by turns that was measured next to neighbors."""
-        if retry and retry.quiet:
-            self._disturbed, self._seen = (scheduled, retry), ended.environment or Environment()
+        if retry and retry.quiet and ended.environment:
+            self._disturbed = scheduled, retry, ended.environment
 
     def begin(self, now_s: float) -> Iterator[Message | Waiting]:
         """Begin to wait if the newest rounds by turns were disturbed, and if time for waits is left."""
         if self._disturbed is None:
             return
-        scheduled, retry = self._disturbed
-        self._wait = self._waits.quiet(scheduled, self._seen, now_s)
+        scheduled, retry, seen = self._disturbed
+        self._wait = self._waits.quiet(scheduled, seen, now_s)
         if self._wait:
             yield from self._wait.announced(scheduled, retry.reason)
         else:

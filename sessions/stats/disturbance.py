@@ -9,6 +9,7 @@ from __future__ import annotations  # CaseState is only a type here: its module 
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import compress
 from math import inf
 from typing import TYPE_CHECKING, TypeVar
 
@@ -104,9 +105,10 @@ def undisturbed(case: CaseState, rounds: Sequence[T]) -> Sequence[T] | None:
     by_round = _slowdowns(case)
     if len(counted := _bounded(by_round)) == len(rounds):
         by_round = counted
-    if len(by_round) != len(rounds) or not any(slowdown.by > 1 for slowdown in by_round):
-        return rounds if all(slowdown.by <= 1 for slowdown in by_round) else None
-    return [value for value, slowdown in zip(rounds, by_round, strict=True) if slowdown.by <= 1] or None
+    clean = [slowdown.by <= 1 for slowdown in by_round]
+    if len(clean) != len(rounds):
+        return rounds if all(clean) else None
+    return list(compress(rounds, clean)) or None
 
 
 def left_out_rounds(case: CaseState) -> frozenset[int]:
@@ -218,11 +220,11 @@ def _waited_share(environment: Environment, span_s: float) -> float:
     waited_s, others = environment.run_delay_s, environment.others_cpu_percent
     if waited_s is None or others is None or environment.beside:
         return 0.0
-    waited_s -= environment.quota_stopped_s or 0.0
     own_s = span_s * (environment.worker_cpu or 0.0)
-    wanted_s = own_s + (environment.run_delay_s or 0.0)
+    wanted_s = own_s + waited_s
+    waited_s -= environment.quota_stopped_s or 0.0
     used_s = min(span_s, wanted_s) * max(0.0, others - (environment.idle_others_cpu_percent or 0.0)) / 100
-    if not used_s or waited_s <= 0:
+    if not used_s:
         return 0.0
     idle_s = span_s * (environment.processors or 1) - own_s - used_s
     by_others_s = max(min(waited_s, used_s - max(0.0, idle_s)), waited_s * used_s / (used_s + own_s))
@@ -332,7 +334,7 @@ def merge_round_marks(rounds: Sequence[Sequence[str]], total: int | None = None)
     return tuple(
         worst if mark_kind(worst) == worst else f"{worst}, in {amount} of {total or len(rounds)} rounds"
         for same in by_kind.values()
-        for worst, amount in [(max((text for text, _ in same), key=_figure), sum(count for _, count in same))]
+        for worst, amount in [(max((text for text, _ in same), key=_figures), sum(count for _, count in same))]
     )
 
 
@@ -346,8 +348,8 @@ def in_some_rounds(mark: str) -> bool:
 
 
 def _without_figures(mark: str) -> str:
-    return re.sub(r"\d+", "", _NAMES.sub("", mark)) if mark_kind(mark) != mark else mark
+    return re.sub(r"\d[\d,]*", "", _NAMES.sub("", mark)) if mark_kind(mark) != mark else mark
 
 
-def _figure(mark: str) -> int:
-    return int(next(iter(re.findall(r"\d+", mark)), 0))
+def _figures(mark: str) -> list[int]:
+    return [int(digits) for digits in re.findall(r"\d+", mark.replace(",", ""))]

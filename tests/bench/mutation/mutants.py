@@ -76,6 +76,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     ),
     "sessions/advice/turns.py": ("tests/sessions/advice/test_turns.py", "tests/sessions/advice/test_race.py"),
     "sessions/advice/elimination.py": (
+        "tests/sessions/advice/test_elimination.py",
         "tests/sessions/advice/test_race.py",
         "tests/sessions/advice/test_simulated_races.py",
     ),

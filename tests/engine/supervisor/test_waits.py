@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from benchtui.engine.executor import Node
 from benchtui.engine.supervisor.rounds import further
-from benchtui.engine.supervisor.waits import Waits
+from benchtui.engine.supervisor.waits import Wait, Waits
 from benchtui.sessions.advice.race import RacePlan
 from benchtui.sessions.events import CasePrepared, CaseRepeated, CaseStarted, Message, Telemetry, Waiting
 from benchtui.sessions.journal.reader import read
@@ -20,6 +20,7 @@ from benchtui.sessions.sweep import Axes, Find, Measure, Run
 MAKE = Neighbor(name="make", user="bob", cpu_percent=98.0)
 BUSY = Environment(processors=2, others_cpu_percent=98.0, neighbors=(MAKE,))
 SHARED = Environment(processors=2, others_cpu_percent=1.0, gpu_processes=1)
+HOT = Environment(processors=2, others_cpu_percent=1.0, throttle=("hw_thermal",))
 QUIET = Environment(processors=2, others_cpu_percent=1.0)
 HOST = Host(gpus=(Gpu(index=3, name="H100", uuid="GPU-3"),), absent={"rapl": "none"})
 MODEL = Model(name="tiny", architecture="Tiny", parameters=1, weights="random", source="folder")
@@ -255,12 +256,15 @@ def test_a_search_waits_no_longer_than_its_budget(taking_turns: Callable[..., St
     assert 20.0 < waiting.most_s <= 30.0
 
 
-@pytest.mark.parametrize("entries", [{"run": Run()}, {"measure": replace(TAKE_TURNS, retries=0)}])
-def test_turns_do_not_wait_if_nothing_is_to_be_repeated(
-    taking_turns: Callable[..., Stage], entries: dict[str, Any]
+@pytest.mark.parametrize(
+    ("entries", "around"),
+    [({"run": Run()}, BUSY), ({"measure": replace(TAKE_TURNS, retries=0)}, BUSY), ({}, HOT)],
+)
+def test_turns_do_not_wait_if_no_quiet_is_to_come(
+    taking_turns: Callable[..., Stage], entries: dict[str, Any], around: Environment
 ) -> None:
     here = taking_turns(**entries)
-    assert here.finish(BUSY) and here.finish(BUSY, 1) and here.starts == 6
+    assert here.finish(around) and here.finish(around, 1) and here.starts == 6
 
 
 def test_stop_ends_a_wait_between_turns(taking_turns: Callable[..., Stage]) -> None:
@@ -281,10 +285,21 @@ def test_paused_turns_wait_without_ever_being_due(taking_turns: Callable[..., St
     assert here.wait(0.5) and here.starts == 6
 
 
+def test_wait_is_checked_every_half_a_second_until_its_end() -> None:
+    wait = Wait("quiet", began_s=10.0, most_s=3.0, is_met=bool)
+    assert [wait.left_s(now_s) for now_s in (10.0, 12.5, 12.75, 13.0, 14.0)] == [0.5, 0.5, 0.25, 0.0, 0.0]
+
+
+def test_announced_wait_lasts_milliseconds_at_most(begin: Callable[..., Stage]) -> None:
+    (scheduled,) = begin().sweep.scheduler.queue.running.values()
+    _, waiting = Wait("quiet", began_s=10.0, most_s=2.34567, is_met=bool).announced(scheduled)
+    assert isinstance(waiting, Waiting) and (waiting.reason, waiting.most_s) == ("waiting for quiet", 2.346)
+
+
 def test_time_for_waits_grows_from_the_start_of_the_engine(begin: Callable[..., Stage]) -> None:
     """A session that is resumed after an hour has no hour to wait."""
     here = begin()
-    (scheduled,) = here.sweep.scheduler.queue.running
+    (scheduled,) = here.sweep.scheduler.queue.running.values()
     waits = Waits(Run(wait_for_quiet_s=4.0), [], here.sweep.loads, began_s=3600.0)
     first = waits.quiet(scheduled, BUSY, 3600.0)
     assert first is not None and first.most_s == 4.0

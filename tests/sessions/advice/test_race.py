@@ -350,7 +350,8 @@ def test_search_drops_what_no_budget_is_left_for() -> None:
 
 
 def test_search_looks_twice_at_a_rival_that_may_have_run_at_a_slower_pace() -> None:
-    plan = plan_rounds(session_of((10.0, 10.0), (12.0,), (16.0,), find=Find()))
+    near, far = [14.0] * 30, [14.001] * 30
+    plan = plan_rounds(session_of(([10.0] * 30,) * 2, (near,), (far,), find=Find()))
     assert plan.rounds == (1,)
 
 

@@ -18,6 +18,8 @@ from benchtui.sessions.stats.disturbance import (
     mark_kind,
     merge_round_marks,
     throttling,
+    undisturbed,
+    unwatched_marks,
 )
 from benchtui.sessions.sweep import Config
 
@@ -77,7 +79,7 @@ def test_on_a_large_machine_others_may_use_more_of_it() -> None:
     )
 
 
-WAITING: dict[str, Any] = {"worker_cpu": 1.9, "run_delay_s": 0.2, "others_cpu_percent": 9.5}
+WAITING: dict[str, Any] = {"processors": 2, "worker_cpu": 1.9, "run_delay_s": 0.2, "others_cpu_percent": 9.5}
 """Two threads that ran for 3.8 s in 2 s and waited for 0.2 s, as long as others used the processors at most."""
 
 
@@ -88,12 +90,21 @@ WAITING: dict[str, Any] = {"worker_cpu": 1.9, "run_delay_s": 0.2, "others_cpu_pe
         ({"neighbors": (PYTHON, MAKE)}, (WAITED.format(4) + WHO,)),
         ({"run_delay_s": 0.07}, ()),
         ({"run_delay_s": None}, ()),
-        ({"others_cpu_percent": 2.0}, ()),
+        ({"others_cpu_percent": 7.01}, (WAITED.format(2),)),
+        ({"others_cpu_percent": 6.99}, ()),
         ({"others_cpu_percent": None}, ()),
         ({"others_cpu_percent": 30.0}, (USED.format(30),)),
         ({"idle_others_cpu_percent": 6.0}, ()),
-        ({"idle_run_delay_percent": 1.0}, (WAITED.format(4),)),
+        ({"idle_run_delay_percent": 1.0, "others_cpu_percent": 8.01}, (WAITED.format(3),)),
+        ({"idle_run_delay_percent": 1.0, "others_cpu_percent": 7.995}, ()),
         ({"worker_cpu": 0.1, "idle_others_cpu_percent": 5.0}, (WAITED.format(4),)),
+        ({"worker_cpu": 1.96, "run_delay_s": 0.08, "others_cpu_percent": 4.5}, ()),
+        ({"worker_cpu": None}, (WAITED.format(100),)),
+        ({"worker_cpu": None, "idle_others_cpu_percent": 9.5}, ()),
+        (
+            {"processors": None, "worker_cpu": 0.95, "run_delay_s": 0.1, "others_cpu_percent": 4.0},
+            (WAITED.format(3),),
+        ),
         ({"idle_run_delay_percent": 90.0, "run_delay_s": 0.15}, ()),
         ({"idle_run_delay_percent": 90.0}, (WAITED.format(4),)),
         ({"quota_stopped_s": 0.15}, ()),
@@ -104,7 +115,7 @@ WAITING: dict[str, Any] = {"worker_cpu": 1.9, "run_delay_s": 0.2, "others_cpu_pe
 def test_threads_that_waited_while_others_ran_mark_a_case(
     readings: dict[str, Any], marks: tuple[str, ...]
 ) -> None:
-    assert contention_marks(around(**WAITING | readings), 2.0) == marks
+    assert contention_marks(Environment(**WAITING | readings), 2.0) == marks
 
 
 def test_threads_that_wait_for_each_other_or_for_the_engine_are_no_disturbance() -> None:
@@ -181,7 +192,7 @@ QUOTA = "disturbed: CPU quota stopped the worker in 80% of the quota's periods"
     ("periods", "stopped", "marks"),
     [
         (50, 40, (QUOTA,)),
-        (1000, 11, (QUOTA.replace("80%", "1%"),)),
+        (1000, 10, (QUOTA.replace("80%", "1%"),)),
         (1000, 9, ()),
         (50, 0, ()),
         (None, None, ()),
@@ -210,6 +221,18 @@ def test_a_case_measured_beside_others_of_its_sweep_says_so() -> None:
 def test_a_case_earns_every_mark_at_once() -> None:
     found = disturbances(around(throttle=("hw_thermal",), gpu_processes=3), 1.0)
     assert found == ("throttled: hw_thermal", "shared GPU with 3 other processes")
+
+
+@pytest.mark.parametrize(
+    ("unread", "marks"),
+    [
+        ((), ()),
+        (("clock",), ("unwatched: no reading of the GPU's clock in 0.25 s",)),
+        (("clock", "power"), ("unwatched: no reading of the GPU's clock and power in 0.25 s",)),
+    ],
+)
+def test_readings_of_a_gpu_that_are_missing_are_named(unread: tuple[str, ...], marks: tuple[str, ...]) -> None:
+    assert unwatched_marks(unread, 0.251) == marks
 
 
 def test_over_rounds_the_worst_of_each_disturbance_is_told_with_its_rounds() -> None:
@@ -254,6 +277,12 @@ def test_of_disturbances_without_a_figure_the_first_is_told() -> None:
         "throttled: hw_thermal, in 2 of 3 rounds",
         "throttled: sw_thermal, in 1 of 3 rounds",
     )
+
+
+def test_marks_merged_before_are_merged_again_with_all_their_rounds() -> None:
+    others = "disturbed: other processes used {}% CPU"
+    before = [(f"{others.format(90)}, in 2 of 3 rounds",), (others.format(63),)]
+    assert merge_round_marks(before, total=4) == (f"{others.format(90)}, in 3 of 4 rounds",)
 
 
 def test_throttled_processor_counts_as_in_its_worst_round() -> None:
@@ -365,6 +394,7 @@ def test_a_worker_that_waited_for_a_processor_was_slowed_by_as_much(share: float
 def test_time_that_a_worker_did_not_run_is_no_wait_where_the_kernel_counts_waits() -> None:
     assert slowest(around(worker_cpu=0.5, run_delay_s=0.001, others_cpu_percent=2.0)) == Slowdown()
     assert slowest(around(worker_cpu=0.5, others_cpu_percent=2.0)).by == 2.0
+    assert slowest(Environment(**WAITING), span_s=None) == Slowdown(), "nobody knows how long it ran"
 
 
 def test_all_that_slowed_a_worker_is_told() -> None:
@@ -377,20 +407,43 @@ def test_without_readings_nothing_is_known_to_have_slowed_a_case() -> None:
         assert estimate_slowdown(case(None), throughout=throughout) == Slowdown()
 
 
+QUIET, HOT, BUSY = around(), around(throttle=("hw_thermal",)), around(gpu_processes=1)
+
+
 def test_rounds_beside_neighbors_do_not_count_if_there_are_others() -> None:
-    quiet, hot, busy = around(), around(throttle=("hw_thermal",)), around(gpu_processes=1)
     throttled = Slowdown(1.25, (THROTTLED,))
     for rounds, left_out, worst, best in (
-        ((hot, busy, quiet), {1}, throttled, Slowdown()),
-        ((busy, busy, hot), {0, 1}, throttled, throttled),
-        ((busy, None, busy), {0, 2}, Slowdown(), Slowdown()),
-        ((hot, quiet), set(), throttled, Slowdown()),
-        ((busy, busy), set(), Slowdown(inf, (SHARED,)), Slowdown(inf, (SHARED,))),
+        ((HOT, BUSY, QUIET), {1}, throttled, Slowdown()),
+        ((BUSY, BUSY, HOT), {0, 1}, throttled, throttled),
+        ((BUSY, None, BUSY), {0, 2}, Slowdown(), Slowdown()),
+        ((HOT, QUIET), set(), throttled, Slowdown()),
+        ((BUSY, BUSY), set(), Slowdown(inf, (SHARED,)), Slowdown(inf, (SHARED,))),
     ):
         measured = case(*rounds)
         assert left_out_rounds(measured) == left_out
         assert estimate_slowdown(measured, throughout=False) == worst
         assert estimate_slowdown(measured, throughout=True) == best
+
+
+@pytest.mark.parametrize(
+    ("rounds", "values", "clean"),
+    [
+        ((QUIET, QUIET), "ab", "ab"),
+        ((QUIET, HOT), "ab", "a"),
+        ((HOT, HOT), "ab", ""),
+        ((QUIET, BUSY, HOT, QUIET), "abcd", "ad"),
+        ((QUIET, BUSY, HOT, QUIET), "acd", "ad"),
+        ((BUSY, BUSY), "ab", ""),
+        ((QUIET, QUIET), "abc", "abc"),
+        ((QUIET, HOT), "abc", ""),
+    ],
+)
+def test_values_of_the_rounds_that_nothing_disturbed_are_left(
+    rounds: tuple[Environment, ...], values: str, clean: str
+) -> None:
+    """Either all rounds have a value or those without neighbors do; else nothing tells which is whose."""
+    found = undisturbed(case(*rounds), values)
+    assert found is None if not clean else list(found or ()) == list(clean)
 
 
 def faults(per_step: float | None = 12_566.0, **readings: Any) -> Environment:
@@ -401,10 +454,16 @@ def faults(per_step: float | None = 12_566.0, **readings: Any) -> Environment:
     ("environment", "marks"),
     [
         (faults(), ("page faults: 12,566 per step, 30% of the CPU time in the kernel",)),
-        (faults(1000.0), ("page faults: 1,000 per step, 30% of the CPU time in the kernel",)),
+        (
+            faults(1000.0, user_ms=10.0, system_ms=90.0),
+            ("page faults: 1,000 per step, 90% of the CPU time in the kernel",),
+        ),
         (faults(999.0), ()),
-        (faults(system_ms=4.0), ("page faults: 12,566 per step, 5% of the CPU time in the kernel",)),
-        (faults(system_ms=3.6), ()),
+        (
+            faults(user_ms=95.0, system_ms=5.0),
+            ("page faults: 12,566 per step, 5% of the CPU time in the kernel",),
+        ),
+        (faults(user_ms=95.0, system_ms=4.9), ()),
         (faults(None), ()),
         (faults(user_ms=None, system_ms=None), ()),
         (faults(user_ms=0.0, system_ms=0.0), ()),
@@ -423,7 +482,7 @@ def test_page_faults_make_no_figure_doubtful() -> None:
 
 
 def test_page_faults_of_several_rounds_are_one_mark() -> None:
-    marks = [disturbances(faults(amount), 2.0) for amount in (12_566.0, 13_001.0)]
+    marks = [disturbances(faults(amount), 2.0) for amount in (12_566.0, 1_013_001.0, 1_013_009.0, 999_000.0)]
     assert merge_round_marks(marks) == (
-        "page faults: 13,001 per step, 30% of the CPU time in the kernel, in 2 of 2 rounds",
+        "page faults: 1,013,009 per step, 30% of the CPU time in the kernel, in 4 of 4 rounds",
     )

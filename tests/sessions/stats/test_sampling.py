@@ -233,6 +233,8 @@ def test_bounds_in_another_unit_over_and_wider() -> None:
     assert bounds.wider(2.0, 3.0) == Bounds(2.0, 0.8, 7.5, 0.5, 12.0)
     assert bounds * Bounds(10.0, 5.0, 20.0, 2.0, 30.0) == Bounds(20.0, 8.0, 50.0, 2.0, 120.0)
     assert Bounds(1.0, 0.0, 2.0, 0.0, 4.0).over() == Bounds(1.0, 0.5, inf, 0.25, inf)
+    assert bounds.half_width_percent == pytest.approx(22.5)
+    assert Bounds(0.0, 0.0, 1.0, 0.0, 1.0).half_width_percent is None
 
 
 def test_over_rounds_the_logarithms_spread_decides() -> None:

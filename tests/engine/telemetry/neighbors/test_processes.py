@@ -4,7 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from benchtui.engine.telemetry.neighbors.processes import ProcessTime, busiest, named, process_times, user_of
+from benchtui.engine.telemetry.neighbors import processes
+from benchtui.engine.telemetry.neighbors.processes import (
+    ProcessTime,
+    busiest,
+    children_below,
+    named,
+    process_times,
+    used_s,
+    user_of,
+)
 from benchtui.sessions.payloads import Neighbor
 
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -29,6 +38,24 @@ def test_processes_are_read_with_their_parents_and_the_time_of_ended_children(tm
         8: ProcessTime("plain", 7, 0.0),
     }
     assert process_times(tmp_path / "none") == {}
+    assert used_s((7, 8, 9), tmp_path) == 3.75
+
+
+def test_children_are_those_of_all_threads_and_of_their_children(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "PROC", tmp_path)
+    for thread, children in {"7/task/7": "8 9 ", "7/task/17": "10", "8/task/8": "11", "9/task/9": ""}.items():
+        (tmp_path / thread).mkdir(parents=True)
+        (tmp_path / thread / "children").write_text(children)
+    below = children_below((7, 8))
+    assert {pid: sorted(children) for pid, children in below.items()} == {
+        7: [8, 9, 10],
+        8: [11],
+        9: [],
+        10: [],
+        11: [],
+    }
 
 
 def test_this_process_is_visible_here() -> None:
@@ -71,7 +98,7 @@ def test_process_that_ended_is_counted_for_its_first_ancestor_that_is_left_since
 
 
 def test_idle_processes_are_not_named() -> None:
-    end = PROCESSES | {20: ProcessTime("shell", 1, 0.519), 21: ProcessTime("make", 20, 0.221)}
+    end = PROCESSES | {20: ProcessTime("shell", 1, 0.5199), 21: ProcessTime("make", 20, 0.221)}
     assert percents(PROCESSES, end) == {"make": pytest.approx(1.0, abs=0.1)}
     assert busiest(PROCESSES, end, 0.0, own=10) == ()
 
