@@ -26,7 +26,7 @@ class Overall(msgspec.Struct, frozen=True):
     """Number of cases in it."""
     disturbed: int
     """Number of cases left out because something outside them may explain their ratio."""
-    unbounded: int = 0
+    unbounded: int
     """Number of cases left out because their ratio has no interval."""
 
 

@@ -407,14 +407,12 @@ def _among_others(ratio: Ratio, base: Evidence, new: Evidence) -> Ratio:
 
 def _slowdown(result: Evidence, few: bool) -> Slowdown:
     """Return how much the rounds that count may have been slowed down."""
-    clean = len(result.rounds) > 1 and undisturbed(result.case, result.rounds)
+    clean = undisturbed(result.case, result.rounds)
     return Slowdown() if clean else estimate_slowdown(result.case, throughout=not few)
 
 
 def _disturbed(ratio: Ratio, base: Slowdown, new: Slowdown, few: bool) -> Ratio:
     """Widen a ratio if either case may have been slowed down."""
-    if not base.by > 1 and not new.by > 1:
-        return ratio
     if base.unbounded or new.unbounded:
         return ratio.widened(inf, inf, *base.why, *new.why)
     rest = BOTH_DISTURBED if few and base.by > 1 and new.by > 1 else 1.0

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from by_turns import ROUND_S, SLICE_STEPS, SLICES, HandMade
+from msgspec.structs import replace
 
 from benchtui.sessions.advice.deciding_sweep import deciding_sweep
 from benchtui.sessions.advice.objectives import Objective
@@ -18,7 +19,7 @@ from benchtui.sessions.payloads import Model, ProcessSpread
 from benchtui.sessions.stats.noise import OWN_ROUNDS
 from benchtui.sessions.stats.ratios import comparison
 from benchtui.sessions.stats.results import measured
-from benchtui.sessions.stats.verdicts import Ratio, Verdict
+from benchtui.sessions.stats.verdicts import FIRST_ROUNDS, Ratio, Verdict
 from benchtui.sessions.sweep import Find
 
 
@@ -143,7 +144,7 @@ def test_cases_that_cannot_share_a_device_get_ordinary_rounds(entries: dict[str,
     [
         (1.15, (0.5, 0.5), True),
         (1.25, (0.5, 0.5), False),
-        (1.25, (1.0, None), False),
+        (1.21, (1.0, None), False),
         (1.9, (None, None), True),
         (None, (1.0, 0.0), True),
     ],
@@ -165,7 +166,7 @@ def test_long_steps_get_ordinary_rounds(steps_ms: tuple[float, float]) -> None:
     assert not turns(made).suit(question(made, 0, 1))
 
 
-@pytest.mark.parametrize(("memory_mb", "fit"), [(8000.0, True), (2000.0, False), (None, False)])
+@pytest.mark.parametrize(("memory_mb", "fit"), [(8000.0, True), (2500.0, True), (2499.0, False), (None, False)])
 def test_cases_on_a_gpu_share_the_memory_of_that_gpu(memory_mb: float | None, fit: bool) -> None:
     made = HandMade(10.0, 10.5, devices=["cuda:0", "cuda:0"], gpus_mb=(80_000.0, memory_mb)).alone(0, 1)
     for case in made.session.cases:  # torch's cuda:0 is the driver's second GPU
@@ -191,7 +192,8 @@ def test_case_without_a_round_takes_no_turns_yet() -> None:
 def test_begun_turns_go_on_where_ordinary_rounds_would_do() -> None:
     recorded = {"cpu": ProcessSpread(between=0.005, freedom=40.0)}
     made = HandMade(10.0, 11.0, process_spread=recorded).alone(0, 1)
-    assert not turns(made).suit(question(made, 0, 1, rounds=2))
+    assert not turns(made).suit(question(made, 0, 1, rounds=FIRST_ROUNDS))
+    assert turns(made).suit(question(made, 0, 1, rounds=FIRST_ROUNDS + 1))
     made.by_turns(0, 1)
     assert turns(made).suit(question(made, 0, 1, rounds=2))
 
@@ -216,6 +218,12 @@ def test_pairs_that_a_question_still_needs(
     assert turns(made).pairs(question(made, 0, 1, by_turns=by_turns, **asked)) == pairs
 
 
+@pytest.mark.parametrize("asked", [{"rounds": None}, {"obstacle": "close"}])
+def test_question_that_no_pairs_decide_gets_none(asked: dict[str, Any]) -> None:
+    made = HandMade(10.0, 10.5).alone(0, 1)
+    assert turns(made).pairs(question(made, 0, 1, by_turns=True, **asked)) == 0
+
+
 @pytest.mark.parametrize(
     ("left_s", "first", "cases"),
     [
@@ -235,10 +243,16 @@ def test_first_question_that_fits_the_rest_of_the_budget_is_next(
     assert set(turns(made).next(asked, left_s)) == cases
 
 
-def test_turns_of_cases_that_were_measured_alone_take_their_start_and_two_seconds() -> None:
+@pytest.mark.parametrize(("timed", "start_s"), [(True, 0.0), (False, ROUND_S)])
+def test_turns_of_cases_that_were_measured_alone_take_their_start_and_two_seconds(
+    timed: bool, start_s: float
+) -> None:
+    """A whole round counts as the start if it is unknown when its steps began."""
     made = HandMade(10.0, 10.5, 20.0, 21.0, lengths=(16, 16, 64, 64)).alone(0, 1, 2, 3).by_turns(2, 3)
+    for case in made.session.cases[:2]:
+        case.rounds = tuple(replace(end, measured_s=end.measured_s if timed else None) for end in case.rounds)
     asked = [question(made, 0, 1), question(made, 2, 3, by_turns=True, rounds=2)]
-    needed_s = OWN_ROUNDS * 2 * TURNS_S
+    needed_s = OWN_ROUNDS * 2 * (start_s + TURNS_S)
     assert set(turns(made).next(asked, needed_s + 0.1)) == {0, 1}
     assert set(turns(made).next(asked, needed_s - 0.1)) == {2, 3}
 
@@ -249,6 +263,16 @@ def test_last_turns_end_at_most_the_time_of_one_case_too_late(left_s: float, amo
     made = HandMade(10.0, 10.1, 10.2, 10.3).alone(0, 1, 2, 3).by_turns(0, 1, 2, 3)
     asked = [question(made, 0, other) for other in (1, 2, 3)]
     assert len(turns(made).next(asked, left_s)) == amount
+
+
+def test_last_turns_may_exceed_the_budget_by_the_time_of_the_slowest_case() -> None:
+    """One case takes 2 s, the other one 5 s."""
+    made = HandMade(10.0, 10.1).alone(0, 1)
+    slow = made.session.cases[0]
+    assert slow.started
+    slow.started = replace(slow.started, t=slow.started.t - 3.0)
+    asked = [question(made, 0, 1)]
+    assert [len(turns(made).next(asked, left_s)) for left_s in (2.0, 1.9)] == [2, 0]
 
 
 def test_race_without_time_for_turns_has_spent_its_budget() -> None:

@@ -63,12 +63,18 @@ def lost(size: int) -> AlignedCase:
             Gate(case=0.05),
             f"{PASSES}; could not have seen less than 2.01x in {NAME.format(2)}; 2 UNSURE",
         ),
-        (
-            (ratio(1.0, 9.9),),
-            Gate(case=0.05),
-            f"{PASSES}; could not have seen less than 9.95x in {ONE}; 1 UNSURE",
+        *(
+            (
+                (ratio(1.0, least / 1.005),),
+                Gate(case=0.05),
+                f"{PASSES}; could not have seen less than {least:.2f}x in {ONE}; 1 UNSURE",
+            )
+            for least in (2.0, 9.99)
         ),
-        ((ratio(1.0, 10.0),), Gate(case=0.05), f"{PASSES}; can't tell whether {ONE} is slower; 1 UNSURE"),
+        *(
+            ((ratio(1.0, by),), Gate(case=0.05), f"{PASSES}; can't tell whether {ONE} is slower; 1 UNSURE")
+            for by in (10 / 1.005, 10.0)
+        ),
         ((REPORTED,), Gate(case=0.05), f"{PASSES}; can't tell whether {ONE} is slower; 0 UNSURE; 1 REPORTED"),
         (
             (AlignedCase(case(1), None, None), AlignedCase(None, case(2), None), SAME),
@@ -86,7 +92,11 @@ def test_line_of_a_gate_that_passes_says_what_it_let_pass(rows: Any, gate: Gate,
 @pytest.mark.parametrize(
     ("rows", "gate", "line"),
     [
-        ((SAME, SLOWER, SLOWER), Gate(case=0.05), "2 cases … 5% slower, such as bs=2; 0 UNSURE"),
+        (
+            (SAME, SLOWER, SLOWER),
+            Gate(case=0.05, unsure_fails=True),
+            "2 cases … 5% slower, such as bs=2; 0 UNSURE",
+        ),
         (
             (ratio(1.0, 1.9),),
             Gate(unsure_fails=True),

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from benchtui.sessions.compare.align import ComparedSession, PairwiseComparison, compare_sessions
-from benchtui.sessions.compare.overall import Overall, overall
+from benchtui.sessions.compare.overall import Overall, overall, overall_of_records
 from benchtui.sessions.payloads import Environment, Host, Reported
 from benchtui.sessions.report.compare import case_table
 from benchtui.sessions.report.compare_columns import full_columns
@@ -179,6 +179,34 @@ def test_mean_is_as_doubtful_as_its_cases() -> None:
     assert (both.rounds, both.same_within, both.reported, both.unlike_files) == (3, 0.04, False, True)
     assert (alike.rounds, alike.reported) == (5, True)
     assert not together(*FOUR).ratio.unlike_files
+
+
+def test_errors_of_speeds_relative_to_records_are_independent() -> None:
+    one = Bounds(1.0, 1 / 1.1, 1.2, 1 / 1.3, 1.4)
+    found = overall_of_records([Ratio(1.0, one), Ratio(1.21, one.times(1.21))])
+    by = 1 / sqrt(2)
+    ends = (1.1, 1.1 / 1.1**by, 1.1 * 1.2**by, 1.1 / 1.3**by, 1.1 * 1.4**by)
+    assert found and found.ratio.bounds == Bounds(*(pytest.approx(end) for end in ends))
+
+
+BARE, HOT = ratio(3.0, bounds=None), ratio(1.1, outside=("heat",))
+
+
+@pytest.mark.parametrize(
+    ("ratios", "counts"),
+    [
+        ([], None),
+        ([BARE] * 2, (2, 0, 0)),
+        ([ratio(1.1), HOT], (2, 0, 0)),
+        ([ratio(1.1), HOT, BARE, BARE, replace(BARE, outside=("heat",))], (2, 1, 2)),
+    ],
+)
+def test_records_without_an_interval_are_left_out_while_there_are_others(
+    ratios: Sequence[Ratio], counts: tuple[int, int, int] | None
+) -> None:
+    found = overall_of_records(ratios)
+    assert (found and (found.cases, found.disturbed, found.unbounded)) == counts
+    assert found is None or found.ratio.value == pytest.approx(3.0 if BARE in ratios[:1] else 1.1)
 
 
 def test_bounds_of_a_few_cases_are_the_mean_of_theirs() -> None:

@@ -13,10 +13,10 @@ from benchtui.sessions.stats.noise import (
     ASSUMED,
     ASSUMED_GPU_BOUND,
     GPU_BOUND,
-    PACES,
     Evidence,
     Noise,
     Spread,
+    gpu_busy_share,
     is_noisier,
     kind_of,
     kind_of_result,
@@ -107,6 +107,10 @@ def test_a_part_of_a_pool_can_be_left_out() -> None:
     assert whole.minus(whole) == Spread() == Spread().plus(Spread())
 
 
+def test_mean_of_several_rounds_varies_less() -> None:
+    assert Spread(4e-4, 2.0).of_mean(4) == Spread(1e-4, 2.0)
+
+
 def test_a_case_of_one_round_tells_nothing() -> None:
     assert cpu(case(10.0), case(20.0)) == Noise()
 
@@ -154,6 +158,33 @@ def test_where_a_gpu_sets_the_pace_fresh_processes_hardly_differ() -> None:
     bounds = [bounds_ms(each) for each in (*alone, *paced)]
     assert all(bounds)
     assert [round(each.high / each.low, 2) for each in bounds if each] == [1.95, 1.18]
+
+
+@pytest.mark.parametrize(
+    ("step_ms", "share", "kind"),
+    [
+        (20.0, 1.0, GPU_BOUND),
+        (40 / 0.9, 0.9, GPU_BOUND),
+        (50.0, 0.8, "cuda"),
+        (0.5, 1.0, GPU_BOUND),
+        (0.0, None, "cuda"),
+        (None, None, "cuda"),
+    ],
+)
+def test_gpu_sets_the_pace_from_nine_tenths_of_a_step_on(
+    step_ms: float | None, share: float | None, kind: str
+) -> None:
+    case = gpu_bound(42.0).case
+    assert gpu_busy_share(case, step_ms) == share
+    assert kind_of(case, [] if step_ms is None else [Statistic(step_ms)]) == kind
+
+
+@pytest.mark.parametrize(("percent", "kind"), [(90, GPU_BOUND), ("95.5", GPU_BOUND), (89, "cuda"), (0, "cuda")])
+def test_exported_case_tells_how_busy_its_gpu_was(percent: float | str, kind: str) -> None:
+    exported = case(42.0, device="cuda:0").case
+    assert exported.finished
+    exported.finished = replace(exported.finished, exported={"gpu_busy_percent": percent})
+    assert kind_of(exported, [Statistic(42.0)]) == kind
 
 
 def test_rounds_that_agree_leave_the_noise_of_their_steps() -> None:
@@ -272,7 +303,7 @@ def test_shared_spread_is_known_no_better_than_that_of_the_session() -> None:
 
 
 def test_spread_at_the_limit_is_one_pace_still() -> None:
-    limit, beyond = Spread(PACES**2, 12.0), Spread(PACES**2 * 1.01, 12.0)
+    limit, beyond = Spread(0.05**2, 12.0), Spread(0.0501**2, 12.0)
     assert (limit.has_paces, beyond.has_paces) == (False, True)
     own = Spread(4e-4, 2.0)
     assert moderated(own, limit, limit) == own.shared_with(limit)

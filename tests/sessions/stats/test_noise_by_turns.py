@@ -149,6 +149,9 @@ def test_more_pairs_are_wanted_until_the_difference_is_decided() -> None:
     assert ratio.verdict is Verdict.UNSURE and not ratio.assumed
     wanted = ratio.times(1.03).rounds_wanted or 0
     assert wanted > 4
+    one, other = measured(made.session)
+    spread = between(ratios_by_turns(pairs_by_turns(one, other)))
+    assert ratio.between == pytest.approx(sqrt(spread.variance / 2)), "per case"
 
 
 def test_round_has_the_median_of_each_turn() -> None:

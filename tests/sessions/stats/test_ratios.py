@@ -24,6 +24,7 @@ from benchtui.sessions.stats.ratios import (
     latency_ratio,
     matched,
     memory_ratio,
+    recorded_ratio,
     throughput_ratio,
     widened_for_machine_speed,
 )
@@ -137,7 +138,8 @@ def test_the_word_follows_from_one_interval_and_one_margin(bounds: Bounds, verdi
 def test_a_ratio_without_an_interval_is_never_sure() -> None:
     found = Ratio(20.0, same_within=0.5)
     assert (found.verdict, found.doubt) == (UNSURE, Doubt.NO_INTERVAL)
-    assert found.low is found.high is found.resolution is found.rounds_wanted is None
+    assert (found.shown, found.low, found.high) == (20.0, None, None)
+    assert found.resolution is found.rounds_wanted is None
     assert found.sure_low is found.sure_high is found.leaning is None
 
 
@@ -246,7 +248,7 @@ def test_a_difference_that_something_outside_explains_is_not_sure() -> None:
     wide = ratio(1.1, 1.2).widened(1.6, 1.0, "a neighbour")
     assert wide.doubt is Doubt.WIDE
     sure = ratio(2.0, 1.01).widened(1.6, 1.0, "a neighbour")
-    assert (sure.verdict, sure.outside) == (FASTER, ("a neighbour",))
+    assert (sure.verdict, sure.outside, sure.shown) == (FASTER, ("a neighbour",), 2.0)
     assert not ratio(1.0, 1.01).widened(1.0, inf, "a neighbour").is_within_margin
     assert ratio(1.0, 1.01).is_within_margin and not ratio(1.0, 1.03).is_within_margin
 
@@ -357,6 +359,8 @@ def test_shared_variances_need_fewer_rounds() -> None:
     wide = Ratio(1.05, Bounds(1.05, 0.97, 1.13, 0.95, 1.16), same_within=0.02, between=0.02, rounds=3)
     shared = replace(wide, moderated=True)
     assert (wide.rounds_wanted, shared.rounds_wanted) == (7, 6)
+    assert replace(wide, by_turns=True).rounds_wanted == 9, "the spread of pairs is known by half as many"
+    assert replace(wide, apart=2 * 0.003**2).rounds_wanted == 8, "more rounds don't make sessions alike"
 
 
 def test_rounds_are_no_advice_for_what_is_decided_or_contested() -> None:
@@ -702,7 +706,7 @@ def test_beside_a_neighbor_nothing_follows_from_any_ratio(value: float, disturbe
     assert (found.verdict, found.doubt, found.bounds) == (UNSURE, Doubt.OUTSIDE, None)
     whose = {"base": (PROCESSES,), "new": (NEIGHBOUR,), "both": (PROCESSES, NEIGHBOUR)}
     assert found.outside == whose[disturbed]
-    assert (found.low, found.resolution, found.rounds_wanted) == (None, None, None)
+    assert found.shown is found.low is found.resolution is found.rounds_wanted is None
     assert throughput_ratio(base, new) == found.times(1.0)
 
 
@@ -720,6 +724,43 @@ def test_disturbed_rounds_do_not_count_while_there_are_others() -> None:
     assert latency(both, both).bounds == plain, "rounds in turns had the same clock"
     mixed = latency(base, case(10.0, 10.0, around=[HOT, HOT]))
     assert THROTTLED in mixed.outside
+
+
+def recorded(base: Any, new: Any) -> Ratio:
+    found = recorded_ratio(base, new, 0.03)
+    assert found is not None
+    return found
+
+
+def test_speed_relative_to_a_record_has_the_interval_of_the_new_case() -> None:
+    base, new = case(0.9, 1.6, error=0.5), case(0.8, 0.8, error=0.01, around=[QUIET, QUIET])
+    own, found = bounds_ms(new), recorded(base, new)
+    assert own and found.bounds == near(own.over().times(1.2))
+    assert (found.value, found.rounds, found.same_within) == (pytest.approx(1.5), 2, 0.03)
+    assert recorded(base, case(0.8, batch_size=4)).value == pytest.approx(6.0)
+    exact = recorded(base, case(*[0.8] * 4)).bounds
+    assert exact == near(Bounds(*[1.5] * 5))
+    assert recorded(base, case(0.8, error=None)).bounds is None
+    for pair in ((base, case(0.0)), (case(0.0), new)):
+        assert recorded_ratio(*pair, 0.03) is None
+
+
+def test_speed_of_steps_without_samples_relative_to_a_record_is_that_of_steps(bench: Any) -> None:
+    slow, fast = bench.results(*(bench.case(ms=ms, prepared={"samples_per_step": 0}) for ms in (20.0, 10.0)))
+    assert recorded(slow, fast).value == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize(("around", "by"), [([HOT], 2.0), ([HOT, WARM], 2.0), ([HOT, WARM, HOT], 1.5)])
+def test_what_disturbed_the_new_case_widens_its_speed_relative_to_a_record(
+    around: Sequence[Environment], by: float
+) -> None:
+    times_ms = [10.0] * len(around)
+    plain = recorded(case(10.0), case(*times_ms))
+    found = recorded(case(*times_ms, around=around), case(*times_ms, around=around))
+    assert plain.bounds and found.bounds == near(plain.bounds.wider(1.0, by))
+    assert found.outside[0] == THROTTLED and plain.outside == ()
+    neighbored = recorded(case(10.0), case(10.0, around=[BUSY]))
+    assert (neighbored.bounds, neighbored.outside) == (None, (PROCESSES,))
 
 
 def clocked(*clocks_mhz: float | None, **options: Any) -> Evidence:
@@ -983,6 +1024,7 @@ def test_compiling_breaks_even_once_the_first_step_is_repaid(bench: Any) -> None
     assert break_even_steps(comparison(*short)) == 20
     pair = comparison(eager, compiled)
     assert break_even_steps(replace(pair, latency=None)) is None
+    assert break_even_steps(replace(pair, base=replace(compiled, case=eager.case))) is None, "nothing is saved"
     assert break_even_steps(replace(pair, base=compiled)) is None
 
 
@@ -1300,7 +1342,9 @@ def test_too_few_steps_suffice_if_each_of_one_case_is_longer_than_all_of_the_oth
     assert (found.verdict, latency(fast, slow).verdict, found.rounds) == (FASTER, SLOWER, 1)
     alone = [replace(each, noise=Noise()) for each in (slow, fast)]
     assert latency(*alone).verdict is UNSURE, "at two paces, processes may differ by as much"
-    assert latency(slow, overlapping).doubt is Doubt.NO_INTERVAL
+    (touching,) = bench.results(bench.case(32, [9.0, 10.0, 10.5, 11.0, 20.0]))
+    for one in (overlapping, touching):
+        assert latency(slow, one).doubt is latency(one, slow).doubt is Doubt.NO_INTERVAL
     (zero,) = bench.results(bench.case(16, [0.0, 10.0, 10.5, 11.0, 12.0]))
     assert latency(slow, zero).doubt is latency(zero, slow).doubt is Doubt.NO_INTERVAL
     assert latency(slow, four).doubt is Doubt.NO_INTERVAL, "2 of 126 equal pairs would look like that"
@@ -1323,5 +1367,13 @@ def test_separate_steps_of_several_rounds_share_the_spread_of_processes(bench: A
     assert latency(slow, overlapping).doubt is Doubt.NO_INTERVAL
     other = latency(slow, longer)
     assert (other.rounds, other.between) == (2, pytest.approx(0.02 * sqrt(0.75)))
+    assert found.bounds and other.bounds == near(
+        by_t(0.0, 0.02 * sqrt(0.75), 4) * Bounds(other.value, 20 / 15, 25 / 10, 20 / 15, 25 / 10)
+    )
+    elsewhere = latency(slow, replace(fast, session=OTHER, noise=replace(noise, floor=0.01, same_within=0.03)))
+    assert (elsewhere.same_within, elsewhere.floor, elsewhere.apart) == (0.03, 0.01, 2 * 0.003**2)
+    assert elsewhere.bounds == near(
+        by_t(0.0, sqrt(0.02**2 + 2 * 0.003**2), 4) * Bounds(found.value, 20 / 15, 25 / 10, 20 / 15, 25 / 10)
+    )
     unknown = replace(fast, noise=Noise())
     assert not found.assumed and latency(slow, unknown).assumed and latency(unknown, slow).assumed
