@@ -157,12 +157,13 @@ class Estimate(msgspec.Struct, frozen=True, gc=False):
     """Whether that spread is assumed."""
 
     def bounds(self, apart: float = 0.0, least: float = 0.0) -> Bounds:
-        """Return the bounds, with another known variance, and with a minimum half-width."""
-        terms = (*self.own, self.shared, Spread(apart, inf))
+        """Return the bounds, with a minimum half-width, and with another known variance."""
+        terms = (*self.own, self.shared)
         total = sum(term.variance for term in terms)
         weighed = sum(term.variance**2 / term.freedom for term in terms if term.variance)
         # Welch-Satterthwaite
-        return Bounds.around(self.center, sqrt(total), total**2 / weighed if weighed else inf, least)
+        bounds = Bounds.around(self.center, sqrt(total), total**2 / weighed if weighed else inf, least)
+        return bounds.with_error(sqrt(apart)) if apart else bounds
 
     @property
     def between(self) -> float:

@@ -6,7 +6,7 @@ computes the summaries from the steps.
 """
 
 from collections.abc import Sequence
-from math import exp, log, sqrt
+from math import copysign, exp, hypot, inf, log, sqrt
 from statistics import fmean
 
 import msgspec
@@ -88,6 +88,14 @@ class Bounds(msgspec.Struct, frozen=True, gc=False):
         low, sure_low = self.low / down, self.sure_low / down
         return Bounds(self.value, low, self.high * up, sure_low, self.sure_high * up)
 
+    def with_error(self, error: float) -> "Bounds":
+        """Return the bounds with a known error of the logarithm as well, so that they are never narrower."""
+        half, sure = (
+            student_t_quantile((1 + share) / 2, inf) * error for share in (CONFIDENCE, VERDICT_CONFIDENCE)
+        )
+        pairs = (self.low, -half), (self.high, half), (self.sure_low, -sure), (self.sure_high, sure)
+        return Bounds(self.value, *(_farther(end, self.value, by) for end, by in pairs))
+
     def over(self) -> "Bounds":
         """Return the bounds of the reciprocal."""
         value, low, high, sure_low, sure_high = (1 / bound if bound else float("inf") for bound in self._all)
@@ -137,6 +145,13 @@ def interval(figures: Sequence[Statistic]) -> Bounds | None:
         sure_low=min(one.sure_low for one in intervals),
         sure_high=max(one.sure_high for one in intervals),
     )
+
+
+def _farther(end: float, value: float, by: float) -> float:
+    """Return the end of an interval around a value, farther by an independent error of the logarithm."""
+    if not 0 < value < inf or not 0 < end < inf:
+        return end
+    return value * _exp(copysign(hypot(log(end / value), by), by))
 
 
 def _exp(power: float) -> float:

@@ -160,7 +160,9 @@ class Ratio(msgspec.Struct, frozen=True):
     @property
     def has_wide_fast_steps(self) -> bool:
         """Whether only the interval of fast steps is too wide for a difference that typical ones show."""
-        return self.doubt is Doubt.WIDE and _word(self.bounds, self.same_within) is not Verdict.UNSURE
+        if self.bounds is None or self.doubt is not Doubt.WIDE:
+            return False
+        return _word(self.bounds, self.same_within) is not Verdict.UNSURE
 
     @property
     def resolution(self) -> float | None:

@@ -165,7 +165,7 @@ def test_single_rounds_are_never_judged_the_same(bench: Any) -> None:
     assert row.verdict is Verdict.UNSURE
     assert row.ratio is not None
     assert row.ratio.doubt is Doubt.WIDE
-    assert row.ratio.resolution == pytest.approx(0.127, abs=0.001)
+    assert row.ratio.resolution == pytest.approx(0.128, abs=0.001)
 
 
 def test_reader_can_set_the_margin_of_equivalence(bench: Any) -> None:

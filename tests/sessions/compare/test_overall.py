@@ -1,5 +1,5 @@
 from collections.abc import Sequence
-from math import exp, log, sqrt
+from math import exp, hypot, inf, log, sqrt
 from typing import Any
 
 import pytest
@@ -49,9 +49,11 @@ def test_all_cases_together_show_what_no_case_alone_does(
     assert found is not None
     logs = [-log(by) for by in losses]
     center = sum(logs) / 4
-    own = sum((each - center) ** 2 for each in logs) / 3 / 4
-    total = own + 2 * between**2
-    half, sure = (student_t_quantile(share, 3 * (total / own) ** 2) * sqrt(total) for share in (0.975, 0.995))
+    error = sqrt(sum((each - center) ** 2 for each in logs) / 3 / 4)
+    half, sure = (
+        hypot(student_t_quantile(share, 3) * error, student_t_quantile(share, inf) * sqrt(2) * between)
+        for share in (0.975, 0.995)
+    )
     bounds = found.ratio.bounds
     assert bounds is not None and (found.cases, found.disturbed) == (4, 0)
     ends = (bounds.value, bounds.low, bounds.high, bounds.sure_low, bounds.sure_high)

@@ -1,7 +1,7 @@
 import random
 from collections import Counter
 from collections.abc import Sequence
-from math import exp, inf, log, nextafter, sqrt
+from math import exp, hypot, inf, log, nextafter, sqrt
 from typing import Any
 
 import msgspec
@@ -103,6 +103,15 @@ def by_t(center: float, error: float, freedom: float) -> Bounds:
     """Bounds by Student's t around a logarithm."""
     half, sure = student_t_quantile(0.975, freedom) * error, student_t_quantile(0.995, freedom) * error
     return Bounds(*(exp(center + by) for by in (0, -half, half, -sure, sure)))
+
+
+def beside(bounds: Bounds, error: float) -> Bounds:
+    """The same bounds with a known error as well: half-widths add up by their squares."""
+    known = by_t(0.0, error, 1e9)
+    names = ("low", "high", "sure_low", "sure_high")
+    halves = (hypot(log(getattr(bounds, name) / bounds.value), log(getattr(known, name))) for name in names)
+    low, high, sure_low, sure_high = (bounds.value * exp(half) for half in halves)
+    return Bounds(bounds.value, bounds.value**2 / low, high, bounds.value**2 / sure_low, sure_high)
 
 
 def near(bounds: Bounds) -> Any:
@@ -400,9 +409,9 @@ def test_two_rounds_that_agree_have_the_spread_that_is_assumed() -> None:
 def test_what_was_measured_of_the_noise_counts_in_place_of_the_assumption() -> None:
     one, other = Noise(Spread(0.001**2, 50.0)), Noise(Spread(0.004**2, 12.0), between_sessions=0.02)
     found = latency(case(10.0, noise=one), case(10.0, noise=other, session=OTHER))
-    variance, apart = 0.001**2 + 0.004**2, 0.003**2 + 0.02**2
-    freedom = (variance + apart) ** 2 / (0.001**4 / 3 + 0.004**4 / 3)
-    assert found.bounds == near(by_t(0.0, sqrt(variance + apart), freedom))
+    variance = 0.001**2 + 0.004**2
+    processes = by_t(0.0, sqrt(variance), variance**2 / (0.001**4 / 3 + 0.004**4 / 3))
+    assert found.bounds == near(beside(processes, hypot(0.003, 0.02)))
     assert not found.assumed
     alike = bounded(case(10.0, noise=one), case(10.0, noise=one))
     assert alike == near(by_t(0.0, sqrt(2) * 0.001, 3)), "both rely on one estimate"
@@ -511,9 +520,8 @@ def test_between_two_sessions_more_is_assumed_and_within_one_it_is_not() -> None
     base, new = case(*[10.0] * 4, error=0.001), case(*[10.0] * 4, error=0.001, session=OTHER)
     within, steps = bounded(base, replace(new, session=ONE)), 0.001**2 / 4
     assert within == near(by_t(0.0, sqrt(2 * steps), 6))
-    variance = 2 * steps + 2 * 0.003**2
     found = latency(base, new)
-    assert found.bounds == near(by_t(0.0, sqrt(variance), variance**2 / (2 * steps**2 / 3)))
+    assert found.bounds == near(beside(by_t(0.0, sqrt(2 * steps), 6), sqrt(2) * 0.003))
     assert found.between == pytest.approx(0.001), "more rounds don't make sessions alike"
 
 

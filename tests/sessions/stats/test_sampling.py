@@ -327,3 +327,11 @@ def test_more_steps_and_more_rounds_make_an_interval_narrower() -> None:
     three, thirty = (interval([Statistic(ms) for ms in [9.8, 10.0, 10.2] * times]) for times in (1, 10))
     assert three is not None and thirty is not None
     assert three.high - three.low > 5 * (thirty.high - thirty.low)  # 4.3 / sqrt(3) against 2.05 / sqrt(30)
+
+
+@pytest.mark.parametrize("ends", [(0.0, inf), (0.5, 2.0), (1.0, 1.0)])
+def test_another_error_never_narrows_bounds(ends: tuple[float, float]) -> None:
+    own = Bounds(1.0, *ends, *ends)
+    wider = own.with_error(0.1)
+    assert wider.low <= own.low and wider.high >= own.high and wider.value == 1.0
+    assert own.with_error(0.0).high == pytest.approx(own.high)

@@ -104,7 +104,7 @@ def test_a_row_shows_all_metrics(story: Any) -> None:
         "trace": "▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄",
         "notes": "throttled",
         "steps": "20",
-        "interval": "7.00",
+        "interval": "7.05",
         "outliers": "0",
         "tokens": "–",
         "energy": "1,250",
