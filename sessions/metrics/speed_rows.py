@@ -68,8 +68,8 @@ LATENCY = (
     *ends(
         "latency_typical_{}_ms",
         "Typical step",
-        "Lower end of the typical step's 95% interval, which holds fresh processes of the case; null if nothing"
-        " bounds it.",
+        "Lower end of the typical step's 95% interval, which holds fresh processes of the case in another"
+        " session; null if nothing bounds it.",
         lambda end: result(f"typical_bounds.{end}"),
     ),
     figure(
@@ -181,7 +181,7 @@ THROUGHPUT = (
     *ends(
         "samples_per_s_{}",
         "Throughput",
-        "Lower end of its 95% interval, which holds fresh processes of the case.",
+        "Lower end of its 95% interval, which holds fresh processes of the case in another session.",
         lambda end: measured(f"samples_per_s_{end}"),
     ),
     figure(

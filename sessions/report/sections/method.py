@@ -147,6 +147,7 @@ def _timing(
         ("Measured steps", f"n = {least:,}" if least == most else f"n = {least:,} to {most:,}"),
         ("Intervals", _intervals(measure)),
         ("Spread between processes", _spreads(noise) if noise else None),
+        ("Spread between sessions", _between_sessions(noise) if noise else None),
         ("Equivalence margin", f"{100 * margin:.2g}%"),
     )
 
@@ -170,6 +171,12 @@ def _spreads(noise: dict[str, Noise]) -> str:
         for kind, spread in noise.items()
     )
     return listed(list(spreads))
+
+
+def _between_sessions(noise: dict[str, Noise]) -> str:
+    """Return the standard deviation that is assumed of sessions on each kind of device."""
+    spreads = (f"{100 * spread.between_sessions:g}% on {kind}" for kind, spread in noise.items())
+    return f"{listed(list(spreads))} (assumed)"
 
 
 def _pins(sweep: Sweep, cases: list[CaseState]) -> bool:
