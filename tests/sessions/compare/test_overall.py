@@ -195,6 +195,10 @@ def test_records_without_an_interval_are_left_out_while_there_are_others(
     assert found is None or found.ratio.value == pytest.approx(3.0 if BARE in ratios[:1] else 1.1)
 
 
+def test_mean_that_needs_a_case_without_an_interval_has_none() -> None:
+    assert (together(*FOUR[:3], BARE).cases, together(*FOUR[:3], BARE).ratio.bounds) == (4, None)
+
+
 def test_bounds_of_a_few_cases_are_the_mean_of_theirs() -> None:
     bounds = together(ratio(1.0), ratio(1.21), ratio(1.1)).ratio.bounds
     ends = (1.1, 1.0, 1.21, 1.1 / 1.2, 1.32)
