@@ -126,7 +126,7 @@ class Ratio(msgspec.Struct, frozen=True):
         """Verdict that the bounds support; UNSURE if there is a doubt, REPORTED if a source left no bounds."""
         if self.reported and self.doubt is Doubt.NO_INTERVAL:
             return Verdict.REPORTED
-        return Verdict.UNSURE if self.doubt else _word(self.bounds, self.same_within)
+        return _word(self.bounds, self.same_within) if self.bounds and not self.doubt else Verdict.UNSURE
 
     @property
     def doubt(self) -> Doubt | None:
@@ -226,10 +226,8 @@ class Ratio(msgspec.Struct, frozen=True):
         )
 
 
-def _word(bounds: Bounds | None, same_within: float) -> Verdict:
+def _word(bounds: Bounds, same_within: float) -> Verdict:
     """Return the verdict that one set of bounds supports."""
-    if bounds is None:
-        return Verdict.UNSURE
     if direction := _beyond(bounds.sure_low, bounds.sure_high):
         return direction
     return Verdict.SAME if _inside(bounds, same_within) else Verdict.UNSURE
