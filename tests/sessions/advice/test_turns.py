@@ -244,6 +244,12 @@ def test_first_question_that_fits_the_rest_of_the_budget_is_next(
     assert set(turns(made).next(asked, left_s)) == cases
 
 
+def test_question_begun_with_a_single_pair_goes_before_others() -> None:
+    made = HandMade(10.0, 10.5, 20.0, 21.0, lengths=(16, 16, 64, 64)).alone(0, 1, 2, 3).by_turns(2, 3)
+    asked = [question(made, 0, 1), question(made, 2, 3)]
+    assert set(turns(made).next(asked, 600.0)) == {2, 3}
+
+
 @pytest.mark.parametrize(("timed", "start_s"), [(True, 0.0), (False, ROUND_S)])
 def test_turns_of_cases_that_were_measured_alone_take_their_start_and_two_seconds(
     timed: bool, start_s: float
