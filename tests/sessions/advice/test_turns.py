@@ -142,7 +142,7 @@ def test_cases_that_cannot_share_a_device_get_ordinary_rounds(entries: dict[str,
 @pytest.mark.parametrize(
     ("worker_cpu", "own", "by_turns"),
     [
-        (1.15, (0.5, 0.5), True),
+        (1.1995, (0.5, 0.5), True),
         (1.25, (0.5, 0.5), False),
         (1.21, (1.0, None), False),
         (1.9, (None, None), True),
@@ -157,6 +157,7 @@ def test_case_whose_data_loader_would_go_on_gets_ordinary_rounds(
     user_ms, system_ms = (part and part * own_ms for part in own)
     made = HandMade(10.0, 10.5).alone(0)
     made.alone(1, worker_cpu=worker_cpu, user_ms=user_ms, system_ms=system_ms)
+    made.alone(0, 1)
     assert plan_rounds(made.session).by_turns is by_turns
 
 
@@ -243,6 +244,12 @@ def test_first_question_that_fits_the_rest_of_the_budget_is_next(
     assert set(turns(made).next(asked, left_s)) == cases
 
 
+def test_question_begun_with_a_single_pair_goes_before_others() -> None:
+    made = HandMade(10.0, 10.5, 20.0, 21.0, lengths=(16, 16, 64, 64)).alone(0, 1, 2, 3).by_turns(2, 3)
+    asked = [question(made, 0, 1), question(made, 2, 3)]
+    assert set(turns(made).next(asked, 600.0)) == {2, 3}
+
+
 @pytest.mark.parametrize(("timed", "start_s"), [(True, 0.0), (False, ROUND_S)])
 def test_turns_of_cases_that_were_measured_alone_take_their_start_and_two_seconds(
     timed: bool, start_s: float
@@ -253,7 +260,7 @@ def test_turns_of_cases_that_were_measured_alone_take_their_start_and_two_second
         case.rounds = tuple(replace(end, measured_s=end.measured_s if timed else None) for end in case.rounds)
     asked = [question(made, 0, 1), question(made, 2, 3, by_turns=True, rounds=2)]
     needed_s = OWN_ROUNDS * 2 * (start_s + TURNS_S)
-    assert set(turns(made).next(asked, needed_s + 0.1)) == {0, 1}
+    assert set(turns(made).next(asked, needed_s)) == {0, 1}
     assert set(turns(made).next(asked, needed_s - 0.1)) == {2, 3}
 
 
@@ -272,7 +279,7 @@ def test_last_turns_may_exceed_the_budget_by_the_time_of_the_slowest_case() -> N
     assert slow.started
     slow.started = replace(slow.started, t=slow.started.t - 3.0)
     asked = [question(made, 0, 1)]
-    assert [len(turns(made).next(asked, left_s)) for left_s in (2.0, 1.9)] == [2, 0]
+    assert [turns(made).next(asked, left_s) for left_s in (2.0, 1.9)] == [(0, 1), ()]
 
 
 def test_race_without_time_for_turns_has_spent_its_budget() -> None:

@@ -90,9 +90,9 @@ def test_twelve_degrees_of_freedom_replace_the_assumption() -> None:
 def test_a_case_of_several_rounds_is_noisier_by_an_f_test() -> None:
     """F of 2 and 12, 4 and 20 degrees of freedom at 5%: 3.89 and 2.87."""
     for freedom, others, limit in ((2.0, 12.0, 3.89), (4.0, 20.0, 2.87), (1.0, 30.0, 4.17)):
-        pooled = Spread(1.0, others)
-        assert not is_noisier(Spread(0.96 * limit, freedom), pooled)
-        assert is_noisier(Spread(1.04 * limit, freedom), pooled)
+        pooled = Spread(1e-4, others)
+        assert not is_noisier(Spread(0.96e-4 * limit, freedom), pooled)
+        assert is_noisier(Spread(1.04e-4 * limit, freedom), pooled)
     assert is_noisier(Spread(1e-9, 2.0), Spread(0.0, 8.0))
     assert not is_noisier(Spread(0.0, 2.0), Spread(0.0, 8.0))
     assert not is_noisier(Spread(9.0, 0.0), Spread(1.0, 8.0))
@@ -309,3 +309,5 @@ def test_spread_at_the_limit_is_one_pace_still() -> None:
     assert moderated(own, limit, limit) == own.shared_with(limit)
     assert moderated(Spread(4e-4, 1.0), limit, limit) is None, "two rounds"
     assert moderated(own, beyond, beyond) == Spread(beyond.variance, 2.0)
+    few, enough = (Spread(1e-4, freedom) for freedom in (5.9, 6.0))
+    assert (moderated(own, few, few), moderated(own, enough, enough)) == (None, own), "others show the paces"

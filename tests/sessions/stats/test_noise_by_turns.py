@@ -106,6 +106,8 @@ def test_error_of_a_ratio_follows_from_the_spread_of_its_turns() -> None:
     assert ratio.ms == pytest.approx(1.1**1.5)
     deviation = log(1.1) * sqrt(5 / 3)
     assert ratio.error == pytest.approx(sqrt(pi / 2) * deviation / sqrt(4))
+    (two,) = ratios_by_turns([(in_slices(1.0, 1.21), in_slices(1.0, 1.0))])
+    assert two.error == pytest.approx(sqrt(pi / 2) * log(1.1))
     (alone,) = ratios_by_turns([(in_slices(1.1), in_slices(1.0))])
     assert alone.error is None
 
