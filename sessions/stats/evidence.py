@@ -219,20 +219,20 @@ def by_alternating(
     """Return the estimated logarithm of a ratio from alternating rounds.
 
     If the rounds of both cases vary together, by a one-sided test of their correlation at 10%, its variance is
-    that of the differences of neighbors. Otherwise these only know less than two cases that share the spread of
-    their session.
+    that of the differences of neighbors, as it is if the session's spread can't be shared. Otherwise these only
+    know less than two cases that share it.
     """
     if not all(map(all_positive, figures)):
         return None
     logs, pool = [[log(figure.ms) for figure in side] for side in figures], base.noise.pool
     n, center = len(logs[0]), fmean(map(sub, *logs))
-    if _vary_together(*logs):
+    if pool.has_paces or pool.freedom < n - 1 or _vary_together(*logs):
         pairs = zip(*figures, strict=True)
         ratios = [Statistic(one.ms / other.ms, _joint_error(one, other)) for one, other in pairs]
         return Estimate(center, (Spread.of(ratios).of_mean(n),))
-    if n - 1 <= pool.freedom < LEAST_KNOWN and not pool.has_paces:
-        return Estimate(center, (Spread(2 * pool.variance, pool.freedom).of_mean(n),))
-    return difference(base, new, figures, others)
+    if pool.freedom >= LEAST_KNOWN:
+        return difference(base, new, figures, others)
+    return Estimate(center, (Spread(2 * pool.variance, pool.freedom).of_mean(n),))
 
 
 def _vary_together(one: Sequence[float], other: Sequence[float]) -> bool:

@@ -1327,13 +1327,18 @@ def test_rounds_in_turns_that_vary_together_are_compared_pair_by_pair(
 
 
 @pytest.mark.parametrize("turns", [alike(0.60), alike(-1.0), [(10.1, 10 + by / 10) for by in range(6)]])
-def test_other_rounds_in_turns_are_compared_as_those_of_cases_apart(turns: list[tuple[float, float]]) -> None:
-    for noise in (Noise(Spread(0.02**2, 12.0)), Noise(Spread(0.02**2, 4.9)), Noise(Spread(0.06**2, 11.0))):
-        close, apart = (latency(*in_turns(*turns, apart_s=apart_s, noise=noise)) for apart_s in (1.0, 50.0))
-        assert close.bounds == near(apart.bounds)
-    few = Noise(Spread(0.02**2, 5.0))
-    mean = sum(log(one / other) for one, other in turns) / 6
+def test_other_rounds_in_turns_share_the_spread_of_their_session(turns: list[tuple[float, float]]) -> None:
+    known, few, fewer, paces = (
+        Noise(Spread(between**2, freedom))
+        for between, freedom in ((0.02, 12.0), (0.02, 5.0), (0.02, 4.9), (0.06, 12.0))
+    )
+    close, apart = (latency(*in_turns(*turns, apart_s=apart_s, noise=known)) for apart_s in (1.0, 50.0))
+    assert close.bounds == near(apart.bounds)
+    logs = [log(one / other) for one, other in turns]
+    mean, own = sum(logs) / 6, spread(*logs)
     assert latency(*in_turns(*turns, noise=few)).bounds == near(by_t(mean, 0.02 / sqrt(3), 5.0))
+    for noise in (fewer, paces):
+        assert latency(*in_turns(*turns, noise=noise)).bounds == near(by_t(mean, sqrt(own / 6), 5.0))
 
 
 def test_too_few_steps_suffice_if_each_of_one_case_is_longer_than_all_of_the_other(bench: Any) -> None:

@@ -24,7 +24,7 @@ def test_recorded_session_is_printed_as_lines_with_times(story: Any) -> None:
     ]
     assert "starts: cuda:0 fp32 compile=off bs=1" in said[2]
     assert said[3].startswith(
-        "      1.2 s  [1/3] cuda:0 fp32 compile=off bs=1 seq=128  typical 10.0 ms  ±7.00%  1 round"
+        "      1.2 s  [1/3] cuda:0 fp32 compile=off bs=1 seq=128  typical 10.0 ms  ±7.05%  1 round"
     )
     assert said[4] == "      1.2 s    marked: random weights"
     assert said[5] == "      2.2 s  throttled: GPU 0: hw_thermal"
