@@ -142,6 +142,7 @@ class Terminal(LinuxDriver):
         self, app: App[Any], *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
     ) -> None:
         super().__init__(app, debug=debug, mouse=mouse, size=size)
+        self._size = self._size or self._get_terminal_size()
         self.content = TerminalContent()
         self._taken = False
         """Whether the terminal is taken over, and not yet given back."""

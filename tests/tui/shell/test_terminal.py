@@ -31,10 +31,10 @@ Path(sys.argv[1] + ".ending").write_text(ending.how)
 """
 
 
-def launch(path: Path, *words: str) -> tuple[int, int]:
-    pid, terminal = pty.fork()
+def launch(path: Path, *words: str, lines: str = "40", columns: str = "120") -> tuple[int, int]:
+    pid, terminal = pty.fork()  # of no size
     if pid == 0:
-        os.environ |= {"TERM": "xterm-256color", "LINES": "40", "COLUMNS": "120"}
+        os.environ |= {"TERM": "xterm-256color", "LINES": lines, "COLUMNS": columns}
         os.execv(sys.executable, [sys.executable, "-c", SCRIPT, str(path), *words])
     return pid, terminal
 
@@ -93,10 +93,11 @@ def test_detaching_restores_the_terminal(story: Any) -> None:
 
 
 @pytest.mark.terminal
-def test_unchanged_screen_writes_almost_nothing(story: Any) -> None:
+@pytest.mark.parametrize("size", [("40", "120"), ("", "")], ids=["sized", "without a size"])
+def test_unchanged_screen_writes_almost_nothing(story: Any, size: tuple[str, str]) -> None:
     story.begin().start(0).prepare(0).steps(0, [10.0] * 20)
-    pid, terminal = launch(story.path, "hears")
-    read_until(terminal, b"theme")
+    pid, terminal = launch(story.path, "hears", lines=size[0], columns=size[1])
+    read_until(terminal, b"cases")
     settle, written = time.monotonic() + 1.5, 0
     while time.monotonic() < settle + 2:
         if select.select([terminal], [], [], 0.05)[0]:
