@@ -20,7 +20,7 @@ CHANCE = 0.8
 """Probability with which the recommended rounds decide a ratio."""
 FIRST_ROUNDS = 5
 """Recommended rounds for a case whose process-to-process variation isn't known yet. At a spread of 1%, they
-distinguish 5% in 99 of 100 sessions (BENCHMARKS.md)."""
+distinguish 5% in 98 of 100 sessions (BENCHMARKS.md)."""
 
 
 class Verdict(StrEnum):
