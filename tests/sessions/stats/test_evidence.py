@@ -22,6 +22,7 @@ from benchtui.sessions.stats.evidence import (
     rate_bounds,
     repeats,
     rounds_of,
+    typical_ms,
     typical_of_rounds,
     with_noise,
 )
@@ -229,6 +230,14 @@ def test_rate_lies_within_its_interval_even_if_the_typical_rounds_were_slower_or
     assert rate_bounds(replace(figures, samples_per_s=9e9), found) == (low, 9e9)
 
 
+def test_a_round_of_fast_steps_has_its_median_as_typical_step_and_a_rate_with_an_interval(bench: Any) -> None:
+    session = bench.session(*(bench.case(size, [0.5] * 20 + [0.6] * 19 + [9.0]) for size in (1, 2)))
+    for case, found in zip(session.cases, evidence(session), strict=True):
+        figures = metrics(case)
+        assert figures is not None and typical_ms(case, figures) == pytest.approx(0.55)
+        assert rate_bounds(figures, found) is not None
+
+
 @pytest.mark.parametrize("between", [0.003, 0.02])
 def test_an_interval_that_holds_another_session_has_the_variance_of_both(bench: Any, between: float) -> None:
     (found,) = evidence(bench.session(bench.case(4, rounds=[[10.0] * 6, [10.1] * 6, [10.2] * 6] * 20)))
@@ -242,6 +251,7 @@ def test_an_interval_that_holds_another_session_has_the_variance_of_both(bench: 
 def test_typical_step_of_rounds_is_the_geometric_mean_of_those_that_count(bench: Any) -> None:
     case = beside_neighbors(bench, QUIET, QUIET)
     assert typical_of_rounds(case, (10.0, 40.0)) == pytest.approx(20.0)
+    assert typical_of_rounds(case, (0.4, 0.9)) == pytest.approx(0.6)
     assert typical_of_rounds(case, (10.0,)) is typical_of_rounds(case, (0.0, 10.0)) is None
     throttled = replace(QUIET, throttle=("hw thermal",))
     disturbed = beside_neighbors(bench, throttled, throttled)
