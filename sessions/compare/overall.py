@@ -47,8 +47,7 @@ def overall(
     shown = [ratio for ratio in ratios if ratio.shown is not None] or ratios
     quiet = _enough([ratio for ratio in shown if set(ratio.outside) <= {MACHINE_SPEED}], shown)
     used = _enough([ratio for ratio in quiet if ratio.bounds], quiet)
-    apart = max(ratio.apart for ratio in used)
-    by_differences = partial(_by_differences, apart=apart)
+    by_differences = partial(_by_differences, apart=max(ratio.apart for ratio in used))
     mean = _geometric_mean(used, by_differences if len(used) >= LEAST_CASES else _by_bounds)
     speedups = list(filter(None, machine_speedups))
     if speedups and len(used) >= LEAST_CASES:

@@ -329,9 +329,8 @@ def typical_of_rounds(case: CaseState, medians: Sequence[float]) -> float | None
 
 def rate_bounds(metrics: Metrics, evidence: Evidence) -> tuple[float, float] | None:
     """Return the 95% interval of samples per second, which holds another session; None if nothing bounds it."""
-    bounds = _bounds_of(
-        [round_.mean for round_ in counted_rounds(evidence)], evidence, between_sessions(evidence)
-    )
+    means = [round_.mean for round_ in counted_rounds(evidence)]
+    bounds = _bounds_of(means, evidence, between_sessions(evidence, evidence))
     rate = metrics.samples_per_s
     if bounds is None or not rate or not evidence.case.steps_measured or not bounds.low > 0:
         return None
@@ -344,13 +343,13 @@ def bounds_ms(result: Evidence, *, again: bool = False) -> Bounds | None:
 
     With ``again``, they hold that of another session on the machine.
     """
-    apart = between_sessions(result) if again else 0.0
+    apart = between_sessions(result, result) if again else 0.0
     return _bounds_of([round_.median for round_ in counted_rounds(result)], result, apart)
 
 
-def between_sessions(one: Evidence, other: Evidence | None = None) -> float:
-    """Return the variance between the sessions of two cases, or between a case's and another like it."""
-    return one.noise.between_sessions**2 + (other or one).noise.between_sessions ** 2
+def between_sessions(one: Evidence, other: Evidence) -> float:
+    """Return the variance between the sessions of two cases."""
+    return one.noise.between_sessions**2 + other.noise.between_sessions**2
 
 
 def _bounds_of(figures: Sequence[Statistic], result: Evidence, apart: float) -> Bounds | None:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from benchtui.sessions.stats.noise import SHARE
 from benchtui.sessions.stats.quantiles import student_t_quantile
-from benchtui.sessions.stats.sampling import CONFIDENCE, LEAST_ROUNDS, VERDICT_CONFIDENCE, Bounds
+from benchtui.sessions.stats.sampling import LEAST_ROUNDS, Bounds
 
 MIN_EFFECT = 0.005
 """Minimum distance of a whole interval from 1 for FASTER or SLOWER. Less isn't worth reporting."""
@@ -183,16 +183,16 @@ class Ratio(msgspec.Struct, frozen=True):
             return None
         off, margin = abs(log(self.value)), log(1 + self.same_within)
         for rounds in range(max(LEAST_ROUNDS, self.rounds + 1), MOST_ROUNDS + 1):
-            error = sqrt(self.between**2 * 2 / rounds + self.apart)
+            own = self.between**2 * 2 / rounds
             freedom = (rounds - 1) * (1 if self.by_turns else 2) / (1 - SHARE if self.moderated else 1)
-            half, sure = (
-                max(self.floor, student_t_quantile((1 + probability) / 2, freedom) * error)
-                for probability in (CONFIDENCE, VERDICT_CONFIDENCE)
-            )
+            bounds = Bounds.around(0.0, sqrt(own), freedom, self.floor).with_error(sqrt(self.apart))
             below, aside = (
-                student_t_quantile(probability, freedom) * error for probability in (CHANCE, (1 + CHANCE) / 2)
+                student_t_quantile(probability, freedom) * sqrt(own + self.apart)
+                for probability in (CHANCE, (1 + CHANCE) / 2)
             )
-            if off - sure - below > log(1 + MIN_EFFECT) or off + half + aside < margin:
+            if off - log(bounds.sure_high) - below > log(1 + MIN_EFFECT):
+                return rounds
+            if off + log(bounds.high) + aside < margin:
                 return rounds
         return None
 

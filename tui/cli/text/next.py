@@ -95,11 +95,8 @@ def sweep_text(sweep: Sweep) -> str:
 
 def text(question: OpenQuestion) -> str:
     """Say what is open, and what decides it."""
-    open_ = asked(question)
-    names = tuple(case.name for case in question.cases)
-    return sentences(
-        open_ if open_.startswith(names) else capitalized(open_), capitalized(_decided_by(question))
-    )
+    what, names = asked(question), tuple(case.name for case in question.cases)
+    return sentences(what if what.startswith(names) else capitalized(what), capitalized(_decided_by(question)))
 
 
 def question_json(question: OpenQuestion) -> QuestionJson:
