@@ -7,11 +7,14 @@ import signal
 import sys
 import termios
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+RUNNING: set[int] = set()
+"""Process IDs of apps that haven't ended."""
 SCRIPT = """
 import signal, sys
 from pathlib import Path
@@ -31,11 +34,22 @@ Path(sys.argv[1] + ".ending").write_text(ending.how)
 """
 
 
+@pytest.fixture(autouse=True)
+def running() -> Iterator[None]:
+    """End the apps that a failed test left running."""
+    yield
+    for pid in RUNNING:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    RUNNING.clear()
+
+
 def launch(path: Path, *words: str, lines: str = "40", columns: str = "120") -> tuple[int, int]:
     pid, terminal = pty.fork()  # of no size
     if pid == 0:
         os.environ |= {"TERM": "xterm-256color", "LINES": lines, "COLUMNS": columns}
         os.execv(sys.executable, [sys.executable, "-c", SCRIPT, str(path), *words])
+    RUNNING.add(pid)
     return pid, terminal
 
 
@@ -51,10 +65,9 @@ def gone(pid: int, within_s: float) -> bool:
     end = time.monotonic() + within_s
     while time.monotonic() < end:
         if os.waitpid(pid, os.WNOHANG)[0]:
+            RUNNING.discard(pid)
             return True
         time.sleep(0.02)
-    os.kill(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
     return False
 
 
